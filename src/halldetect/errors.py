@@ -1,0 +1,48 @@
+"""Every error this package raises on purpose.
+
+HallDetectError
+├── InputError          what was passed in cannot be used (a usage mistake: exit status 2)
+├── ConfigurationError  an option or a combination of options makes no sense (exit status 2)
+└── CheckError          the check could not be carried out (exit status 3)
+    ├── ModelError      a model is missing, corrupt, or of an unknown kind
+    │   └── FetchError  a model could not be fetched
+    ├── ExtractionError the claim extractor failed
+    └── MissingExtra    an optional dependency is not installed
+"""
+
+from __future__ import annotations
+
+
+class HallDetectError(Exception):
+    """Base of all errors below; its text is one line that names a way out."""
+
+
+class InputError(HallDetectError):
+    """What was passed in cannot be used."""
+
+
+class ConfigurationError(HallDetectError):
+    """An option or a combination of options makes no sense."""
+
+
+class CheckError(HallDetectError):
+    """The check could not be carried out."""
+
+
+class ModelError(CheckError):
+    """A model is missing, corrupt, or of an unknown kind."""
+
+
+class FetchError(ModelError):
+    """A model could not be fetched."""
+
+
+class ExtractionError(CheckError):
+    """The claim extractor failed."""
+
+
+class MissingExtra(CheckError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional dependency: pip install 'halldetect[{extra}]'")
