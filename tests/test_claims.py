@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halldetect.claims import Claim, Draft, cap, extract_claims
+from halldetect.drafts import cleaned
+from halldetect.errors import ExtractionError
+from halldetect.extractors.sentences import SentenceExtractor
+from halldetect.text import Span, sentences
+from halldetect.words import EVERYDAY, words
+
+
+class Scripted:
+    """Proposes what a function of the block says, and remembers what it was asked."""
+
+    def __init__(self, propose: Callable[[str], Sequence[str]]) -> None:
+        self.propose = propose
+        self.calls: list[tuple[str, int]] = []
+
+    @property
+    def description(self) -> dict[str, Any]:
+        return {"name": "scripted"}
+
+    def draft(self, block: str, limit: int) -> Draft:
+        self.calls.append((block, limit))
+        return Draft(tuple(self.propose(block)), 1, len(block.split()), 7)
+
+
+def always(*claims: str) -> Scripted:
+    return Scripted(lambda block: claims)
+
+
+RESPONSE = "Ann bought apples and pears. Bob left Rome in 1990. Who cares?"
+
+
+def test_good_claims_are_kept_with_their_spans() -> None:
+    extraction = extract_claims(
+        RESPONSE, always("1. Ann bought apples.", "- Ann bought pears", '"Bob left Rome in 1990."')
+    )
+    assert extraction.claims == (
+        Claim("Ann bought apples", Span(0, 17)),
+        Claim("Ann bought pears", Span(0, 28)),
+        Claim("Bob left Rome in 1990.", Span(29, 51)),
+    )
+    assert (extraction.dropped, extraction.restored) == (0, 0)
+    assert extraction.generative_passes == 1
+    assert (extraction.tokens_in, extraction.tokens_out) == (12, 7)
+
+
+def test_what_is_left_out_in_part_is_restored() -> None:
+    extraction = extract_claims(RESPONSE, always("Ann bought apples", "Bob left Rome"))
+    assert [(claim.text, claim.origin) for claim in extraction.claims] == [
+        ("Ann bought apples", "extracted"),
+        ("Ann bought apples and pears.", "restored"),
+        ("Bob left Rome", "extracted"),
+        ("Bob left Rome in 1990.", "restored"),
+    ]
+    assert (extraction.dropped, extraction.restored) == (0, 2)
+
+
+def test_what_is_invented_is_dropped() -> None:
+    extraction = extract_claims(
+        RESPONSE, always("Ann bought plums", "Bob never left Rome in 1990", "Bob left Rome in 1991")
+    )
+    assert [claim.text for claim in extraction.claims] == [
+        "Ann bought apples and pears.",
+        "Bob left Rome in 1990.",
+    ]
+    assert (extraction.dropped, extraction.restored) == (3, 2)
+
+
+def test_two_sentences_on_a_line_are_two_claims() -> None:
+    extraction = extract_claims(
+        RESPONSE, always("Ann bought apples and pears. Bob left Rome in 1990.")
+    )
+    assert len(extraction.claims) == 2
+    assert (extraction.dropped, extraction.restored) == (0, 0)
+
+
+def test_repeats_are_merged_but_not_across_places() -> None:
+    extraction = extract_claims("Bob left. Bob left.", always("Bob left", "Bob left", "Bob left"))
+    assert [claim.span for claim in extraction.claims] == [Span(0, 9), Span(10, 19)]
+    assert (extraction.dropped, extraction.restored) == (0, 0)
+
+
+def test_a_name_may_replace_a_pronoun_of_an_earlier_sentence() -> None:
+    response = "Ann Smith was born in Rome. She left in 1990."
+    extraction = extract_claims(
+        response, always("Ann Smith was born in Rome", "Ann Smith left in 1990")
+    )
+    assert extraction.claims[1] == Claim("Ann Smith left in 1990", Span(28, 45))
+    assert (extraction.dropped, extraction.restored) == (0, 0)
+
+
+def test_a_repeated_block_is_read_once_and_a_name_is_not_carried_over() -> None:
+    block = "She left in 1990. It was cold in Rome. It rained in Paris."
+    response = (
+        f"Ann was born in Rome. A dog ran. It sat. {block} Eve met Bob. A cat ran. It lay. {block}"
+    )
+    extractor = Scripted(lambda text: ["Ann left in 1990"] if "She" in text else [])
+    claims = extract_claims(response, extractor).claims
+    assert sum(claim.text == "Ann left in 1990" for claim in claims) == 1
+    assert sum(claim.text == "She left in 1990." for claim in claims) == 1
+
+
+def test_a_failing_extractor_costs_nothing_but_its_claims() -> None:
+    def fail(block: str) -> list[str]:
+        raise ExtractionError("out of memory")
+
+    response = " ".join(f"Bob left town number {n}." for n in range(30))
+    extractor = Scripted(fail)
+    extraction = extract_claims(response, extractor)
+    assert len(extraction.claims) == extraction.restored == 30
+    assert "out of memory" in extraction.notes[0]
+    assert len(extractor.calls) == 3, "an extractor that keeps failing is not asked for ever"
+
+
+@pytest.mark.parametrize("response", ["", " \n ", "Who won? Is it true?", "# Summary", "---"])
+def test_nothing_asserted_gives_no_claim(response: str) -> None:
+    extractor = always("Bob won")
+    assert extract_claims(response, extractor).claims == ()
+    assert extractor.calls == []
+
+
+def test_blocks_lose_nothing_of_a_long_response() -> None:
+    response = "\n\n".join(f"Bob left town number {n} in 19{n:02d}." for n in range(100))
+    extractor = Scripted(str.splitlines)
+    extraction = extract_claims(response, extractor)
+    assert len(extraction.claims) == 100
+    assert (extraction.dropped, extraction.restored) == (0, 0)
+    for block, limit in extractor.calls:
+        assert limit == cap(len(sentences(block)))
+        assert len(sentences(block)) <= limit
+        assert "\n\n" not in block
+
+
+def test_a_very_long_response_stops_generating() -> None:
+    response = " ".join(f"Bob left town number {n}." for n in range(60))
+    extraction = extract_claims(response, Scripted(str.splitlines), max_passes=5)
+    assert extraction.generative_passes == 5
+    assert len(extraction.claims) == 60
+    assert extraction.restored == 45
+    assert "5 generative passes" in extraction.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("1. Bob left.", "Bob left"),
+        ("(12) Bob left", "Bob left"),
+        ("- * Bob left!", "Bob left"),
+        ("Claim 3: Bob left", "Bob left"),
+        ("“Bob left.”", "Bob left"),
+        ("3.5 million left", "3.5 million left"),
+        ("-5 degrees", "-5 degrees"),
+        ("1.", "1"),
+        ("  ", ""),
+        ("---", ""),
+    ],
+)
+def test_cleaned(line: str, expected: str) -> None:
+    assert cleaned(line) == expected
+
+
+def test_without_the_guard_the_extractor_is_taken_at_its_word() -> None:
+    response = "Ann bought apples and pears.\n\nBob left Rome in 1990."
+    extractor = always(
+        "1. Bob left Rome in 1990.", "Pears were bought by Ann", "", "Dragons sing", *["Bob"] * 20
+    )
+    extraction = extract_claims(response, extractor, guard=False)
+    assert extractor.calls == [(response, 8)]
+    assert len(extraction.claims) == 8
+    first, second, third = extraction.claims[:3]
+    assert first == Claim("Bob left Rome in 1990", Span(30, 51))
+    assert second == Claim("Pears were bought by Ann", Span(0, 28))
+    assert third.span is None
+    assert third.span_reason
+    assert (extraction.dropped, extraction.restored) == (0, 0)
+
+
+def test_without_the_guard_a_failure_is_a_failure() -> None:
+    def fail(block: str) -> list[str]:
+        raise ExtractionError("out of memory")
+
+    with pytest.raises(ExtractionError):
+        extract_claims("Bob left.", Scripted(fail), guard=False)
+
+
+SENTENCES = st.sampled_from(
+    [
+        "Ann bought apples and pears.", "Bob didn't leave Rome.", "Who won?", "- It cost $3.5 m.",
+        "Zoë said that Bob, who was 30, left.", "If it rains, Ann stays.", "塔高48米。", "Hello!",
+        "A\u200bnn le\u0301ft.", "\ud800 x", "```", "x = 3;", "| a | b |", "The end",
+        "1. Ok.", "**So.**",
+    ]
+)  # fmt: skip
+RESPONSES = st.one_of(
+    st.text(), st.lists(SENTENCES).map(" ".join), st.lists(SENTENCES).map("\n".join)
+)
+
+
+@given(RESPONSES, st.lists(st.one_of(st.text(), SENTENCES)))
+def test_whatever_is_proposed_spans_hold_and_words_are_the_responses(
+    response: str, proposed: list[str]
+) -> None:
+    extraction = extract_claims(response, always(*proposed))
+    known = {word.norm for word in words(response)}
+    for claim in extraction.claims:
+        assert claim.span is not None
+        assert claim.text in claim.span.cut(response) or claim.origin == "extracted"
+        assert claim.origin == "extracted" or claim.span.cut(response) == claim.text
+        assert {word.norm for word in words(claim.text)} <= known | EVERYDAY
+    assert extraction == extract_claims(response, always(*proposed))
+
+
+@given(RESPONSES)
+def test_sentences_are_passed_through(response: str) -> None:
+    extraction = extract_claims(response, SentenceExtractor())
+    without = extract_claims(response, always())
+    assert extraction.generative_passes == 0
+    assert [claim.span for claim in extraction.claims] == [claim.span for claim in without.claims]
+    for claim in extraction.claims:
+        assert claim.span is not None
+        assert claim.span.cut(response) == claim.text
