@@ -1,0 +1,175 @@
+"""Texts to token numbers, with the model's own tokenizer and without cutting anything off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from halldetect.errors import ModelError
+
+# These number their positions after the padding token's own number.
+_POSITIONS_AFTER_PADDING = ("mpnet", "roberta", "xlm-roberta", "camembert", "longformer")
+# Larger limits in a configuration stand for "none known".
+_NO_LIMIT = 1_000_000
+# Without any limit in the configuration: what nearly every encoder reads.
+_USUAL_LIMIT = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One pair as the model reads it."""
+
+    ids: tuple[int, ...]
+    types: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class PairEncoder:
+    """A `tokenizers` tokenizer with its own pair template, premise first.
+
+    Special tokens written out in a text ("</s>", "[SEP]") are read as plain characters, or as
+    unknown where the vocabulary itself holds them: a response must not be able to end itself,
+    or to begin a premise of its own.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        tokenizer.encode_special_tokens = True
+        self.tokenizer = tokenizer
+        special = {
+            number: token.content.lower()
+            for number, token in tokenizer.get_added_tokens_decoder().items()
+            if token.special
+        }
+        unknown = [number for number, content in special.items() if "unk" in content]
+        self._unknown = unknown[-1] if unknown else None
+        self._reserved = frozenset(special) - frozenset(unknown)
+
+    @classmethod
+    def from_file(cls, file: Path) -> PairEncoder:
+        from tokenizers import Tokenizer
+
+        try:
+            return cls(Tokenizer.from_file(str(file)))
+        except Exception as error:  # the library raises bare Exception
+            raise ModelError(f"{file} is not a tokenizer: {one_line(error)}") from error
+
+    @property
+    def special_tokens(self) -> int:
+        """How many tokens the template adds to a pair."""
+        return int(self.tokenizer.num_special_tokens_to_add(True))
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        encoded = self.tokenizer.encode_batch_fast(
+            [encodable(text) for text in texts], add_special_tokens=False
+        )
+        return [len(item.ids) for item in encoded]
+
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+        ready = [(encodable(premise), encodable(hypothesis)) for premise, hypothesis in pairs]
+        return [
+            Encoded(self._plain(item), tuple(item.type_ids))
+            for item in self.tokenizer.encode_batch_fast(ready)
+        ]
+
+    def _plain(self, encoding: Any) -> tuple[int, ...]:
+        """The numbers, but no special token other than those of the template."""
+        if self._unknown is None or self._reserved.isdisjoint(encoding.ids):
+            return tuple(encoding.ids)
+        return tuple(
+            self._unknown if number in self._reserved and not framing else number
+            for number, framing in zip(encoding.ids, encoding.special_tokens_mask, strict=True)
+        )
+
+
+class JoinedEncoder(PairEncoder):
+    """Both in one text, with the template's last token between them."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        super().__init__(tokenizer)
+        framed = self.tokenizer.encode("a")
+        inner = [at for at, special in enumerate(framed.special_tokens_mask) if not special]
+        self._before = tuple(framed.ids[: inner[0]])
+        self._after = tuple(framed.ids[inner[-1] + 1 :])
+        if not self._after:
+            raise ModelError("the tokenizer ends a text with no token, so two cannot be joined")
+
+    @property
+    def special_tokens(self) -> int:
+        return len(self._before) + 1 + len(self._after)
+
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+        texts = [encodable(text) for pair in pairs for text in pair]
+        parts = self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        joined = []
+        for premise, hypothesis in zip(parts[::2], parts[1::2], strict=True):
+            between = self._after[-1:]
+            inner = (*self._plain(premise), *between, *self._plain(hypothesis))
+            ids = (*self._before, *inner, *self._after)
+            joined.append(Encoded(ids, (0,) * len(ids)))
+        return joined
+
+
+class QuestionEncoder(PairEncoder):
+    """Both in one text: the premise, some words, the hypothesis, some more words."""
+
+    # Tokens may form across the seams that neither side has alone.
+    SEAMS = 8
+
+    def __init__(self, tokenizer: Any, before: str, after: str) -> None:
+        super().__init__(tokenizer)
+        self._before, self._after = before, after
+
+    @property
+    def special_tokens(self) -> int:
+        words = sum(self.count([self._before, self._after]))
+        return words + self.SEAMS + int(self.tokenizer.num_special_tokens_to_add(False))
+
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+        texts = [
+            encodable(f"{premise}{self._before}{hypothesis}{self._after}")
+            for premise, hypothesis in pairs
+        ]
+        return [
+            Encoded(self._plain(item), tuple(item.type_ids))
+            for item in self.tokenizer.encode_batch_fast(texts)
+        ]
+
+
+def encodable(text: str) -> str:
+    """The text with lone surrogates, which UTF-8 cannot hold, replaced."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="replace").decode()
+    return text
+
+
+def reading_limit(*configurations: Mapping[str, Any]) -> int:
+    """The longest input with all its special tokens: the least of the limits that are stated."""
+    limits = []
+    for config in configurations:
+        for key in ("max_tokens", "model_max_length"):
+            limits.append(config.get(key))
+        positions = config.get("max_position_embeddings")
+        if isinstance(positions, int) and config.get("model_type") in _POSITIONS_AFTER_PADDING:
+            positions -= int(config.get("pad_token_id", 1)) + 1
+        limits.append(positions)
+    known = [int(x) for x in limits if isinstance(x, int | float) and 0 < x < _NO_LIMIT]
+    return min(known, default=_USUAL_LIMIT)
+
+
+def refuse_too_long(encoded: Sequence[Encoded], limit: int, where: str) -> None:
+    """Nothing is cut off in silence; whoever divides the windows must not come here."""
+    longest = max((len(item) for item in encoded), default=0)
+    if longest > limit:
+        raise ModelError(f"{where}: a pair has {longest} tokens, the model reads {limit}")
+
+
+def one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300] or type(error).__name__

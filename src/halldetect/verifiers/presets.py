@@ -1,0 +1,52 @@
+"""Verifiers on the hub that have a name here, and how each wants to be asked.
+
+The input formats are facts about the checkpoints, taken from the inference code their authors
+published: a model answers properly only in the format it was trained on.
+
+- MiniCheck reads one text: document, the end token, claim. Its RoBERTa thus gets one end token
+  between the two, where a RoBERTa pair has two. Output 1 means supported. Its authors feed
+  chunks of some 400 tokens, to 512 at most for RoBERTa and 2048 for DeBERTa.
+- FactCG reads one text: the document, then a question about the claim with the answers yes
+  and no. Output 1 means supported. Its authors feed up to 2048 tokens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Format(StrEnum):
+    PAIR = "pair"  # the tokenizer's own template for two texts
+    JOINED = "joined"  # one text, the end token between the two
+    QUESTION = "question"  # one text, FactCG's question around the claim
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A model on the hub. Without `labels` and `limit` its own configuration speaks."""
+
+    model: str
+    format: Format = Format.PAIR
+    labels: tuple[str, ...] | None = None
+    limit: int | None = None
+
+
+_TWO_WAY = ("not_entailment", "entailment")
+
+PRESETS = {
+    "deberta-v3-large": Preset("MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli"),
+    "minicheck-deberta": Preset(
+        "lytang/MiniCheck-DeBERTa-v3-Large", Format.JOINED, _TWO_WAY, limit=2048
+    ),
+    "minicheck-roberta": Preset(
+        "lytang/MiniCheck-RoBERTa-Large", Format.JOINED, _TWO_WAY, limit=512
+    ),
+    "factcg-deberta": Preset(
+        "yaxili96/FactCG-DeBERTa-v3-Large", Format.QUESTION, _TWO_WAY, limit=2048
+    ),
+}
+
+# What FactCG-DeBERTa was trained to complete; not our words, and not ours to improve.
+BEFORE_CLAIM = '\n\nChoose your answer: based on the paragraph above can we conclude that "'
+AFTER_CLAIM = '"?\n\nOPTIONS:\n- Yes\n- No\nI think the answer is '

@@ -1,0 +1,223 @@
+"""Windows divided to fit, and nothing lost, mixed up or judged in another's light."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halldetect.chunks import library
+from halldetect.claims import Claim
+from halldetect.report import Probabilities
+from halldetect.text import Span
+from halldetect.verify import STEP, Judged, Task, verify
+
+
+class Counting:
+    """Every letter run, mark and end of line is a token; refuses what does not fit."""
+
+    def __init__(self, max_tokens: int = 40) -> None:
+        self.max_tokens = max_tokens
+        self.calls: list[list[tuple[str, str]]] = []
+
+    @property
+    def description(self) -> dict[str, Any]:
+        return {"name": "counting"}
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [len(re.findall(r"\w{1,6}|[^\w ]", text)) for text in texts]
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        self.calls.append(list(pairs))
+        for pair in pairs:
+            assert sum(self.count_tokens(pair)) <= self.max_tokens
+        return [self.answer(*pair) for pair in pairs]
+
+    @staticmethod
+    def answer(premise: str, hypothesis: str) -> Probabilities:
+        share = (hash((premise, hypothesis)) % 997) / 997
+        return Probabilities(share, 1 - share, None)
+
+
+def claims(*texts: str) -> tuple[Claim, ...]:
+    return tuple(Claim(text, None, "made up") for text in texts)
+
+
+def task(source: str | Sequence[str], *texts: str) -> Task:
+    documents = (source,) if isinstance(source, str) else tuple(source)
+    return Task(claims(*texts), library(documents), documents)
+
+
+words = st.text("abcdefgh", min_size=1, max_size=9)
+sentences = st.lists(words, min_size=1, max_size=30).map(
+    lambda found: f"{' '.join(found)}.".title()
+)
+breaks = st.sampled_from([" ", "\n", "\n\n\n", "\r\n", "  \n\t\n "])
+odd = st.text("ab é😀\n.字!\u0301\u00a0\t", max_size=120)
+documents = st.one_of(
+    st.lists(st.tuples(sentences, breaks), max_size=8).map(
+        lambda found: "".join(part for pair in found for part in pair)
+    ),
+    odd,
+    words.map(lambda word: word * 60),
+)
+texts = st.lists(words, min_size=1, max_size=60).map(" ".join)
+tasks = st.builds(
+    task, st.lists(documents, min_size=1, max_size=3), texts, texts, st.just("A short one")
+)
+
+
+@given(tasks, st.integers(12, 90))
+def test_every_part_fits_and_cuts_back_and_the_parts_cover_the_source(
+    given: Task, limit: int
+) -> None:
+    verifier = Counting(limit)
+    for judged in verify(verifier, [given])[0]:
+        assert len(judged.windows) == len(judged.probabilities)
+        if judged.reason is not None:
+            assert judged.windows == ()
+            continue
+        for window, found in zip(judged.windows, judged.probabilities, strict=True):
+            document = given.documents[window.document]
+            assert window.span.cut(document) == window.text
+            assert window.span == Span(window.sentences[0].start, window.sentences[-1].end)
+            assert sum(verifier.count_tokens([window.text, judged.claim.text])) <= limit
+            assert found == verifier.answer(window.text, judged.claim.text)
+        for scale in {scale for window in given.windows for scale in window.scales}:
+            assert covered(given.documents, judged, scale) == visible(given.documents)
+
+
+def covered(texts: Sequence[str], judged: Judged, scale: int) -> set[tuple[int, int]]:
+    return {
+        (window.document, at)
+        for window in judged.windows
+        if scale in window.scales
+        for at in range(window.span.start, window.span.end)
+        if not texts[window.document][at].isspace()
+    }
+
+
+def visible(texts: Sequence[str]) -> set[tuple[int, int]]:
+    return {
+        (number, at)
+        for number, text in enumerate(texts)
+        for at, character in enumerate(text)
+        if not character.isspace()
+    }
+
+
+@given(st.lists(tasks, min_size=1, max_size=4), st.booleans(), st.randoms())
+def test_results_do_not_depend_on_the_other_tasks(
+    given: list[Task], truncate: bool, random: Any
+) -> None:
+    together = verify(Counting(), given, truncate=truncate)
+    alone = [verify(Counting(), [item], truncate=truncate)[0] for item in given]
+    assert together == alone
+    order = list(range(len(given)))
+    random.shuffle(order)
+    shuffled = verify(Counting(), [given[at] for at in order], truncate=truncate)
+    assert [alone[at] for at in order] == shuffled
+
+
+@given(tasks)
+def test_a_claim_does_not_depend_on_the_other_claims(given: Task) -> None:
+    together = verify(Counting(), [given])[0]
+    for claim, judged in zip(given.claims, together, strict=True):
+        [[alone]] = verify(Counting(), [Task((claim,), given.windows, given.documents)])
+        assert alone == judged
+
+
+@given(tasks, st.integers(12, 90))
+def test_truncating_keeps_one_beginning_of_each_window(given: Task, limit: int) -> None:
+    verifier = Counting(limit)
+    for judged in verify(verifier, [given], truncate=True)[0]:
+        if judged.reason is not None:
+            continue
+        starts = {(window.document, window.span.start) for window in given.windows}
+        assert {(window.document, window.span.start) for window in judged.windows} == starts
+        for window in judged.windows:
+            assert window.span.cut(given.documents[window.document]) == window.text
+            assert sum(verifier.count_tokens([window.text, judged.claim.text])) <= limit
+
+
+def test_windows_that_fit_are_left_alone() -> None:
+    given = task("One is here. Two is there. Three is gone.", "One is here")
+    [[judged]] = verify(Counting(80), [given])
+    assert judged.windows == given.windows
+    assert judged.reason is None
+    # "One is here" has 3 tokens; each window's are counted with it.
+    sizes = Counting().count_tokens([window.text for window in given.windows])
+    assert judged.tokens == sum(sizes) + 3 * len(sizes)
+
+
+def test_a_window_is_divided_at_sentence_ends() -> None:
+    source = "Alpha beta gamma delta. Epsilon zeta eta theta. Iota kappa lambda mu."
+    given = Task(claims("Short"), library([source], (1,)), (source,))
+    [[judged]] = verify(Counting(21), [given])
+    assert [window.text for window in judged.windows] == [
+        "Alpha beta gamma delta. Epsilon zeta eta theta.",
+        "Iota kappa lambda mu.",
+    ]
+    assert [window.scales for window in judged.windows] == [(1,), (1,)]
+
+
+def test_breaks_between_sentences_that_cost_tokens_are_reckoned_with() -> None:
+    source = "Alpha beta." + "\n" * 9 + "Gamma delta."
+    given = Task(claims("Short"), library([source], (1,)), (source,))
+    [[judged]] = verify(Counting(16), [given])
+    assert [window.text for window in judged.windows] == ["Alpha beta.", "Gamma delta."]
+
+
+def test_a_long_sentence_is_cut_at_spaces_and_a_spaceless_one_anywhere() -> None:
+    for source in ("word " * 100, "x" * 2000):
+        given = Task(claims("Short"), library([source], (1,)), (source,))
+        [[judged]] = verify(Counting(), [given])
+        assert len(judged.windows) > 3
+        assert "".join(window.text for window in judged.windows).replace(" ", "") == (
+            source.replace(" ", "")
+        )
+    assert all(window.text.strip() == window.text for window in judged.windows)
+
+
+def test_a_claim_too_long_to_be_read_says_so_and_the_others_are_judged() -> None:
+    given = task("One is here.", "word " * 21, "One is here")
+    [[long, short]] = verify(Counting(), [given])
+    assert (long.windows, long.probabilities, long.tokens) == ((), (), 0)
+    assert long.reason == "the claim has 21 tokens; the verifier reads 20"
+    assert short.reason is None
+    assert short.windows
+
+
+def test_the_longest_claim_that_may_be_read_is() -> None:
+    for words_in_claim in (19, 20):
+        [[judged]] = verify(Counting(), [task("word " * 200, "word " * words_in_claim)])
+        assert judged.reason is None
+
+
+def test_repeated_pairs_are_judged_once_and_progress_reaches_the_end() -> None:
+    source = ". ".join(f"Sentence number {number} is here" for number in range(40))
+    given = task(source, *(f"Claim {number}" for number in range(6)))
+    verifier = Counting(2000)
+    seen: list[tuple[int, int]] = []
+    results = verify(verifier, [given, given], lambda done, of: seen.append((done, of)))
+    judged = [pair for call in verifier.calls for pair in call]
+    assert len(judged) == len(set(judged)) == 6 * len(given.windows)
+    assert results[0] == results[1]
+    assert max(map(len, verifier.calls)) <= STEP
+    assert [done for done, _ in seen] == sorted({done for done, _ in seen})
+    assert seen[-1] == (len(judged), len(judged))
+    sizes = [sum(verifier.count_tokens(pair)) for pair in judged]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+@pytest.mark.parametrize("given", [task("", "One"), task("One is here."), task([], "One")])
+def test_nothing_to_judge(given: Task) -> None:
+    verifier = Counting()
+    [results] = verify(verifier, [given])
+    assert [judged.windows for judged in results] == [()] * len(given.claims)
+    assert verifier.calls == []
+    assert verify(verifier, []) == []
