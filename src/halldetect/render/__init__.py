@@ -1,0 +1,10 @@
+"""The report for people and for programs: terminal, Markdown, HTML, JSON Schema."""
+
+from __future__ import annotations
+
+from halldetect.render.html import html, payload
+from halldetect.render.markdown import markdown
+from halldetect.render.schema import json_schema
+from halldetect.render.terminal import terminal
+
+__all__ = ["html", "json_schema", "markdown", "payload", "terminal"]

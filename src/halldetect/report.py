@@ -1,0 +1,242 @@
+"""What a check found: the report, its states, and its JSON form."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from enum import StrEnum
+from types import NoneType, UnionType
+from typing import Any, cast, get_args, get_origin, get_type_hints
+
+from halldetect.errors import InputError
+from halldetect.text import Span
+
+SCHEMA_VERSION = 1
+# Every probability and score in a report is rounded to this many decimals before it is used
+# further, so that the same input gives the same bytes and a reader can redo the sums.
+DECIMALS = 6
+
+
+class Verdict(StrEnum):
+    FAITHFUL = "faithful"
+    HALLUCINATED = "hallucinated"
+    UNCHECKABLE = "uncheckable"
+
+
+class Status(StrEnum):
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    UNSUPPORTED = "unsupported"
+    UNCHECKABLE = "uncheckable"
+
+
+@dataclass(frozen=True, slots=True)
+class Probabilities:
+    """What the verifier says of one claim against one window.
+
+    A two-way verifier knows no contradiction: `contradiction` is then None, not zero,
+    and `neutral` holds everything that is not entailment.
+    """
+
+    entailment: float
+    neutral: float
+    contradiction: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A window of the source and what it says of a claim."""
+
+    text: str
+    document: int
+    span: Span
+    scales: tuple[int, ...]
+    probabilities: Probabilities
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimReport:
+    """One claim, its place in the response, and what the source says of it.
+
+    `score` is the calibrated support in [0, 1]; `fed_score` is the paper's
+    max P(E) - max P(C); `status` follows the configured scoring.
+    `entailing` and `contradicting` have the greatest P(E) and P(C), chosen independently;
+    `contradiction` in [0, 1] is how far the source says otherwise, averaged over the scales;
+    `by_scale` holds the most supporting window at each scale m, coarse to fine.
+    """
+
+    text: str
+    span: Span | None
+    span_reason: str | None
+    status: Status
+    reason: str | None
+    score: float | None
+    fed_score: float | None
+    entailing: Evidence | None
+    contradicting: Evidence | None
+    contradiction: float | None = None
+    by_scale: tuple[Evidence, ...] = ()
+    origin: str = "extracted"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    generative_passes: int = 0
+    extractor_tokens_in: int = 0
+    extractor_tokens_out: int = 0
+    pairs_judged: int = 0
+    pairs_skipped: int = 0
+    verifier_tokens: int = 0
+    claims_dropped: int = 0
+    claims_restored: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Enough to run the same check again."""
+
+    version: str
+    extractor: dict[str, Any]
+    verifier: dict[str, Any]
+    configuration: dict[str, Any]
+    seed: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The outcome of one check.
+
+    `score` is the probability-like hallucination score of the configured scoring
+    (0 faithful, 1 hallucinated); `fed_score` is always the paper's. Both are None when
+    nothing could be checked, and `reason` then says why.
+    """
+
+    verdict: Verdict
+    reason: str | None
+    score: float | None
+    fed_score: float | None
+    calibrated_score: float | None
+    scoring: str
+    threshold: float
+    claims: tuple[ClaimReport, ...]
+    response: str
+    documents: tuple[str, ...]
+    question: str | None
+    cost: Cost
+    provenance: Provenance
+    schema_version: int = SCHEMA_VERSION
+
+    def rethreshold(self, threshold: float) -> Report:
+        """The same findings cut at another threshold; no model runs.
+
+        The states of the claims stay: they say what the source says of each claim, the
+        threshold how much of that makes a response hallucinated.
+        """
+        if not 0.0 <= threshold <= 1.0:
+            raise InputError(f"threshold must lie between 0 and 1, not {threshold}")
+        configuration = {**self.provenance.configuration, "threshold": threshold}
+        verdict = decide(self.score, self.claims, threshold)
+        return replace(
+            self,
+            threshold=threshold,
+            verdict=verdict,
+            reason=self.reason if self.score is None else unchecked(verdict, self.claims),
+            provenance=replace(self.provenance, configuration=configuration),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report in plain dicts, lists and strings, as in its JSON form."""
+        return cast(dict[str, Any], _plain(self))
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        plain = self.to_dict()
+        text = json.dumps(plain, ensure_ascii=False, indent=indent, allow_nan=False)
+        try:
+            text.encode()
+        except UnicodeEncodeError:  # a lone surrogate, say in a file name: escape it
+            text = json.dumps(plain, ensure_ascii=True, indent=indent, allow_nan=False)
+        return text
+
+    @classmethod
+    def from_json(cls, text: str) -> Report:
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"not a halldetect report: {error}") from error
+        version = data.get("schema_version") if isinstance(data, dict) else None
+        if version != SCHEMA_VERSION:
+            raise InputError(
+                f"not a report this halldetect reads: schema version {version!r}, "
+                f"not {SCHEMA_VERSION}"
+            )
+        return cast(Report, _build(cls, data, "report"))
+
+
+def decide(score: float | None, claims: tuple[ClaimReport, ...], threshold: float) -> Verdict:
+    """Flagged if the score says so; faithful only if every claim was really checked."""
+    if score is None:
+        return Verdict.UNCHECKABLE
+    if score >= threshold:
+        return Verdict.HALLUCINATED
+    if any(claim.status is Status.UNCHECKABLE for claim in claims):
+        return Verdict.UNCHECKABLE
+    return Verdict.FAITHFUL
+
+
+def unchecked(verdict: Verdict, claims: tuple[ClaimReport, ...]) -> str | None:
+    """Why a response with claims is uncheckable; None when it is not."""
+    if verdict is not Verdict.UNCHECKABLE:
+        return None
+    missed = [claim for claim in claims if claim.status is Status.UNCHECKABLE]
+    return f"{len(missed)} of {len(claims)} claims could not be checked: {missed[0].reason}"
+
+
+def rounded(value: float) -> float:
+    """A probability or score at the precision of the report (never -0.0)."""
+    return round(value, DECIMALS) + 0.0
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    return value.value if isinstance(value, StrEnum) else value
+
+
+def _build(kind: Any, value: Any, place: str) -> Any:
+    """The value of an annotated type from its JSON form; a misfit is named by its place."""
+    if kind is Any:
+        return value
+    if isinstance(kind, UnionType):
+        if value is None and NoneType in get_args(kind):
+            return None
+        (kind,) = (item for item in get_args(kind) if item is not NoneType)
+    origin = get_origin(kind) or kind
+    if is_dataclass(origin):
+        return _build_dataclass(cast(type, origin), value, place)
+    if origin is tuple and isinstance(value, list):
+        item = get_args(kind)[0]
+        return tuple(_build(item, each, f"{place}[{at}]") for at, each in enumerate(value))
+    if origin is dict and isinstance(value, dict):
+        item = get_args(kind)[1]
+        return {key: _build(item, each, f"{place}.{key}") for key, each in value.items()}
+    if issubclass(origin, StrEnum) and value in list(origin):
+        return origin(value)
+    if origin is float and type(value) in (int, float):
+        return float(value)
+    if origin in (int, str) and type(value) is origin:
+        return value
+    raise InputError(f"not a halldetect report: {place} is {str(value)[:40]!r}")
+
+
+def _build_dataclass(kind: type, value: Any, place: str) -> Any:
+    hints = get_type_hints(kind)
+    if not isinstance(value, dict) or set(value) != set(hints):
+        odd = sorted(set(value) ^ set(hints)) if isinstance(value, dict) else [type(value).__name__]
+        raise InputError(f"not a halldetect report: {place} has missing or unknown fields: {odd}")
+    return kind(**{name: _build(hints[name], value[name], f"{place}.{name}") for name in hints})

@@ -1,0 +1,130 @@
+"""Claim scores and response scores (Phase IV): the paper's FED, and the calibrated score.
+
+Everything here is a pure function of the probabilities the verifier gave one claim against
+the windows it met. The calibrated formula lives in `Calibration` and nowhere else.
+
+    support(c)        greatest P(E) x (1 - w P(C)) over the windows, both of the same window,
+                      then put on a common scale (logit, slope and offset)
+    contradiction(c)  greatest P(C) at each scale, averaged over the scales. A sentence that
+                      really says otherwise does so at every scale; a short window that has
+                      nothing to do with the claim often gets a high P(C) too, but loses it
+                      in its context, so the greatest P(C) of all would mostly be noise
+    response score    1 - the least support: a response is as good as its worst claim
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from halldetect.errors import ModelError
+from halldetect.report import Probabilities, Status
+
+SCORINGS = ("calibrated", "fed")
+
+
+def fed_claim(entailment: Sequence[float], contradiction: Sequence[float | None]) -> float:
+    """The paper's Score(c): best entailment minus best contradiction, chosen independently."""
+    known = [value for value in contradiction if value is not None]
+    return max(entailment) - max(known, default=0.0)
+
+
+def fed(scores: Sequence[float]) -> float:
+    """The paper's FED: 1 - geometric mean, and 1 as soon as any score is not positive."""
+    if not scores:
+        raise ValueError("FED of no claims is undefined")
+    if any(score <= 0.0 for score in scores):
+        return 1.0
+    return min(1.0, max(0.0, 1.0 - math.exp(math.fsum(map(math.log, scores)) / len(scores))))
+
+
+def fed_status(score: float, contradiction: float) -> Status:
+    """A claim's state by the paper's score; alone in a response, it decides the same way."""
+    if score > 0.5:
+        return Status.SUPPORTED
+    if score < 0.0 and contradiction > 0.5:
+        return Status.CONTRADICTED
+    return Status.UNSUPPORTED
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The parameters of the calibrated score. A verifier may bring its own.
+
+    contradiction_weight  how much a window's own P(C) takes away from its P(E)
+    slope, offset         Platt scaling of the support, in log-odds (1 and 0 change nothing)
+    supported_above       a claim is supported above this support
+    contradicted_above    and contradicted above this contradiction, if it also beats the support
+    """
+
+    contradiction_weight: float = 1.0
+    slope: float = 1.0
+    offset: float = 0.0
+    supported_above: float = 0.5
+    contradicted_above: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name in ("contradiction_weight", "supported_above", "contradicted_above"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise ModelError(f"calibration: {name} must lie between 0 and 1")
+        if not (math.isfinite(self.slope) and self.slope > 0.0 and math.isfinite(self.offset)):
+            raise ModelError("calibration: slope must be positive, slope and offset finite")
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> Calibration:
+        """From a verifier's description or a report; an unknown parameter is an error."""
+        unknown = sorted(set(values) - {field.name for field in fields(cls)})
+        if unknown:
+            raise ModelError(f"calibration: unknown parameter {', '.join(unknown)}")
+        try:
+            return cls(**{name: float(value) for name, value in values.items()})
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"calibration: {error}") from error
+
+    def window_support(self, judged: Probabilities) -> float:
+        """How far one window supports the claim."""
+        raw = judged.entailment * (1.0 - self.contradiction_weight * contradiction_of(judged))
+        return _platt(min(1.0, max(0.0, raw)), self.slope, self.offset)
+
+    def support(self, judged: Sequence[Probabilities]) -> float:
+        """How far the source supports the claim: as far as its best window does."""
+        return max(map(self.window_support, judged))
+
+    def contradiction(
+        self, judged: Sequence[Probabilities], scales: Sequence[Sequence[int]]
+    ) -> float:
+        """How far the source says otherwise; `scales` are those of each judged window."""
+        greatest: dict[int, float] = {}
+        for item, found in zip(judged, scales, strict=True):
+            for scale in found:
+                greatest[scale] = max(greatest.get(scale, 0.0), contradiction_of(item))
+        return math.fsum(greatest.values()) / len(greatest)
+
+    def status(self, support: float, contradiction: float) -> Status:
+        if contradiction > self.contradicted_above and contradiction > support:
+            return Status.CONTRADICTED
+        return Status.SUPPORTED if support > self.supported_above else Status.UNSUPPORTED
+
+    def response(self, supports: Sequence[float]) -> float:
+        """The hallucination score of a response from the supports of its claims."""
+        if not supports:
+            raise ValueError("the score of no claims is undefined")
+        return 1.0 - min(supports)
+
+
+def contradiction_of(judged: Probabilities) -> float:
+    """P(C), taken as 0 where a two-way verifier knows none."""
+    return 0.0 if judged.contradiction is None else judged.contradiction
+
+
+def _platt(value: float, slope: float, offset: float) -> float:
+    if slope == 1.0 and offset == 0.0:
+        return value
+    if value in (0.0, 1.0):
+        return value
+    log_odds = slope * (math.log(value) - math.log1p(-value)) + offset
+    if log_odds >= 0.0:
+        return 1.0 / (1.0 + math.exp(-log_odds))
+    return math.exp(log_odds) / (1.0 + math.exp(log_odds))
