@@ -1,0 +1,104 @@
+"""The row every dataset is brought to, and the checks every row must pass."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One response with its source and its gold label.
+
+    `hallucinated` is the positive class; None where the gold is only a score.
+    `score` is in the publisher's own direction: higher is more faithful.
+    `sentences` pairs a sentence (or claim) of the response with True when it is hallucinated.
+    `document` names the source document, so that rows of one document can be kept together.
+    """
+
+    dataset: str
+    id: str
+    source: str | tuple[str, ...]
+    response: str
+    hallucinated: bool | None
+    score: float | None = None
+    sentences: tuple[tuple[str, bool], ...] = ()
+    kind: str | None = None
+    document: str = ""
+    question: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The usable rows, and (id, reason) for every record that is not among them."""
+
+    rows: tuple[Row, ...]
+    dropped: tuple[tuple[str, str], ...] = ()
+
+
+class Unusable(ValueError):
+    """A record that cannot become a row; its text is the reason."""
+
+
+def collect(records: Iterable[Any], parse: Callable[[int, Any], Iterable[Row]]) -> Loaded:
+    """Turn records into rows; a record or row that fails is dropped with its reason.
+
+    `parse` gets the record's position (from 1) and the record.
+    """
+    rows: list[Row] = []
+    dropped: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    for position, record in enumerate(records, start=1):
+        try:
+            parsed = list(parse(position, record))
+        except Unusable as error:
+            dropped.append((f"record {position}", str(error)))
+            continue
+        except KeyError as error:
+            dropped.append((f"record {position}", f"no field {error}"))
+            continue
+        except (TypeError, ValueError, AttributeError, IndexError) as error:
+            dropped.append((f"record {position}", f"malformed: {error}"))
+            continue
+        for row in parsed:
+            reason = fault(row) or ("id seen before" if row.id in seen else None)
+            if reason is None:
+                seen.add(row.id)
+                rows.append(row if row.document else replace(row, document=digest(row.source)))
+            else:
+                dropped.append((row.id, reason))
+    return Loaded(tuple(rows), tuple(dropped))
+
+
+def fault(row: Row) -> str | None:
+    """Why a row cannot be used, or None."""
+    parts = (row.source,) if isinstance(row.source, str) else row.source
+    if not all(isinstance(part, str) for part in parts):
+        return "source is not text"
+    if not any(part.strip() for part in parts):
+        return "empty source"
+    if not isinstance(row.response, str):
+        return "response is not text"
+    if not row.response.strip():
+        return "empty response"
+    if row.hallucinated is None and row.score is None:
+        return "no label"
+    return None
+
+
+def digest(source: str | tuple[str, ...]) -> str:
+    """A short name for a source text that has no id of its own."""
+    text = source if isinstance(source, str) else "\n\n".join(source)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+
+
+def join(parts: Iterable[Loaded]) -> Loaded:
+    """Several loads as one, in order."""
+    rows: list[Row] = []
+    dropped: list[tuple[str, str]] = []
+    for part in parts:
+        rows.extend(part.rows)
+        dropped.extend(part.dropped)
+    return Loaded(tuple(rows), tuple(dropped))
