@@ -1,0 +1,152 @@
+"""Tokenised pairs and batches with little padding."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+
+CODES = {"entailment": 0, "neutral": 1, "contradiction": 2, "not_entailment": 3, "": 4}
+STEP = 16  # lengths are rounded up to this, so that the fused kernels keep their alignment
+
+
+@dataclass
+class Encoded:
+    """Pairs as one run of token ids with offsets; teacher rows are NaN where it said nothing."""
+
+    ids: np.ndarray
+    offsets: np.ndarray
+    labels: np.ndarray
+    teacher: np.ndarray
+    weights: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.diff(self.offsets)
+
+
+def read_pairs(path: Path) -> list[dict[str, object]]:
+    opener = lzma.open if path.suffix == ".xz" else open
+    with opener(path, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def pair_encoder(
+    folder: Path, limit: int
+) -> Callable[[Sequence[tuple[str, str]]], list[list[int]]]:
+    """Premise and hypothesis as the model reads them; a premise too long is cut at the end."""
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(limit, strategy="only_first")
+    return lambda pairs: [item.ids for item in tokenizer.encode_batch(list(pairs))]
+
+
+def encode(
+    rows: Sequence[dict[str, object]],
+    encoder: Callable[[Sequence[tuple[str, str]]], list[list[int]]],
+) -> Encoded:
+    pieces: list[np.ndarray] = []
+    lengths: list[int] = []
+    for start in range(0, len(rows), 20_000):
+        part = rows[start : start + 20_000]
+        encoded = encoder([(str(row["premise"]), str(row["hypothesis"])) for row in part])
+        lengths.extend(map(len, encoded))
+        pieces.append(np.concatenate([np.asarray(ids, dtype=np.int32) for ids in encoded]))
+    return Encoded(
+        ids=np.concatenate(pieces),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        labels=np.array([CODES[str(row.get("label") or "")] for row in rows]),
+        teacher=np.full((len(rows), 3), np.nan, np.float32),
+        weights=np.array([row.get("weight", 1.0) for row in rows], dtype=np.float32),
+    )
+
+
+def encode_file(path: Path, name: str, encoder: Callable[..., list[list[int]]]) -> Encoded:
+    """The encoded pairs of a file, kept beside it so that the work is done once a tokenizer."""
+    cache = path.with_suffix(f".{name}.npz")
+    if not cache.exists():
+        data = encode(read_pairs(path), encoder)
+        partial = cache.with_suffix(".partial.npz")
+        np.savez(
+            partial, ids=data.ids, offsets=data.offsets, labels=data.labels, weights=data.weights
+        )
+        partial.rename(cache)
+    found = np.load(cache)
+    teacher = np.full((len(found["labels"]), 3), np.nan, np.float32)
+    return Encoded(found["ids"], found["offsets"], found["labels"], teacher, found["weights"])
+
+
+def joined(parts: Sequence[Encoded]) -> Encoded:
+    lengths = np.concatenate([part.lengths for part in parts])
+    return Encoded(
+        ids=np.concatenate([part.ids for part in parts]),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        labels=np.concatenate([part.labels for part in parts]),
+        teacher=np.concatenate([part.teacher for part in parts]),
+        weights=np.concatenate([part.weights for part in parts]),
+    )
+
+
+def batches(data: Encoded, tokens: int, rng: np.random.Generator | None) -> list[np.ndarray]:
+    """Groups of pairs of like length, each about `tokens` long; shuffled when `rng` is given."""
+    lengths = data.lengths
+    noise = rng.random(len(lengths)) if rng is not None else np.zeros(len(lengths))
+    order = np.lexsort((noise, -(-lengths // STEP)))
+    groups: list[np.ndarray] = []
+    start = 0
+    while start < len(order):
+        # Ascending order: the last pair of the group is its longest, so grow until it is full.
+        width = STEP * int(-(-lengths[order[start]] // STEP))
+        stop = min(len(order), start + max(1, tokens // width))
+        width = STEP * int(-(-lengths[order[stop - 1]] // STEP))
+        stop = min(stop, start + max(1, tokens // width))
+        groups.append(order[start:stop])
+        start = stop
+    if rng is not None:
+        rng.shuffle(groups)
+    return groups
+
+
+def padded(data: Encoded, rows: np.ndarray, pad: int) -> tuple[Tensor, Tensor]:
+    width = STEP * int(-(-data.lengths[rows].max() // STEP))
+    ids = np.full((len(rows), width), pad, dtype=np.int64)
+    mask = np.zeros((len(rows), width), dtype=np.int64)
+    for line, row in enumerate(rows):
+        part = data.ids[data.offsets[row] : data.offsets[row + 1]]
+        ids[line, : len(part)] = part
+        mask[line, : len(part)] = 1
+    return torch.from_numpy(ids), torch.from_numpy(mask)
+
+
+def prefetched(
+    data: Encoded, groups: Sequence[np.ndarray], pad: int, device: str
+) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
+    """Batches made by threads while the device works on the one before."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def make(rows: np.ndarray) -> tuple[np.ndarray, Tensor, Tensor]:
+        ids, mask = padded(data, rows, pad)
+        if device != "cpu":
+            ids, mask = ids.pin_memory(), mask.pin_memory()
+        return rows, ids, mask
+
+    with ThreadPoolExecutor(4) as pool:
+        waiting = []
+        for rows in groups:
+            waiting.append(pool.submit(make, rows))
+            if len(waiting) >= 12:
+                rows, ids, mask = waiting.pop(0).result()
+                yield rows, ids.to(device, non_blocking=True), mask.to(device, non_blocking=True)
+        for item in waiting:
+            rows, ids, mask = item.result()
+            yield rows, ids.to(device, non_blocking=True), mask.to(device, non_blocking=True)
