@@ -1,0 +1,78 @@
+"""One pair on its way through the four steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from halldetect.chunks import Window
+from halldetect.claims import Extraction, Extractor
+from halldetect.errors import InputError
+from halldetect.intake import Intake, Pair, Source, take_in
+from halldetect.report import Cost
+from halldetect.verifiers import Verifier
+from halldetect.verify import Judged, Task
+
+AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
+
+
+@dataclass(slots=True)
+class Case:
+    """What is known of a pair so far. A `problem` ends its way: the report gives the reason.
+
+    `extractor` and `verifier` stay None while they have not been needed.
+    """
+
+    intake: Intake
+    problem: str | None = None
+    extractor: Extractor | None = None
+    extraction: Extraction = field(default_factory=lambda: Extraction(()))
+    windows: tuple[Window, ...] = ()
+    verifier: Verifier | None = None
+    judged: Sequence[Judged] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, item: AnyPair) -> Case:
+        """A case for anything `check_many` takes; what is not a pair of texts is its problem."""
+        try:
+            if isinstance(item, str):  # two letters would unpack into a pair
+                raise TypeError
+            return cls(take_in(item if isinstance(item, Pair) else Pair(*item)))
+        except InputError as error:
+            return cls(Intake((), "", None), problem=str(error))
+        except TypeError:
+            return cls(Intake((), "", None), problem="not a pair of source and response")
+
+    @property
+    def task(self) -> Task:
+        return Task(self.extraction.claims, self.windows, self.intake.documents)
+
+    @property
+    def tokens(self) -> int:
+        return sum(item.tokens for item in self.judged)
+
+    @contextmanager
+    def clock(self, phase: str) -> Iterator[None]:
+        started = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[phase] = perf_counter() - started
+
+    def cost(self) -> Cost:
+        pairs = [(window.text, item.claim.text) for item in self.judged for window in item.windows]
+        judged = len(set(pairs))
+        return Cost(
+            generative_passes=self.extraction.generative_passes,
+            extractor_tokens_in=self.extraction.tokens_in,
+            extractor_tokens_out=self.extraction.tokens_out,
+            pairs_judged=judged,
+            pairs_skipped=len(pairs) - judged,
+            verifier_tokens=self.tokens,
+            claims_dropped=self.extraction.dropped,
+            claims_restored=self.extraction.restored,
+            seconds={phase: round(spent, 4) for phase, spent in self.seconds.items()},
+        )

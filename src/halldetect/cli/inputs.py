@@ -1,0 +1,112 @@
+"""Text from the command line: a path, a literal, or standard input."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import sys
+from pathlib import Path
+
+from halldetect.errors import InputError
+
+# Longest first: the mark of UTF-32 begins with that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_FILE_ENDING = re.compile(
+    r"\.(txt|text|md|markdown|rst|json|jsonl|csv|tsv|html?|xml|ya?ml|log|tex|pdf|docx?|odt|rtf)$",
+    re.IGNORECASE,
+)
+_ANY_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
+_LONGEST_NAME = 255
+
+
+class Inputs:
+    """Reads arguments as text; standard input can be named once."""
+
+    def __init__(self, *, literal: bool) -> None:
+        self._literal = literal
+        self._stdin_taken = False
+
+    def read(self, argument: str, what: str) -> str:
+        """`-` is standard input, an existing file is read, anything else is the text itself."""
+        if self._literal or not argument.strip():  # Path("") would be the current folder
+            return argument
+        if argument == "-":
+            return self._read_stdin(what)
+        path = Path(argument)
+        if _exists(path):
+            return read_file(path, what)
+        if looks_like_path(argument):
+            raise InputError(f"{what}: no file {argument!r}; to check these very words, add --text")
+        return argument
+
+    def read_document(self, argument: str, what: str) -> str:
+        """As `read`, but never a literal: a name that is no file is an error."""
+        return self._read_stdin(what) if argument == "-" else read_file(Path(argument), what)
+
+    def _read_stdin(self, what: str) -> str:
+        if self._stdin_taken:
+            raise InputError(f"{what}: standard input (-) can be read only once")
+        self._stdin_taken = True
+        if sys.stdin is None:
+            raise InputError(f"{what}: standard input is closed")
+        try:
+            data = sys.stdin.buffer.read()
+        except OSError as error:
+            raise InputError(f"{what}: standard input cannot be read: {error.strerror}") from error
+        return decode(data, what, "standard input")
+
+
+def read_file(path: Path, what: str) -> str:
+    """The text of a file, or an InputError that says what is wrong with it."""
+    try:
+        if path.is_dir():
+            raise InputError(f"{what}: {str(path)!r} is a directory, not a file")
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(f"{what}: no file {str(path)!r}") from error
+    except PermissionError as error:
+        raise InputError(f"{what}: no permission to read {str(path)!r}") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{what}: cannot read {str(path)!r}: {error}") from error
+    return decode(data, what, repr(str(path)))
+
+
+def decode(data: bytes, what: str, name: str) -> str:
+    """UTF-8, or whatever the byte order mark announces; other encodings are not guessed."""
+    encoding = next((known for mark, known in _MARKS if data.startswith(mark)), "utf-8")
+    if encoding == "utf-8" and b"\x00" in data:
+        raise InputError(f"{what}: {name} is a binary file; extract its text first")
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{what}: {name} is not {encoding.removesuffix('-sig').upper()} text "
+            f"(byte {error.start}); convert it first, for example with iconv -t UTF-8"
+        ) from error
+
+
+def looks_like_path(argument: str) -> bool:
+    """Whether words that name no file were probably meant to."""
+    if not argument or len(argument) > _LONGEST_NAME or "\n" in argument:
+        return False
+    if argument.startswith(("./", "../", "~/", "/")) or _FILE_ENDING.search(argument):
+        return True
+    if any(char.isspace() for char in argument):
+        return False
+    return "/" in argument or "\\" in argument or bool(_ANY_ENDING.search(argument))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        path.stat()
+    except PermissionError:
+        return True  # reading it will say so
+    except (OSError, ValueError):
+        return False
+    return True

@@ -1,0 +1,60 @@
+"""A built-in example: a short notice, and an answer that gets one of three things right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from halldetect.report import Report, Status, Verdict
+
+SOURCE = """\
+Kelby harbour ferry: winter timetable
+
+From 3 November the ferry to the island runs every forty minutes. \
+The first boat leaves Kelby at 6:20 and the last boat returns at 21:40. \
+A single ticket costs four euros, and children under twelve travel free of charge. \
+There is room for ten bicycles on each crossing. \
+In strong wind the service may be stopped at short notice. \
+Passengers can call the harbour office to ask whether the boats are running.
+"""
+
+RESPONSE = (
+    "Children under twelve travel free of charge. "
+    "A single ticket costs six euros. "
+    "Hot meals are served on board."
+)
+
+QUESTION = "What should I know before I take the ferry this winter?"
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A sentence of the response and the state a check must find for it."""
+
+    sentence: str
+    status: Status
+
+
+EXPECTED = (
+    Expected("Children under twelve travel free of charge.", Status.SUPPORTED),
+    Expected("A single ticket costs six euros.", Status.CONTRADICTED),
+    Expected("Hot meals are served on board.", Status.UNSUPPORTED),
+)
+
+
+def surprises(report: Report) -> list[str]:
+    """What the report says otherwise than it should; empty when the demo came out right."""
+    found = []
+    if report.verdict is not Verdict.HALLUCINATED:
+        found.append(f"the verdict is {report.verdict}, not {Verdict.HALLUCINATED}")
+    for expected in EXPECTED:
+        start = RESPONSE.index(expected.sentence)
+        end = start + len(expected.sentence)
+        states = {
+            claim.status
+            for claim in report.claims
+            if claim.span is not None and claim.span.start < end and start < claim.span.end
+        }
+        if states != {expected.status}:
+            seen = ", ".join(sorted(states)) or "not checked"
+            found.append(f"{expected.sentence!r} is {seen}, not {expected.status}")
+    return found

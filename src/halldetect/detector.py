@@ -1,0 +1,235 @@
+"""The detector: its options, its models, and the way in."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, cached_property
+from itertools import islice
+from typing import Any
+
+from halldetect import steps
+from halldetect.case import AnyPair, Case
+from halldetect.chunks import GRANULARITIES
+from halldetect.claims import Extractor
+from halldetect.configuration import MAX_RESPONSE, MAX_SOURCE, Configuration
+from halldetect.errors import ConfigurationError, ModelError
+from halldetect.intake import Pair, Source, take_in
+from halldetect.report import Report
+from halldetect.score import Calibration
+from halldetect.steps import Progress
+from halldetect.verifiers import Verifier
+
+Notice = Callable[[str], None]
+
+# So many pairs are worked on together: enough to fill batches, few enough to hold in memory.
+BLOCK = 64
+_OBJECT = "object:"
+
+
+def say(line: str) -> None:
+    """The default for notices: a line on standard error."""
+    print(f"halldetect: {line}", file=sys.stderr, flush=True)
+
+
+class Detector:
+    """Checks responses against their sources; models are loaded once, when first needed.
+
+    `extractor` and `verifier` are names or objects of those protocols; the other options are
+    explained in `Configuration`. `calibration` replaces what the verifier brings. `notice`
+    gets one-line messages for a person, `progress` the phase and how far it is.
+    """
+
+    def __init__(
+        self,
+        extractor: str | Extractor = "auto",
+        verifier: str | Verifier | None = None,
+        *,
+        scoring: str = "calibrated",
+        threshold: float = 0.5,
+        granularities: Sequence[int] = GRANULARITIES,
+        guard: bool = True,
+        truncate: bool = False,
+        exact: bool = False,
+        seed: int = 0,
+        threads: int | None = None,
+        max_source: int = MAX_SOURCE,
+        max_response: int = MAX_RESPONSE,
+        calibration: Calibration | None = None,
+        notice: Notice = say,
+        progress: Progress | None = None,
+    ) -> None:
+        self.configuration = Configuration(
+            extractor=extractor if isinstance(extractor, str) else _name(extractor),
+            verifier=verifier if verifier is None or isinstance(verifier, str) else _name(verifier),
+            scoring=scoring,
+            threshold=threshold,
+            granularities=tuple(granularities),
+            guard=guard,
+            truncate=truncate,
+            exact=exact,
+            seed=seed,
+            threads=threads,
+            max_source=max_source,
+            max_response=max_response,
+        )
+        self._given_extractor = extractor
+        self._given_verifier = verifier
+        self._given_calibration = calibration
+        self._notice = notice
+        self._progress = progress
+
+    @classmethod
+    def paper(
+        cls,
+        extractor: str | Extractor = "auto",
+        verifier: str | Verifier | None = None,
+        *,
+        granularities: Sequence[int] = GRANULARITIES,
+        seed: int = 0,
+        threads: int | None = None,
+        max_source: int = MAX_SOURCE,
+        max_response: int = MAX_RESPONSE,
+        notice: Notice = say,
+        progress: Progress | None = None,
+    ) -> Detector:
+        """The paper to the letter: no guard, truncation, the cap on claims, FED at 0.5."""
+        return cls(
+            extractor,
+            verifier,
+            scoring="fed",
+            threshold=0.5,
+            granularities=granularities,
+            guard=False,
+            truncate=True,
+            exact=True,
+            seed=seed,
+            threads=threads,
+            max_source=max_source,
+            max_response=max_response,
+            notice=notice,
+            progress=progress,
+        )
+
+    @classmethod
+    def from_provenance(
+        cls,
+        report: Report,
+        *,
+        extractor: Extractor | None = None,
+        verifier: Verifier | None = None,
+        notice: Notice = say,
+        progress: Progress | None = None,
+    ) -> Detector:
+        """The detector that made a report; an error if its models cannot be had any more.
+
+        Objects that the caller had passed in are needed again, everything else is rebuilt.
+        """
+        made = report.provenance
+        options = Configuration.from_dict(made.configuration).to_dict()
+        if options["extractor"] == "auto" and made.extractor:
+            options["extractor"] = made.extractor["name"]
+        for role, given in (("extractor", extractor), ("verifier", verifier)):
+            if given is not None:
+                options[role] = given
+            elif str(options[role]).startswith(_OBJECT):
+                kind = str(options[role]).removeprefix(_OBJECT)
+                raise ConfigurationError(f"the report was made with a {kind}: pass it as {role}")
+        calibration = made.verifier.get("calibration")
+        detector = cls(
+            **options,
+            calibration=None if calibration is None else Calibration.from_mapping(calibration),
+            notice=notice,
+            progress=progress,
+        )
+        if made.extractor:
+            _same_model("extractor", made.extractor, detector.extractor.description)
+        if made.verifier:
+            _same_model("verifier", made.verifier, detector.verifier.description)
+        return detector
+
+    @cached_property
+    def extractor(self) -> Extractor:
+        given = self._given_extractor
+        if not isinstance(given, str):
+            return given
+        from halldetect.extractors import load_extractor
+
+        options, progress = self.configuration, self._progress
+
+        def advance(done: int, of: int | None, what: str) -> None:
+            if progress is not None and of:
+                progress("fetch", done, of)
+
+        return load_extractor(
+            given,
+            threads=options.threads,
+            seed=options.seed,
+            notice=self._notice,
+            progress=None if progress is None else advance,
+        )
+
+    @cached_property
+    def verifier(self) -> Verifier:
+        given = self._given_verifier
+        if not (given is None or isinstance(given, str)):
+            return given
+        from halldetect.verifiers import load_verifier
+
+        return load_verifier(given, threads=self.configuration.threads)
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        if self._given_calibration is not None:
+            return self._given_calibration
+        return Calibration.from_mapping(self.verifier.description.get("calibration") or {})
+
+    def check(self, source: Source, response: str, *, question: str | None = None) -> Report:
+        """Check one response. Raises InputError for what is not text, ModelError without models."""
+        return self._run([Case(take_in(Pair(source, response, question)))])[0]
+
+    def check_many(self, pairs: Iterable[AnyPair]) -> list[Report]:
+        """Check many responses, batching across them; each report is what `check` would give.
+
+        A pair that is not made of texts gets an uncheckable report instead of an InputError.
+        """
+        reports: list[Report] = []
+        remaining = iter(pairs)
+        while block := list(islice(remaining, BLOCK)):
+            reports.extend(self._run([Case.of(item) for item in block]))
+        return reports
+
+    def _run(self, cases: list[Case]) -> list[Report]:
+        options = self.configuration
+        steps.refuse_sizes(cases, options.max_source, options.max_response)
+        if todo := steps.unfinished(cases):
+            steps.refuse_languages(todo, self.verifier)
+        if todo := steps.unfinished(cases):
+            steps.extract(todo, self.extractor, options.guard, self._progress)
+        if todo := steps.unfinished(cases):
+            steps.chunk(todo, options.granularities)
+            steps.judge(todo, self.verifier, options.truncate, self._progress)
+        return [steps.conclude(case, options, lambda: self.calibration) for case in cases]
+
+
+@cache
+def _default() -> Detector:
+    return Detector()
+
+
+def check(source: Source, response: str, *, question: str | None = None) -> Report:
+    """Check one response against its source with the default detector."""
+    return _default().check(source, response, question=question)
+
+
+def _name(given: object) -> str:
+    return f"{_OBJECT}{type(given).__name__}"
+
+
+def _same_model(role: str, recorded: dict[str, Any], found: dict[str, Any]) -> None:
+    for key, value in recorded.items():
+        if "digest" in key and found.get(key) != value:
+            raise ModelError(
+                f"the report was made with another {role}: its {key} was {value}, "
+                f"here it is {found.get(key)}"
+            )

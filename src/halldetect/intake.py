@@ -1,0 +1,89 @@
+"""What comes in: a response and the documents it should be faithful to, made safe to store."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from halldetect.errors import InputError
+
+# Lone surrogates have no UTF-8 form and a NUL ends a string in the native libraries below.
+# Each becomes one U+FFFD, so that offsets in the given and in the stored text agree.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+Source = str | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One thing to check: a source (or several documents) and a response to it."""
+
+    source: Source
+    response: str
+    question: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """A pair with every text clean, and how many characters that replaced."""
+
+    documents: tuple[str, ...]
+    response: str
+    question: str | None
+    replaced: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if not self.replaced:
+            return ()
+        return (f"{self.replaced} NUL or lone surrogate characters were replaced by U+FFFD",)
+
+
+def take_in(pair: Pair) -> Intake:
+    """The pair with clean texts; raises InputError for anything that is not text."""
+    source = pair.source
+    documents = [source] if isinstance(source, str) else source
+    if not isinstance(documents, Sequence) or isinstance(documents, (bytes, bytearray)):
+        raise InputError(f"source must be text or a list of texts, not {type(source).__name__}")
+    replaced = 0
+
+    def clean(text: object, what: str) -> str:
+        nonlocal replaced
+        if not isinstance(text, str):
+            raise InputError(f"{what} must be text, not {type(text).__name__}")
+        cleaned, count = _UNSTORABLE.subn(REPLACEMENT, text)
+        replaced += count
+        return cleaned
+
+    return Intake(
+        documents=tuple(clean(text, f"source document {at}") for at, text in enumerate(documents)),
+        response=clean(pair.response, "response"),
+        question=None if pair.question is None else clean(pair.question, "question"),
+        replaced=replaced,
+    )
+
+
+def objection(intake: Intake, max_source: int, max_response: int) -> str | None:
+    """Why there is nothing to check, or too much; None when the check can go on."""
+    if not _has_text(intake.response):
+        return "the response is empty"
+    if not any(_has_text(document) for document in intake.documents):
+        return "the source has no text"
+    if len(intake.response) > max_response:
+        return (
+            f"the response has {len(intake.response):,} characters, more than the limit of "
+            f"{max_response:,}; check it in parts or raise max_response"
+        )
+    size = sum(map(len, intake.documents))
+    if size > max_source:
+        return (
+            f"the source has {size:,} characters, more than the limit of {max_source:,}; "
+            f"pass the part that matters or raise max_source"
+        )
+    return None
+
+
+def _has_text(text: str) -> bool:
+    return any(not (char.isspace() or char == REPLACEMENT) for char in text)

@@ -1,0 +1,64 @@
+"""The public names, and how little importing them costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import halldetect
+
+NAMES = ["Detector", "HallDetectError", "Pair", "Report", "Status", "Verdict", "check"]
+HEAVY = {
+    "httpx",
+    "huggingface_hub",
+    "numpy",
+    "nupunkt",
+    "onnxruntime",
+    "rich",
+    "sklearn",
+    "tokenizers",
+    "torch",
+    "transformers",
+    "xllamacpp",
+}
+
+
+def python(code: str) -> str:
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    return run.stdout
+
+
+def test_the_public_names_are_these() -> None:
+    assert halldetect.__all__ == NAMES
+    assert all(getattr(halldetect, name) is not None for name in NAMES)
+    assert set(NAMES) <= set(dir(halldetect))
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Detektor'"):
+        halldetect.Detektor  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import halldetect",
+        "from halldetect import Detector, check; Detector()",
+        "import halldetect.cli",
+    ],
+)
+def test_imports_stay_light(statement: str) -> None:
+    loaded = python(f"{statement}\nimport sys\nprint(*sys.modules)")
+    assert not HEAVY & {name.partition(".")[0] for name in loaded.split()}
+
+
+def test_import_takes_under_a_second() -> None:
+    code = (
+        "import time; start = time.perf_counter(); import halldetect; halldetect.Detector;"
+        "print(time.perf_counter() - start)"
+    )
+    assert min(float(python(code)) for _ in range(3)) < 1.0
