@@ -19,31 +19,31 @@ from checks_suite import (
 )
 from halldetect.report import Probabilities
 
-# Shares of rows right. Measured with an MPNet-base verifier (uint8 weights) trained for a few
-# minutes on public NLI pairs, less two rows a phenomenon: a platform's arithmetic may turn a
-# close call, a worse model turns more. Raise them with every better set of weights.
+# Shares of rows right: what the embedded weights reach (docs/model-card.md), less two rows a
+# phenomenon. A platform's arithmetic may turn a close call, a worse model turns more. Raise
+# them with every better set of weights.
 FLOORS = {
-    "negation": 0.61,
-    "numbers": 0.40,
-    "units": 0.51,
-    "dates": 0.42,
-    "comparisons": 0.43,
-    "roles": 0.46,
-    "quantifiers": 0.53,
-    "modality": 0.74,
-    "attribution": 0.60,
+    "negation": 0.54,
+    "numbers": 0.48,
+    "units": 0.48,
+    "dates": 0.50,
+    "comparisons": 0.40,
+    "roles": 0.60,
+    "quantifiers": 0.50,
+    "modality": 0.64,
+    "attribution": 0.53,
     "coreference": 0.54,
-    "lists": 0.48,
-    "tables": 0.41,
+    "lists": 0.58,
+    "tables": 0.54,
     "paraphrase": 0.41,
-    "irrelevant": 0.81,
-    "near_miss": 0.63,
-    "conditionals": 0.65,
+    "irrelevant": 0.85,
+    "near_miss": 0.55,
+    "conditionals": 0.50,
     "temporal_order": 0.61,
-    "entity_swap": 0.57,
-    "compression": 0.32,
-    "dialogue": 0.50,
-    "biomedical": 0.65,
+    "entity_swap": 0.53,
+    "compression": 0.38,
+    "dialogue": 0.60,
+    "biomedical": 0.72,
 }
 FLOOR_OVERALL = 0.60
 

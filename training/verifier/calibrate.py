@@ -107,7 +107,8 @@ def main() -> None:
         spread = interval(auroc, truth, scores, seed=1, samples=500)
         cut = at_threshold(truth, scores)
         paper = at_threshold(truth, feds)
-        assert spread is not None and cut.balanced_accuracy is not None
+        assert spread is not None
+        assert cut.balanced_accuracy is not None
         result["sets"][name] = {
             "rows": len(rows),
             "auroc": round(spread.value, 4),

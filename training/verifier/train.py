@@ -194,7 +194,7 @@ def main() -> None:
         checkpoint=options.work / options.out / "checkpoint.pt" if options.restartable else None,
     )  # fmt: skip
     model.save(options.work / options.out)
-    outcome |= {name: str(value) for name, value in vars(options).items()}
+    outcome["options"] = {name: str(value) for name, value in vars(options).items()}
     (options.work / options.out / "training.json").write_text(json.dumps(outcome, indent=1))
     print(json.dumps({k: v for k, v in outcome.items() if k != "curve"}), flush=True)
 
