@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.assertions import assertions
+from halldetect.guard.assertions import assertions
 from halldetect.text import sentences
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.claims import Claim, Draft, cap, extract_claims
-from halldetect.drafts import cleaned
 from halldetect.errors import ExtractionError
 from halldetect.extractors.sentences import SentenceExtractor
+from halldetect.guard.drafts import cleaned
 from halldetect.text import Span, sentences
 from halldetect.words import EVERYDAY, words
 

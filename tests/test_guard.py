@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from halldetect.guard import Passage
-from halldetect.pronouns import antecedents
+from halldetect.guard.matching import Passage
+from halldetect.guard.pronouns import antecedents
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-from halldetect.assertions import assertions
-from halldetect.drafts import cleaned, proposals
 from halldetect.errors import ExtractionError
-from halldetect.guard import Match, Passage
-from halldetect.pronouns import antecedents
+from halldetect.guard.assertions import assertions
+from halldetect.guard.drafts import cleaned, proposals
+from halldetect.guard.matching import Match, Passage
+from halldetect.guard.pronouns import antecedents
 from halldetect.text import Span, sentences, trimmed
 from halldetect.words import EVERYDAY, words
 

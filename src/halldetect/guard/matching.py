@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from halldetect.omissions import Omissions
-from halldetect.pronouns import fits, one_person, with_blanks
+from halldetect.guard.omissions import Omissions
+from halldetect.guard.pronouns import fits, one_person, with_blanks
 from halldetect.text import Span
 from halldetect.words import COORDINATORS, RELATIVES, Word, kept, same, words
 
