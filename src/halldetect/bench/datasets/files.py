@@ -60,8 +60,8 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 def read_parquet(path: Path) -> list[dict[str, Any]]:
     try:
-        from pyarrow import ArrowException  # type: ignore[import-not-found,unused-ignore]
-        from pyarrow.parquet import read_table  # type: ignore[import-not-found,unused-ignore]
+        from pyarrow import ArrowException
+        from pyarrow.parquet import read_table
     except ImportError as error:
         raise MissingExtra("reading Parquet", "bench") from error
     try:
