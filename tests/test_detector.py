@@ -132,7 +132,7 @@ def test_the_question_is_recorded() -> None:
 
 def test_cost_counts_pairs_tokens_and_every_phase() -> None:
     verifier = OverlapVerifier()
-    report = detector(verifier=verifier).check(SOURCE, f"{GOOD} {INVENTED}")
+    report = detector(verifier=verifier, exact=True).check(SOURCE, f"{GOOD} {INVENTED}")
     cost = report.cost
     assert cost.pairs_judged == len({pair for call in verifier.calls for pair in call})
     assert cost.pairs_skipped == 0
@@ -317,8 +317,54 @@ def test_check_many_gives_exactly_what_check_gives() -> None:
 
 def test_check_many_batches_across_pairs() -> None:
     verifier = OverlapVerifier()
-    detector(verifier=verifier).check_many([(SOURCE, GOOD), (SOURCE, WRONG), (SOURCE, INVENTED)])
+    pairs = [(SOURCE, GOOD), (SOURCE, WRONG), (SOURCE, INVENTED)]
+    detector(verifier=verifier, exact=True).check_many(pairs)
     assert len(verifier.calls) == 1
+    lazy = OverlapVerifier()
+    detector(verifier=lazy).check_many(pairs)
+    first = {claim for _, claim in lazy.calls[0]}
+    assert len(first) == 4  # one window of every claim of every pair
+    assert len(lazy.calls) < 8
+
+
+def test_what_is_not_judged_is_counted_and_changes_no_verdict() -> None:
+    for response in (GOOD, f"{GOOD} {WRONG}", INVENTED):
+        lazy = detector().check(SOURCE, response)
+        exact = detector(exact=True).check(SOURCE, response)
+        assert lazy.verdict == exact.verdict
+        assert lazy.cost.pairs_judged + lazy.cost.pairs_skipped == exact.cost.pairs_judged
+        assert lazy.provenance.verifier["rule"]["line"] == 0.5
+        assert exact.provenance.verifier["rule"] is None
+        noted = any("fed_score" in note for note in lazy.provenance.notes)
+        assert noted == (lazy.cost.pairs_skipped > 0)
+        assert not exact.provenance.notes
+    assert detector().check(SOURCE, GOOD).cost.pairs_skipped > 0
+
+
+def test_the_paper_and_its_score_judge_everything() -> None:
+    every = detector(exact=True).check(SOURCE, GOOD).cost.pairs_judged
+    assert detector(scoring="fed").check(SOURCE, GOOD).cost.pairs_judged == every
+    assert detector(scoring="fed").check(SOURCE, GOOD).provenance.verifier["rule"] is None
+    paper = Detector.paper(SentenceExtractor(), OverlapVerifier()).check(SOURCE, GOOD)
+    assert paper.cost.pairs_skipped == 0
+
+
+@given(any_text, any_text, st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]), st.floats(0.0, 1.0))
+def test_the_verdict_is_that_of_judging_everything(
+    source: str, response: str, threshold: float, above: float
+) -> None:
+    options = {"threshold": threshold, "calibration": Calibration(supported_above=above)}
+    lazy = detector(**options).check(source, response)
+    exact = detector(**options, exact=True).check(source, response)
+    assert lazy.verdict == exact.verdict
+    if exact.score is not None:
+        assert lazy.score is not None
+        assert lazy.score >= exact.score
+        if exact.verdict is Verdict.HALLUCINATED:
+            assert lazy.score == exact.score
+    for here, there in zip(lazy.claims, exact.claims, strict=True):
+        if there.score is not None and there.score <= above:
+            assert here == there
 
 
 def test_check_many_takes_tuples_and_gives_a_report_for_each_item() -> None:

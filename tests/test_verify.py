@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from halldetect.chunks import library
 from halldetect.claims import Claim
+from halldetect.planner import Rule
+from halldetect.promise import Promise
 from halldetect.report import Probabilities
 from halldetect.text import Span
 from halldetect.verify import STEP, Judged, Task, verify
@@ -41,6 +43,19 @@ class Counting:
     def answer(premise: str, hypothesis: str) -> Probabilities:
         share = (hash((premise, hypothesis)) % 997) / 997
         return Probabilities(share, 1 - share, None)
+
+
+def entailment(found: Probabilities) -> float:
+    return found.entailment
+
+
+rules = st.builds(
+    Rule,
+    st.just(entailment),
+    *(st.sampled_from([0.0, 0.3, 0.5, 0.9, 1.0]) for _ in range(2)),
+    st.sampled_from([0.0, 0.002, 0.2]),
+    st.sampled_from([0.0, 0.5, 1.0]),
+)
 
 
 def claims(*texts: str) -> tuple[Claim, ...]:
@@ -110,16 +125,16 @@ def visible(texts: Sequence[str]) -> set[tuple[int, int]]:
     }
 
 
-@given(st.lists(tasks, min_size=1, max_size=4), st.booleans(), st.randoms())
+@given(st.lists(tasks, min_size=1, max_size=4), st.booleans(), st.none() | rules, st.randoms())
 def test_results_do_not_depend_on_the_other_tasks(
-    given: list[Task], truncate: bool, random: Any
+    given: list[Task], truncate: bool, rule: Rule | None, random: Any
 ) -> None:
-    together = verify(Counting(), given, truncate=truncate)
-    alone = [verify(Counting(), [item], truncate=truncate)[0] for item in given]
+    together = verify(Counting(), given, truncate=truncate, rule=rule)
+    alone = [verify(Counting(), [item], truncate=truncate, rule=rule)[0] for item in given]
     assert together == alone
     order = list(range(len(given)))
     random.shuffle(order)
-    shuffled = verify(Counting(), [given[at] for at in order], truncate=truncate)
+    shuffled = verify(Counting(), [given[at] for at in order], truncate=truncate, rule=rule)
     assert [alone[at] for at in order] == shuffled
 
 
@@ -221,3 +236,84 @@ def test_nothing_to_judge(given: Task) -> None:
     assert [judged.windows for judged in results] == [()] * len(given.claims)
     assert verifier.calls == []
     assert verify(verifier, []) == []
+
+
+@given(st.lists(tasks, min_size=1, max_size=3), rules)
+def test_a_rule_judges_no_pair_twice_and_leaves_no_doubt_about_the_worst_claim(
+    given: list[Task], rule: Rule
+) -> None:
+    verifier = Counting()
+    lazy, exact = verify(verifier, given, rule=rule), verify(Counting(), given)
+    pairs = [pair for call in verifier.calls for pair in call]
+    assert len(pairs) == len(set(pairs))
+    for few, many in zip(lazy, exact, strict=True):
+        for here, there in zip(few, many, strict=True):
+            assert (here.claim, here.reason) == (there.claim, there.reason)
+            assert len(here.windows) + here.skipped == len(there.windows)
+            answers = dict(zip(there.windows, there.probabilities, strict=True))
+            assert [answers[window] for window in here.windows] == list(here.probabilities)
+            assert list(here.windows) == [item for item in answers if item in here.windows]
+            assert bool(here.windows) == bool(there.windows)
+            if here.skipped:
+                assert support(here) > rule.line
+        judged = [(support(a), support(b)) for a, b in zip(few, many, strict=True) if a.windows]
+        if judged:
+            found, true = (min(column) for column in zip(*judged, strict=True))
+            assert found <= true
+            assert (found > rule.line) == (true > rule.line)
+            if true <= rule.line or rule.near == 0.0:
+                assert found == true or found >= 1.0 - rule.epsilon
+
+
+def support(judged: Judged) -> float:
+    return max(item.entailment for item in judged.probabilities)
+
+
+class Literal(Counting):
+    """Entailed for certain where the window has the very words of the claim, else not at all."""
+
+    @staticmethod
+    def answer(premise: str, hypothesis: str) -> Probabilities:
+        return Probabilities(float(hypothesis in premise), float(hypothesis not in premise), 0.0)
+
+
+STORY = " ".join(f"Rider {name} crossed the {name} ford." for name in "abcdefghijklmnop")
+
+
+def test_a_claim_that_its_most_promising_window_proves_meets_no_other() -> None:
+    verifier = Literal(2000)
+    [[judged]] = verify(
+        verifier, [task(STORY, "Rider k crossed the k ford.")], rule=Rule(entailment)
+    )
+    assert [window.text for window in judged.windows] == ["Rider k crossed the k ford."]
+    assert [len(call) for call in verifier.calls] == [1]
+    assert judged.skipped == len(library([STORY])) - 1
+
+
+def test_a_claim_that_nothing_proves_meets_every_window_in_few_rounds() -> None:
+    verifier = Literal(2000)
+    [[judged]] = verify(
+        verifier, [task(STORY, "Rider k drowned in the k ford.")], rule=Rule(entailment)
+    )
+    assert judged.windows == library([STORY])
+    assert judged.skipped == 0
+    assert [len(call) for call in verifier.calls] == [1, 1, 2, 4, 8, 15]
+
+
+def test_progress_ends_where_all_is_done_though_not_all_was_judged() -> None:
+    seen: list[tuple[int, int]] = []
+    given = task(STORY, "Rider k crossed the k ford.")
+    verify(Literal(2000), [given], lambda *step: seen.append(step), rule=Rule(entailment))
+    assert seen == [(1, 31), (31, 31)]
+
+
+def test_promise_is_the_share_of_telling_words() -> None:
+    documents = ["The elected mayor resigned. The mayor wept.", "A mayor was elected in 1901."]
+    windows = library(documents, (16,))
+    promise = Promise(documents, windows)
+    assert promise.of("The mayor resigned.", windows[:1]) == [1.0]
+    first, second, third = promise.of("Elections of a mayor in 1901", windows)
+    assert third == 1.0 > first > second > 0.0
+    assert promise.of("The queen abdicated", windows) == [0.0] * 3
+    assert promise.of("It was so, and they had it.", windows) != []
+    assert promise.of("of the", windows) == [1.0] * 3

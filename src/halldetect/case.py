@@ -54,6 +54,11 @@ class Case:
     def tokens(self) -> int:
         return sum(item.tokens for item in self.judged)
 
+    @property
+    def unmet(self) -> int:
+        """The pairs of claim and window that the rule of the planner passed over."""
+        return sum(item.skipped for item in self.judged)
+
     @contextmanager
     def clock(self, phase: str) -> Iterator[None]:
         started = perf_counter()
@@ -64,13 +69,13 @@ class Case:
 
     def cost(self) -> Cost:
         pairs = [(window.text, item.claim.text) for item in self.judged for window in item.windows]
-        judged = len(set(pairs))
+        judged = len(set(pairs))  # the same words met again are not judged again
         return Cost(
             generative_passes=self.extraction.generative_passes,
             extractor_tokens_in=self.extraction.tokens_in,
             extractor_tokens_out=self.extraction.tokens_out,
             pairs_judged=judged,
-            pairs_skipped=len(pairs) - judged,
+            pairs_skipped=len(pairs) - judged + self.unmet,
             verifier_tokens=self.tokens,
             claims_dropped=self.extraction.dropped,
             claims_restored=self.extraction.restored,

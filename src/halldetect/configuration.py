@@ -25,7 +25,8 @@ class Configuration:
     guard                keep claims faithful to the response, whatever the extractor says
     truncate             cut windows the verifier cannot read whole, as the paper does,
                          instead of judging all their parts
-    exact                judge every pair (none is skipped today, with or without it)
+    exact                judge every pair; without it, those that can change the outcome (see
+                         `planner`). The scoring "fed" needs, and judges, every pair anyway
     max_source,
     max_response         characters beyond which a check is refused
     """

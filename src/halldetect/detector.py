@@ -208,7 +208,8 @@ class Detector:
             steps.extract(todo, self.extractor, options.guard, self._progress)
         if todo := steps.unfinished(cases):
             steps.chunk(todo, options.granularities)
-            steps.judge(todo, self.verifier, options.truncate, self._progress)
+            rule = steps.planning(options, self.calibration)
+            steps.judge(todo, self.verifier, options.truncate, rule, self._progress)
         return [steps.conclude(case, options, lambda: self.calibration) for case in cases]
 
 

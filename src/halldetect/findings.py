@@ -77,6 +77,11 @@ def find(judged: Judged, scoring: str, calibration: Calibration) -> ClaimReport:
     )
 
 
+def window_support(calibration: Calibration, item: Probabilities) -> float:
+    """What one window is worth to a claim, in the very numbers of the report."""
+    return rounded(calibration.window_support(_rounded(item)))
+
+
 def total(claims: Sequence[ClaimReport], calibration: Calibration) -> Scores:
     """The scores of the response, over the claims that could be checked."""
     supports = [claim.score for claim in claims if claim.score is not None]

@@ -1,64 +1,73 @@
 """Which windows each claim of a response meets, and when enough have been judged.
 
-A response is as good as its worst claim. Support is the greatest over the windows, so what
-has been judged bounds it from below, and two things follow for any verifier:
+The support of a claim is the greatest over the windows, so the windows judged so far bound it
+from below, and a response is as good as its worst claim. For any verifier this follows:
 
-- a claim whose support so far is over that of a claim judged against every window cannot be
-  the worst one: the score of the response is then that of judging everything;
-- a support of 1 - epsilon can grow by epsilon at most.
+- A claim with more support than the line that parts supported from unsupported stays above it.
+- A claim with more support so far than one that met every window is not the worst.
 
-So the worst claim goes on until every window has been judged, or until epsilon is all there
-is to gain. The other claims keep the support found so far, which is a lower bound. For them a
-rule of experience holds, not a proof: a window that shares less than `floor` of the claim's
-content words will not turn an unsupported claim into a supported one.
+So a claim meets every window until it is above the line. Whatever the verifier, the verdict is
+that of judging everything, and so is the score of every response that is flagged. A response
+that is not flagged gets a score that is never too low. That it is seldom too high is experience
+(benchmarks/planner.py), not proof: above the line, windows with few of the claim's words are
+passed over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 
 from halldetect.report import Probabilities
-
-Support = Callable[[Probabilities], float]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """When to stop; the values are those that benchmarks/planner.py found to hold.
+    """When a claim need meet no more windows.
 
-    epsilon  the score of a response differs by at most this from judging everything
-    enough   a claim that does not decide the score rests at this support
-    floor    and passes over windows with a smaller share of its content words
+    support  what a window's probabilities are worth to the claim, from 0 to 1
+    line     a claim with more support is supported, and alone would not be flagged
+    enough   above the line, a claim that is not the worst rests at this support
+    epsilon  above the line, the worst claim rests when it can gain no more than this
+    near     above the line, windows are passed over that have less than this part of the
+             content words that the claim's most promising window has
     """
 
-    epsilon: float = 0.002
+    support: Callable[[Probabilities], float]
+    line: float = 0.5
     enough: float = 0.9
-    floor: float = 0.1
+    epsilon: float = 0.002
+    near: float = 0.5
 
     def to_dict(self) -> dict[str, float]:
-        return asdict(self)
+        return {name: getattr(self, name) for name in ("line", "enough", "epsilon", "near")}
 
 
 @dataclass(slots=True)
 class Course:
-    """One claim's way through its windows: short windows with many of its words first."""
+    """One claim's way through its windows; the first `near` of the order are promising."""
 
     order: tuple[int, ...]
-    promising: int
+    near: int
     done: int = 0
-    support: float = field(default=-1.0)
+    support: float = -1.0
 
     @classmethod
-    def of(cls, promise: Sequence[float], tokens: Sequence[int], rule: Rule) -> Course:
-        def late(window: int) -> tuple[bool, float, int]:
-            # Twice the words are worth four times the tokens; something is worth nothing shared.
-            value = (promise[window] + 0.001) / max(tokens[window], 1) ** 0.5
-            return promise[window] < rule.floor, -value, window
+    def whole(cls, count: int) -> Course:
+        return cls(tuple(range(count)), count)
 
-        order = tuple(sorted(range(len(promise)), key=late))
-        promising = sum(share >= rule.floor for share in promise)
-        return cls(order, max(promising, min(1, len(order))))
+    @classmethod
+    def promising(cls, promise: Sequence[float], tokens: Sequence[int], rule: Rule) -> Course:
+        """Windows with many of the claim's words first, short ones before long ones."""
+        bar = rule.near * max(promise, default=0.0)
+
+        def place(window: int) -> tuple[bool, float, int]:
+            # Twice the words are worth four times the tokens.
+            value = promise[window] / max(tokens[window], 1) ** 0.5
+            return promise[window] < bar, -value, window
+
+        order = tuple(sorted(range(len(promise)), key=place))
+        return cls(order, sum(share >= bar for share in promise))
 
     def ahead(self, end: int) -> tuple[int, ...]:
         """The next windows, as many as have been judged so far: few rounds, little waste."""
@@ -66,33 +75,44 @@ class Course:
 
 
 class Planner:
-    """The courses of a response's claims. Depends on nothing but that response and source."""
+    """The courses of a response's claims; nothing of other responses or sources comes in.
 
-    def __init__(self, courses: Sequence[Course], rule: Rule) -> None:
-        self._courses = courses
+    Without a rule every claim meets every window.
+    """
+
+    def __init__(self, courses: Sequence[Course], rule: Rule | None) -> None:
+        self.courses = courses
         self._rule = rule
 
     def next(self) -> list[tuple[int, int]]:
         """The claims and windows to judge now; none when what is known is enough."""
-        open_ = [
-            (claim, window)
-            for claim, course in enumerate(self._courses)
-            if course.support < self._rule.enough
-            for window in course.ahead(course.promising)
-        ]
-        if open_:
-            return open_
-        judged = [claim for claim, course in enumerate(self._courses) if course.order]
-        if not judged:
-            return []
-        worst = min(judged, key=lambda claim: self._courses[claim].support)
-        course = self._courses[worst]
-        if course.support >= 1.0 - self._rule.epsilon:
-            return []
-        return [(worst, window) for window in course.ahead(len(course.order))]
+        if self._rule is None:
+            return [
+                (claim, window)
+                for claim, course in enumerate(self.courses)
+                for window in course.order[course.done :]
+            ]
+        enough = self._rule.enough
+        wanted = self._ahead(range(len(self.courses)), enough, self._rule)
+        claims = [claim for claim, course in enumerate(self.courses) if course.order]
+        if wanted or not claims:
+            return wanted
+        worst = min(claims, key=lambda claim: self.courses[claim].support)
+        return self._ahead([worst], 1.0 - self._rule.epsilon, self._rule)
 
-    def tell(self, claim: int, support: float) -> None:
-        """What the next window of a claim's order says; each is told once, in order."""
-        course = self._courses[claim]
+    def _ahead(self, claims: Sequence[int], rest: float, rule: Rule) -> list[tuple[int, int]]:
+        wanted: list[tuple[int, int]] = []
+        for claim in claims:
+            course = self.courses[claim]
+            above = course.support > rule.line
+            if not (above and course.support >= rest):
+                end = course.near if above else len(course.order)
+                wanted.extend((claim, window) for window in course.ahead(end))
+        return wanted
+
+    def tell(self, claim: int, judged: Probabilities) -> None:
+        """What was said of the next window in a claim's order."""
+        course = self.courses[claim]
         course.done += 1
-        course.support = max(course.support, support)
+        if self._rule is not None:
+            course.support = max(course.support, self._rule.support(judged))

@@ -132,7 +132,8 @@ class Report:
         """The same findings cut at another threshold; no model runs.
 
         The states of the claims stay: they say what the source says of each claim, the
-        threshold how much of that makes a response hallucinated.
+        threshold how much of that makes a response hallucinated. Where pairs were skipped, a
+        score below the threshold of the check may be too high (never too low).
         """
         if not 0.0 <= threshold <= 1.0:
             raise InputError(f"threshold must lie between 0 and 1, not {threshold}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -17,9 +18,10 @@ from halldetect.chunks import library
 from halldetect.claims import Extractor, extract_claims
 from halldetect.configuration import Configuration
 from halldetect.errors import HallDetectError
-from halldetect.findings import Scores, find, total
+from halldetect.findings import Scores, find, total, window_support
 from halldetect.intake import objection
 from halldetect.language import is_foreign
+from halldetect.planner import Rule
 from halldetect.report import ClaimReport, Provenance, Report, decide, unchecked
 from halldetect.score import Calibration
 from halldetect.verifiers import Verifier
@@ -80,8 +82,23 @@ def chunk(cases: Sequence[Case], granularities: Sequence[int]) -> None:
             case.windows = library(case.intake.documents, granularities)
 
 
+def planning(options: Configuration, calibration: Calibration) -> Rule | None:
+    """When to stop judging a claim; None where everything is judged.
+
+    The paper's score needs the greatest P(C) of all windows, so no window can be left out.
+    """
+    if options.exact or options.scoring == "fed":
+        return None
+    line = max(calibration.supported_above, 1.0 - options.threshold)
+    return Rule(partial(window_support, calibration), line)
+
+
 def judge(
-    cases: Sequence[Case], verifier: Verifier, truncate: bool, progress: Progress | None
+    cases: Sequence[Case],
+    verifier: Verifier,
+    truncate: bool,
+    rule: Rule | None,
+    progress: Progress | None,
 ) -> None:
     def advance(done: int, of: int) -> None:
         if progress is not None:
@@ -91,13 +108,14 @@ def judge(
         case.verifier = verifier
     started = perf_counter()
     try:
-        results = verify(verifier, [case.task for case in cases], advance, truncate=truncate)
+        tasks = [case.task for case in cases]
+        results = verify(verifier, tasks, advance, truncate=truncate, rule=rule)
     except Exception as error:
         if len(cases) == 1:
             cases[0].problem = f"the verifier failed: {_line(error)}"
             return
         for case in cases:  # find out which of them it was
-            judge([case], verifier, truncate, progress)
+            judge([case], verifier, truncate, rule, progress)
         return
     seconds = perf_counter() - started
     for case, judged in zip(cases, results, strict=True):
@@ -146,7 +164,17 @@ def _provenance(case: Case, options: Configuration, calibration: Calibration | N
         extractor = dict(case.extractor.description)
         notes += tuple(getattr(case.extractor, "notes", ()))
     if case.verifier is not None and calibration is not None:
-        verifier = {**case.verifier.description, "calibration": asdict(calibration)}
+        rule = planning(options, calibration)
+        verifier = {
+            **case.verifier.description,
+            "calibration": asdict(calibration),
+            "rule": None if rule is None else rule.to_dict(),
+        }
+    if case.unmet:
+        notes += (
+            f"{case.unmet} pairs were not needed for the verdict and not judged; "
+            "fed_score and contradictions are over the others",
+        )
     return Provenance(
         version=__version__,
         extractor=extractor,

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from halldetect.chunks import Window
 from halldetect.claims import Claim
+from halldetect.planner import Course, Planner, Rule
+from halldetect.promise import Promise
 from halldetect.report import Probabilities
 from halldetect.text import Span
 from halldetect.verifiers import Verifier
@@ -22,13 +24,17 @@ STEP = 64
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One claim against every window it met. `reason` says why it met none."""
+    """One claim against every window it met. `reason` says why it met none.
+
+    `skipped` counts the windows it did not need to meet.
+    """
 
     claim: Claim
     windows: tuple[Window, ...]
     probabilities: tuple[Probabilities, ...]
     tokens: int = 0
     reason: str | None = None
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,30 +52,37 @@ def verify(
     progress: Callable[[int, int], None] | None = None,
     *,
     truncate: bool = False,
+    rule: Rule | None = None,
 ) -> list[list[Judged]]:
-    """Judge every claim against every window, batching across all tasks.
+    """Judge the claims against the windows, batching across all tasks.
 
-    A window too long to be read beside a claim is divided and all its parts are judged;
-    with `truncate` only its beginning is, as in the paper.
+    Every claim meets every window, or with a rule as many as the rule asks for. A window too
+    long to be read beside a claim is divided and all its parts count as windows; with
+    `truncate` only its beginning does, as in the paper.
     """
-    plans = [_Plan(verifier, task, truncate) for task in tasks]
-    # Identical pairs (repeated sources in a batch) are judged once. Pairs of like length stand
-    # together, so that a verifier that pads has little to pad.
-    sizes = {pair: size for plan in plans for pair, size in plan.pairs()}
-    ordered = sorted(sizes, key=lambda pair: -sizes[pair])
+    plans = [_Plan(verifier, task, truncate, rule) for task in tasks]
+    grid = len({pair for plan in plans for pair in plan.grid()})
     answers: dict[tuple[str, str], Probabilities] = {}
-    for start in range(0, len(ordered), STEP):
-        part = ordered[start : start + STEP]
-        answers.update(zip(part, verifier.judge(part), strict=True))
-        if progress is not None:
-            progress(len(answers), len(ordered))
+    while wanted := {pair: size for plan in plans for pair, size in plan.wanted()}:
+        # Identical pairs (repeated sources in a batch) are judged once. Pairs of like length
+        # stand together, so that a verifier that pads has little to pad.
+        ordered = sorted(wanted.keys() - answers.keys(), key=lambda pair: (-wanted[pair], pair))
+        for start in range(0, len(ordered), STEP):
+            part = ordered[start : start + STEP]
+            answers.update(zip(part, verifier.judge(part), strict=True))
+            if progress is not None:
+                progress(len(answers), grid)
+        for plan in plans:
+            plan.take(answers)
+    if progress is not None and len(answers) < grid:  # the rest was not needed
+        progress(grid, grid)
     return [plan.results(answers) for plan in plans]
 
 
 class _Plan:
     """The windows each claim of a task is judged against, divided to fit beside it."""
 
-    def __init__(self, verifier: Verifier, task: Task, truncate: bool) -> None:
+    def __init__(self, verifier: Verifier, task: Task, truncate: bool, rule: Rule | None) -> None:
         self.task = task
         self.truncate = truncate
         self.limit = int(verifier.max_tokens * CLAIM_SHARE)
@@ -85,6 +98,24 @@ class _Plan:
         self.rooms = [
             self._room(verifier, tokens) if tokens <= self.limit else None
             for tokens in self.claim_tokens
+        ]
+        self.windows = [() if room is None else self.divided[room] for room in self.rooms]
+        self.planner = Planner(self._courses(rule), rule)
+        self.round: list[tuple[int, int]] = []
+
+    def _courses(self, rule: Rule | None) -> list[Course]:
+        if rule is None:
+            return [Course.whole(len(windows)) for windows in self.windows]
+        promise = Promise(self.task.documents, self.task.windows)
+        return [
+            Course.promising(
+                promise.of(claim.text, windows),
+                [self.window_tokens[window.text] + tokens for window in windows],
+                rule,
+            )
+            for claim, tokens, windows in zip(
+                self.task.claims, self.claim_tokens, self.windows, strict=True
+            )
         ]
 
     def _room(self, verifier: Verifier, claim_tokens: int) -> int:
@@ -142,27 +173,39 @@ class _Plan:
             for span in [Span(part[0].start, part[-1].end)]
         ]
 
-    def pairs(self) -> Iterator[tuple[tuple[str, str], int]]:
-        """Each pair of texts and its size."""
-        for claim, room, tokens in zip(
-            self.task.claims, self.rooms, self.claim_tokens, strict=True
-        ):
-            for window in () if room is None else self.divided[room]:
-                yield (window.text, claim.text), self.window_tokens[window.text] + tokens
+    def _pair(self, claim: int, window: int) -> tuple[str, str]:
+        return self.windows[claim][window].text, self.task.claims[claim].text
+
+    def grid(self) -> Iterator[tuple[str, str]]:
+        """Every pair of texts there is."""
+        for claim, windows in enumerate(self.windows):
+            for window in range(len(windows)):
+                yield self._pair(claim, window)
+
+    def wanted(self) -> Iterator[tuple[tuple[str, str], int]]:
+        """Each pair of texts to judge now, and its size."""
+        self.round = self.planner.next()
+        for claim, window in self.round:
+            pair = self._pair(claim, window)
+            yield pair, self.window_tokens[pair[0]] + self.claim_tokens[claim]
+
+    def take(self, answers: dict[tuple[str, str], Probabilities]) -> None:
+        for claim, window in self.round:
+            self.planner.tell(claim, answers[self._pair(claim, window)])
 
     def results(self, answers: dict[tuple[str, str], Probabilities]) -> list[Judged]:
         results = []
-        for claim, room, tokens in zip(
-            self.task.claims, self.rooms, self.claim_tokens, strict=True
-        ):
-            if room is None:
+        for at, (claim, tokens) in enumerate(zip(self.task.claims, self.claim_tokens, strict=True)):
+            if self.rooms[at] is None:
                 reason = f"the claim has {tokens} tokens; the verifier reads {self.limit}"
                 results.append(Judged(claim, (), (), reason=reason))
                 continue
-            windows = self.divided[room]
+            course = self.planner.courses[at]
+            windows = tuple(self.windows[at][met] for met in sorted(course.order[: course.done]))
             probabilities = tuple(answers[window.text, claim.text] for window in windows)
             total = sum(self.window_tokens[window.text] + tokens for window in windows)
-            results.append(Judged(claim, windows, probabilities, total))
+            skipped = len(course.order) - course.done
+            results.append(Judged(claim, windows, probabilities, total, skipped=skipped))
         return results
 
 

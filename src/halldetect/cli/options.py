@@ -39,7 +39,7 @@ def add_detector_options(parser: argparse.ArgumentParser) -> None:
         metavar="M,M,...",
         help="into how many groups the source is cut: 1,2,4,8,16",
     )
-    add("--exact", action="store_true", help="judge every pair of claim and window")
+    add("--exact", action="store_true", help="judge every pair of claim and window, needed or not")
     add("--no-guard", action="store_true", help="take the claims of the extractor as they are")
     add(
         "--paper",
