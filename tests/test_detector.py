@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -433,6 +434,18 @@ def test_a_report_replays_from_its_provenance() -> None:
     again = Detector.from_provenance(
         read, extractor=SentenceExtractor(), verifier=OverlapVerifier()
     ).check(list(read.documents), read.response, question=read.question)
+    assert untimed(again).to_json() == untimed(made).to_json()
+
+
+def test_a_report_of_the_default_extractor_replays_where_it_fell_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HALLDETECT_OFFLINE", "1")
+    monkeypatch.setenv("HALLDETECT_HOME", str(tmp_path))
+    made = Detector(verifier=OverlapVerifier(), notice=lambda text: None).check(SOURCE, GOOD)
+    assert made.provenance.configuration["extractor"] == "auto"
+    assert any("each sentence" in note for note in made.provenance.notes)
+    again = Detector.from_provenance(made, verifier=OverlapVerifier()).check(SOURCE, GOOD)
     assert untimed(again).to_json() == untimed(made).to_json()
 
 

@@ -12,6 +12,7 @@ from halldetect.language import is_foreign
 
 FOREIGN = [
     "Le moulin a été construit en 1790 et il est devenu un musée.",
+    "Le premier bateau part à 6 h 20. Un billet simple coûte quatre euros.",
     "Die Mühle wurde 1790 gebaut und ist heute ein Museum.",
     "El molino fue construido en 1790 por los monjes.",
     "De molen werd in 1790 gebouwd en is nu een museum voor het dorp.",

@@ -387,3 +387,25 @@ def test_cores_are_counted_without_their_second_threads(tmp_path: Path) -> None:
             (place / "thread_siblings_list").write_text("0-1\n")
         assert physical_cores(tmp_path) == 1
         assert physical_cores(tmp_path / "nowhere") == len(os.sched_getaffinity(0))
+
+
+def test_the_runtime_leaves_no_usage_data_behind(tmp_path: Path) -> None:
+    """onnxruntime keeps a device id and a queue of events in the home folder if it is let."""
+    program = (
+        "from halldetect.verifiers import load_verifier\n"
+        "print(load_verifier(None).judge([('It rained.', 'It was wet.')])[0].entailment > 0)"
+    )
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in {"ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME"}
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**environment, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "True\n"
+    assert not [path for path in tmp_path.rglob("*") if "onnxruntime" in path.name]

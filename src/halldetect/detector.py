@@ -126,9 +126,10 @@ class Detector:
         Objects that the caller had passed in are needed again, everything else is rebuilt.
         """
         made = report.provenance
-        options = Configuration.from_dict(made.configuration).to_dict()
-        if options["extractor"] == "auto" and made.extractor:
-            options["extractor"] = made.extractor["name"]
+        recorded = Configuration.from_dict(made.configuration)
+        options = recorded.to_dict()
+        if recorded.extractor == "auto" and made.extractor:
+            options["extractor"] = _resolved(made.extractor["name"])
         for role, given in (("extractor", extractor), ("verifier", verifier)):
             if given is not None:
                 options[role] = given
@@ -142,6 +143,7 @@ class Detector:
             notice=notice,
             progress=progress,
         )
+        detector.configuration = recorded
         if made.extractor:
             _same_model("extractor", made.extractor, detector.extractor.description)
         if made.verifier:
@@ -221,6 +223,16 @@ def _default() -> Detector:
 def check(source: Source, response: str, *, question: str | None = None) -> Report:
     """Check one response against its source with the default detector."""
     return _default().check(source, response, question=question)
+
+
+def _resolved(name: str) -> str | Extractor:
+    """What `auto` had come to when the report was made."""
+    if name == "sentences":
+        from halldetect.extractors.auto import FellBack
+        from halldetect.models import DEFAULT_EXTRACTOR
+
+        return FellBack(DEFAULT_EXTRACTOR)
+    return name
 
 
 def _name(given: object) -> str:

@@ -16,7 +16,7 @@ _ENGLISH = frozenset(
 # Function words of the large languages in Latin script that are not words of English too.
 _FOREIGN = frozenset(
     # French, Spanish, Portuguese, Italian
-    "le la les des du une est sont dans avec qui que pas sur cette ces aux été leur nous "
+    "à un au ce cet sa ses ont mais le la les des du une est sont dans avec qui que pas sur cette ces aux été leur nous "
     "vous ils elle el los las una unos del por para como está fue muy más pero lo se su "
     " um uma das não em com mais foi ao pela pelo são il gli di che della delle nel nella "
     "sono più è alla dei degli anche et ou où"
@@ -36,8 +36,9 @@ def is_foreign(text: str) -> bool:
     if len(letters) >= 4 and sum(not _is_latin(char) for char in letters) * 2 > len(letters):
         return True
     words = [word.strip(".,;:!?()\"'«»“”") for word in text.split()]
-    # Only as written in small letters: "Las Palmas" and "Los Lobos" are names.
-    foreign = sum(word in _FOREIGN for word in words)
+    # Capitals alone may be names ("Las Palmas", "Los Lobos"); beside small letters they count.
+    small = any(word in _FOREIGN for word in words)
+    foreign = sum(word.lower() in _FOREIGN for word in words) if small else 0
     english = sum(word.casefold() in _ENGLISH for word in words)
     return foreign >= 2 and foreign > 3 * english and foreign * 8 >= len(words)
 

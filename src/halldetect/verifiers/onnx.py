@@ -17,6 +17,7 @@ order or the number of threads. Why not padded batches (an MPNet-base on two x86
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -67,8 +68,7 @@ class OnnxVerifier:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        import onnxruntime
-
+        onnxruntime = runtime()
         return {
             "name": self._name,
             "kind": "onnx",
@@ -152,10 +152,16 @@ def _read_json(file: Path) -> dict[str, Any]:
     return data
 
 
-def _session(file: Path) -> Any:
+def runtime() -> Any:
+    """The module onnxruntime, silent: it writes and sends usage data unless told before."""
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
-    onnxruntime.disable_telemetry_events()
+    return onnxruntime
+
+
+def _session(file: Path) -> Any:
+    onnxruntime = runtime()
     onnxruntime.set_default_logger_severity(3)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
