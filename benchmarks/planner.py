@@ -182,6 +182,7 @@ def main() -> None:
     assert rule is not None
     result = {
         "logits": options.logits.name,
+        "temperature": options.temperature,
         "calibration": options.calibration,
         "rule": rule.to_dict(),
         "tokens_judged_percent": percent(
