@@ -16,7 +16,8 @@ _ENGLISH = frozenset(
 # Function words of the large languages in Latin script that are not words of English too.
 _FOREIGN = frozenset(
     # French, Spanish, Portuguese, Italian
-    "à un au ce cet sa ses ont mais le la les des du une est sont dans avec qui que pas sur cette ces aux été leur nous "
+    "à un au ce cet sa ses ont mais le la les des du une est sont dans avec qui que pas sur "
+    "cette ces aux été leur nous "
     "vous ils elle el los las una unos del por para como está fue muy más pero lo se su "
     " um uma das não em com mais foi ao pela pelo são il gli di che della delle nel nella "
     "sono più è alla dei degli anche et ou où"

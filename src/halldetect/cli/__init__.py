@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from halldetect import __version__
-from halldetect.cli import check, demo, models, schema
+from halldetect.cli import batch, check, demo, models, schema
 from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, USAGE
 from halldetect.errors import ConfigurationError, HallDetectError, InputError
 
 EPILOG = """\
-exit status: 0 faithful, 1 hallucinated, 2 wrong usage, 3 could not check
+exit status: 0 faithful, 1 hallucinated, 2 wrong usage, 3 could not check, 130 interrupted
 """
 
 
@@ -39,7 +39,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"halldetect {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    for command in (check, demo, models, schema):
+    for command in (check, batch, demo, models, schema):
         command.add(commands)
     return parser
 
