@@ -107,8 +107,8 @@ def _cuts(
 ) -> tuple[NDArray[np.float64], NDArray[np.int_], NDArray[np.int_]]:
     """Every threshold from the highest down, with the hits and all rows at or above it.
 
-    scikit-learn's curves are the same (a test compares them) but forty times slower, and a
-    bootstrap asks for thousands.
+    scikit-learn's curves are the same (a test compares them), but check their input anew at
+    every call, and a bootstrap makes thousands.
     """
     order = np.argsort(-values, kind="stable")
     ordered = values[order]

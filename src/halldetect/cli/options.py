@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,10 +113,18 @@ def check_writable(path: Path | None) -> None:
     """Find out before the long work that its result could not be written."""
     if path is None:
         return
-    if path.is_dir():
-        raise InputError(f"cannot write {str(path)!r}: it is a directory")
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
+    try:
+        if path.is_dir():
+            why = "it is a directory"
+        elif not path.parent.is_dir():
+            why = f"there is no folder {str(path.parent)!r}"
+        elif not os.access(path if path.exists() else path.parent, os.W_OK):
+            why = "permission denied"
+        else:
+            return
+    except OSError as error:  # a name that no file can have
+        why = str(error.strerror)
+    raise InputError(f"cannot write {str(path)!r}: {why}")
 
 
 def write(path: Path | None, text: str) -> None:

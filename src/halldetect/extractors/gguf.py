@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -11,16 +10,16 @@ from typing import Any
 
 from halldetect import models
 from halldetect.claims import Draft
-from halldetect.errors import ExtractionError, ModelError
+from halldetect.errors import ExtractionError
 from halldetect.extractors import prompt
 from halldetect.extractors.gguf_header import read_header
+from halldetect.extractors.llama import default_threads, one_line
+from halldetect.extractors.llama import start as _start
 
 CONTEXT = 2048
 TEMPERATURE = 0.2
 MAX_NEW_TOKENS = 512
 STOP = "\n\n"
-# More threads than this only wait for each other on models of this size.
-_MOST_THREADS = 8
 # A list that copies its text is about as long as the text; one twice as long is going round.
 _LENGTH_FACTOR = 2
 _LENGTH_MARGIN = 48
@@ -48,7 +47,7 @@ class GgufExtractor:
         self._special = prompt.special_pattern(header.control_tokens)
         self._seed = seed
         self._lock = Lock()
-        self._server = _start(self._path, threads or _default_threads(), seed)
+        self._server = _start(self._path, threads or default_threads(), seed, CONTEXT)
         self._prefix = self._rewind()
 
     @property
@@ -102,7 +101,7 @@ class GgufExtractor:
         try:
             direct = self._server.handle_chat_completions(body, answer.take)
         except Exception as error:
-            raise ExtractionError(f"llama.cpp failed: {_line(error)}") from error
+            raise ExtractionError(f"llama.cpp failed: {one_line(error)}") from error
         if isinstance(direct, dict):
             answer.take(direct)
         if answer.error is not None:
@@ -120,7 +119,7 @@ class GgufExtractor:
             answer = self._server.handle_chat_completions(body)
             return int(answer["usage"]["prompt_tokens"])
         except Exception as error:
-            raise ExtractionError(f"llama.cpp failed: {_line(error)}") from error
+            raise ExtractionError(f"llama.cpp failed: {one_line(error)}") from error
 
     def _request(self, text: str) -> dict[str, Any]:
         return {
@@ -172,7 +171,7 @@ class _Answer:
             room = error["n_ctx"] - MAX_NEW_TOKENS - self._prefix
             self.overflow = max(room, 0) / (error["n_prompt_tokens"] - self._prefix)
         else:
-            self.error = _line(error.get("message", error) if isinstance(error, dict) else error)
+            self.error = one_line(error.get("message", error) if isinstance(error, dict) else error)
         return True
 
     def _done(self) -> bool:
@@ -189,55 +188,3 @@ def is_stored(model: str | Path) -> bool:
         return False
     models.find(model)
     return True
-
-
-def _start(path: Path, threads: int, seed: int) -> Any:
-    # Waiting threads of the OpenMP runtime spin; where others want the processor too, that
-    # makes two threads many times slower than one. It reads this once, when it is loaded.
-    bounded = {"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "1"}
-    added = {key: value for key, value in bounded.items() if key not in os.environ}
-    os.environ.update(added)
-    try:
-        import xllamacpp
-    except ImportError as error:
-        raise ModelError(
-            f"llama.cpp cannot be loaded ({_line(error)}); pip install xllamacpp, "
-            "or use the extractor `sentences`"
-        ) from error
-    finally:
-        for key in added:
-            os.environ.pop(key, None)
-
-    params = xllamacpp.CommonParams()
-    params.model.path = str(path)
-    params.n_ctx = CONTEXT
-    params.n_parallel = 1
-    params.cpuparams.n_threads = threads
-    params.cpuparams_batch.n_threads = threads
-    params.sampling.seed = seed
-    params.verbosity = -1
-    params.warmup = False
-    params.fit_params = False
-    params.cache_ram_mib = 0
-    params.use_jinja = True
-    # The library also listens on a loopback port that nobody here uses: nobody else can
-    # either, without this key.
-    params.api_keys = [secrets.token_urlsafe(32)]
-    params.endpoint_slots = False
-    params.cors_origins = ""
-    try:
-        return xllamacpp.Server(params)
-    except Exception as error:
-        raise ModelError(f"llama.cpp cannot load {path}: {_line(error)}") from error
-
-
-def _default_threads() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        available = len(os.sched_getaffinity(0))
-    else:
-        available = os.cpu_count() or 1
-    return max(1, min(available, _MOST_THREADS))
-
-
-def _line(error: object) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+from halldetect.bench.methods.acueval import AcuEval
 from halldetect.bench.methods.alignscore import AlignScore
+from halldetect.bench.methods.embedding import EmbeddingDivergence
+from halldetect.bench.methods.factscore import FactScore
 from halldetect.bench.methods.halldetect import HallDetect
+from halldetect.bench.methods.llm_cot import LlmCot
+from halldetect.bench.methods.long_context import LongContext
 from halldetect.bench.methods.minicheck import MiniCheck
 from halldetect.bench.methods.nli_only import NliOnly
 from halldetect.bench.methods.rouge import RougeL
 from halldetect.bench.methods.scored import Method, Scored
+from halldetect.bench.methods.selfcheck import SelfCheck
 from halldetect.bench.methods.summac import SummacZs
 
 __all__ = [
     "PAIRWISE",
+    "PROMPTED",
+    "AcuEval",
     "AlignScore",
+    "EmbeddingDivergence",
+    "FactScore",
     "HallDetect",
+    "LlmCot",
+    "LongContext",
     "Method",
     "MiniCheck",
     "NliOnly",
     "RougeL",
     "Scored",
+    "SelfCheck",
     "SummacZs",
 ]
 
 # The methods that need a verifier and nothing else.
 PAIRWISE = {method.name: method for method in (NliOnly, SummacZs, MiniCheck, AlignScore)}
+# The methods that need a language model and nothing else.
+PROMPTED = {method.name: method for method in (LlmCot, LongContext, FactScore, AcuEval)}

@@ -40,3 +40,7 @@ class Method(Protocol):
 
 def documents(row: Row) -> tuple[str, ...]:
     return (row.source,) if isinstance(row.source, str) else row.source
+
+
+def has_words(text: str) -> bool:
+    return any(letter.isalnum() for letter in text)

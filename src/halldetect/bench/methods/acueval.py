@@ -1,0 +1,29 @@
+"""ACUEval's way: the response split into content units in one go, each judged by the model
+against the whole source; the share of units that are not backed."""
+
+from __future__ import annotations
+
+from halldetect.bench.datasets.rows import Row
+from halldetect.bench.methods.prompted import (
+    JUDGE,
+    Asked,
+    PromptedMethod,
+    share_unbacked,
+    source_text,
+)
+from halldetect.bench.methods.scored import Scored
+from halldetect.extractors import prompt
+
+MAX_UNITS = 20
+
+
+class AcuEval(PromptedMethod):
+    name = "acueval"
+
+    def prompts(self) -> tuple[str, ...]:
+        return JUDGE, prompt.digest(), str(MAX_UNITS)
+
+    def judge(self, row: Row, asked: Asked) -> Scored:
+        source = source_text(row)
+        units = asked.claims(row.response, MAX_UNITS)
+        return share_unbacked([(unit, asked.judge(source, unit)) for unit in units])

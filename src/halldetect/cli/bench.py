@@ -1,0 +1,210 @@
+"""halldetect bench run|report|list"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halldetect.chunks import GRANULARITIES
+from halldetect.cli.interrupt import interruptible
+from halldetect.cli.options import write
+from halldetect.cli.pace import Pace
+from halldetect.cli.screen import Screen, put
+from halldetect.errors import ConfigurationError, InputError
+from halldetect.score import SCORINGS
+
+if TYPE_CHECKING:
+    from halldetect.bench.datasets import Loaded
+
+# Less has no room for a question and its answer.
+LEAST_CONTEXT = 512
+RUN = """\
+Score the rows of datasets with methods and add the predictions to a folder of results, one
+file for each dataset, method and configuration. A run that was stopped, in whatever way, goes
+on where it was; rows that are there are not made again.
+"""
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "bench",
+        help="compare methods on datasets",
+        description="Run methods over labelled datasets, and make tables of the results.",
+        allow_abbrev=False,
+    )
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="every dataset and method", allow_abbrev=False)
+    listing.set_defaults(run=run_list)
+    _add_run(actions)
+    _add_report(actions)
+
+
+def _add_run(actions: Any) -> None:
+    parser = actions.add_parser(
+        "run", help="score datasets with methods", description=RUN, allow_abbrev=False
+    )
+    add = parser.add_argument
+    add("--dataset", type=_names, required=True, metavar="NAME,...", help="see `bench list`")
+    add("--method", type=_names, required=True, metavar="NAME,...", help="see `bench list`")
+    add("--data", type=Path, metavar="DIR", help="where the datasets are; or HALLDETECT_DATA")
+    add("-o", "--out", type=Path, required=True, metavar="DIR", help="the folder of results")
+    add("--limit", type=int, metavar="N", help="a random sample of so many rows a dataset")
+    add("--batch", type=int, default=1, metavar="N", help="rows scored together: 1")
+    add("--verifier", metavar="NAME", help="as for `check`")
+    add("--extractor", default="auto", metavar="NAME", help="as for `check`; halldetect only")
+    add(
+        "--granularities",
+        type=_scales,
+        default=GRANULARITIES,
+        metavar="M,M,...",
+        help="as for `check`; halldetect only",
+    )
+    add("--scoring", choices=SCORINGS, default="calibrated", help="halldetect only")
+    add("--llm", metavar="NAME", help="a GGUF model by name or path, for methods that ask one")
+    add("--embedder", metavar="NAME", help="a GGUF model or an ONNX folder; default: the --llm")
+    add("--context", type=int, metavar="N", help="tokens the --llm reads: 8192")
+    add("--seed", type=int, default=0, metavar="N", help="of the sample and the models: 0")
+    add("--threads", type=int, metavar="N", help="default: as many as there are cores")
+    add("--quiet", action="store_true", help="no notices and no progress on standard error")
+    parser.set_defaults(run=run_run)
+
+
+def _add_report(actions: Any) -> None:
+    parser = actions.add_parser("report", help="make tables of results", allow_abbrev=False)
+    add = parser.add_argument
+    add("results", type=Path, metavar="DIR", help="the folder that `bench run` wrote to")
+    add("-o", "--out", type=Path, metavar="DIR", help="where to write; default: the same folder")
+    add("--against", metavar="NAME", help="compare with this method; default: halldetect")
+    add("--samples", type=int, default=1000, metavar="N", help="bootstrap samples: 1000")
+    add("--no-figures", action="store_true", help="tables only, without matplotlib")
+    parser.set_defaults(run=run_report)
+
+
+def run_list(arguments: argparse.Namespace) -> int:
+    from halldetect.bench.datasets import ADVERSARIAL, DATASETS, OWN
+    from halldetect.bench.methods.registry import METHODS
+
+    lines = ["DATASETS (name, folder under --data)"]
+    wide = max(map(len, DATASETS))
+    lines += [f"  {item.name.ljust(wide)}  {item.folder}/" for item in DATASETS.values()]
+    lines += [f"  {OWN}FILE".ljust(wide + 4) + "your own rows"]
+    lines += [f"  {ADVERSARIAL}NAME".ljust(wide + 4) + "faithful rows of NAME, made wrong"]
+    lines += ["", "METHODS (name, needs, what it is)"]
+    wide = max(map(len, METHODS))
+    needs = max(len(item.needs) for item in METHODS.values())
+    lines += [
+        f"  {item.name.ljust(wide)}  {item.needs.ljust(needs)}  {item.summary}"
+        for item in METHODS.values()
+    ]
+    put("\n".join(lines) + "\n")
+    return 0
+
+
+def run_run(arguments: argparse.Namespace) -> int:
+    from halldetect.bench.datasets import load_dataset
+    from halldetect.bench.methods.registry import METHODS, Models, Options
+    from halldetect.bench.runner import sample
+
+    for name in arguments.method:
+        if name not in METHODS:
+            raise ConfigurationError(f"no method named {name!r}; there are {', '.join(METHODS)}")
+    if arguments.context is not None and arguments.context < LEAST_CONTEXT:
+        raise ConfigurationError(f"--context must be at least {LEAST_CONTEXT}")
+    with Screen(quiet=arguments.quiet) as screen:
+        models = Models(
+            Options(
+                verifier=arguments.verifier,
+                extractor=arguments.extractor,
+                granularities=arguments.granularities,
+                scoring=arguments.scoring,
+                seed=arguments.seed,
+                threads=arguments.threads,
+                llm=arguments.llm,
+                embedder=arguments.embedder,
+                context=arguments.context,
+                notice=screen.notice,
+            )
+        )
+        # All data first: a name that is wrong must not come out after hours.
+        rows = {}
+        for name in arguments.dataset:
+            loaded = load_dataset(name, arguments.data)
+            _tell_dropped(name, loaded, screen)
+            rows[name] = sample(loaded.rows, arguments.limit, arguments.seed)
+            if not rows[name]:
+                raise InputError(f"{name} has no usable row")
+        methods = [METHODS[name].build(models) for name in arguments.method]
+
+        def work() -> None:
+            for name, chosen in rows.items():
+                for method in methods:
+                    _one(name, chosen, method, arguments)
+
+        interruptible(work, screen)
+    return 0
+
+
+def run_report(arguments: argparse.Namespace) -> int:
+    from halldetect.bench.methods.registry import METHODS
+    from halldetect.bench.predictions import read_all
+    from halldetect.bench.sheets import csv_sheets, markdown
+    from halldetect.bench.tables import tables
+
+    results = read_all(arguments.results)
+    made = tables(
+        results,
+        order=tuple(METHODS),
+        first=arguments.against,
+        samples=arguments.samples,
+    )
+    out = arguments.out or arguments.results
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {str(out)!r}: {error.strerror}") from error
+    for name, text in {"report.md": markdown(made), **csv_sheets(made)}.items():
+        write(out / name, text)
+        put(f"{out / name}\n")
+    if not arguments.no_figures:
+        from halldetect.bench.figures import draw
+
+        put("".join(f"{path}\n" for path in draw(results, made, out)))
+    return 0
+
+
+def _one(dataset: str, rows: Any, method: Any, arguments: argparse.Namespace) -> None:
+    from halldetect.bench.runner import run
+
+    pace = Pace(f"{dataset}, {method.description['name']}", quiet=arguments.quiet)
+    try:
+        ran = run(
+            dataset, rows, method, arguments.out, batch=arguments.batch, progress=pace.advance
+        )
+    finally:
+        pace.finish()
+    put(f"{ran.path}: {ran.new} new, {ran.kept} already there\n")
+
+
+def _tell_dropped(name: str, loaded: Loaded, screen: Screen) -> None:
+    if loaded.dropped:
+        reasons = Counter(reason for _, reason in loaded.dropped).most_common(3)
+        told = "; ".join(f"{count} x {reason}" for reason, count in reasons)
+        screen.notice(f"{name}: {len(loaded.dropped)} records left out ({told})")
+
+
+def _names(text: str) -> list[str]:
+    names = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not names:
+        raise argparse.ArgumentTypeError("no name given")
+    return names
+
+
+def _scales(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of whole numbers such as 1,2,4"
+        ) from None
