@@ -1,8 +1,68 @@
-"""Settings for every test: no time limit per example, since a busy machine is no defect."""
+"""Settings for every test: no time limit per example, since a busy machine is no defect.
+
+With HALLDETECT_NO_SKIP=1, where all that the tests need should be installed, a test that is
+skipped has failed, unless its reason lies in the machine.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("halldetect", deadline=None)
 settings.load_profile("halldetect")
+
+NO_SKIP = os.environ.get("HALLDETECT_NO_SKIP") == "1"
+# What nobody can install: another user, another platform, hardware, data that is not ours.
+OF_THE_MACHINE = (
+    "permissions do not bind root",
+    "no GPU",
+    "no full device here",
+    "signals as on a terminal",
+    "sends a POSIX signal",
+    "forks and signals",
+    "needs kill -9",
+    "paths of other platforms, written as here",
+    "the shared datasets are not here",
+    "the starter verifier is not at hand",
+)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interrupts_reach_children() -> Iterator[None]:
+    """A shell has its background jobs ignore Ctrl-C, and all their children after them."""
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if ignored:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    if ignored:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if not (NO_SKIP and report.skipped) or hasattr(report, "wasxfail"):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    reason = reason.removeprefix("Skipped: ")
+    if reason not in OF_THE_MACHINE:
+        report.outcome = "failed"
+        report.longrepr = f"skipped, and HALLDETECT_NO_SKIP is set: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, Any, Any]:
+    report = yield
+    _refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, Any, Any]:
+    report = yield
+    _refuse_skip(report)
+    return report

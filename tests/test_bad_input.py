@@ -149,6 +149,41 @@ def test_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "is a directory" in refused(["check", SOURCE, GOOD, "--html", str(tmp_path)], capsys, 2)
 
 
+@pytest.mark.parametrize("option", ["--html", "--markdown"])
+@pytest.mark.parametrize("command", [["check", SOURCE, GOOD], ["demo"]], ids=["check", "demo"])
+def test_a_place_that_cannot_be_written_is_found_before_the_models_run(
+    command: list[str],
+    option: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def run(*_: object, **__: object) -> None:
+        pytest.fail("a detector was made")
+
+    monkeypatch.setattr("halldetect.detector.Detector.__init__", run)
+    there = tmp_path / "there.html"
+    there.write_text("before", encoding="utf-8")
+    for place, why in [
+        (tmp_path, "is a directory"),
+        (tmp_path / "none" / "report", "there is no folder"),
+        (there / "report", "there is no folder"),
+        (tmp_path / ("long" * 100), "name too long"),
+    ]:
+        assert why in refused([*command, option, str(place)], capsys, 2)
+    asked = []
+
+    def deny(path: Path, mode: int) -> bool:  # the superuser may write everywhere
+        asked.append(path)
+        return False
+
+    monkeypatch.setattr("halldetect.cli.options.os.access", deny)
+    for place in (there, tmp_path / "new.html"):
+        assert "permission denied" in refused([*command, option, str(place)], capsys, 2)
+    assert asked == [there, tmp_path], "a file of its own, else the folder it would lie in"
+    assert there.read_text(encoding="utf-8") == "before"
+
+
 def test_no_permission(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -188,8 +223,8 @@ def no_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_an_unknown_model_name(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    line = refused(["check", SOURCE, GOOD, *SENTENCES, "--verifier", "smal"], capsys, 2)
-    assert "unknown verifier 'smal'; did you mean small?" in line
+    line = refused(["check", SOURCE, GOOD, *SENTENCES, "--verifier", "bas"], capsys, 2)
+    assert "unknown verifier 'bas'; did you mean base?" in line
     monkeypatch.setattr("halldetect.verifiers.load_verifier", lambda *_, **__: OverlapVerifier())
     for wrong, right in [("smollm2", "smollm2-135m"), ("sentence", "sentences")]:
         line = refused(["check", SOURCE, GOOD, "--extractor", wrong], capsys, 2)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -297,12 +298,21 @@ def halldetect_process(*arguments: str, **options: Any) -> subprocess.Popen[byte
     )
 
 
+def output_of(process: subprocess.Popen[bytes], seconds: float = 60) -> tuple[bytes, bytes]:
+    """What it wrote until it ended; it is not left running if it does not end."""
+    with process:
+        try:
+            return process.communicate(timeout=seconds)
+        finally:
+            process.kill()
+
+
 def test_help_comes_in_half_a_second() -> None:
     def seconds() -> float:
         """Of processor time: a busy machine is no defect of ours."""
         before = os.times()
         process = halldetect_process("--help")
-        out, _ = process.communicate(timeout=60)
+        out, _ = output_of(process)
         assert process.returncode == 0
         assert b"exit status: 0 faithful" in out
         after = os.times()
@@ -337,7 +347,7 @@ def test_a_full_disk_under_standard_output_is_one_line() -> None:
 def test_output_is_utf8_whatever_the_locale() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
     process = halldetect_process("check", "The café.", "", "--json", env=environment)
-    out, err = process.communicate(timeout=60)
+    out, err = output_of(process)
     assert process.returncode == 3
     assert "café" in out.decode()
     assert err == b""
@@ -366,16 +376,17 @@ sys.exit(main(["check", "It is old.", "It is old.", "--extractor", "sentences"])
 @pytest.mark.skipif(os.name != "posix", reason="signals as on a terminal")
 def test_ctrl_c_while_a_model_is_busy() -> None:
     path = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
-    with subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-c", BUSY],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": path},
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"busy\n"
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=10)
+    )
+    assert process.stdout is not None
+    busy = process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = output_of(process)
+    assert busy == b"busy\n", err
     assert (process.returncode, out, err) == (130, b"", b"halldetect: interrupted\n")
 
 
@@ -384,8 +395,39 @@ def test_ctrl_c_while_waiting_for_input() -> None:
     process = halldetect_process("check", "-", "Some response.", stdin=subprocess.PIPE)
     time.sleep(2.0)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = output_of(process)
     assert (process.returncode, out, err) == (130, b"", b"halldetect: interrupted\n")
+
+
+EARLY = """
+import os, signal, sys
+
+class Press:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Press())
+from halldetect.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as on a terminal")
+@pytest.mark.parametrize("module", ["halldetect.cli", "argparse", "halldetect.cli.schema"])
+def test_ctrl_c_while_the_command_is_still_being_imported(module: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", EARLY, module],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        timeout=60,
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (130, b"", b"halldetect: interrupted\n")
+
+
+def test_the_installed_command_is_the_one_that_catches_an_early_ctrl_c() -> None:
+    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
+    assert project["project"]["scripts"] == {"halldetect": "halldetect.__main__:main"}
 
 
 def every_option() -> set[str]:
@@ -430,7 +472,7 @@ def real_verifier() -> list[str]:
 @pytest.mark.slow
 def test_demo_with_real_weights_recognises_all_three_claims() -> None:
     process = halldetect_process("demo", "--json", *BASE, *real_verifier())
-    out, err = process.communicate(timeout=300)
+    out, err = output_of(process, 300)
     assert process.returncode == 0, err.decode()
     report = Report.from_json(out.decode())
     assert demo.surprises(report) == []
@@ -446,7 +488,7 @@ def unnumbered(text: str) -> str:
 def test_the_readme_shows_what_the_demo_prints() -> None:
     environment = {**os.environ, "COLUMNS": "88"}
     process = halldetect_process("demo", *BASE, *real_verifier(), env=environment)
-    out, _ = process.communicate(timeout=300)
+    out, _ = output_of(process, 300)
     readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     shown = readme.partition("```text\n")[2].partition("```")[0]
     assert unnumbered(out.decode()) == unnumbered(shown)
@@ -488,7 +530,9 @@ def test_models_pull_and_verify_without_a_model(
     empty_store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["models", "pull", "smollm2-135m"]) == 3
-    assert "HALLDETECT_OFFLINE" in capsys.readouterr().err
+    advice = capsys.readouterr().err
+    assert "unset HALLDETECT_OFFLINE" in advice
+    assert "models pull" not in advice, "that is what was just tried"
     assert main(["models", "pull", "smollm"]) == 2
     assert "did you mean smollm2-135m?" in capsys.readouterr().err
     assert main(["models", "verify"]) == 0

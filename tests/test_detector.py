@@ -376,6 +376,12 @@ def test_check_many_takes_tuples_and_gives_a_report_for_each_item() -> None:
     assert detector().check_many([]) == []
 
 
+@pytest.mark.parametrize("pairs", ["The mill is old.", b"bytes", Pair(SOURCE, GOOD), 7, None])
+def test_check_many_refuses_what_is_no_collection_of_pairs(pairs: Any) -> None:
+    with pytest.raises(InputError, match="takes pairs of source and response, not"):
+        detector().check_many(pairs)
+
+
 class Moody(SentenceExtractor):
     """Fails on some responses, in a planned and in an unplanned way."""
 

@@ -332,6 +332,22 @@ def test_an_unknown_name_gets_advice(spec: str, words: str) -> None:
     assert words in one_line(lambda: load_verifier(spec), ConfigurationError)
 
 
+def test_only_weights_that_are_here_are_offered(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load, "WEIGHTS", tmp_path)
+    shutil.copytree(folder, tmp_path / "base")
+    assert load_verifier("base").description["name"] == "base"
+    line = one_line(lambda: load_verifier("small"), ConfigurationError)
+    assert "unknown verifier 'small'" in line
+    assert "known are default, base, deberta" in one_line(
+        lambda: load_verifier("zzz"), ConfigurationError
+    )
+    shutil.copytree(folder, tmp_path / "small")
+    assert load_verifier("small").description["name"] == "small"
+    assert "did you mean small?" in one_line(lambda: load_verifier("smal"), ConfigurationError)
+
+
 def test_a_folder_without_a_model(tmp_path: Path) -> None:
     assert "neither" in one_line(lambda: load_verifier(str(tmp_path)), ConfigurationError)
     (tmp_path / "notes.txt").write_text("x")
@@ -343,7 +359,7 @@ def test_a_folder_without_a_model(tmp_path: Path) -> None:
 def test_missing_embedded_weights_are_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(load, "files", lambda package: tmp_path)
+    monkeypatch.setattr(load, "WEIGHTS", tmp_path)
     assert "reinstall" in one_line(lambda: load_verifier(None))
 
 
@@ -351,7 +367,7 @@ def test_the_embedded_default_is_found(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(folder, tmp_path / "weights" / load.DEFAULT)
-    monkeypatch.setattr(load, "files", lambda package: tmp_path)
+    monkeypatch.setattr(load, "WEIGHTS", tmp_path / "weights")
     default = load_verifier(None)
     assert default is load_verifier("default") is load_verifier(load.DEFAULT)
     assert default.description["name"] == load.DEFAULT

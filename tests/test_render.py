@@ -27,8 +27,8 @@ from halldetect.render.html import SCRIPTS, STYLE, asset
 from halldetect.render.markdown import escape
 from halldetect.render.passages import Passages, segments, shorten
 from halldetect.render.schema import published
-from halldetect.render.wording import STATE_SYMBOL, one_line, visible
-from halldetect.report import Report, Status
+from halldetect.render.wording import STATE_SYMBOL, one_line, summary, visible
+from halldetect.report import Report, Status, Verdict
 from halldetect.text import Span
 
 SAMPLES = pytest.mark.parametrize("build", samples.ALL.values(), ids=samples.ALL.keys())
@@ -148,6 +148,35 @@ def test_terminal_stays_plain_and_within_its_width(build, width):
     text = render.terminal(build(), width=width, color=False)
     assert not CONTROLS.search(text)
     assert max(map(cell_len, text.splitlines())) <= max(width, 40)
+
+
+def test_one_claim_is_called_the_only_one():
+    town = samples.town()
+    for status, verdict, sentence in [
+        (Status.UNSUPPORTED, Verdict.HALLUCINATED, "The only claim is not backed by the source."),
+        (Status.UNCHECKABLE, Verdict.UNCHECKABLE, "The only claim could not be checked, so"),
+        (Status.SUPPORTED, Verdict.FAITHFUL, "The source backs the only claim."),
+    ]:
+        claim = dataclasses.replace(town.claims[0], status=status)
+        alone = dataclasses.replace(town, claims=(claim,), verdict=verdict, reason=None)
+        assert summary(alone).startswith(sentence)
+    claims = tuple(
+        dataclasses.replace(town.claims[0], status=status)
+        for status in (Status.UNSUPPORTED, Status.SUPPORTED)
+    )
+    mixed = dataclasses.replace(town, claims=claims, verdict=Verdict.HALLUCINATED)
+    assert summary(mixed) == "1 of 2 claims is not backed by the source."
+
+
+@pytest.mark.parametrize("text", ["one word after another " * 5000, "x" * 100_000])
+def test_terminal_shortens_a_very_long_claim(text):
+    town = samples.town()
+    long = dataclasses.replace(town.claims[0], text=text)
+    shown = render.terminal(dataclasses.replace(town, claims=(long,)), width=100, color=False)
+    flat = "".join(shown.split())
+    assert "".join(text[:200].split()) in flat
+    assert "…" in flat
+    assert len(shown) < 1500
 
 
 def test_terminal_names_the_reason_of_an_uncheckable_report():

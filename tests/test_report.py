@@ -123,10 +123,12 @@ def test_rethreshold_keeps_the_reason_true() -> None:
     assert back.verdict is Verdict.UNCHECKABLE
     assert back.reason == "1 of 2 claims could not be checked: too long"
     assert report(None).rethreshold(0.1).reason == "the response is empty"
+    alone = report(0.3, claim(Status.UNCHECKABLE)).rethreshold(0.5)
+    assert alone.reason == "the only claim could not be checked: too long"
 
 
-@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan")])
-def test_rethreshold_refuses_what_is_no_threshold(threshold: float) -> None:
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan"), "x", "0.5", None, True])
+def test_rethreshold_refuses_what_is_no_threshold(threshold: Any) -> None:
     with pytest.raises(InputError, match="between 0 and 1"):
         report(0.3, claim(Status.SUPPORTED, 0.7)).rethreshold(threshold)
 

@@ -1,10 +1,20 @@
-"""python -m halldetect"""
+"""The `halldetect` command, also as python -m halldetect"""
 
 from __future__ import annotations
 
 import sys
 
-from halldetect.cli import main
+
+def main() -> int:
+    """Run the command line; Ctrl-C while it is still being imported gives one line, too."""
+    try:
+        from halldetect.cli import main as run
+
+        return run()
+    except KeyboardInterrupt:
+        print("halldetect: interrupted", file=sys.stderr)
+        return 130  # halldetect.cli.exits.INTERRUPTED, which may not be there yet
+
 
 if __name__ == "__main__":
     sys.exit(main())

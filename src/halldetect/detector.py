@@ -13,7 +13,7 @@ from halldetect.case import AnyPair, Case
 from halldetect.chunks import GRANULARITIES
 from halldetect.claims import Extractor
 from halldetect.configuration import MAX_RESPONSE, MAX_SOURCE, Configuration
-from halldetect.errors import ConfigurationError, ModelError
+from halldetect.errors import ConfigurationError, InputError, ModelError
 from halldetect.intake import Pair, Source, take_in
 from halldetect.report import Report
 from halldetect.score import Calibration
@@ -195,6 +195,9 @@ class Detector:
 
         A pair that is not made of texts gets an uncheckable report instead of an InputError.
         """
+        if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
+            kind = type(pairs).__name__
+            raise InputError(f"check_many takes pairs of source and response, not {kind}")
         reports: list[Report] = []
         remaining = iter(pairs)
         while block := list(islice(remaining, BLOCK)):

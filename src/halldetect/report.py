@@ -135,8 +135,9 @@ class Report:
         threshold how much of that makes a response hallucinated. Where pairs were skipped, a
         score below the threshold of the check may be too high (never too low).
         """
-        if not 0.0 <= threshold <= 1.0:
-            raise InputError(f"threshold must lie between 0 and 1, not {threshold}")
+        is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
+        if not (is_number and 0.0 <= threshold <= 1.0):
+            raise InputError(f"threshold must lie between 0 and 1, not {threshold!r}")
         configuration = {**self.provenance.configuration, "threshold": threshold}
         verdict = decide(self.score, self.claims, threshold)
         return replace(
@@ -191,7 +192,8 @@ def unchecked(verdict: Verdict, claims: tuple[ClaimReport, ...]) -> str | None:
     if verdict is not Verdict.UNCHECKABLE:
         return None
     missed = [claim for claim in claims if claim.status is Status.UNCHECKABLE]
-    return f"{len(missed)} of {len(claims)} claims could not be checked: {missed[0].reason}"
+    which = f"{len(missed)} of {len(claims)} claims" if len(claims) > 1 else "the only claim"
+    return f"{which} could not be checked: {missed[0].reason}"
 
 
 def rounded(value: float) -> float:

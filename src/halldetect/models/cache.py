@@ -71,7 +71,7 @@ def path(name: str) -> Path:
     entry = find(name)
     objection = problem(entry)
     if objection is not None:
-        raise ModelError(objection)
+        raise ModelError(f"{objection}; {_way_out(entry)}")
     return location(entry)
 
 
@@ -86,7 +86,7 @@ def sha256_of(name: str) -> str:
     record = _read_record(entry)
     digest = entry.sha256 or (record.sha256 if record else None)
     if digest is None:
-        raise ModelError(_absent(entry))
+        raise ModelError(f"{_absent(entry)}; {_way_out(entry)}")
     return digest
 
 
@@ -103,7 +103,7 @@ def status() -> tuple[ModelStatus, ...]:
 
 
 def problem(entry: ModelEntry) -> str | None:
-    """Why the cached file cannot be used, in one line with a way out; None if it can."""
+    """Why the cached file cannot be used, in one line; None if it can."""
     file = location(entry)
     try:
         stat = file.stat()
@@ -176,14 +176,12 @@ def _state(entry: ModelEntry) -> State:
 
 
 def _absent(entry: ModelEntry) -> str:
-    return (
-        f"{entry.name} is not in the model cache; "
-        f"fetch it with `halldetect models pull {entry.name}`"
-    )
+    return f"{entry.name} is not in the model cache"
 
 
 def _corrupt(entry: ModelEntry, why: str) -> str:
-    return (
-        f"the cached {entry.name} is corrupt: {why}; "
-        f"`halldetect models pull {entry.name}` fetches it again"
-    )
+    return f"the cached {entry.name} is corrupt: {why}"
+
+
+def _way_out(entry: ModelEntry) -> str:
+    return f"`halldetect models pull {entry.name}` fetches it"

@@ -37,7 +37,9 @@ def pull(name: str, progress: Progress | None = None) -> Path:
     if objection is None:
         return location(entry)
     if offline():
-        raise FetchError(f"HALLDETECT_OFFLINE forbids fetching: {objection}")
+        raise FetchError(
+            f"{objection}, and HALLDETECT_OFFLINE forbids fetching it; unset HALLDETECT_OFFLINE"
+        )
     try:
         folder(entry).mkdir(parents=True, exist_ok=True)
         with _alone(entry, report):

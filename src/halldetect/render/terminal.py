@@ -8,7 +8,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from halldetect.render.passages import Passages
+from halldetect.render.passages import Passages, shorten
 from halldetect.render.wording import (
     STATE_MEANING,
     STATE_SYMBOL,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _NARROWEST, _WIDEST = 40, 100
 _BAR = 24
 _STATE_COLUMN = 16
+_LONGEST_CLAIM = 300
 _STYLE: dict[Status | Verdict, str] = {
     Status.CONTRADICTED: "bold red",
     Status.UNSUPPORTED: "bold yellow",
@@ -139,7 +140,8 @@ def _claim(
     rows.add_column(width=_STATE_COLUMN - 1, no_wrap=True)
     rows.add_column(width=room, overflow="fold")
     state = Text(f"{STATE_SYMBOL[claim.status]} {claim.status}", style=_STYLE[claim.status])
-    said = Text(f"{place}. {one_line(claim.text)}", style="bold")
+    words = shorten(one_line(claim.text), "", _LONGEST_CLAIM)
+    said = Text(f"{place}. {words}", style="bold")
     rows.add_row(state, said)
     support = "" if claim.score is None else f"  support {claim.score:.2f}"
     evidence = decisive_evidence(claim)

@@ -114,23 +114,26 @@ def summary(report: Report) -> str:
     total = len(report.claims)
     found = Counter(claim.status for claim in report.claims)
     flagged = found[Status.CONTRADICTED] + found[Status.UNSUPPORTED]
-    of_claims = f"of {total} claim{'s' if total != 1 else ''}"
     if report.verdict is Verdict.UNCHECKABLE:
         if report.reason:
             return f"Could not be checked: {one_line(report.reason)}"
         if not total:
             return "Nothing could be checked."
-        unchecked = found[Status.UNCHECKABLE]
-        return f"{unchecked} {of_claims} could not be checked, so nothing is called faithful."
+        unchecked = _share(found[Status.UNCHECKABLE], total)
+        return f"{unchecked} could not be checked, so nothing is called faithful."
     if flagged:
         verb = "is" if flagged == 1 else "are"
-        sentence = f"{flagged} {of_claims} {verb} not backed by the source"
+        sentence = f"{_share(flagged, total)} {verb} not backed by the source"
         if report.verdict is Verdict.FAITHFUL:
             return f"{sentence}, but the score stays under the threshold."
         return f"{sentence}."
     if report.verdict is Verdict.HALLUCINATED:
         return "No single claim is flagged, but together they reach the threshold."
     return f"The source backs {'the only claim' if total == 1 else f'all {total} claims'}."
+
+
+def _share(some: int, total: int) -> str:
+    return "The only claim" if total == 1 else f"{some} of {total} claims"
 
 
 def facts(value: object, prefix: str = "") -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from halldetect.verifiers.presets import PRESETS
 if TYPE_CHECKING:
     from halldetect.verifiers import Verifier
 
-EMBEDDED = ("base", "small")
+WEIGHTS = Path(str(files("halldetect"))) / "weights"
 DEFAULT = "base"
 _HUB = "hf:"
 
@@ -25,7 +25,7 @@ _lock = Lock()
 def load_verifier(spec: str | None = None, *, threads: int | None = None) -> Verifier:
     """The verifier of that name.
 
-    None or "default"  the weights in the package ("base" and "small" name them)
+    None or "default"  the weights in the package (see `embedded`)
     a folder           with an .onnx file, or with a transformers model
     hf:NAME            a model on the hub; a few have short names (see `presets`)
     """
@@ -40,10 +40,19 @@ def load_verifier(spec: str | None = None, *, threads: int | None = None) -> Ver
         return _loaded[key]
 
 
+def embedded() -> list[str]:
+    """The names of the weights that this package has."""
+    return [name for name in ("base", "small") if (WEIGHTS / name).is_dir()]
+
+
+def _is_embedded(name: str) -> bool:
+    return name == DEFAULT or name in embedded()  # the default is always meant to be here
+
+
 def _folder(name: str) -> Path | None:
     """Where the verifier lies, unless it is one of the hub. Names win over folders."""
-    if name in EMBEDDED:
-        return Path(str(files("halldetect"))) / "weights" / name
+    if _is_embedded(name):
+        return WEIGHTS / name
     if name in PRESETS or name.startswith(_HUB):
         return None
     place = Path(name).expanduser()
@@ -59,7 +68,7 @@ def _load(name: str, place: Path | None, threads: int | None) -> Verifier:
         if name in PRESETS:
             return TransformersVerifier(PRESETS[name], name=name, threads=threads)
         return TransformersVerifier(name.removeprefix(_HUB), threads=threads)
-    if name in EMBEDDED:
+    if _is_embedded(name):
         from halldetect.verifiers.onnx import OnnxVerifier
 
         if not place.is_dir():
@@ -79,7 +88,7 @@ def _load(name: str, place: Path | None, threads: int | None) -> Verifier:
 def _unknown(name: str) -> str:
     if name.strip() and "/" in name:
         return f"no folder {name}; a model on the hub is written {_HUB}{name}"
-    names = ["default", *EMBEDDED, *PRESETS]
+    names = ["default", *embedded(), *PRESETS]
     near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
     advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
     return f"unknown verifier {name!r}; {advice}"
