@@ -124,6 +124,8 @@ def test_states_of_a_claim() -> None:
     assert calibration.status(0.1, 0.8) is Status.CONTRADICTED
     assert calibration.status(0.1, 0.5) is Status.UNSUPPORTED
     assert calibration.status(0.5, 0.0) is Status.UNSUPPORTED
+    # At the default threshold a response of this one claim is not flagged.
+    assert calibration.status(0.52, 0.7) is Status.SUPPORTED
 
 
 @given(st.lists(judgements(), min_size=1, max_size=8), calibrations)

@@ -56,7 +56,7 @@ class Calibration:
     contradiction_weight  how much a window's own P(C) takes away from its P(E)
     slope, offset         Platt scaling of the support, in log-odds (1 and 0 change nothing)
     supported_above       a claim is supported above this support
-    contradicted_above    and contradicted above this contradiction, if it also beats the support
+    contradicted_above    else contradicted above this contradiction, if it beats the support
     """
 
     contradiction_weight: float = 1.0
@@ -103,9 +103,12 @@ class Calibration:
         return math.fsum(greatest.values()) / len(greatest)
 
     def status(self, support: float, contradiction: float) -> Status:
+        """Support decides first, so that a response is flagged exactly when a claim is."""
+        if support > self.supported_above:
+            return Status.SUPPORTED
         if contradiction > self.contradicted_above and contradiction > support:
             return Status.CONTRADICTED
-        return Status.SUPPORTED if support > self.supported_above else Status.UNSUPPORTED
+        return Status.UNSUPPORTED
 
     def response(self, supports: Sequence[float]) -> float:
         """The hallucination score of a response from the supports of its claims."""
