@@ -358,6 +358,7 @@ def test_the_verdict_is_that_of_judging_everything(
     lazy = detector(**options).check(source, response)
     exact = detector(**options, exact=True).check(source, response)
     assert lazy.verdict == exact.verdict
+    assert [c.status for c in lazy.claims] == [c.status for c in exact.claims]
     if exact.score is not None:
         assert lazy.score is not None
         assert lazy.score >= exact.score

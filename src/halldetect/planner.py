@@ -6,11 +6,11 @@ from below, and a response is as good as its worst claim. For any verifier this 
 - A claim with more support than the line that parts supported from unsupported stays above it.
 - A claim with more support so far than one that met every window is not the worst.
 
-So a claim meets every window until it is above the line. Whatever the verifier, the verdict is
-that of judging everything, and so is the score of every response that is flagged. A response
-that is not flagged gets a score that is never too low. That it is seldom too high is experience
-(benchmarks/planner.py), not proof: above the line, windows with few of the claim's words are
-passed over.
+So a claim meets every window until it is above the line. Whatever the verifier, the verdict and
+the states of the claims are those of judging everything, and so is the score of every response
+that is flagged. A response that is not flagged gets a score that is never too low. That it is
+seldom too high is experience (benchmarks/planner.py), not proof: above the line, windows with
+few of the claim's words are passed over.
 """
 
 from __future__ import annotations

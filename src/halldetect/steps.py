@@ -173,7 +173,7 @@ def _provenance(case: Case, options: Configuration, calibration: Calibration | N
     if case.unmet:
         notes += (
             f"{case.unmet} pairs were not needed for the verdict and not judged; "
-            "fed_score and contradictions are over the others",
+            "the evidence of supported claims and fed_score are over the others",
         )
     return Provenance(
         version=__version__,
