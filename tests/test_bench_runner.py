@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,14 @@ from fakes import OverlapVerifier
 from halldetect.bench.datasets.rows import Row
 from halldetect.bench.methods import RougeL, Scored
 from halldetect.bench.methods.registry import METHODS, Models, Options
-from halldetect.bench.predictions import header_of, ledger, prediction_of, read, read_all
+from halldetect.bench.predictions import (
+    Prediction,
+    header_of,
+    ledger,
+    prediction_of,
+    read,
+    read_all,
+)
 from halldetect.bench.runner import run, sample
 from halldetect.cli import main
 from halldetect.cli.pace import paced
@@ -51,6 +59,11 @@ class Counting:
             Scored(int(row.id[1:]) / 100, claims=(("a", 0.1),), cost=Cost(pairs_judged=2))
             for row in rows
         ]
+
+
+def unmeasured(path: Path) -> list[Prediction]:
+    """What a file holds, without what a second run would measure otherwise."""
+    return [replace(item, resources={}) for item in read(path).predictions]
 
 
 def ids(path: Path) -> list[str]:
@@ -93,11 +106,12 @@ def test_another_setting_or_dataset_is_another_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cut", [1, 2, 30, 150, 100_000])
 def test_a_torn_last_line_is_dropped(cut: int, tmp_path: Path) -> None:
     path = run("d", ROWS[:6], Counting(), tmp_path).path
-    whole = path.read_bytes()
+    whole, before = path.read_bytes(), unmeasured(path)
     path.write_bytes(whole[: max(0, len(whole) - cut)])
     ran = run("d", ROWS[:6], Counting(), tmp_path)
     assert ran.new >= 1
-    assert path.read_bytes() == whole
+    assert unmeasured(path) == before
+    assert path.read_bytes().endswith(b"\n")
 
 
 def test_data_that_changed_are_refused(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ FLOORS = {
     "irrelevant": 0.85,
     "near_miss": 0.55,
     "conditionals": 0.50,
-    "temporal_order": 0.61,
+    "temporal_order": 0.50,
     "entity_swap": 0.53,
     "compression": 0.38,
     "dialogue": 0.60,

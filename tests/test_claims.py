@@ -93,7 +93,7 @@ def test_a_name_may_replace_a_pronoun_of_an_earlier_sentence() -> None:
     extraction = extract_claims(
         response, always("Ann Smith was born in Rome", "Ann Smith left in 1990")
     )
-    assert extraction.claims[1] == Claim("Ann Smith left in 1990", Span(28, 45))
+    assert extraction.claims[1] == Claim("Ann Smith left in 1990", Span(28, 45), origin="named")
     assert (extraction.dropped, extraction.restored) == (0, 0)
 
 

@@ -521,7 +521,7 @@ def test_models_list(empty_store: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(["models", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["NAME", "STATE", "SIZE", "LICENCE"]
-    assert lines[1].startswith("smollm2-135m (default)")
+    assert lines[1].startswith("smollm2-135m (gguf)")
     assert all("absent" in line for line in lines[1:-2])
     assert lines[-1] == f"cache: {empty_store}"
 

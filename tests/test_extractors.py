@@ -20,9 +20,8 @@ from halldetect.errors import (
     FetchError,
     ModelError,
 )
-from halldetect.extractors import auto as auto_module
 from halldetect.extractors import gguf, load_extractor, prompt
-from halldetect.extractors.auto import FellBack
+from halldetect.extractors.clauses import ClauseExtractor
 from halldetect.extractors.gguf_header import read_header
 from halldetect.extractors.openai import OpenAIExtractor
 from halldetect.extractors.sentences import SentenceExtractor
@@ -372,7 +371,7 @@ def test_openai(monkeypatch: pytest.MonkeyPatch) -> None:
         ("sentence", "did you mean sentences"),
         ("smollm2-135", "did you mean smollm2-135m"),
         ("atuo", "did you mean auto"),
-        ("", "known are auto, sentences, gguf, openai"),
+        ("", "known are auto, sentences, clauses, splitter, gguf, openai"),
         ("???", "known are auto"),
     ],
 )
@@ -392,20 +391,19 @@ def test_a_named_model_that_cannot_be_had_is_an_error(no_models: None) -> None:
             load_extractor(spec, notice=lambda _: None)
 
 
-def test_auto_falls_back_and_says_so(no_models: None) -> None:
+def test_auto_needs_no_model_and_says_nothing(no_models: None) -> None:
     said: list[str] = []
     extractor = load_extractor("auto", notice=said.append)
-    assert isinstance(extractor, FellBack)
-    assert extractor.description == SentenceExtractor().description
-    assert extractor.notes == (
-        "smollm2-135m was not to be had; each sentence was taken as one claim",
+    assert isinstance(extractor, ClauseExtractor)
+    assert extractor.description == {"name": "clauses"}
+    assert extractor.draft("Ann was born in Rome in 1990.", 4).claims == (
+        "Ann was born in Rome",
+        "Ann was born in 1990.",
     )
-    assert len(said) == 1
-    assert "HALLDETECT_OFFLINE" in said[0]
-    assert extractor.draft("One came. Two went.", 9).claims == ("One came.", "Two went.")
+    assert said == []
 
 
-def test_auto_says_what_it_fetches_and_why(
+def test_a_named_model_says_what_it_fetches(
     no_models: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unreachable(*_: Any) -> None:
@@ -414,45 +412,12 @@ def test_auto_says_what_it_fetches_and_why(
     monkeypatch.delenv("HALLDETECT_OFFLINE")
     monkeypatch.setattr("halldetect.models.hub.ask", unreachable)
     monkeypatch.setattr("halldetect.models.mirror.fetch", unreachable)
-    said: list[str] = []
-    assert isinstance(load_extractor("auto", notice=said.append), FellBack)
-    assert said[0].startswith("fetching smollm2-135m (98 MB, once), the model that splits")
-    assert "taking each sentence as one claim" in said[-1]
-    assert not any(models.home().rglob("*.gguf"))
-
-
-def test_auto_waits_for_a_swallowing_network_only_now_and_then(
-    no_models: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = 0
-
-    def unreachable(*_: Any) -> None:
-        nonlocal asked
-        asked += 1
-        raise FetchError("timed out")
-
-    monkeypatch.delenv("HALLDETECT_OFFLINE")
-    monkeypatch.setattr("halldetect.models.hub.ask", unreachable)
-    monkeypatch.setattr("halldetect.models.mirror.fetch", unreachable)
-    said: list[str] = []
-    for _ in range(2):  # a failure that is quick is met again every time
-        load_extractor("auto", notice=said.append)
-    assert asked == 4
-    monkeypatch.setattr(auto_module, "_LONG_WAIT", 0.0)
-    slow = load_extractor("auto", notice=said.append)
-    again = load_extractor("auto", notice=said.append)
-    assert asked == 6
-    assert "`halldetect models pull smollm2-135m` tries again at once" in said[-1]
-    assert isinstance(slow, FellBack)
-    assert isinstance(again, FellBack)
-    assert slow.notes == again.notes, "the report is the same"
-
-
-def test_auto_falls_back_from_a_model_that_does_not_load(
-    no_models: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    broken = tmp_path / "broken.gguf"
-    broken.write_bytes(b"GGUF")
-    monkeypatch.setattr(models, "is_cached", lambda _: True)
-    monkeypatch.setattr(models, "path", lambda _: broken)
-    assert isinstance(load_extractor("auto", notice=lambda _: None), FellBack)
+    adapter = models.home() / "adapter.gguf"
+    adapter.parent.mkdir(parents=True, exist_ok=True)
+    adapter.write_bytes(b"GGUF")
+    for spec in ("gguf", f"splitter:{adapter}"):
+        said: list[str] = []
+        with pytest.raises(FetchError, match="no way there"):
+            load_extractor(spec, notice=said.append)
+        assert said[0].startswith("fetching smollm2-135m (98 MB, once)")
+    assert list(models.home().rglob("*.gguf")) == [adapter]

@@ -167,19 +167,20 @@ def test_what_a_hostile_extractor_says_is_never_judged(behaviour: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def default_model() -> Extractor:
+def real_model() -> Extractor:
     from halldetect.extractors import load_extractor
 
     try:
         return load_extractor("gguf:smollm2-135m")
     except HallDetectError as error:
-        pytest.skip(f"the default model cannot be had here: {error}")
+        pytest.skip(f"the model cannot be had here: {error}")
 
 
+# Every third: a model takes seconds a text, and the made-up behaviours above see them all.
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
-def test_the_default_model_cannot_be_turned(case: dict[str, Any], default_model: Extractor) -> None:
-    extraction = extract_claims(case["response"], default_model, max_passes=12)
+@pytest.mark.parametrize("case", CASES[::3], ids=[case["id"] for case in CASES[::3]])
+def test_a_real_model_cannot_be_turned(case: dict[str, Any], real_model: Extractor) -> None:
+    extraction = extract_claims(case["response"], real_model, max_passes=12)
     assert extraction.generative_passes > 0
     assert _escaped(case, extraction) == []
     assert _invented(case, extraction) == []

@@ -34,7 +34,9 @@ KINDS: dict[str, Any] = {
     "4 bit, fp32 activations": {"bits": 4, "accuracy_level": 0},
     "4 bit, 4-bit table": {"bits": 4, "block": 32, "embeddings": "int4"},
     "8 bit": {"bits": 8},
+    "packed": {"packed": True, "block": 16},
 }
+WEIGHTS = Path(load.__file__).parent.parent / "weights" / "small"
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +76,20 @@ def test_results_are_identical_alone_batched_shuffled_and_on_any_threads(
     assert len(set(found)) == len(PAIRS)
     for threads in (1, 5):
         assert OnnxVerifier(place, threads=threads).judge(PAIRS) == found
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_few_pairs_on_all_threads_and_many_side_by_side_give_the_same_bits(threads: int) -> None:
+    """Only with packed weights: sums of other models may depend on the threads."""
+    long = " ".join(LINES)
+    pairs = [*PAIRS, (long, PAIRS[0][1]), (f"{long} {long}", PAIRS[1][1])]
+    alone = OnnxVerifier(WEIGHTS, threads=1).judge(pairs)
+    verifier = OnnxVerifier(WEIGHTS, threads=threads)
+    assert [verifier.judge([pair])[0] for pair in pairs] == alone
+    assert "_narrow" not in vars(verifier), "a few pairs do not pay for a second session"
+    times = 1 + 128 // len(PAIRS)
+    assert verifier.judge(PAIRS * times) == alone[: len(PAIRS)] * times
+    assert "_narrow" in vars(verifier)
 
 
 def test_a_padded_batch_would_change_results(tmp_path: Path) -> None:

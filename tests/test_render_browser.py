@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 
 import pytest
 
 import report_samples as samples
+from chromium import chromium, keys, look, text_of
 from halldetect import render
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-DRIVER = shutil.which("chromedriver")
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-)
 RIDERS = (
     "The Harbour Line carried 18,400 passengers on an average weekday, a little above the "
     "forecast of 17,000."
@@ -36,19 +21,8 @@ RIDERS = (
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    if CHROMIUM is None or DRIVER is None:
-        pytest.skip("no Chromium with chromedriver on this machine")
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(
-        options=options, service=webdriver.ChromeService(executable_path=DRIVER)
-    )
-    yield driver
-    driver.quit()
+    with chromium(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
 
 
 @pytest.fixture
@@ -59,12 +33,9 @@ def show(browser, tmp_path):
         file = tmp_path / "report.html"
         file.write_text(render.html(report), encoding="utf-8")
         browser.get("about:blank")
-        command = browser.execute_cdp_cmd
-        command("Emulation.setScriptExecutionDisabled", {"value": not script})
-        feature = {"name": "prefers-color-scheme", "value": scheme}
-        command("Emulation.setEmulatedMedia", {"media": "", "features": [feature]})
-        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-        command("Emulation.setDeviceMetricsOverride", size)
+        off = {"value": not script}
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", off)
+        look(browser, width=width, height=height, scheme=scheme)
         for kind in ("browser", "performance"):
             browser.get_log(kind)
         browser.get(file.as_uri() + fragment)
@@ -83,17 +54,6 @@ def every(browser, selector):
     return browser.find_elements("css selector", selector)
 
 
-def text_of(browser, selector):
-    """The text of the marked stretches, without what only screen readers get."""
-    return browser.execute_script(
-        "return [...document.querySelectorAll(arguments[0])].map((node) => {"
-        " const copy = node.cloneNode(true);"
-        " copy.querySelectorAll('.unseen').forEach((part) => part.remove());"
-        " return copy.textContent; }).join('')",
-        selector,
-    )
-
-
 def in_sight(browser, selector):
     """Whether the node lies inside what its scrolling pane shows, once scrolling has settled."""
     time.sleep(0.4)
@@ -103,13 +63,6 @@ def in_sight(browser, selector):
         "return node.top >= pane.top && node.bottom <= pane.bottom",
         selector,
     )
-
-
-def keys(browser, *pressed):
-    from selenium.webdriver.common.action_chains import ActionChains
-
-    for key in pressed:
-        ActionChains(browser).send_keys(key).perform()
 
 
 def chosen(browser):

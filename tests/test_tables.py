@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from halldetect.bench.blocks import markdown as text_of
+from halldetect.bench.document import document
 from halldetect.bench.figures import draw
 from halldetect.bench.labels import labels
 from halldetect.bench.predictions import Header, Prediction, Results, ledger
-from halldetect.bench.sheets import csv_sheets, markdown
-from halldetect.bench.tables import METRICS, tables
+from halldetect.bench.sheets import csv_sheets
+from halldetect.bench.tables import METRICS, Tables, tables
 from halldetect.cli import main
 from halldetect.errors import ConfigurationError, InputError
 
@@ -23,6 +25,10 @@ COST = {
     "pairs_judged": 6, "pairs_skipped": 2, "verifier_tokens": 90,
     "claims_dropped": 0, "claims_restored": 0, "seconds": {"extract": 0.25, "verify": 0.5},
 }  # fmt: skip
+
+
+def markdown(made: Tables) -> str:
+    return text_of(document(made))
 
 
 def results(
@@ -138,11 +144,19 @@ def test_means_are_over_the_datasets_that_all_have() -> None:
     assert tables([MIXED, results("two", "b", [0.9], [True])], samples=20).means == ()
 
 
+def test_a_method_run_on_few_datasets_does_not_empty_the_means() -> None:
+    sets = ("one", "two", "three")
+    found = [results(name, "a", [0.9, 0.1], [True, False]) for name in sets]
+    made = tables([*found, results("one", "b", [0.9, 0.1], [True, False])], samples=20)
+    assert [(one.method, one.datasets) for one in made.means] == [("a", 3)]
+
+
 def test_cost_is_a_mean_per_response() -> None:
     cheap, dear = tables([MIXED, PERFECT], order=("a", "b"), samples=20).spent
     assert cheap.means == {
         "passes": 1, "tokens in": 10, "tokens out": 4, "pairs": 6, "pairs skipped": 2,
         "verifier tokens": 90, "seconds": 0.75,
+        "joules": None, "memory MiB": None, "GPU memory MiB": None,
     }  # fmt: skip
     assert dear.means["seconds"] == 3.0
 

@@ -84,6 +84,40 @@ def test_a_student_learns_is_cut_down_and_exported(
         assert np.abs(expected - said).max() < 0.05
 
 
+# The exporter of torch warns about its own insides.
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_shipped_can_be_taken_up_again(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wide enough to be quantised; a second rounding of rounded weights changes little."""
+    from training.verifier import export, unpack
+    from training.verifier.encoder import Encoder, Shape
+
+    from halldetect.verifiers import load_verifier
+
+    torch.manual_seed(0)
+    shape = Shape("mpnet", 200, 768, 2, 12, 1536, 514, 1, 2, 1e-5)
+    model = Encoder(shape)
+    for parameter in model.parameters():  # no two alike: the exporter would keep one of them
+        parameter.data += 0.02 * torch.randn_like(parameter)
+    model.save(work / "wide")
+    run(
+        monkeypatch, export.main, work, "--model", "wide", "--out", work / "shipped",
+        "--block", 64,
+    )  # fmt: skip
+    run(monkeypatch, unpack.main, work / "shipped", work / "again")
+    again = Encoder.load(work / "again").eval()
+    assert again.shape == shape
+    for name, value in Encoder.load(work / "wide").state_dict().items():
+        error = (again.state_dict()[name] - value).abs().max()
+        assert error <= 0.12 * value.abs().max(), name
+    verifier = load_verifier(str(work / "shipped"))
+    for length in (5, 60):
+        ids = torch.arange(6, 6 + length)[None]
+        found = verifier._session.run(None, {"input_ids": ids.numpy()})[0]
+        with torch.no_grad():
+            expected = again(ids, torch.ones_like(ids)).numpy()
+        assert np.abs(found - expected).max() < 0.1
+
+
 def test_the_encoder_computes_what_transformers_computes(work: Path) -> None:
     from training.verifier.encoder import from_base
     from transformers import MPNetModel
@@ -105,12 +139,39 @@ def test_a_two_way_label_only_denies_entailment() -> None:
     from training.verifier.train import objective
 
     logits = torch.tensor([[0.0, 5.0, 0.0], [0.0, 0.0, 5.0], [5.0, 0.0, 0.0]])
-    nothing = torch.full((3, 3), float("nan"))
-    loss = objective(logits, torch.tensor([3, 3, 3]), nothing, 0.5)
+    loss = objective(logits, torch.tensor([3, 3, 3]), None, 0.5)
     assert loss[0] == pytest.approx(loss[1].item())
     assert loss[2] > 4
-    # A row with neither a label nor a teacher weighs nothing.
-    assert objective(logits, torch.tensor([4, 4, 4]), nothing, 0.5).sum() == 0
+    # A pair with neither a label nor a master weighs nothing; a master alone counts in full.
+    assert objective(logits, torch.tensor([4, 4, 4]), None, 0.5).sum() == 0
+    taught = torch.tensor([[0.0, 1.0, 0.0]]).repeat(3, 1)
+    loss = objective(logits, torch.tensor([4, 4, 4]), taught, 0.5)
+    assert loss[0] < 0.1
+    assert loss[2] > 4
+
+
+def test_a_small_student_reads_the_words_of_mpnet() -> None:
+    """BERT's vectors stand where MPNet's vocabulary has the same words."""
+    from training.verifier.encoder import _in_vocabulary_of_mpnet
+
+    vocabulary = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4, "tea": 5}
+    vectors = torch.arange(6.0)[:, None]
+    found = _in_vocabulary_of_mpnet(vectors, vocabulary)[:, 0].tolist()
+    assert found == [2, 0, 3, 1, 0, 1, 2, 3, 4, 5, 4]
+
+
+def test_the_mean_of_students_is_a_student(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from training.verifier import soup, train
+    from training.verifier.encoder import Encoder
+
+    common = ("--pairs", "pairs.jsonl", "--device", "cpu", "--no-compile", "--tokens", 512)
+    for seed in (1, 2):
+        options = ("--out", f"s{seed}", "--seed", seed, "--steps", 2, "--shares", 0.5)
+        run(monkeypatch, train.main, work, *options, *common)
+    run(monkeypatch, soup.main, work, "s1", "s2", "--out", "mean")
+    one, two, mean = (Encoder.load(work / name).classify.weight for name in ("s1", "s2", "mean"))
+    assert not torch.equal(one, two)
+    assert torch.allclose(mean, (one + two) / 2, atol=1e-3)
 
 
 def test_batches_hold_every_pair_once_with_little_padding() -> None:
@@ -122,7 +183,6 @@ def test_batches_hold_every_pair_once_with_little_padding() -> None:
         ids=np.zeros(lengths.sum(), np.int32),
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
         labels=np.zeros(2000, np.int64),
-        teacher=np.zeros((2000, 3), np.float32),
         weights=np.ones(2000, np.float32),
     )
     groups = batches(data, 8192, rng)

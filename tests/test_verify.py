@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -53,8 +54,11 @@ rules = st.builds(
     Rule,
     st.just(entailment),
     *(st.sampled_from([0.0, 0.3, 0.5, 0.9, 1.0]) for _ in range(2)),
-    st.sampled_from([0.0, 0.002, 0.2]),
-    st.sampled_from([0.0, 0.5, 1.0]),
+    epsilon=st.sampled_from([0.0, 0.002, 0.2]),
+    near=st.sampled_from([0.0, 0.5, 1.0]),
+    glances=st.sampled_from([1, 4, 1000]),
+    far=st.sampled_from([0.0, 0.2, 1.0]),
+    most=st.sampled_from([1, 3, 1000]),
 )
 
 
@@ -229,6 +233,16 @@ def test_repeated_pairs_are_judged_once_and_progress_reaches_the_end() -> None:
     assert sizes == sorted(sizes, reverse=True)
 
 
+def test_a_verifier_says_how_many_pairs_it_wants_at_once() -> None:
+    given = task("One is here. Two is there. Three is gone.", "One is here", "Two is there")
+    for wish, most in ((None, STEP), (3, 3), (1000, 1000)):
+        verifier = Counting(80)
+        if wish is not None:
+            verifier.pairs_at_once = wish  # type: ignore[attr-defined]
+        assert verify(verifier, [given]) == verify(Counting(80), [given])
+        assert max(map(len, verifier.calls)) == min(most, 2 * len(given.windows))
+
+
 @pytest.mark.parametrize("given", [task("", "One"), task("One is here."), task([], "One")])
 def test_nothing_to_judge(given: Task) -> None:
     verifier = Counting()
@@ -246,6 +260,7 @@ def test_a_rule_judges_no_pair_twice_and_leaves_no_doubt_about_the_worst_claim(
     lazy, exact = verify(verifier, given, rule=rule), verify(Counting(), given)
     pairs = [pair for call in verifier.calls for pair in call]
     assert len(pairs) == len(set(pairs))
+    complete = rule.far == 0.0 and rule.most == 1000  # below the line nothing is passed over
     for few, many in zip(lazy, exact, strict=True):
         for here, there in zip(few, many, strict=True):
             assert (here.claim, here.reason) == (there.claim, there.reason)
@@ -254,15 +269,19 @@ def test_a_rule_judges_no_pair_twice_and_leaves_no_doubt_about_the_worst_claim(
             assert [answers[window] for window in here.windows] == list(here.probabilities)
             assert list(here.windows) == [item for item in answers if item in here.windows]
             assert bool(here.windows) == bool(there.windows)
-            if here.skipped:
+            assert len(here.windows) <= rule.most
+            if here.windows:  # nothing is called supported that judging everything would not
+                assert support(here) <= support(there)
+            if here.skipped and complete:
                 assert support(here) > rule.line
         judged = [(support(a), support(b)) for a, b in zip(few, many, strict=True) if a.windows]
         if judged:
             found, true = (min(column) for column in zip(*judged, strict=True))
             assert found <= true
-            assert (found > rule.line) == (true > rule.line)
-            if true <= rule.line or rule.near == 0.0:
-                assert found == true or found >= 1.0 - rule.epsilon
+            if complete:
+                assert (found > rule.line) == (true > rule.line)
+                if true <= rule.line or (rule.near == 0.0 and rule.glances == 1000):
+                    assert found == true or found >= 1.0 - rule.epsilon
 
 
 def support(judged: Judged) -> float:
@@ -293,11 +312,29 @@ def test_a_claim_that_its_most_promising_window_proves_meets_no_other() -> None:
 def test_a_claim_that_nothing_proves_meets_every_window_in_few_rounds() -> None:
     verifier = Literal(2000)
     [[judged]] = verify(
-        verifier, [task(STORY, "Rider k drowned in the k ford.")], rule=Rule(entailment)
+        verifier, [task(STORY, "Rider k drowned in the k ford.")], rule=Rule(entailment, far=0.0)
     )
     assert judged.windows == library([STORY])
     assert judged.skipped == 0
     assert [len(call) for call in verifier.calls] == [1, 1, 2, 4, 8, 15]
+
+
+def test_windows_with_hardly_a_word_of_the_claim_are_passed_over() -> None:
+    source = f"{STORY} The miller drank cold coffee."
+    given = task(source, "The miller drank wine, and Rider k paid.")
+    [[judged]] = verify(Literal(2000), [given], rule=Rule(entailment, far=0.5))
+    assert judged.skipped > 0
+    assert all("miller" in window.text for window in judged.windows)
+    [[nothing]] = verify(Literal(2000), [task(source, "Zebras!")], rule=Rule(entailment))
+    assert nothing.skipped == 0, "with no word to go by, nothing is passed over"
+
+
+def test_a_claim_meets_the_most_promising_windows_of_a_long_source_and_no_more() -> None:
+    source = " ".join(f"Rider {at} crossed the wide ford at {at} past nine." for at in range(400))
+    given = replace(task(source, "Nobody crossed the wide ford."), finer=True)
+    [[judged]] = verify(Literal(60), [given], rule=Rule(entailment, most=10))
+    assert len(judged.windows) == 10
+    assert judged.skipped > 100
 
 
 def test_progress_ends_where_all_is_done_though_not_all_was_judged() -> None:

@@ -22,10 +22,12 @@ AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
 class Case:
     """What is known of a pair so far. A `problem` ends its way: the report gives the reason.
 
-    `extractor` and `verifier` stay None while they have not been needed.
+    `extractor` and `verifier` stay None while they have not been needed; `place` is its place
+    among the pairs of the call.
     """
 
     intake: Intake
+    place: int = 0
     problem: str | None = None
     extractor: Extractor | None = None
     extraction: Extraction = field(default_factory=lambda: Extraction(()))
@@ -35,20 +37,20 @@ class Case:
     seconds: dict[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, item: AnyPair) -> Case:
+    def of(cls, item: AnyPair, place: int = 0) -> Case:
         """A case for anything `check_many` takes; what is not a pair of texts is its problem."""
         try:
             if isinstance(item, str):  # two letters would unpack into a pair
                 raise TypeError
-            return cls(take_in(item if isinstance(item, Pair) else Pair(*item)))
+            return cls(take_in(item if isinstance(item, Pair) else Pair(*item)), place)
         except InputError as error:
-            return cls(Intake((), "", None), problem=str(error))
+            return cls(Intake((), "", None), place, problem=str(error))
         except TypeError:
-            return cls(Intake((), "", None), problem="not a pair of source and response")
+            return cls(Intake((), "", None), place, problem="not a pair of source and response")
 
     @property
     def task(self) -> Task:
-        return Task(self.extraction.claims, self.windows, self.intake.documents)
+        return Task(self.extraction.claims, self.windows, self.intake.documents, finer=True)
 
     @property
     def tokens(self) -> int:
@@ -58,6 +60,12 @@ class Case:
     def unmet(self) -> int:
         """The pairs of claim and window that the rule of the planner passed over."""
         return sum(item.skipped for item in self.judged)
+
+    @property
+    def finer_scales(self) -> tuple[int, ...]:
+        """The scales that were added because the source is long."""
+        asked = {scale for window in self.windows for scale in window.scales}
+        return tuple(sorted({m for item in self.judged for m in item.scales} - asked))
 
     @contextmanager
     def clock(self, phase: str) -> Iterator[None]:

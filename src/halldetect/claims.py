@@ -33,7 +33,8 @@ class Claim:
     """One thing the response says.
 
     `span` is the part of the response it came from; without one, `span_reason` says why.
-    `origin` is "extracted" or "restored" (a sentence the extractor left out in whole or part).
+    `origin` is "extracted", "named" (with a name for a pronoun) or "restored" (a sentence the
+    extractor left out in whole or part).
     """
 
     text: str
@@ -136,7 +137,9 @@ class _Guarded:
             assert span is not None
             for match in self.matches[number]:
                 place = Span(span.start + match.span.start, span.start + match.span.end)
-                claims.append(Claim(match.text, place))
+                claims.append(
+                    Claim(match.text, place, origin="named" if match.named else "extracted")
+                )
             if not passage.covered(self.matches[number]):
                 restored += 1
                 claims.append(Claim(span.cut(self.response), span, origin="restored"))

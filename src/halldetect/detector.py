@@ -14,6 +14,7 @@ from halldetect.chunks import GRANULARITIES
 from halldetect.claims import Extractor
 from halldetect.configuration import MAX_RESPONSE, MAX_SOURCE, Configuration
 from halldetect.errors import ConfigurationError, InputError, ModelError
+from halldetect.events import Observe
 from halldetect.intake import Pair, Source, take_in
 from halldetect.report import Report
 from halldetect.score import Calibration
@@ -82,7 +83,7 @@ class Detector:
     @classmethod
     def paper(
         cls,
-        extractor: str | Extractor = "auto",
+        extractor: str | Extractor = "gguf",
         verifier: str | Verifier | None = None,
         *,
         granularities: Sequence[int] = GRANULARITIES,
@@ -129,7 +130,7 @@ class Detector:
         recorded = Configuration.from_dict(made.configuration)
         options = recorded.to_dict()
         if recorded.extractor == "auto" and made.extractor:
-            options["extractor"] = _resolved(made.extractor["name"])
+            options["extractor"] = made.extractor["name"]
         for role, given in (("extractor", extractor), ("verifier", verifier)):
             if given is not None:
                 options[role] = given
@@ -190,10 +191,13 @@ class Detector:
         """Check one response. Raises InputError for what is not text, ModelError without models."""
         return self._run([Case(take_in(Pair(source, response, question)))])[0]
 
-    def check_many(self, pairs: Iterable[AnyPair]) -> list[Report]:
+    def check_many(
+        self, pairs: Iterable[AnyPair], *, observe: Observe | None = None
+    ) -> list[Report]:
         """Check many responses, batching across them; each report is what `check` would give.
 
         A pair that is not made of texts gets an uncheckable report instead of an InputError.
+        `observe` is told of claims extracted and claims settled while the check goes on.
         """
         if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
             kind = type(pairs).__name__
@@ -201,20 +205,39 @@ class Detector:
         reports: list[Report] = []
         remaining = iter(pairs)
         while block := list(islice(remaining, BLOCK)):
-            reports.extend(self._run([Case.of(item) for item in block]))
+            cases = [Case.of(item, place) for place, item in enumerate(block, len(reports))]
+            reports.extend(self._run(cases, observe))
         return reports
 
-    def _run(self, cases: list[Case]) -> list[Report]:
+    def begin(self, pairs: Iterable[AnyPair]) -> list[Case]:
+        """The first half of `check_many`: the claims of each pair. `finish` does the rest.
+
+        One thread may begin some pairs while another finishes others.
+        """
+        cases = [Case.of(item, place) for place, item in enumerate(pairs)]
+        self._begin(cases)
+        return cases
+
+    def _run(self, cases: list[Case], observe: Observe | None = None) -> list[Report]:
+        self._begin(cases, observe)
+        return self.finish(cases, observe)
+
+    def _begin(self, cases: list[Case], observe: Observe | None = None) -> None:
         options = self.configuration
         steps.refuse_sizes(cases, options.max_source, options.max_response)
         if todo := steps.unfinished(cases):
             steps.refuse_languages(todo, self.verifier)
         if todo := steps.unfinished(cases):
-            steps.extract(todo, self.extractor, options.guard, self._progress)
+            steps.extract(todo, self.extractor, options.guard, self._progress, observe)
+
+    def finish(self, cases: list[Case], observe: Observe | None = None) -> list[Report]:
+        """The reports of cases that were begun."""
+        options = self.configuration
         if todo := steps.unfinished(cases):
             steps.chunk(todo, options.granularities)
             rule = steps.planning(options, self.calibration)
-            steps.judge(todo, self.verifier, options.truncate, rule, self._progress)
+            settled = steps.settling(observe, options, self.calibration)
+            steps.judge(todo, self.verifier, options.truncate, rule, self._progress, settled)
         return [steps.conclude(case, options, lambda: self.calibration) for case in cases]
 
 
@@ -226,16 +249,6 @@ def _default() -> Detector:
 def check(source: Source, response: str, *, question: str | None = None) -> Report:
     """Check one response against its source with the default detector."""
     return _default().check(source, response, question=question)
-
-
-def _resolved(name: str) -> str | Extractor:
-    """What `auto` had come to when the report was made."""
-    if name == "sentences":
-        from halldetect.extractors.auto import FellBack
-        from halldetect.models import DEFAULT_EXTRACTOR
-
-        return FellBack(DEFAULT_EXTRACTOR)
-    return name
 
 
 def _name(given: object) -> str:

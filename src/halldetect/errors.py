@@ -7,6 +7,7 @@ HallDetectError
     ├── ModelError      a model is missing, corrupt, or of an unknown kind
     │   └── FetchError  a model could not be fetched
     ├── ExtractionError the claim extractor failed
+    ├── ServiceError    the service refused a request or failed on it
     └── MissingExtra    an optional dependency is not installed
 """
 
@@ -39,6 +40,25 @@ class FetchError(ModelError):
 
 class ExtractionError(CheckError):
     """The claim extractor failed."""
+
+
+class ServiceError(CheckError):
+    """The service refused a request or failed on it; `code` is the one of its error shape."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        status: int = 0,
+        request_id: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = status
+        self.request_id = request_id
+        self.retry_after = retry_after
 
 
 class MissingExtra(CheckError):

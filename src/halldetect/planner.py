@@ -4,17 +4,19 @@ The support of a claim is the greatest over the windows, so the windows judged s
 from below, and a response is as good as its worst claim. For any verifier this follows:
 
 - A claim with more support than the line that parts supported from unsupported stays above it.
+- No claim is called supported, and no response faithful, that judging everything would not.
 - A claim with more support so far than one that met every window is not the worst.
 
-So a claim meets every window until it is above the line. Whatever the verifier, the verdict and
-the states of the claims are those of judging everything, and so is the score of every response
-that is flagged. A response that is not flagged gets a score that is never too low. That it is
-seldom too high is experience (benchmarks/planner.py), not proof: above the line, windows with
-few of the claim's words are passed over.
+A claim goes on until it is above the line. If no window is passed over below the line (`far` 0,
+`most` not reached), the verdict, the states of the claims and the score of a flagged response
+are those of judging everything. What passing windows over below the line changes, and how far
+the score of a response that is not flagged is too high, is experience (benchmarks/planner.py),
+not proof.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -31,21 +33,37 @@ class Rule:
     epsilon  above the line, the worst claim rests when it can gain no more than this
     near     above the line, windows are passed over that have less than this part of the
              content words that the claim's most promising window has
+    glances  above the line, the worst claim rests after so many windows
+    far      below the line, windows with less than this part of those words are passed over
+    most     no claim meets more windows: reached only in sources of many thousand words
     """
 
     support: Callable[[Probabilities], float]
     line: float = 0.5
-    enough: float = 0.9
-    epsilon: float = 0.002
-    near: float = 0.5
+    enough: float = 0.6
+    epsilon: float = 0.1
+    near: float = 0.7
+    glances: int = 4
+    far: float = 0.2
+    most: int = 64
 
     def to_dict(self) -> dict[str, float]:
-        return {name: getattr(self, name) for name in ("line", "enough", "epsilon", "near")}
+        names = ("line", "enough", "epsilon", "near", "glances", "far", "most")
+        return {name: getattr(self, name) for name in names}
+
+
+# What a token costs a window's place in the order. The first window is to settle the matter
+# cheaply: twice the words are worth four times the tokens. If it does not, wide windows, which
+# leave out nothing that the claim may rest on, come almost as early as short ones.
+FIRST, LATER = 0.5, 0.1
 
 
 @dataclass(slots=True)
 class Course:
-    """One claim's way through its windows; the first `near` of the order are promising."""
+    """One claim's way through its windows; the first `near` of the order are promising.
+
+    Windows that the claim will not meet, whatever comes, are not in the order.
+    """
 
     order: tuple[int, ...]
     near: int
@@ -59,15 +77,22 @@ class Course:
     @classmethod
     def promising(cls, promise: Sequence[float], tokens: Sequence[int], rule: Rule) -> Course:
         """Windows with many of the claim's words first, short ones before long ones."""
-        bar = rule.near * max(promise, default=0.0)
+        best = max(promise, default=0.0)
+        near, far = rule.near * best, rule.far * best
 
-        def place(window: int) -> tuple[bool, float, int]:
-            # Twice the words are worth four times the tokens.
-            value = promise[window] / max(tokens[window], 1) ** 0.5
-            return promise[window] < bar, -value, window
+        def worth(window: int, price: float) -> float:
+            return -promise[window] / math.pow(max(tokens[window], 1), price)
 
-        order = tuple(sorted(range(len(promise)), key=place))
-        return cls(order, sum(share >= bar for share in promise))
+        windows = range(len(promise))
+        if not promise:
+            return cls((), 0)
+        first = min(windows, key=lambda window: (worth(window, FIRST), window))
+        others = sorted(
+            (window for window in windows if window != first and promise[window] >= far),
+            key=lambda window: (promise[window] < near, worth(window, LATER), window),
+        )
+        order = (first, *others)[: max(rule.most, 1)]
+        return cls(order, 1 + sum(promise[window] >= near for window in order[1:]))
 
     def ahead(self, end: int) -> tuple[int, ...]:
         """The next windows, as many as have been judged so far: few rounds, little waste."""
@@ -86,29 +111,37 @@ class Planner:
 
     def next(self) -> list[tuple[int, int]]:
         """The claims and windows to judge now; none when what is known is enough."""
-        if self._rule is None:
+        rule = self._rule
+        claims = [claim for claim, course in enumerate(self.courses) if course.order]
+        if rule is None:
             return [
                 (claim, window)
-                for claim, course in enumerate(self.courses)
-                for window in course.order[course.done :]
+                for claim in claims
+                for window in self.courses[claim].order[self.courses[claim].done :]
             ]
-        enough = self._rule.enough
-        wanted = self._ahead(range(len(self.courses)), enough, self._rule)
-        claims = [claim for claim, course in enumerate(self.courses) if course.order]
+        wanted = [
+            (claim, window)
+            for claim in claims
+            for window in self._ahead(self.courses[claim], rule.enough, rule)
+        ]
         if wanted or not claims:
             return wanted
         worst = min(claims, key=lambda claim: self.courses[claim].support)
-        return self._ahead([worst], 1.0 - self._rule.epsilon, self._rule)
+        course = self.courses[worst]
+        return [
+            (worst, window)
+            for window in self._ahead(course, 1.0 - rule.epsilon, rule, glances=rule.glances)
+        ]
 
-    def _ahead(self, claims: Sequence[int], rest: float, rule: Rule) -> list[tuple[int, int]]:
-        wanted: list[tuple[int, int]] = []
-        for claim in claims:
-            course = self.courses[claim]
-            above = course.support > rule.line
-            if not (above and course.support >= rest):
-                end = course.near if above else len(course.order)
-                wanted.extend((claim, window) for window in course.ahead(end))
-        return wanted
+    @staticmethod
+    def _ahead(
+        course: Course, rest: float, rule: Rule, glances: int | None = None
+    ) -> tuple[int, ...]:
+        if course.support <= rule.line:
+            return course.ahead(len(course.order))
+        if course.support >= rest:
+            return ()
+        return course.ahead(course.near if glances is None else min(course.near, glances))
 
     def tell(self, claim: int, judged: Probabilities) -> None:
         """What was said of the next window in a claim's order."""

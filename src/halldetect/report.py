@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
@@ -167,6 +168,10 @@ class Report:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise InputError(f"not a halldetect report: {error}") from error
+        return cls.from_dict(data)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Report:
         version = data.get("schema_version") if isinstance(data, dict) else None
         if version != SCHEMA_VERSION:
             raise InputError(
@@ -201,9 +206,25 @@ def rounded(value: float) -> float:
     return round(value, DECIMALS) + 0.0
 
 
+_SCALARS = (str, float, int, bool, NoneType)
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind)) if is_dataclass(kind) else ()
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
 def _plain(value: Any) -> Any:
-    if is_dataclass(value):
-        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+    kind: Any = type(value)
+    if kind in _SCALARS:
+        return value
+    if names := _names(kind):
+        return {name: _plain(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
@@ -211,35 +232,44 @@ def _plain(value: Any) -> Any:
     return value.value if isinstance(value, StrEnum) else value
 
 
+@cache
+def _form(kind: Any) -> tuple[Any, Any, bool, bool]:
+    """Of an annotated type: its origin, the type of its items, whether None is one of its
+    values, and whether it is a dataclass."""
+    optional = isinstance(kind, UnionType) and NoneType in get_args(kind)
+    if isinstance(kind, UnionType):
+        (kind,) = (item for item in get_args(kind) if item is not NoneType)
+    origin = get_origin(kind) or kind
+    arguments = get_args(kind)
+    item = arguments[1 if origin is dict else 0] if arguments else None
+    return origin, item, optional, is_dataclass(origin)
+
+
 def _build(kind: Any, value: Any, place: str) -> Any:
     """The value of an annotated type from its JSON form; a misfit is named by its place."""
     if kind is Any:
         return value
-    if isinstance(kind, UnionType):
-        if value is None and NoneType in get_args(kind):
-            return None
-        (kind,) = (item for item in get_args(kind) if item is not NoneType)
-    origin = get_origin(kind) or kind
-    if is_dataclass(origin):
+    origin, item, optional, is_data = _form(kind)
+    if value is None and optional:
+        return None
+    if is_data:
         return _build_dataclass(cast(type, origin), value, place)
     if origin is tuple and isinstance(value, list):
-        item = get_args(kind)[0]
         return tuple(_build(item, each, f"{place}[{at}]") for at, each in enumerate(value))
     if origin is dict and isinstance(value, dict):
-        item = get_args(kind)[1]
         return {key: _build(item, each, f"{place}.{key}") for key, each in value.items()}
-    if issubclass(origin, StrEnum) and value in list(origin):
-        return origin(value)
     if origin is float and type(value) in (int, float):
         return float(value)
     if origin in (int, str) and type(value) is origin:
         return value
+    if issubclass(origin, StrEnum) and value in list(origin):
+        return origin(value)
     raise InputError(f"not a halldetect report: {place} is {str(value)[:40]!r}")
 
 
 def _build_dataclass(kind: type, value: Any, place: str) -> Any:
-    hints = get_type_hints(kind)
-    if not isinstance(value, dict) or set(value) != set(hints):
+    hints = _hints(kind)
+    if not isinstance(value, dict) or value.keys() != hints.keys():
         odd = sorted(set(value) ^ set(hints)) if isinstance(value, dict) else [type(value).__name__]
         raise InputError(f"not a halldetect report: {place} has missing or unknown fields: {odd}")
     return kind(**{name: _build(hints[name], value[name], f"{place}.{name}") for name in hints})

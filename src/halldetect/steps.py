@@ -18,6 +18,7 @@ from halldetect.chunks import library
 from halldetect.claims import Extractor, extract_claims
 from halldetect.configuration import Configuration
 from halldetect.errors import HallDetectError
+from halldetect.events import Extracted, Observe, Settled
 from halldetect.findings import Scores, find, total, window_support
 from halldetect.intake import objection
 from halldetect.language import is_foreign
@@ -25,7 +26,7 @@ from halldetect.planner import Rule
 from halldetect.report import ClaimReport, Provenance, Report, decide, unchecked
 from halldetect.score import Calibration
 from halldetect.verifiers import Verifier
-from halldetect.verify import verify
+from halldetect.verify import Judged, verify
 
 # The phase ("fetch", in bytes, "extract" or "verify"), how much of it is done, and of how much.
 Progress = Callable[[str, int, int], None]
@@ -54,7 +55,11 @@ def refuse_languages(cases: Sequence[Case], verifier: Verifier) -> None:
 
 
 def extract(
-    cases: Sequence[Case], extractor: Extractor, guard: bool, progress: Progress | None
+    cases: Sequence[Case],
+    extractor: Extractor,
+    guard: bool,
+    progress: Progress | None,
+    observe: Observe | None = None,
 ) -> None:
     for at, case in enumerate(cases):
         if progress is not None:
@@ -72,6 +77,8 @@ def extract(
                 if guard
                 else "the extractor found no claim in the response"
             )
+        elif observe is not None:
+            observe(Extracted(case.place, case.extraction.claims))
     if progress is not None:
         progress("extract", len(cases), len(cases))
 
@@ -99,7 +106,12 @@ def judge(
     truncate: bool,
     rule: Rule | None,
     progress: Progress | None,
+    settled: Callable[[Case, int, Judged], None] | None = None,
 ) -> None:
+    def settle(task: int, claim: int, judged: Judged) -> None:
+        if settled is not None:
+            settled(cases[task], claim, judged)
+
     def advance(done: int, of: int) -> None:
         if progress is not None:
             progress("verify", done, of)
@@ -109,13 +121,14 @@ def judge(
     started = perf_counter()
     try:
         tasks = [case.task for case in cases]
-        results = verify(verifier, tasks, advance, truncate=truncate, rule=rule)
+        watch = None if settled is None else settle
+        results = verify(verifier, tasks, advance, truncate=truncate, rule=rule, settled=watch)
     except Exception as error:
         if len(cases) == 1:
             cases[0].problem = f"the verifier failed: {_line(error)}"
             return
         for case in cases:  # find out which of them it was
-            judge([case], verifier, truncate, rule, progress)
+            judge([case], verifier, truncate, rule, progress, settled)
         return
     seconds = perf_counter() - started
     for case, judged in zip(cases, results, strict=True):
@@ -123,6 +136,19 @@ def judge(
     tokens = sum(case.tokens for case in cases) or 1
     for case in cases:
         case.seconds["verify"] = seconds * case.tokens / tokens
+
+
+def settling(
+    observe: Observe | None, options: Configuration, calibration: Calibration
+) -> Callable[[Case, int, Judged], None] | None:
+    """Tells an observer of each claim that is settled, in the very form of the report."""
+    if observe is None:
+        return None
+
+    def tell(case: Case, place: int, judged: Judged) -> None:
+        observe(Settled(case.place, place, find(judged, options.scoring, calibration)))
+
+    return tell
 
 
 def conclude(
@@ -172,8 +198,13 @@ def _provenance(case: Case, options: Configuration, calibration: Calibration | N
         }
     if case.unmet:
         notes += (
-            f"{case.unmet} pairs were not needed for the verdict and not judged; "
+            f"{case.unmet} pairs were passed over as unlikely to change the verdict; "
             "the evidence of supported claims and fed_score are over the others",
+        )
+    if case.finer_scales:
+        notes += (
+            "the source is long: its coarse windows are pages that the verifier can read, and the "
+            f"scales {', '.join(map(str, case.finer_scales))} were added",
         )
     return Provenance(
         version=__version__,

@@ -7,26 +7,31 @@ from dataclasses import dataclass
 
 from halldetect.chunks import Window
 from halldetect.claims import Claim
+from halldetect.division import beginning, divide
 from halldetect.planner import Course, Planner, Rule
 from halldetect.promise import Promise
+from halldetect.reading import Reading, adds_up
 from halldetect.report import Probabilities
 from halldetect.text import Span
-from halldetect.verifiers import Verifier
+from halldetect.verifiers import TokenVerifier, Verifier
 
 # The room a claim takes is counted in steps, so that a window is divided in few ways only
 # and the division of one claim never depends on the other claims of the batch.
 CLAIM_STEP = 64
 # A claim may take at most this share of what the verifier reads; the rest is the window's.
 CLAIM_SHARE = 0.5
-# So many pairs at a time go to the verifier: often enough for a person who waits.
+# So many pairs at a time go to the verifier: often enough for a person who waits. One that
+# needs more to be fast says so with `pairs_at_once`.
 STEP = 64
+
+Answers = dict[tuple[str, str], Probabilities]
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     """One claim against every window it met. `reason` says why it met none.
 
-    `skipped` counts the windows it did not need to meet.
+    `skipped` counts the windows it did not need to meet; `scales` are those of all.
     """
 
     claim: Claim
@@ -35,15 +40,20 @@ class Judged:
     tokens: int = 0
     reason: str | None = None
     skipped: int = 0
+    scales: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The claims of one response and the windows of its source."""
+    """The claims of one response and the windows of its source.
+
+    `finer` asks for finer scales where the windows of a long source are all long.
+    """
 
     claims: tuple[Claim, ...]
     windows: tuple[Window, ...]
     documents: tuple[str, ...]
+    finer: bool = False
 
 
 def verify(
@@ -53,30 +63,56 @@ def verify(
     *,
     truncate: bool = False,
     rule: Rule | None = None,
+    settled: Callable[[int, int, Judged], None] | None = None,
 ) -> list[list[Judged]]:
     """Judge the claims against the windows, batching across all tasks.
 
     Every claim meets every window, or with a rule as many as the rule asks for. A window too
     long to be read beside a claim is divided and all its parts count as windows; with
-    `truncate` only its beginning does, as in the paper.
+    `truncate` only its beginning does, as in the paper. `settled` is told task, claim and
+    outcome of every claim that rests, again if it is taken up again.
     """
     plans = [_Plan(verifier, task, truncate, rule) for task in tasks]
-    grid = len({pair for plan in plans for pair in plan.grid()})
-    answers: dict[tuple[str, str], Probabilities] = {}
-    while wanted := {pair: size for plan in plans for pair, size in plan.wanted()}:
+    grid = sum({key: count for plan in plans for key, count in plan.grid()}.values())
+    answers: Answers = {}
+    step = int(getattr(verifier, "pairs_at_once", STEP))
+    while wanted := {pair.texts: pair for plan in plans for pair in plan.wanted()}:
         # Identical pairs (repeated sources in a batch) are judged once. Pairs of like length
         # stand together, so that a verifier that pads has little to pad.
-        ordered = sorted(wanted.keys() - answers.keys(), key=lambda pair: (-wanted[pair], pair))
-        for start in range(0, len(ordered), STEP):
-            part = ordered[start : start + STEP]
-            answers.update(zip(part, verifier.judge(part), strict=True))
+        new = [pair for texts, pair in wanted.items() if texts not in answers]
+        new.sort(key=lambda pair: (-pair.size, pair.texts))
+        for start in range(0, len(new), step):
+            part = new[start : start + step]
+            found = _judge(verifier, part)
+            answers.update(zip((pair.texts for pair in part), found, strict=True))
             if progress is not None:
-                progress(len(answers), grid)
+                progress(len(answers), max(grid, len(answers)))
         for plan in plans:
             plan.take(answers)
+        if settled is not None:
+            for task, plan in enumerate(plans):
+                for claim, outcome in plan.rested(answers):
+                    settled(task, claim, outcome)
     if progress is not None and len(answers) < grid:  # the rest was not needed
         progress(grid, grid)
     return [plan.results(answers) for plan in plans]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A window's and a claim's text, their size, and where their tokens are kept."""
+
+    texts: tuple[str, str]
+    size: int
+    plan: _Plan
+    window: Window
+    claim: int
+
+
+def _judge(verifier: Verifier, pairs: Sequence[_Pair]) -> list[Probabilities]:
+    if isinstance(verifier, TokenVerifier) and adds_up(verifier):
+        return verifier.judge_tokens([pair.plan.tokens(pair) for pair in pairs])
+    return verifier.judge([pair.texts for pair in pairs])
 
 
 class _Plan:
@@ -85,23 +121,29 @@ class _Plan:
     def __init__(self, verifier: Verifier, task: Task, truncate: bool, rule: Rule | None) -> None:
         self.task = task
         self.truncate = truncate
+        self.verifier = verifier
         self.limit = int(verifier.max_tokens * CLAIM_SHARE)
-        self.claim_tokens = verifier.count_tokens([claim.text for claim in task.claims])
+        self.claim_ids: list[tuple[int, ...]] = []
+        texts = [claim.text for claim in task.claims]
+        if isinstance(verifier, TokenVerifier) and adds_up(verifier):
+            self.claim_ids = verifier.tokenize(texts)
+            self.claim_tokens = [len(ids) for ids in self.claim_ids]
+        else:
+            self.claim_tokens = verifier.count_tokens(texts)
+        self.reading = Reading(verifier, task.documents, task.windows)
         self.divided: dict[int, tuple[Window, ...]] = {}
-        self.window_tokens: dict[str, int] = {}
-        texts = [window.text for window in task.windows]
-        self.window_tokens.update(zip(texts, verifier.count_tokens(texts), strict=True))
-        for tokens in self.claim_tokens:
-            if tokens <= self.limit and self._room(verifier, tokens) not in self.divided:
-                room = self._room(verifier, tokens)
-                self.divided[room] = self._divide(verifier, room)
+        self.sizes: dict[int, list[int]] = {}
         self.rooms = [
-            self._room(verifier, tokens) if tokens <= self.limit else None
-            for tokens in self.claim_tokens
+            self._room(tokens) if tokens <= self.limit else None for tokens in self.claim_tokens
         ]
+        for room in dict.fromkeys(self.rooms):
+            if room is not None:
+                self.divided[room] = self._divide(room)
+                self.sizes[room] = self._count(self.divided[room])
         self.windows = [() if room is None else self.divided[room] for room in self.rooms]
         self.planner = Planner(self._courses(rule), rule)
         self.round: list[tuple[int, int]] = []
+        self.told = [-1] * len(task.claims)
 
     def _courses(self, rule: Rule | None) -> list[Course]:
         if rule is None:
@@ -109,156 +151,100 @@ class _Plan:
         promise = Promise(self.task.documents, self.task.windows)
         return [
             Course.promising(
-                promise.of(claim.text, windows),
-                [self.window_tokens[window.text] + tokens for window in windows],
+                promise.of(self.task.claims[at].text, windows),
+                [self._size(at, window) for window in range(len(windows))],
                 rule,
             )
-            for claim, tokens, windows in zip(
-                self.task.claims, self.claim_tokens, self.windows, strict=True
-            )
+            for at, windows in enumerate(self.windows)
         ]
 
-    def _room(self, verifier: Verifier, claim_tokens: int) -> int:
+    def _room(self, claim_tokens: int) -> int:
+        most = self.verifier.max_tokens
         if self.truncate:
-            return verifier.max_tokens - claim_tokens
+            return most - claim_tokens
         steps = -(-max(claim_tokens, 1) // CLAIM_STEP)
-        return verifier.max_tokens - min(steps * CLAIM_STEP, self.limit)
+        return most - min(steps * CLAIM_STEP, self.limit)
 
-    def _divide(self, verifier: Verifier, room: int) -> tuple[Window, ...]:
-        parts: list[Window] = []
-        for window in self.task.windows:
-            if self.window_tokens[window.text] <= room:
-                parts.append(window)
-            elif self.truncate:
-                parts.append(_beginning(verifier, window, room))
-            else:
-                parts.extend(self._fit(verifier, window, room))
+    def _divide(self, room: int) -> tuple[Window, ...]:
+        task = self.task
+        if not self.truncate:
+            return divide(task.windows, task.documents, self.reading, room, task.finer)
+        counts = self._count(task.windows)
         merged: dict[tuple[int, Span], Window] = {}
-        for part in parts:
+        for window, tokens in zip(task.windows, counts, strict=True):
+            part = window if tokens <= room else beginning(self.verifier, window, room)
             key = (part.document, part.span)
             if key in merged:
                 scales = tuple(sorted({*merged[key].scales, *part.scales}))
                 part = Window(part.text, part.document, part.span, scales, part.sentences)
             merged[key] = part
-        for part, tokens in zip(
-            merged.values(), verifier.count_tokens([p.text for p in merged.values()]), strict=True
-        ):
-            self.window_tokens[part.text] = tokens
         return tuple(merged.values())
 
-    def _fit(self, verifier: Verifier, window: Window, room: int) -> list[Window]:
-        """The window in parts of whole sentences that fit; a longer sentence is cut at spaces."""
-        document = self.task.documents[window.document]
-        spans: list[Span] = []
-        counts = verifier.count_tokens([span.cut(document) for span in window.sentences])
-        for sentence, tokens in zip(window.sentences, counts, strict=True):
-            if tokens > room:
-                spans.extend(_pieces(verifier, document, sentence, room))
-            else:
-                spans.append(sentence)
-        parts: list[list[Span]] = []
-        size = 0
-        for span, tokens in zip(
-            spans, verifier.count_tokens([span.cut(document) for span in spans]), strict=True
-        ):
-            if not parts or size + tokens > room:
-                parts.append([])
-                size = 0
-            parts[-1].append(span)
-            size += tokens
-        return [
-            Window(span.cut(document), window.document, span, window.scales, tuple(part))
-            for group in parts
-            for part in _halves(verifier, document, group, room)
-            for span in [Span(part[0].start, part[-1].end)]
-        ]
+    def _count(self, windows: Sequence[Window]) -> list[int]:
+        """The tokens of each window."""
+        counts: dict[tuple[int, Span], int] = {}
+        for document in range(len(self.task.documents)):
+            spans = [window.span for window in windows if window.document == document]
+            found = self.reading.count(document, spans)
+            counts.update(((document, span), n) for span, n in zip(spans, found, strict=True))
+        return [counts[window.document, window.span] for window in windows]
 
-    def _pair(self, claim: int, window: int) -> tuple[str, str]:
-        return self.windows[claim][window].text, self.task.claims[claim].text
+    def _size(self, claim: int, window: int) -> int:
+        room = self.rooms[claim]
+        return 0 if room is None else self.sizes[room][window] + self.claim_tokens[claim]
 
-    def grid(self) -> Iterator[tuple[str, str]]:
-        """Every pair of texts there is."""
-        for claim, windows in enumerate(self.windows):
-            for window in range(len(windows)):
-                yield self._pair(claim, window)
+    def tokens(self, pair: _Pair) -> tuple[Sequence[int], Sequence[int]]:
+        """Of the window and the claim."""
+        assert isinstance(self.verifier, TokenVerifier)
+        ids = self.reading.tokens(pair.window)
+        if ids is None:
+            (ids,) = self.verifier.tokenize([pair.window.text])
+        return ids, self.claim_ids[pair.claim]
 
-    def wanted(self) -> Iterator[tuple[tuple[str, str], int]]:
-        """Each pair of texts to judge now, and its size."""
+    def grid(self) -> Iterator[tuple[object, int]]:
+        """How many pairs there are for each claim; equal claims on equal sources count once."""
+        distinct = {room: len({w.text for w in found}) for room, found in self.divided.items()}
+        for claim, room in zip(self.task.claims, self.rooms, strict=True):
+            if room is not None:
+                yield (claim.text, self.task.documents), distinct[room]
+
+    def wanted(self) -> Iterator[_Pair]:
+        """The pairs to judge now."""
         self.round = self.planner.next()
+        for claim, at in self.round:
+            window = self.windows[claim][at]
+            texts = (window.text, self.task.claims[claim].text)
+            yield _Pair(texts, self._size(claim, at), self, window, claim)
+
+    def take(self, answers: Answers) -> None:
         for claim, window in self.round:
-            pair = self._pair(claim, window)
-            yield pair, self.window_tokens[pair[0]] + self.claim_tokens[claim]
+            texts = (self.windows[claim][window].text, self.task.claims[claim].text)
+            self.planner.tell(claim, answers[texts])
 
-    def take(self, answers: dict[tuple[str, str], Probabilities]) -> None:
-        for claim, window in self.round:
-            self.planner.tell(claim, answers[self._pair(claim, window)])
+    def rested(self, answers: Answers) -> Iterator[tuple[int, Judged]]:
+        """The claims that the next round leaves alone, each when it has met more than before."""
+        going_on = {claim for claim, _ in self.planner.next()}
+        for at, course in enumerate(self.planner.courses):
+            if at not in going_on and course.done > self.told[at]:
+                self.told[at] = course.done
+                yield at, self._result(at, answers)
 
-    def results(self, answers: dict[tuple[str, str], Probabilities]) -> list[Judged]:
-        results = []
-        for at, (claim, tokens) in enumerate(zip(self.task.claims, self.claim_tokens, strict=True)):
-            if self.rooms[at] is None:
-                reason = f"the claim has {tokens} tokens; the verifier reads {self.limit}"
-                results.append(Judged(claim, (), (), reason=reason))
-                continue
-            course = self.planner.courses[at]
-            windows = tuple(self.windows[at][met] for met in sorted(course.order[: course.done]))
-            probabilities = tuple(answers[window.text, claim.text] for window in windows)
-            total = sum(self.window_tokens[window.text] + tokens for window in windows)
-            skipped = len(course.order) - course.done
-            results.append(Judged(claim, windows, probabilities, total, skipped=skipped))
-        return results
+    def results(self, answers: Answers) -> list[Judged]:
+        return [self._result(at, answers) for at in range(len(self.task.claims))]
 
-
-def _halves(verifier: Verifier, document: str, part: list[Span], room: int) -> list[list[Span]]:
-    """The part, or its halves: what lies between two sentences may cost tokens of its own."""
-    text = document[part[0].start : part[-1].end]
-    if len(part) == 1 or verifier.count_tokens([text])[0] <= room:
-        return [part]
-    middle = len(part) // 2
-    return [
-        *_halves(verifier, document, part[:middle], room),
-        *_halves(verifier, document, part[middle:], room),
-    ]
-
-
-def _pieces(verifier: Verifier, document: str, sentence: Span, room: int) -> list[Span]:
-    """Halve a sentence at the space nearest its middle until every piece fits."""
-    if verifier.count_tokens([sentence.cut(document)])[0] <= room or len(sentence) < 2:
-        return [sentence]
-    middle = (sentence.start + sentence.end) // 2
-    before = document.rfind(" ", sentence.start + 1, middle)
-    after = document.find(" ", middle, sentence.end - 1)
-    candidates = [place for place in (before, after) if place > 0]
-    place = min(candidates, key=lambda at: abs(at - middle)) if candidates else middle
-    left, right = Span(sentence.start, place), Span(place, sentence.end)
-    while right.start < right.end - 1 and document[right.start].isspace():
-        right = Span(right.start + 1, right.end)
-    return [
-        *_pieces(verifier, document, left, room),
-        *_pieces(verifier, document, right, room),
-    ]
-
-
-def _beginning(verifier: Verifier, window: Window, room: int) -> Window:
-    """As much of the beginning of a window as fits."""
-    fits, over = 0, 16
-    while over < len(window.text) and verifier.count_tokens([window.text[:over]])[0] <= room:
-        fits, over = over, 2 * over
-    over = min(over, len(window.text))
-    while over - fits > 1:
-        middle = (fits + over) // 2
-        if verifier.count_tokens([window.text[:middle]])[0] <= room:
-            fits = middle
-        else:
-            over = middle
-    end = window.span.start + len(window.text[:fits].rstrip())
-    kept = tuple(
-        Span(span.start, min(span.end, end)) for span in window.sentences if span.start < end
-    )
-    return Window(
-        window.text[: end - window.span.start],
-        window.document,
-        Span(window.span.start, end),
-        window.scales,
-        kept,
-    )
+    def _result(self, at: int, answers: Answers) -> Judged:
+        claim, tokens = self.task.claims[at], self.claim_tokens[at]
+        if self.rooms[at] is None:
+            reason = f"the claim has {tokens} tokens; the verifier reads {self.limit}"
+            return Judged(claim, (), (), reason=reason)
+        course = self.planner.courses[at]
+        met = sorted(course.order[: course.done])
+        windows = tuple(self.windows[at][window] for window in met)
+        return Judged(
+            claim,
+            windows,
+            tuple(answers[window.text, claim.text] for window in windows),
+            sum(self._size(at, window) for window in met),
+            skipped=len(self.windows[at]) - course.done,
+            scales=tuple(sorted({m for window in self.windows[at] for m in window.scales})),
+        )

@@ -19,12 +19,11 @@ STEP = 16  # lengths are rounded up to this, so that the fused kernels keep thei
 
 @dataclass
 class Encoded:
-    """Pairs as one run of token ids with offsets; teacher rows are NaN where it said nothing."""
+    """Pairs as one run of token ids with offsets."""
 
     ids: np.ndarray
     offsets: np.ndarray
     labels: np.ndarray
-    teacher: np.ndarray
     weights: np.ndarray
 
     def __len__(self) -> int:
@@ -33,6 +32,16 @@ class Encoded:
     @property
     def lengths(self) -> np.ndarray:
         return np.diff(self.offsets)
+
+    def sample(self, share: float, seed: int) -> Encoded:
+        """A random part of the pairs."""
+        kept = np.random.default_rng(seed).random(len(self)) < share
+        return Encoded(
+            ids=self.ids[np.repeat(kept, self.lengths)],
+            offsets=np.concatenate([[0], np.cumsum(self.lengths[kept])]),
+            labels=self.labels[kept],
+            weights=self.weights[kept],
+        )
 
 
 def read_pairs(path: Path) -> list[dict[str, object]]:
@@ -66,7 +75,6 @@ def encode(
         ids=np.concatenate(pieces),
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
         labels=np.array([CODES[str(row.get("label") or "")] for row in rows]),
-        teacher=np.full((len(rows), 3), np.nan, np.float32),
         weights=np.array([row.get("weight", 1.0) for row in rows], dtype=np.float32),
     )
 
@@ -82,8 +90,7 @@ def encode_file(path: Path, name: str, encoder: Callable[..., list[list[int]]]) 
         )
         partial.rename(cache)
     found = np.load(cache)
-    teacher = np.full((len(found["labels"]), 3), np.nan, np.float32)
-    return Encoded(found["ids"], found["offsets"], found["labels"], teacher, found["weights"])
+    return Encoded(found["ids"], found["offsets"], found["labels"], found["weights"])
 
 
 def joined(parts: Sequence[Encoded]) -> Encoded:
@@ -92,13 +99,19 @@ def joined(parts: Sequence[Encoded]) -> Encoded:
         ids=np.concatenate([part.ids for part in parts]),
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
         labels=np.concatenate([part.labels for part in parts]),
-        teacher=np.concatenate([part.teacher for part in parts]),
         weights=np.concatenate([part.weights for part in parts]),
     )
 
 
-def batches(data: Encoded, tokens: int, rng: np.random.Generator | None) -> list[np.ndarray]:
-    """Groups of pairs of like length, each about `tokens` long; shuffled when `rng` is given."""
+def batches(
+    data: Encoded, tokens: int, rng: np.random.Generator | None, most: int | None = None
+) -> list[np.ndarray]:
+    """Groups of pairs of like length, each about `tokens` long; shuffled when `rng` is given.
+
+    `most` bounds the pairs of a group: a thousand short pairs would be one step of learning,
+    though they teach as much as a thousand long ones.
+    """
+    most = most or len(data)
     lengths = data.lengths
     noise = rng.random(len(lengths)) if rng is not None else np.zeros(len(lengths))
     order = np.lexsort((noise, -(-lengths // STEP)))
@@ -107,9 +120,9 @@ def batches(data: Encoded, tokens: int, rng: np.random.Generator | None) -> list
     while start < len(order):
         # Ascending order: the last pair of the group is its longest, so grow until it is full.
         width = STEP * int(-(-lengths[order[start]] // STEP))
-        stop = min(len(order), start + max(1, tokens // width))
+        stop = min(len(order), start + max(1, min(most, tokens // width)))
         width = STEP * int(-(-lengths[order[stop - 1]] // STEP))
-        stop = min(stop, start + max(1, tokens // width))
+        stop = min(stop, start + max(1, min(most, tokens // width)))
         groups.append(order[start:stop])
         start = stop
     if rng is not None:

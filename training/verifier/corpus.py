@@ -20,21 +20,21 @@ csv.field_size_limit(sys.maxsize)
 # Sets with no stated licence (LingNLI, MPE, Climate-FEVER, CovidFact, Citation-Integrity, NLI4CT,
 # HealthVer, ConTRoL) and research-only ones (RTE, MCTest, ANLI) stay out.
 PAIR_FILES: dict[str, tuple[float, str]] = {
-    "snli_part.train": (0.5, "CC BY-SA 4.0"),
-    "mnli_part.train": (2.0, "OANC and others, free use"),
+    "snli_part.train": (0.6, "CC BY-SA 4.0"),
+    "mnli_part.train": (3.0, "OANC and others, free use"),
     "fever_train_part.train": (1.0, "CC BY-SA 3.0"),
     "fever_val_pairs.eval": (1.0, "CC BY-SA 3.0"),
     "fever_dev_rte.eval": (0.7, "CC BY-SA 3.0"),
     "docnli_fever_bin.eval": (0.7, "CC BY-SA 3.0"),
     "fm2.eval": (2.0, "CC BY-SA 3.0"),
     "infotabs.train": (1.0, "Apache-2.0"),
-    "conjnli.train": (0.6, "MIT"),
+    "conjnli.train": (1.0, "MIT"),
     "scitail_part.train": (1.0, "Apache-2.0"),
-    "counterfactual_nli.train": (1.0, "Apache-2.0, CC BY-SA 4.0"),
-    "paws_part.train": (1.0, "free use (Google)"),
+    "counterfactual_nli.train": (1.5, "Apache-2.0, CC BY-SA 4.0"),
+    "paws_part.train": (2.0, "free use (Google)"),
     "scone.train": (0.5, "CC0"),
     "equate.eval": (0.4, "MIT"),
-    "factcg_cg2c.train": (3.0, "MIT"),
+    "factcg_cg2c.train": (4.0, "MIT"),
     "wice.train": (1.0, "MIT"),
 }
 

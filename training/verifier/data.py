@@ -2,8 +2,9 @@
 
     python -m training.verifier.data SHARED WORK
 
-Writes pairs.jsonl.xz (for the students), teacher_pairs.jsonl.xz (a smaller mixture for the
-teacher), prompts.jsonl.xz (text for the model that writes claims) and data.md (the table).
+Writes pairs.jsonl.xz (human labels, in and out of context), rule_pairs.jsonl.xz (claims made from
+documents by rule), documents.jsonl.xz and prompts.jsonl.xz (for the model that writes claims)
+and data.md (the table).
 """
 
 from __future__ import annotations
@@ -55,29 +56,18 @@ def sample(pairs: Sequence[Pair], times: float, rng: random.Random) -> list[Pair
 
 
 def prompts(found: Sequence[Document], count: int, rng: random.Random) -> list[dict[str, object]]:
-    """Passages of one to four sentences and what the writing model is asked to do with them."""
+    """Passages of one to seven sentences and what the writing model is asked to do with them."""
     rows: list[dict[str, object]] = []
     while len(rows) < count:
-        document = rng.choice(found)
-        size = rng.choice((1, 1, 2, 3, 4))
-        start = rng.randrange(max(1, len(document.sentences) - size + 1))
-        passage = document.sentences[start : start + size]
-        if not 10 <= sum(len(s.split()) for s in passage) <= 130:
+        number = rng.randrange(len(found))
+        sentences = found[number].sentences
+        size = min(rng.choice((1, 1, 2, 3, 4, 7)), len(sentences))
+        start = rng.randrange(len(sentences) - size + 1)
+        passage = sentences[start : start + size]
+        if not 10 <= sum(len(s.split()) for s in passage) <= 160:
             continue
-        around = document.sentences[max(0, start - 5) : start + size + 5]
-        outside = [
-            *document.sentences[: max(0, start - 1)],
-            *document.sentences[start + size + 1 :],
-        ]
-        rows.append(
-            {
-                "task": rng.choice(("restate", "restate", "summarise", "change", "change", "add")),
-                "passage": " ".join(passage),
-                "around": " ".join(around),
-                "outside": " ".join(outside[: rng.choice((1, 2, 4, 8))]) if outside else "",
-                "source": document.source,
-            }
-        )
+        task = rng.choice(("restate",) * 3 + ("summarise",) * 2 + ("change",) * 2 + ("add",))
+        rows.append({"task": task, "document": number, "start": start, "size": size})
     return rows
 
 
@@ -87,7 +77,7 @@ def main() -> None:
     parser.add_argument("work", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--per-document", type=int, default=12)
-    parser.add_argument("--prompts", type=int, default=30_000)
+    parser.add_argument("--prompts", type=int, default=120_000)
     options = parser.parse_args()
     rng = random.Random(options.seed)
     held_out = HeldOut(options.shared)
@@ -109,32 +99,22 @@ def main() -> None:
     groups["dialogue"] = list(make.spoken(spoken, 12_000, rng))
     groups["elsewhere"] = list(make.elsewhere(three_way, 70_000, rng))
     print({name: len(group) for name, group in groups.items()}, flush=True)
-    rows = [pair for group in groups.values() for pair in group]
     for pair in groups["rule"][:12]:
         print(pair.label, "|", pair.source, "|", pair.hypothesis, "|", pair.premise[:200])
-    write(options.work / "pairs.jsonl.xz", map(asdict, rows))
-    # The teacher reads fewer pairs: all that is scarce or long, a part of what is plentiful.
-    share = {
-        "snli_part.train": 0.25,
-        "mnli_part.train": 0.5,
-        "padded": 0.2,
-        "elsewhere": 0.12,
-        "rule": 0.22,
-        "atomic": 0.35,
-        "docnli_fever_bin.eval": 0.5,
-        "fever_dev_rte.eval": 0.5,
-    }
-    taught = [
-        pair
-        for name, group in groups.items()
-        for pair in group
-        if rng.random() < share.get(name, 1.0)
-    ]
-    write(options.work / "teacher_pairs.jsonl.xz", map(asdict, taught))
-    write(options.work / "prompts.jsonl.xz", prompts(found, options.prompts, rng))
+    human_made = [pair for name, group in groups.items() if name != "rule" for pair in group]
+    write(options.work / "pairs.jsonl.xz", map(asdict, human_made))
+    write(options.work / "rule_pairs.jsonl.xz", map(asdict, groups["rule"]))
+    # Single premises of other kinds of text stand beside the documents.
+    told = sorted({pair.premise for pair in factual if len(pair.premise.split()) >= 14})
+    short = [Document("premise", (text,)) for text in rng.sample(told, min(len(told), 25_000))]
+    texts = [*found, *short]
+    write(options.work / "documents.jsonl.xz", map(asdict, texts))
+    asked = prompts(found, 3 * options.prompts // 4, rng)
+    more = prompts(short, options.prompts // 4, rng)
+    asked += [{**row, "document": int(str(row["document"])) + len(found)} for row in more]
+    write(options.work / "prompts.jsonl.xz", asked)
     (options.work / "data.md").write_text(table(groups))
     print(table(groups))
-    print(f"{len(rows):,} pairs; teacher {len(taught):,}")
 
 
 def table(groups: dict[str, list[Pair]]) -> str:

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 LABELS = ("entailment", "neutral", "contradiction")
+TOKENIZER = "mpnet"  # the folder whose tokenizer students of every size use
 
 
 @dataclass(frozen=True)
@@ -76,22 +77,29 @@ class Encoder(nn.Module):
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         length = input_ids.shape[1]
         steps = torch.arange(length, device=input_ids.device)
+        x = self.dropout(self.embedded(input_ids, steps))
+        hidden = (1.0 - attention_mask[:, None, None, :].to(x.dtype)) * -30000.0
+        bias = hidden.to(self.qkv_dtype(x))
+        far = self.relative(steps)
+        bias = bias.expand(-1, 1, length, -1) if far is None else bias + far.to(bias.dtype)
+        for layer in self.layers:
+            x = layer(x, bias)
+        return self.classify(self.dropout(torch.tanh(self.dense(self.dropout(x[:, 0])))))
+
+    def embedded(self, input_ids: Tensor, steps: Tensor) -> Tensor:
         first = self.shape.pad + 1 if self.shape.kind == "mpnet" else 0
         x = self.words(input_ids) + self.places(steps + first)
         if self.segments is not None:
             ends = (input_ids == self.shape.separator).long()
             x = x + self.segments((ends.cumsum(1) - ends).clamp(max=1))
-        x = self.dropout(self.norm(x))
-        hidden = (1.0 - attention_mask[:, None, None, :].to(x.dtype)) * -30000.0
-        bias = hidden.to(self.qkv_dtype(x))
-        if self.distance is not None:
-            far = self.distance(self._bucket(steps[None, :] - steps[:, None]))
-            bias = bias + far.permute(2, 0, 1)[None].to(bias.dtype)
-        else:
-            bias = bias.expand(-1, 1, length, -1)
-        for layer in self.layers:
-            x = layer(x, bias)
-        return self.classify(self.dropout(torch.tanh(self.dense(self.dropout(x[:, 0])))))
+        return self.norm(x)
+
+    def relative(self, steps: Tensor) -> Tensor | None:
+        """What attention adds for the distance of two tokens, (1, heads, length, length)."""
+        if self.distance is None:
+            return None
+        far = self.distance(self._bucket(steps[None, :] - steps[:, None]))
+        return far.permute(2, 0, 1)[None]
 
     @staticmethod
     def qkv_dtype(x: Tensor) -> torch.dtype:
@@ -131,33 +139,42 @@ class Encoder(nn.Module):
         return model
 
 
+def _in_vocabulary_of_mpnet(words: Tensor, vocabulary: dict[str, int]) -> Tensor:
+    """BERT's word vectors in the order of MPNet's vocabulary.
+
+    MPNet took over BERT's words and put marks of its own around them. With one vocabulary a
+    window is tokenised once for both sizes, and one size can teach the other on the fly.
+    """
+    first, last = ("[CLS]", "[PAD]", "[SEP]", "[UNK]"), ("[MASK]",)
+    order = [*(vocabulary[w] for w in first), *range(len(words)), *(vocabulary[w] for w in last)]
+    return words[order]
+
+
 def from_base(folder: Path, dropout: float = 0.1, layers: tuple[int, ...] | None = None) -> Encoder:
     """A published base model with a fresh head; `layers` keeps only those of its layers."""
     config = json.loads((folder / "config.json").read_text())
-    tokenizer = json.loads((folder / "tokenizer.json").read_text())
-    vocabulary = tokenizer["model"]["vocab"]
-    special = {item["content"]: item["id"] for item in tokenizer["added_tokens"]}
+    vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
     mpnet = config["model_type"] == "mpnet"
-    separator = special["</s>"] if mpnet else special["[SEP]"]
     kept = layers or tuple(range(config["num_hidden_layers"]))
     shape = Shape(
         kind="mpnet" if mpnet else "bert",
-        vocabulary=config["vocab_size"],
+        vocabulary=config["vocab_size"] + (0 if mpnet else 5),
         hidden=config["hidden_size"],
         layers=len(kept),
         heads=config["num_attention_heads"],
         inner=config["intermediate_size"],
         positions=config["max_position_embeddings"],
-        pad=config["pad_token_id"],
-        separator=separator,
+        pad=1,
+        separator=2,
         epsilon=config["layer_norm_eps"],
     )
     if len(vocabulary) > shape.vocabulary:
         raise ValueError("the tokenizer knows more words than the model")
     model = Encoder(shape, dropout)
     old = {name: value.float() for name, value in load_file(folder / "model.safetensors").items()}
+    words = old["embeddings.word_embeddings.weight"]
     new: dict[str, Tensor] = {
-        "words.weight": old["embeddings.word_embeddings.weight"],
+        "words.weight": words if mpnet else _in_vocabulary_of_mpnet(words, vocabulary),
         "places.weight": old["embeddings.position_embeddings.weight"],
         "norm.weight": old["embeddings.LayerNorm.weight"],
         "norm.bias": old["embeddings.LayerNorm.bias"],

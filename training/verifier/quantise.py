@@ -5,10 +5,13 @@
 - bits=4: MatMulNBits. Weights in blocks along the input axis, each with a zero point and a
   scale fitted to its codes. With `accuracy_level=4` activations are int8 in blocks of each row,
   with 0 they stay fp32.
-- bits=8: MatMulInteger with uint8 weights per output channel and uint8 activations per row. The
-  usual dynamic quantisation takes one activation range over the whole tensor instead, which
-  is less exact and lets a pair's result move with the others of its batch. uint8 on both
-  sides, because the mixed-sign kernels of older x86 chips saturate.
+- bits=8: MatMulIntegerToFloat with signed weights per output channel and uint8 activations per
+  row. The usual dynamic quantisation takes one activation range over the whole tensor instead,
+  which is less exact and lets a pair's result move with the others of its batch. The fast
+  kernels of x86 chips are for uint8 x int8; weights from -63 to 63 keep those of older chips,
+  which add two products in 16 bits, from overflowing.
+- bits=4, packed: the arithmetic of bits=8 on weights that are stored in 4 bits, in a second
+  file, and unpacked when the model is loaded (`halldetect.verifiers.packed`).
 - Tables are gathered first and dequantised after, so no fp32 table is ever in memory.
 """
 
@@ -21,16 +24,18 @@ from typing import Any, Literal
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, version_converter
 
+from halldetect.verifiers.packed import packed_beside
 from training.verifier.rounding import (
     TINY,
     Floats,
     as_half,
     int4_blocks,
+    int7_columns,
     int8_rows,
     nibbles,
-    uint8_columns,
+    packed_columns,
 )
 
 # Smaller constants (the output layer, the relative position biases) stay as they are.
@@ -45,8 +50,9 @@ def quantise(
     block: int = 64,
     embeddings: Literal["int8", "int4"] = "int8",
     accuracy_level: int = 4,
+    packed: bool = False,
 ) -> None:
-    """Write a quantised copy of the model, in one file."""
+    """Write a quantised copy of the model, in one file; if `packed`, in two."""
     if bits not in (4, 8):
         raise ValueError(f"bits must be 4 or 8, not {bits}")
     if embeddings not in ("int8", "int4"):
@@ -54,6 +60,10 @@ def quantise(
     if block < 16 or block & (block - 1):
         raise ValueError(f"block must be a power of two from 16 on, not {block}")
     model = onnx.load(str(fp32_onnx))
+    if bits == 8 or packed:  # QuantizeLinear in blocks came with opset 21
+        model = _converted(model, 21)
+    elif embeddings == "int4":  # BitwiseAnd came with opset 18
+        model = _converted(model, 18)
     graph = _Graph(model)
     for node in list(model.graph.node):
         if node.op_type == "Gather" and graph.table(node) is not None:
@@ -61,13 +71,24 @@ def quantise(
                 node, graph.gather8(node) if embeddings == "int8" else graph.gather4(node)
             )
         elif node.op_type in ("MatMul", "Gemm") and graph.weight(node) is not None:
-            if bits == 4:
+            if bits == 4 and not packed:
                 graph.replace(node, graph.matmul4(node, block, accuracy_level))
             else:
-                graph.replace(node, graph.matmul8(node))
+                graph.replace(node, graph.matmul8(node, block if bits == 4 else None))
     graph.finish()
-    onnx.checker.check_model(model)
-    onnx.save(model, str(out))
+    out.write_bytes(model.SerializeToString())  # not onnx.save, which wants the weights to hand
+    packed_beside(out).unlink(missing_ok=True)
+    if graph.packed:
+        with packed_beside(out).open("wb") as file:
+            np.savez(file, **graph.packed)  # type: ignore[arg-type]
+    else:
+        onnx.checker.check_model(model)
+
+
+def _converted(model: onnx.ModelProto, version: int) -> onnx.ModelProto:
+    """The model in that version of the operators, at least."""
+    has = next(item.version for item in model.opset_import if item.domain in ("", "ai.onnx"))
+    return model if has >= version else version_converter.convert_version(model, version)
 
 
 class _Graph:
@@ -79,6 +100,7 @@ class _Graph:
         self.rows: dict[str, tuple[str, str]] = {}
         self.replaced: dict[str, list[onnx.NodeProto]] = {}
         self.added: dict[str, onnx.TensorProto] = {}
+        self.packed: dict[str, NDArray[Any]] = {}
 
     def table(self, node: onnx.NodeProto) -> Floats | None:
         """The fp32 table a Gather looks rows up in."""
@@ -136,23 +158,53 @@ class _Graph:
         ]
 
     def gather4(self, node: onnx.NodeProto, block: int = 32) -> list[onnx.NodeProto]:
+        """Rows of 4-bit codes, taken apart after they were looked up.
+
+        The runtime's own operator for this (GatherBlockQuantized) goes value by value and took
+        6 % of a run. The first half of a row lies in the low bits, the second in the high ones.
+        """
         name, indices, output = node.input[0], node.input[1], node.output[0]
         table = self.table(node)
         assert table is not None
-        rows, width = table.shape
-        if width % block:
+        width = table.shape[1]
+        if width % (2 * block):
             return self.gather8(node)
         codes, scales, zeros = int4_blocks(table, block)
-        stored, zero = f"{name}_int4", f"{name}_zero"
-        for item, values in ((stored, codes.reshape(rows, width)), (zero, zeros)):
-            packed = helper.make_tensor(
-                item, TensorProto.UINT4, values.shape, nibbles(values).tobytes(), raw=True
-            )
-            self.added.setdefault(item, packed)
-        scale, cast = self.half(f"{name}_scale", as_half(scales))
-        settings = {"gather_axis": 0, "quantize_axis": 1, "block_size": block}
-        inputs = [stored, indices, scale, zero]
-        return [*cast, _contrib("GatherBlockQuantized", inputs, [output], **settings)]
+        blocks = width // block
+        grouped = self.constant(f"{name}_blocks", np.array([-1, blocks, block], np.int64))
+        single = self.constant(f"{name}_single", np.array([-1, blocks, 1], np.int64))
+        last = self.constant(f"{name}_width", np.array([width], np.int64))
+        stored = self.constant(f"{name}_scale", as_half(scales).astype(np.float16))
+        part = {step: f"{output}_{step}" for step in ("codes", "zeros", "half", "scale", "steps")}
+        return [
+            *self._nibbles(f"{name}_int4", codes, indices, grouped, part["codes"]),
+            *self._nibbles(f"{name}_zero", zeros, indices, single, part["zeros"]),
+            helper.make_node("Gather", [stored, indices], [part["half"]]),
+            helper.make_node("Cast", [part["half"]], [f"{output}_wide"], to=TensorProto.FLOAT),
+            helper.make_node("Reshape", [f"{output}_wide", single], [part["scale"]]),
+            helper.make_node("Sub", [part["codes"], part["zeros"]], [part["steps"]]),
+            helper.make_node("Mul", [part["steps"], part["scale"]], [f"{output}_blocks"]),
+            helper.make_node("Shape", [indices], [f"{output}_many"]),
+            helper.make_node("Concat", [f"{output}_many", last], [f"{output}_shape"], axis=0),
+            helper.make_node("Reshape", [f"{output}_blocks", f"{output}_shape"], [output]),
+        ]
+
+    def _nibbles(
+        self, name: str, codes: NDArray[np.uint8], indices: str, shape: str, output: str
+    ) -> list[onnx.NodeProto]:
+        half = codes.shape[1] // 2
+        stored = self.constant(name, codes[:, :half] | (codes[:, half:] << 4))
+        mask = self.constant("low_bits", np.array(15, np.uint8))
+        four = self.constant("four", np.array(4, np.uint8))
+        part = {step: f"{output}_{step}" for step in ("bytes", "low", "high", "both", "floats")}
+        return [
+            helper.make_node("Gather", [stored, indices], [part["bytes"]]),
+            helper.make_node("BitwiseAnd", [part["bytes"], mask], [part["low"]]),
+            helper.make_node("BitShift", [part["bytes"], four], [part["high"]], direction="RIGHT"),
+            helper.make_node("Concat", [part["low"], part["high"]], [part["both"]], axis=-1),
+            helper.make_node("Cast", [part["both"]], [part["floats"]], to=TensorProto.FLOAT),
+            helper.make_node("Reshape", [part["floats"], shape], [output]),
+        ]
 
     def matmul4(
         self, node: onnx.NodeProto, block: int, accuracy_level: int
@@ -178,57 +230,69 @@ class _Graph:
         )
         return [*cast, multiply, *_bias(node, product)]
 
-    def matmul8(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
+    def matmul8(self, node: onnx.NodeProto, block: int | None) -> list[onnx.NodeProto]:
+        """8-bit products; with `block` the weights go into the packed file, 4 bits each."""
         weight = self.weight(node)
         assert weight is not None
         name, output = node.input[1], node.output[0]
-        codes, scales, zeros = uint8_columns(weight)
         before: list[onnx.NodeProto] = []
         if node.input[0] not in self.rows:
-            before = self._quantised_rows(node.input[0])
+            before = self._quantised_rows(node.input[0], weight.shape[0])
         activations, row_scale = self.rows[node.input[0]]
+        stored = f"{name}_int8"
+        if block is not None and weight.shape[0] % (2 * block) == 0:
+            codes, zeros, steps, values, scales = packed_columns(weight, block)
+            for part, value in (("codes", codes), ("zeros", zeros), ("steps", steps)):
+                self.packed[f"{stored}.{part}"] = value
+            self.added[stored] = _elsewhere(stored, values)
+        else:
+            values, scales = int7_columns(weight)
+            self.constant(stored, values)
         middle = self.constant("row_zero", np.array(128, np.uint8))
-        stored = self.constant(f"{name}_uint8", codes)
-        zero = self.constant(f"{name}_zero", zeros)
+        one = self.constant("row_one", np.array(1, np.float32))
         scale = self.constant(f"{name}_scale", scales)
-        parts = [f"{output}_{part}" for part in ("integers", "floats", "rows")]
+        nothing = self.constant(f"{name}_zero", np.zeros(len(scales), np.int8))
         product = output if node.op_type == "MatMul" else f"{output}_product"
+        columns = f"{output}_columns"
         return [
             *before,
-            helper.make_node("MatMulInteger", [activations, stored, middle, zero], [parts[0]]),
-            helper.make_node("Cast", [parts[0]], [parts[1]], to=TensorProto.FLOAT),
-            helper.make_node("Mul", [parts[1], row_scale], [parts[2]]),
-            helper.make_node("Mul", [parts[2], scale], [product]),
+            _contrib(
+                "MatMulIntegerToFloat",
+                [activations, stored, one, scale, middle, nothing],
+                [columns],
+            ),
+            helper.make_node("Mul", [columns, row_scale], [product]),
             *_bias(node, product),
         ]
 
-    def _quantised_rows(self, name: str) -> list[onnx.NodeProto]:
-        """uint8 activations around 128 with one scale a row: no row sees another's range."""
+    def _quantised_rows(self, name: str, width: int) -> list[onnx.NodeProto]:
+        """uint8 activations around 128 with one scale a row: no row sees another's range.
+
+        To the runtime a row is a block, for which it has one fast operator.
+        """
         last = self.constant("last_axis", np.array([-1], np.int64))
         top = self.constant("row_top", np.array(127, np.float32))
         tiny = self.constant("row_tiny", np.array(TINY, np.float32))
-        centre = self.constant("row_centre", np.array(128, np.float32))
-        steps = ("abs", "top", "safe", "scale", "ratio", "round", "shift", "uint8")
+        middle = self.constant("row_zero", np.array(128, np.uint8))
+        steps = ("high", "low", "depth", "safe", "scale", "shape", "middle", "uint8")
         part = {step: f"{name}_row_{step}" for step in steps}
         self.rows[name] = (part["uint8"], part["scale"])
-        peak = (
-            helper.make_node("ReduceMax", [part["abs"], last], [part["top"]], keepdims=1)
-            if self._opset() >= 18
-            else helper.make_node("ReduceMax", [part["abs"]], [part["top"]], axes=[-1], keepdims=1)
-        )
         return [
-            helper.make_node("Abs", [name], [part["abs"]]),
-            peak,
-            helper.make_node("Max", [part["top"], tiny], [part["safe"]]),
+            helper.make_node("ReduceMax", [name, last], [part["high"]], keepdims=1),
+            helper.make_node("ReduceMin", [name, last], [part["low"]], keepdims=1),
+            helper.make_node("Neg", [part["low"]], [part["depth"]]),
+            helper.make_node("Max", [part["high"], part["depth"], tiny], [part["safe"]]),
             helper.make_node("Div", [part["safe"], top], [part["scale"]]),
-            helper.make_node("Div", [name, part["scale"]], [part["ratio"]]),
-            helper.make_node("Round", [part["ratio"]], [part["round"]]),
-            helper.make_node("Add", [part["round"], centre], [part["shift"]]),
-            helper.make_node("Cast", [part["shift"]], [part["uint8"]], to=TensorProto.UINT8),
+            helper.make_node("Shape", [part["scale"]], [part["shape"]]),
+            helper.make_node("Expand", [middle, part["shape"]], [part["middle"]]),
+            helper.make_node(
+                "QuantizeLinear",
+                [name, part["scale"], part["middle"]],
+                [part["uint8"]],
+                axis=-1,
+                block_size=width,
+            ),
         ]
-
-    def _opset(self) -> int:
-        return next(o.version for o in self.model.opset_import if o.domain in ("", "ai.onnx"))
 
     def finish(self) -> None:
         graph = self.model.graph
@@ -254,6 +318,15 @@ def _bias(node: onnx.NodeProto, product: str) -> list[onnx.NodeProto]:
     return [helper.make_node("Add", [product, node.input[2]], [node.output[0]])]
 
 
+def _elsewhere(name: str, values: NDArray[Any]) -> onnx.TensorProto:
+    """A constant that is handed over when the model is loaded."""
+    item = TensorProto(name=name, data_type=TensorProto.INT8, dims=values.shape)
+    item.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", "unpacked"), ("offset", "0"), ("length", str(values.size))):
+        item.external_data.add(key=key, value=value)
+    return item
+
+
 def _contrib(kind: str, inputs: list[str], outputs: list[str], **settings: int) -> onnx.NodeProto:
     return helper.make_node(kind, inputs, outputs, domain="com.microsoft", **settings)
 
@@ -263,6 +336,7 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--bits", type=int, default=4, choices=(4, 8))
+    parser.add_argument("--packed", action="store_true", help="4 bits in the file, 8 at work")
     parser.add_argument("--block", type=int, default=64)
     parser.add_argument("--embeddings", default="int8", choices=("int8", "int4"))
     parser.add_argument("--accuracy-level", type=int, default=4, choices=(0, 1, 4))
@@ -274,6 +348,7 @@ def main() -> None:
         block=options.block,
         embeddings=options.embeddings,
         accuracy_level=options.accuracy_level,
+        packed=options.packed,
     )
 
 

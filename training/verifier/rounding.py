@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from halldetect.verifiers.packed import LARGEST, UNIT, weights
+
 Floats = NDArray[np.float32]
 Bytes = NDArray[np.uint8]
 
@@ -19,13 +21,41 @@ def int8_rows(table: Floats) -> tuple[NDArray[np.int8], Floats]:
     return np.clip(np.rint(table / scales), -127, 127).astype(np.int8), scales
 
 
-def uint8_columns(weight: Floats) -> tuple[Bytes, Floats, Bytes]:
-    """uint8 codes with a scale and a zero point for each column."""
-    low, high = np.minimum(weight.min(0), 0), np.maximum(weight.max(0), 0)
-    scales = np.maximum((high - low) / 255, TINY).astype(np.float32)
-    zeros = np.rint(-low / scales).astype(np.uint8)
-    codes = np.clip(np.rint(weight / scales) + zeros, 0, 255).astype(np.uint8)
-    return codes, scales, zeros
+def int7_columns(weight: Floats) -> tuple[NDArray[np.int8], Floats]:
+    """Codes from -63 to 63 with a scale for each column, fitted to them."""
+    scales = np.maximum(np.abs(weight).max(0) / LARGEST, TINY).astype(np.float32)
+    codes = np.clip(np.rint(weight / scales), -LARGEST, LARGEST)
+    return codes.astype(np.int8), fitted(weight, codes, scales)
+
+
+def fitted(weight: Floats, codes: NDArray[np.generic], scales: Floats) -> Floats:
+    """The scale of each column that brings its codes closest to the weights."""
+    steps = codes.astype(np.float32)
+    best = (weight * steps).sum(0) / np.maximum((steps * steps).sum(0), 1)
+    return np.where(best > TINY, best, scales).astype(np.float32)
+
+
+def packed_columns(
+    weight: Floats, block: int
+) -> tuple[Bytes, Bytes, NDArray[np.int16], NDArray[np.int8], Floats]:
+    """4-bit codes, zeros and steps as `halldetect.verifiers.packed` reads them, the 8-bit
+    weights that it makes of them, and the scale of each column."""
+    inputs, outputs = weight.shape
+    if inputs % (2 * block):
+        raise ValueError(f"{inputs} inputs are no even number of blocks of {block}")
+    codes, scales, zeros = int4_blocks(weight.T, block)
+    back = (codes.reshape(outputs, -1, block) - zeros[..., None].astype(np.float32)) * scales[
+        ..., None
+    ]
+    columns = np.maximum(np.abs(back).max((1, 2)) / LARGEST, TINY)
+    # No code of a block is more than 15 from its zero, and 15 steps must fit 16 bits.
+    steps = np.clip(np.rint(scales / columns[:, None] * UNIT), 1, 2**15 // 15 - 10)
+    parts = np.ascontiguousarray(codes.T), np.ascontiguousarray(zeros.T)
+    half = inputs // 2
+    packed = parts[0][:half] | (parts[0][half:] << 4)
+    stored = np.ascontiguousarray(steps.T).astype(np.int16)
+    values = weights(packed, parts[1], stored)
+    return packed, parts[1], stored, values, fitted(weight, values, columns.astype(np.float32))
 
 
 def int4_blocks(weight: Floats, block: int) -> tuple[Bytes, Floats, Bytes]:

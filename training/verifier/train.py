@@ -1,4 +1,4 @@
-"""Step 4: train a student on labelled pairs and, where there are any, a teacher's probabilities.
+"""Step 4: train a student on labelled pairs and, where there is one, on what a master says.
 
     python -m training.verifier.train WORK --base mpnet --out base --seconds 480
 
@@ -20,38 +20,38 @@ from torch import Tensor
 from torch.nn import functional
 
 from training.verifier import batches as B
-from training.verifier.encoder import Encoder, from_base
+from training.verifier.encoder import TOKENIZER, Encoder, from_base
 
 
-def objective(logits: Tensor, labels: Tensor, teacher: Tensor, mix: float) -> Tensor:
-    """Loss of each pair: gold label and teacher, mixed where both are known.
+def objective(logits: Tensor, labels: Tensor, taught: Tensor | None, mix: float) -> Tensor:
+    """Loss of each pair: its label, mixed with what a master says of it where there is one.
 
     A two-way label ("not_entailment") asks only that entailment be denied; it says nothing on
-    how the rest is shared between neutral and contradiction.
+    how the rest is shared between neutral and contradiction. A pair without a label learns from
+    the master alone.
     """
     log = functional.log_softmax(logits.float(), dim=-1)
     denied = torch.logaddexp(log[:, 1], log[:, 2])
     known = -log.gather(1, labels.clamp(max=2)[:, None]).squeeze(1)
     gold = torch.where(labels == 3, -denied, known)
-    taught = ~torch.isnan(teacher[:, 0])
-    target = torch.nan_to_num(teacher)
-    soft = -(target * log).sum(-1)
-    share = torch.where(taught, mix, 0.0)
-    share = torch.where(labels == 4, taught.float(), share)
-    # Rows with neither a label nor a teacher weigh nothing.
     gold = torch.where(labels == 4, torch.zeros_like(gold), gold)
-    return (1 - share) * gold + share * soft
+    if taught is None:
+        return gold
+    share = torch.where(labels == 4, 1.0, mix)
+    return (1 - share) * gold - share * (taught * log).sum(-1)
 
 
 def rate(progress: float, warm: float = 0.06) -> float:
     return progress / warm if progress < warm else max(0.0, (1 - progress) / (1 - warm))
 
 
-def endless(data: B.Encoded, tokens: int, pad: int, device: str, seed: int) -> Iterator[object]:
+def endless(
+    data: B.Encoded, tokens: int, most: int, pad: int, device: str, seed: int
+) -> Iterator[object]:
     epoch = 0
     while True:
         rng = np.random.default_rng([seed, epoch])
-        yield from B.prefetched(data, B.batches(data, tokens, rng), pad, device)
+        yield from B.prefetched(data, B.batches(data, tokens, rng, most), pad, device)
         epoch += 1
 
 
@@ -62,6 +62,7 @@ def train(
     seconds: float | None,
     steps: int | None,
     tokens: int,
+    most: int,
     peak: float,
     mix: float,
     seed: int,
@@ -88,7 +89,6 @@ def train(
             groups[any(part in name for part in no_decay)]["params"].append(value)
     optimizer = torch.optim.AdamW(groups, lr=peak, betas=(0.9, 0.98), fused=device == "cuda")
     labels = torch.from_numpy(data.labels).to(device)
-    teacher = torch.from_numpy(data.teacher).to(device)
     weights = torch.from_numpy(data.weights).to(device)
     seen = step = 0
     spent_before = 0.0
@@ -101,7 +101,7 @@ def train(
         step, seen, spent_before, curve = saved["progress"]
         seed += 1000 + step  # other batches than those seen before the interruption
     started = last_saved = time.monotonic()
-    for rows, ids, mask in endless(data, tokens, model.shape.pad, device, seed):
+    for rows, ids, mask in endless(data, tokens, most, model.shape.pad, device, seed):
         elapsed = spent_before + time.monotonic() - started
         progress = elapsed / seconds if seconds else step / steps
         if progress >= 1:
@@ -111,7 +111,7 @@ def train(
         index = torch.from_numpy(rows).to(device)
         with torch.autocast(device, dtype=torch.bfloat16):
             logits = model(ids, mask)
-            taught = teacher[index]
+            taught = None
             if master is not None:
                 with torch.no_grad():
                     taught = torch.softmax(master(ids, mask).float(), dim=-1)
@@ -153,12 +153,13 @@ def main() -> None:
     parser.add_argument("--restartable", action="store_true", help="save a checkpoint now and then")
     parser.add_argument("--out", required=True)
     parser.add_argument("--pairs", nargs="+", default=["pairs.jsonl.xz"])
-    parser.add_argument("--labels", nargs="*", default=[], help="teacher .npy beside each file")
+    parser.add_argument("--shares", nargs="*", type=float, default=[], help="part of each file")
     parser.add_argument("--start", help="go on from this trained student instead of the base")
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--steps", type=int)
-    parser.add_argument("--tokens", type=int, default=32768)
-    parser.add_argument("--rate", type=float, default=5e-5)
+    parser.add_argument("--tokens", type=int, default=24576)
+    parser.add_argument("--most", type=int, default=256, help="pairs in a batch")
+    parser.add_argument("--rate", type=float, default=6e-5)
     parser.add_argument("--mix", type=float, default=0.5)
     parser.add_argument("--limit", type=int, default=512)
     parser.add_argument("--seed", type=int, default=1)
@@ -166,29 +167,29 @@ def main() -> None:
     parser.add_argument("--prepare", action="store_true", help="only encode the pairs")
     parser.add_argument("--no-compile", action="store_true")
     options = parser.parse_args()
-    torch.manual_seed(options.seed)
     torch.set_float32_matmul_precision("high")
-    folder = options.work / options.base
-    encoder = B.pair_encoder(folder, options.limit)
+    encoder = B.pair_encoder(options.work / TOKENIZER, options.limit)
     parts = []
     for number, name in enumerate(options.pairs):
-        part = B.encode_file(options.work / name, folder.name, encoder)
-        if number < len(options.labels):
-            part.teacher[:] = np.load(options.work / options.labels[number])
-        parts.append(part)
+        part = B.encode_file(options.work / name, TOKENIZER, encoder)
+        share = options.shares[number] if number < len(options.shares) else 1.0
+        parts.append(part.sample(share, options.seed) if share < 1 else part)
     data = B.joined(parts)
     print(f"{len(data):,} pairs, {len(data.ids):,} tokens", flush=True)
     if options.prepare:
         return
     kept = tuple(map(int, options.keep.split(","))) if options.keep else None
+    torch.manual_seed(0)  # every run starts from the same head, so that runs can be averaged
     if options.start:
         model = Encoder.load(options.work / options.start, dropout=0.1, layers=kept)
     else:
-        model = from_base(folder, layers=kept)
+        model = from_base(options.work / options.base, layers=kept)
+    torch.manual_seed(options.seed)
     (options.work / options.out).mkdir(exist_ok=True)
     outcome = train(
         model, data, seconds=options.seconds, steps=options.steps, tokens=options.tokens,
-        peak=options.rate, mix=options.mix, seed=options.seed, device=options.device,
+        most=options.most, peak=options.rate, mix=options.mix, seed=options.seed,
+        device=options.device,
         compile_layers=not options.no_compile,
         master=Encoder.load(options.work / options.master) if options.master else None,
         checkpoint=options.work / options.out / "checkpoint.pt" if options.restartable else None,

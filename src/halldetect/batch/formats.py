@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import json
 import re
-import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import PurePath
 from typing import IO, Any, NoReturn, Protocol
 
+from halldetect.batch.places import STANDARD, open_bytes
 from halldetect.errors import InputError, MissingExtra
 
 # A longer row is skipped without being held in memory.
 MAX_ROW = 64 * 1024 * 1024
 JSONL = (".jsonl", ".ndjson")
 _PARQUET_BATCH = 32
+_BUFFER = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 # What "surrogateescape" makes of bytes that are not UTF-8.
 _UNDECODED = re.compile("[\udc80-\udcff]")
@@ -75,43 +77,53 @@ class Input:
 @contextmanager
 def open_input(argument: str) -> Iterator[Input]:
     """The rows of a file by its ending, or of standard input (`-`, JSON lines)."""
-    if argument == "-":
+    if argument == STANDARD:
         if sys.stdin is None:
             raise InputError("standard input is closed")
         lines = _lines(sys.stdin.buffer)
         yield Input("standard input", _guarded(_jsonl(lines), "standard input"))
         return
-    path, name = Path(argument), repr(argument)
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    zipped = suffixes[-1:] == [".gz"]
-    kind = next(iter(suffixes[-2:-1] if zipped else suffixes[-1:]), "")
-    if kind not in (*JSONL, ".csv", ".parquet") or (zipped and kind == ".parquet"):
-        raise InputError(
-            f"cannot tell the format of {name} by its ending: use .jsonl, .csv (also .gz), "
-            ".parquet, or - for JSON lines on standard input"
-        )
+    name = repr(argument)
+    kind, packed = _format(argument)
     with ExitStack() as opened:
-        try:
-            status = path.stat()
-            if stat.S_ISDIR(status.st_mode):
-                raise InputError(f"{name} is a directory, not a file")
-            raw = opened.enter_context(path.open("rb"))
-        except OSError as error:
-            raise InputError(f"cannot read {name}: {error.strerror}") from error
+        raw, size = opened.enter_context(open_bytes(argument))
         if kind == ".parquet":
             yield _open_parquet(raw, name)
             return
-        size = status.st_size if stat.S_ISREG(status.st_mode) else 0
-        stream: Lines = opened.enter_context(gzip.GzipFile(fileobj=raw)) if zipped else raw
 
         def fraction() -> float | None:
             return raw.tell() / size if size else None
 
-        lines = _lines(stream)
+        lines = _lines(opened.enter_context(_unpacked(raw, packed)))
         if kind == ".csv":
             yield _open_csv(lines, name, fraction)
         else:
             yield Input(name, _guarded(_jsonl(lines), name), fraction=fraction)
+
+
+def _format(argument: str) -> tuple[str, str | None]:
+    """What the ending of a name says: the format, and how it is packed."""
+    suffixes = [suffix.lower() for suffix in PurePath(argument).suffixes]
+    packed = suffixes.pop() if suffixes[-1:] in ([".gz"], [".zst"]) else None
+    kind = suffixes[-1] if suffixes else ""
+    if kind not in (*JSONL, ".csv", ".parquet") or (packed and kind == ".parquet"):
+        raise InputError(
+            f"cannot tell the format of {argument!r} by its ending: use .jsonl, .csv (also .gz, "
+            ".zst), .parquet, or - for JSON lines on standard input"
+        )
+    return kind, packed
+
+
+def _unpacked(raw: IO[bytes], packed: str | None) -> IO[bytes]:
+    if packed == ".gz":
+        return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
+    if packed == ".zst":
+        try:
+            from pyarrow import CompressedInputStream
+        except ImportError as error:
+            raise MissingExtra("reading .zst", "parquet") from error
+        return io.BufferedReader(CompressedInputStream(raw, "zstd"), _BUFFER)
+    return raw
 
 
 def _guarded(records: Iterator[Record], name: str) -> Iterator[Record]:

@@ -47,13 +47,21 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row, counted from 1; exactly one of `pair` and `problem` is there."""
+    """One row, counted from 1 in its file; exactly one of `pair` and `problem` is there.
+
+    `file` is named where there may be several.
+    """
 
     number: int
     id: str | int
     pair: Pair | None
     problem: str | None
     columns: dict[str, Any] = field(default_factory=dict)
+    file: str | None = None
+
+    @property
+    def label(self) -> str:
+        return f"row {self.number}" + ("" if self.file is None else f" of {self.file!r}")
 
     def fingerprint(self) -> bytes:
         """Equal for equal rows, so that a resumed run knows its input again."""
@@ -65,17 +73,25 @@ class _Bad(Exception):
     pass
 
 
-def read_rows(given: Input, columns: Columns, limits: Configuration) -> Iterator[Row]:
+def read_rows(
+    given: Input, columns: Columns, limits: Configuration, file: str | None = None
+) -> Iterator[Row]:
     columns.require(given)
     for number, record in enumerate(given.records, start=1):
-        yield _row(number, record, columns, limits, given.texts_only)
+        yield _row(number, record, columns, limits, given.texts_only, file)
 
 
 def _row(
-    number: int, record: Record, columns: Columns, limits: Configuration, texts_only: bool
+    number: int,
+    record: Record,
+    columns: Columns,
+    limits: Configuration,
+    texts_only: bool,
+    file: str | None,
 ) -> Row:
+    id: str | int = number if file is None else f"{file}:{number}"
     if isinstance(record, Malformed):
-        return Row(number, number, None, record.reason)
+        return Row(number, id, None, record.reason, file=file)
     values = dict(record)
     identity = values.pop(columns.id or "id", None)
     source = values.pop(columns.source, None)
@@ -83,7 +99,6 @@ def _row(
     question = values.pop(columns.question or "question", None)
     if texts_only:  # without nulls, an id or a question of no characters is none
         identity, question, source = identity or None, question or None, _documents(source)
-    id: str | int = number
     carried: dict[str, Any] = {}
     try:
         if identity is not None:
@@ -94,8 +109,8 @@ def _row(
         pair = _pair(source, response, question, columns)
         _refuse_sizes(pair, limits)
     except _Bad as bad:
-        return Row(number, id, None, str(bad), carried)
-    return Row(number, id, pair, None, carried)
+        return Row(number, id, None, str(bad), carried, file)
+    return Row(number, id, pair, None, carried, file)
 
 
 def _pair(source: Any, response: Any, question: Any, columns: Columns) -> Pair:

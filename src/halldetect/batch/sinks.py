@@ -200,6 +200,11 @@ def partial_of(out: Path) -> Path:
     return out.with_name(f"{out.name}.partial")
 
 
+def parts_of(out: Path) -> Path:
+    """Where a run on a cluster collects what becomes OUT."""
+    return out.with_name(f"{out.name}.parts")
+
+
 def tidy(out: Path) -> None:
     """Remove what a run leaves that ended right after its file had got its real name."""
     with suppress(OSError):

@@ -20,17 +20,25 @@ class Tally:
     bad: int = 0
     first_bad: str | None = None
 
-    def add(self, number: int, report: Report | None, problem: str | None) -> None:
+    def add(self, label: str, report: Report | None, problem: str | None) -> None:
         self.rows += 1
         if report is None:
             self.bad += 1
-            self.first_bad = self.first_bad or f"row {number}: {problem}"
+            self.first_bad = self.first_bad or f"{label}: {problem}"
         elif report.verdict is Verdict.FAITHFUL:
             self.faithful += 1
         elif report.verdict is Verdict.HALLUCINATED:
             self.hallucinated += 1
         else:
             self.uncheckable += 1
+
+    def join(self, other: Tally) -> None:
+        self.rows += other.rows
+        self.faithful += other.faithful
+        self.hallucinated += other.hallucinated
+        self.uncheckable += other.uncheckable
+        self.bad += other.bad
+        self.first_bad = self.first_bad or other.first_bad
 
     @property
     def checked(self) -> int:

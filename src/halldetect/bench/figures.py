@@ -15,6 +15,8 @@ from halldetect.errors import InputError, MissingExtra
 
 # Fixed, so that the same results give the same file.
 _STYLE = {"svg.hashsalt": "halldetect", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3}
+_LINES = ("-", "--", ":", "-.")
+_MARKS = ("o", "s", "^", "D")
 
 
 def draw(results: Sequence[Results], tables: Tables, out: Path) -> list[Path]:
@@ -40,25 +42,27 @@ def draw(results: Sequence[Results], tables: Tables, out: Path) -> list[Path]:
             ]
             if curves:
                 path = out / f"curves-{slug(dataset)}.svg"
-                with _figure(pyplot, path, 3) as axes:
+                with _figure(pyplot, path, 3, len(curves)) as axes:
                     _curves(axes, curves)
                 written.append(path)
         path = out / "quality-and-time.svg"
-        with _figure(pyplot, path, 1) as axes:
+        with _figure(pyplot, path, 1, len({one.method for one in tables.spent})) as axes:
             _time(axes[0], tables)
         written.append(path)
     return written
 
 
 @contextmanager
-def _figure(pyplot: Any, path: Path, panels: int) -> Iterator[Any]:
+def _figure(pyplot: Any, path: Path, panels: int, names: int) -> Iterator[Any]:
+    columns = 4 if panels > 1 else 2
+    height = 4.0 + 0.2 * -(-names // columns)  # the legend must not eat the curves
     figure, axes = pyplot.subplots(
-        1, panels, figsize=(5 * panels, 4.5), layout="constrained", squeeze=False
+        1, panels, figsize=(max(5 * panels, 8), height), layout="constrained", squeeze=False
     )
     try:
         yield axes[0]
-        handles, names = axes[0][0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=2, frameon=False)
+        handles, told = axes[0][0].get_legend_handles_labels()
+        figure.legend(handles, told, loc="outside lower center", ncols=columns, frameon=False)
         figure.savefig(path, metadata={"Date": None})
     except OSError as error:
         raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from error
@@ -70,18 +74,16 @@ def _curves(axes: Any, curves: Sequence[tuple[str, list[tuple[bool, float]]]]) -
     from sklearn.metrics import precision_recall_curve, roc_curve
 
     roc, recall, calibration = axes
-    for name, pairs in curves:
+    for place, (name, pairs) in enumerate(curves):
+        drawn = {"color": f"C{place % 10}", "linestyle": _LINES[place // 10 % len(_LINES)]}
         gold, scores = [wrong for wrong, _ in pairs], [score for _, score in pairs]
         rates = roc_curve(gold, scores)
-        roc.plot(rates[0], rates[1], label=name)
+        roc.plot(rates[0], rates[1], label=name, **drawn)
         precisions, recalls, _ = precision_recall_curve(gold, scores)
-        recall.plot(recalls, precisions, label=name)
+        recall.plot(recalls, precisions, label=name, **drawn)
         if max(scores) <= 1 and min(scores) >= 0:
             bins = reliability(gold, scores)
-            calibration.plot([b[0] for b in bins], [b[1] for b in bins], marker="o", label=name)
-        else:
-            # Keeps the colours of the methods the same in all panels.
-            calibration.plot([], [])
+            calibration.plot([b[0] for b in bins], [b[1] for b in bins], marker="o", **drawn)
     for axis in (roc, calibration):
         axis.plot([0, 1], [0, 1], color="grey", linestyle=":", linewidth=1)
     _dress(roc, "ROC", "share of faithful flagged", "share of hallucinated flagged")
@@ -92,15 +94,16 @@ def _curves(axes: Any, curves: Sequence[tuple[str, list[tuple[bool, float]]]]) -
 def _time(axis: Any, tables: Tables) -> None:
     """AUROC against seconds, a point for each dataset, a colour for each method."""
     auroc = {(one.dataset, one.method): one.figures["AUROC"].value for one in tables.quality}
-    for method in dict.fromkeys(one.method for one in tables.spent):
+    for place, method in enumerate(dict.fromkeys(one.method for one in tables.spent)):
         points = [
-            (one.means["seconds"], value)
+            (one.means["seconds"] or 0.0, value)
             for one in tables.spent
             if one.method == method and (value := auroc[one.dataset, method]) is not None
         ]
-        axis.scatter([x for x, _ in points], [y for _, y in points], label=method, s=20)
+        drawn = {"color": f"C{place % 10}", "marker": _MARKS[place // 10 % len(_MARKS)]}
+        axis.scatter([x for x, _ in points], [y for _, y in points], label=method, s=20, **drawn)
     # Times span from microseconds to minutes; a time of zero has no place on that scale.
-    if any(one.means["seconds"] > 0 for one in tables.spent):
+    if any((one.means["seconds"] or 0.0) > 0 for one in tables.spent):
         axis.set_xscale("log", nonpositive="mask")
     axis.set(title="quality and time", xlabel="seconds per response", ylabel="AUROC")
 

@@ -30,7 +30,13 @@ def _told(settings: dict[str, str], family: dict[str, dict[str, str]]) -> str:
     for chosen in (_names_first(plain), plain, differing):
         if _distinct(chosen, family):
             break
-    return ", ".join(f"{_short(key)} {settings.get(key, 'none')}" for key in chosen)
+    told: dict[str, str] = {}
+    for key in sorted(chosen, key=lambda key: not key.startswith("llm")):
+        # One model in two roles is named once.
+        value = settings.get(key, "none").removeprefix("gguf:").removesuffix(".gguf")
+        if not (key.endswith(".name") and value in told.values()):
+            told[_short(key)] = value
+    return ", ".join(f"{name} {value}" for name, value in told.items())
 
 
 def _names_first(keys: list[str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from halldetect import models
 from halldetect.errors import CheckError, ModelError
@@ -33,6 +33,18 @@ class Reply:
     finished: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A conversation to go on with, and how (see `Llm.ask`)."""
+
+    messages: Messages
+    max_tokens: int
+    temperature: float = 0.0
+    seed: int = 0
+    schema: Mapping[str, Any] | None = None
+    stop: str | None = None
+
+
 class Llm(Protocol):
     """Anything that answers a conversation."""
 
@@ -56,6 +68,15 @@ class Llm(Protocol):
         With a JSON `schema` the answer can be nothing but JSON of that form, unless it is
         broken off. It ends before the text `stop`. Raises TooLong if the conversation does not fit.
         """
+        ...
+
+
+@runtime_checkable
+class BatchLlm(Llm, Protocol):
+    """A model that is much faster when it is asked many things at once."""
+
+    def ask_many(self, questions: Sequence[Question]) -> list[Reply | TooLong]:
+        """An answer to each, in order; a conversation that does not fit spoils no other."""
         ...
 
 

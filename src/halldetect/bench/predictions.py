@@ -56,7 +56,8 @@ class Prediction:
     """What a method said of one row, beside the truth.
 
     `row` is a digest of the whole row, so that changed data are noticed. `gold` is True where
-    the response is hallucinated; `gold_score` is in the publisher's direction.
+    the response is hallucinated; `gold_score` is in the publisher's direction; `gold_claims`
+    are the publisher's sentences with the same truth. `resources` is what `bench.meter` read.
     """
 
     id: str
@@ -69,6 +70,9 @@ class Prediction:
     reason: str | None
     claims: list[list[Any]] = field(default_factory=list)
     cost: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+    resources: dict[str, Any] = field(default_factory=dict)
+    gold_claims: list[list[Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ def header_of(dataset: str, description: dict[str, Any]) -> Header:
     return Header(_dataset_name(dataset), _portable(description))
 
 
-def prediction_of(row: Row, scored: Scored) -> Prediction:
+def prediction_of(row: Row, scored: Scored, resources: dict[str, Any] | None = None) -> Prediction:
     def rounded(value: float | None) -> float | None:
         return None if value is None else round(value, DECIMALS)
 
@@ -101,6 +105,9 @@ def prediction_of(row: Row, scored: Scored) -> Prediction:
         reason=scored.reason,
         claims=[[text, rounded(score)] for text, score in scored.claims],
         cost=asdict(scored.cost),
+        details=scored.details,
+        resources=resources or {},
+        gold_claims=[[text, wrong] for text, wrong in row.sentences],
     )
 
 

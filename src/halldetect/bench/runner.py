@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from halldetect.bench.datasets import Row
+from halldetect.bench.meter import Meter
 from halldetect.bench.methods.scored import Method
 from halldetect.bench.predictions import Header, header_of, ledger, prediction_of, row_digest
 from halldetect.errors import InputError
@@ -59,18 +60,21 @@ def run(
         raise InputError(f"--batch must be at least 1, not {batch}")
     header = header_of(dataset, method.description)
     with ledger(folder, header) as book:
-        todo = _missing(rows, book.done, folder / header.path)
+        todo = missing(rows, book.done, folder / header.path)
         kept = len(rows) - len(todo)
+        meter = Meter()
         for start in range(0, len(todo), batch):
             part = todo[start : start + batch]
-            for row, scored in zip(part, method.score_many(part), strict=True):
-                book.append(prediction_of(row, scored))
+            with meter.measured(len(part)):
+                found = method.score_many(part)
+            for row, scored in zip(part, found, strict=True):
+                book.append(prediction_of(row, scored, meter.taken))
             if progress is not None:
                 progress(start + len(part), len(todo))
     return Ran(header, folder / header.path, len(todo), kept)
 
 
-def _missing(rows: Sequence[Row], done: dict[str, str], path: Path) -> list[Row]:
+def missing(rows: Sequence[Row], done: dict[str, str], path: Path) -> list[Row]:
     todo = []
     for row in rows:
         if row.id not in done:

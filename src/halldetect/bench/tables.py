@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from halldetect.bench import grid
+from halldetect.bench.claimwise import Claimwise, claimwise
 from halldetect.bench.details import Agreement, Recalls, agreement, recalls
 from halldetect.bench.labels import labels
 from halldetect.bench.metrics import (
@@ -21,7 +23,15 @@ from halldetect.bench.metrics import (
     calibration_error,
 )
 from halldetect.bench.predictions import Prediction, Results
-from halldetect.bench.resample import SAMPLES, Difference, difference, interval
+from halldetect.bench.resample import (
+    SAMPLES,
+    Difference,
+    McNemar,
+    difference,
+    interval,
+    mcnemar,
+)
+from halldetect.bench.spending import Spent, spent
 from halldetect.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:
@@ -49,15 +59,6 @@ METRICS: dict[str, Metric] = {
     "ECE": calibration_error,
 }
 COMPARED = ("AUROC", "balanced accuracy")
-COSTS = (
-    "passes",
-    "tokens in",
-    "tokens out",
-    "pairs",
-    "pairs skipped",
-    "verifier tokens",
-    "seconds",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,8 @@ class Quality:
 class Mean:
     """The mean of each figure over the datasets it exists on, with how many those are.
 
-    Only datasets that every method has count, so that the means can be compared.
+    Only methods that were run on half of the datasets or more are here, and only datasets that
+    all of these have count, so that the means can be compared.
     """
 
     method: str
@@ -101,16 +103,7 @@ class Compared:
     method: str
     rows: int
     differences: dict[str, Difference | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What a response costs on average; every row counts, answered or not."""
-
-    dataset: str
-    method: str
-    rows: int
-    means: dict[str, float]
+    mcnemar: McNemar | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +115,8 @@ class Tables:
     spent: tuple[Spent, ...]
     recalls: tuple[Recalls, ...]
     agreements: tuple[Agreement, ...]
+    claimwise: tuple[Claimwise, ...]
+    ablations: tuple[grid.Cell, ...]
     samples: int
 
 
@@ -139,6 +134,7 @@ def tables(
     """
     if samples < 1:
         raise ConfigurationError(f"--samples must be at least 1, not {samples}")
+    every, results = results, [one for one in results if one.header.method["name"] != grid.METHOD]
     named = labels(one.header for one in results)
     place = {name: at for at, name in enumerate(order)}
     ordered = sorted(
@@ -149,11 +145,17 @@ def tables(
         ),
     )
     methods = list(dict.fromkeys(named[one.header.digest] for one in ordered))
-    base = _chosen(first, methods)
+    # Results of ablations alone have no method to compare with.
+    base = _chosen(first, methods) if methods else ""
     datasets = sorted({one.header.dataset for one in results})
     cells = {(one.header.dataset, named[one.header.digest]): one.predictions for one in ordered}
     pairs = [(data, method) for data in datasets for method in methods if (data, method) in cells]
-    shared = {data for data in datasets if all((data, method) in cells for method in methods)}
+    wide = [
+        method
+        for method in methods
+        if 2 * sum((data, method) in cells for data in datasets) >= len(datasets)
+    ]
+    shared = {data for data in datasets if all((data, method) in cells for method in wide)}
     quality = tuple(_quality(*pair, cells[pair], samples) for pair in pairs)
     return Tables(
         first=base,
@@ -162,7 +164,7 @@ def tables(
             _mean(
                 method, [one for one in quality if one.method == method and one.dataset in shared]
             )
-            for method in methods
+            for method in wide
             if shared
         ),
         compared=tuple(
@@ -170,12 +172,18 @@ def tables(
             for pair in pairs
             if pair[1] != base and (pair[0], base) in cells
         ),
-        spent=tuple(_spent(*pair, cells[pair]) for pair in pairs),
+        spent=tuple(spent(*pair, cells[pair]) for pair in pairs),
         recalls=tuple(
             found for pair in pairs if (found := recalls(*pair, cells[pair], THRESHOLD)) is not None
         ),
         agreements=tuple(
             agreed for pair in pairs if (agreed := agreement(*pair, cells[pair])) is not None
+        ),
+        claimwise=tuple(
+            told for pair in pairs if (told := claimwise(*pair, cells[pair], THRESHOLD)) is not None
+        ),
+        ablations=grid.cells(
+            [one for one in every if one.header.method["name"] == grid.METHOD], THRESHOLD
         ),
         samples=samples,
     )
@@ -263,21 +271,5 @@ def _compared(
             )
         except InputError:
             found[name] = None
-    return Compared(dataset, method, len(both), found)
-
-
-def _spent(dataset: str, method: str, predictions: Sequence[Prediction]) -> Spent:
-    totals = dict.fromkeys(COSTS, 0.0)
-    for item in predictions:
-        cost = item.cost
-        totals["passes"] += cost["generative_passes"]
-        totals["tokens in"] += cost["extractor_tokens_in"]
-        totals["tokens out"] += cost["extractor_tokens_out"]
-        totals["pairs"] += cost["pairs_judged"]
-        totals["pairs skipped"] += cost["pairs_skipped"]
-        totals["verifier tokens"] += cost["verifier_tokens"]
-        totals["seconds"] += sum(cost["seconds"].values())
-    rows = len(predictions)
-    return Spent(
-        dataset, method, rows, {name: total / max(1, rows) for name, total in totals.items()}
-    )
+    test = mcnemar(gold, one, two, THRESHOLD) if both else None
+    return Compared(dataset, method, len(both), found, test)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from halldetect import __version__
-from halldetect.cli import batch, bench, check, demo, models, schema
+from halldetect.cli import batch, bench, check, demo, models, schema, serve, tokens
 from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, USAGE
 from halldetect.errors import ConfigurationError, HallDetectError, InputError
 
@@ -39,7 +39,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"halldetect {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    for command in (check, batch, demo, models, bench, schema):
+    for command in (check, batch, demo, models, bench, serve, tokens, schema):
         command.add(commands)
     return parser
 

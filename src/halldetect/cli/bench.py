@@ -1,13 +1,15 @@
-"""halldetect bench run|report|list"""
+"""halldetect bench run|ablate|report|pack|list"""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halldetect.chunks import GRANULARITIES
+from halldetect.cli import bench_extract, bench_pack
 from halldetect.cli.interrupt import interruptible
 from halldetect.cli.options import write
 from halldetect.cli.pace import Pace
@@ -20,10 +22,16 @@ if TYPE_CHECKING:
 
 # Less has no room for a question and its answer.
 LEAST_CONTEXT = 512
+EXTRACTORS = ("whole", "sentences", "groups:2")
 RUN = """\
 Score the rows of datasets with methods and add the predictions to a folder of results, one
 file for each dataset, method and configuration. A run that was stopped, in whatever way, goes
 on where it was; rows that are there are not made again.
+"""
+ABLATE = """\
+Judge every claim against every window of every scale once for each extractor, and keep what
+each scale says. `bench report` then tells how each set of scales and each scoring would do.
+Results are added to a folder, and a run that was stopped goes on, as with `bench run`.
 """
 
 
@@ -38,7 +46,10 @@ def add(commands: Any) -> None:
     listing = actions.add_parser("list", help="every dataset and method", allow_abbrev=False)
     listing.set_defaults(run=run_list)
     _add_run(actions)
+    _add_ablate(actions)
     _add_report(actions)
+    bench_pack.add(actions)
+    bench_extract.add(actions)
 
 
 def _add_run(actions: Any) -> None:
@@ -46,13 +57,7 @@ def _add_run(actions: Any) -> None:
         "run", help="score datasets with methods", description=RUN, allow_abbrev=False
     )
     add = parser.add_argument
-    add("--dataset", type=_names, required=True, metavar="NAME,...", help="see `bench list`")
     add("--method", type=_names, required=True, metavar="NAME,...", help="see `bench list`")
-    add("--data", type=Path, metavar="DIR", help="where the datasets are; or HALLDETECT_DATA")
-    add("-o", "--out", type=Path, required=True, metavar="DIR", help="the folder of results")
-    add("--limit", type=int, metavar="N", help="a random sample of so many rows a dataset")
-    add("--batch", type=int, default=1, metavar="N", help="rows scored together: 1")
-    add("--verifier", metavar="NAME", help="as for `check`")
     add("--extractor", default="auto", metavar="NAME", help="as for `check`; halldetect only")
     add(
         "--granularities",
@@ -62,13 +67,47 @@ def _add_run(actions: Any) -> None:
         help="as for `check`; halldetect only",
     )
     add("--scoring", choices=SCORINGS, default="calibrated", help="halldetect only")
-    add("--llm", metavar="NAME", help="a GGUF model by name or path, for methods that ask one")
     add("--embedder", metavar="NAME", help="a GGUF model or an ONNX folder; default: the --llm")
+    _add_shared(parser)
+    parser.set_defaults(run=run_run)
+
+
+def _add_ablate(actions: Any) -> None:
+    parser = actions.add_parser(
+        "ablate",
+        help="what each part of HallDetect is worth",
+        description=ABLATE,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--extractors",
+        type=_names,
+        default=list(EXTRACTORS),
+        metavar="NAME,...",
+        help="whole, groups:N, llm (the --llm), or as for `check`: whole,sentences,groups:2",
+    )
+    _add_shared(parser)
+    parser.set_defaults(run=run_ablate)
+
+
+def _add_shared(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--dataset", type=_names, required=True, metavar="NAME,...", help="see `bench list`")
+    add("--data", type=Path, metavar="DIR", help="where the datasets are; or HALLDETECT_DATA")
+    add("-o", "--out", type=Path, required=True, metavar="DIR", help="the folder of results")
+    add("--limit", type=int, metavar="N", help="a random sample of so many rows a dataset")
+    add("--batch", type=int, default=1, metavar="N", help="rows scored together: 1")
+    add("--verifier", metavar="NAME", help="as for `check`")
+    add("--llm", metavar="NAME", help="a GGUF model by name or path, for methods that ask one")
     add("--context", type=int, metavar="N", help="tokens the --llm reads: 8192")
+    add(
+        "--device",
+        choices=("cpu", "cuda"),
+        help="the --llm in PyTorch, there; default: in llama.cpp",
+    )
     add("--seed", type=int, default=0, metavar="N", help="of the sample and the models: 0")
     add("--threads", type=int, metavar="N", help="default: as many as there are cores")
     add("--quiet", action="store_true", help="no notices and no progress on standard error")
-    parser.set_defaults(run=run_run)
 
 
 def _add_report(actions: Any) -> None:
@@ -78,6 +117,7 @@ def _add_report(actions: Any) -> None:
     add("-o", "--out", type=Path, metavar="DIR", help="where to write; default: the same folder")
     add("--against", metavar="NAME", help="compare with this method; default: halldetect")
     add("--samples", type=int, default=1000, metavar="N", help="bootstrap samples: 1000")
+    add("--markdown", type=Path, metavar="FILE", help="write the text of the report there too")
     add("--no-figures", action="store_true", help="tables only, without matplotlib")
     parser.set_defaults(run=run_report)
 
@@ -103,30 +143,52 @@ def run_list(arguments: argparse.Namespace) -> int:
 
 
 def run_run(arguments: argparse.Namespace) -> int:
-    from halldetect.bench.datasets import load_dataset
     from halldetect.bench.methods.registry import METHODS, Models, Options
-    from halldetect.bench.runner import sample
 
     for name in arguments.method:
         if name not in METHODS:
             raise ConfigurationError(f"no method named {name!r}; there are {', '.join(METHODS)}")
-    if arguments.context is not None and arguments.context < LEAST_CONTEXT:
-        raise ConfigurationError(f"--context must be at least {LEAST_CONTEXT}")
-    with Screen(quiet=arguments.quiet) as screen:
+
+    def methods(notice: Callable[[str], None]) -> list[Any]:
         models = Models(
             Options(
-                verifier=arguments.verifier,
+                **_chosen(arguments),
                 extractor=arguments.extractor,
                 granularities=arguments.granularities,
                 scoring=arguments.scoring,
-                seed=arguments.seed,
-                threads=arguments.threads,
-                llm=arguments.llm,
                 embedder=arguments.embedder,
-                context=arguments.context,
-                notice=screen.notice,
+                notice=notice,
             )
         )
+        return [METHODS[name].build(models) for name in arguments.method]
+
+    return _run(arguments, methods)
+
+
+def run_ablate(arguments: argparse.Namespace) -> int:
+    from halldetect.bench.methods import Ablation
+    from halldetect.bench.methods.registry import Models, Options
+
+    def methods(notice: Callable[[str], None]) -> list[Any]:
+        models = Models(Options(**_chosen(arguments), notice=notice))
+        return [Ablation(models.splitter(name), models.verifier) for name in arguments.extractors]
+
+    return _run(arguments, methods)
+
+
+def _chosen(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What every method takes of the options."""
+    if arguments.context is not None and arguments.context < LEAST_CONTEXT:
+        raise ConfigurationError(f"--context must be at least {LEAST_CONTEXT}")
+    names = ("verifier", "seed", "threads", "llm", "context", "device")
+    return {name: getattr(arguments, name) for name in names}
+
+
+def _run(arguments: argparse.Namespace, build: Callable[[Callable[[str], None]], list[Any]]) -> int:
+    from halldetect.bench.datasets import load_dataset
+    from halldetect.bench.runner import sample
+
+    with Screen(quiet=arguments.quiet) as screen:
         # All data first: a name that is wrong must not come out after hours.
         rows = {}
         for name in arguments.dataset:
@@ -135,7 +197,7 @@ def run_run(arguments: argparse.Namespace) -> int:
             rows[name] = sample(loaded.rows, arguments.limit, arguments.seed)
             if not rows[name]:
                 raise InputError(f"{name} has no usable row")
-        methods = [METHODS[name].build(models) for name in arguments.method]
+        methods = build(screen.notice)
 
         def work() -> None:
             for name, chosen in rows.items():
@@ -146,32 +208,58 @@ def run_run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _remarks(folder: Path) -> list[str]:
+    """What the one who made the results wrote beside them, paragraph by paragraph."""
+    from halldetect.cli.inputs import read_file
+
+    path = folder / "remarks.md"
+    return read_file(path, "remarks").strip().split("\n\n") if path.is_file() else []
+
+
 def run_report(arguments: argparse.Namespace) -> int:
-    from halldetect.bench.methods.registry import METHODS
+    from halldetect.bench.blocks import markdown, page
+    from halldetect.bench.document import document
+    from halldetect.bench.packing import LATENCY
     from halldetect.bench.predictions import read_all
-    from halldetect.bench.sheets import csv_sheets, markdown
-    from halldetect.bench.tables import tables
+    from halldetect.bench.sheets import csv_sheets
 
     results = read_all(arguments.results)
-    made = tables(
-        results,
-        order=tuple(METHODS),
-        first=arguments.against,
-        samples=arguments.samples,
-    )
+    made = _tables(results, arguments)
+    latency = {
+        folder.name: _tables(read_all(folder), arguments, first=None)
+        for folder in sorted(arguments.results.glob(f"{LATENCY}*"))
+        if folder.is_dir()
+    }
     out = arguments.out or arguments.results
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot write {str(out)!r}: {error.strerror}") from error
-    for name, text in {"report.md": markdown(made), **csv_sheets(made)}.items():
-        write(out / name, text)
-        put(f"{out / name}\n")
+    drawings: list[Path] = []
     if not arguments.no_figures:
         from halldetect.bench.figures import draw
 
-        put("".join(f"{path}\n" for path in draw(results, made, out)))
+        drawings = draw(results, made, out)
+    blocks = document(made, latency, drawings, _remarks(arguments.results))
+    texts = {
+        out / "report.md": markdown(blocks),
+        out / "report.html": page(blocks, "HallDetect: results"),
+        **{out / name: text for name, text in csv_sheets(made).items()},
+    }
+    if arguments.markdown is not None:
+        texts[arguments.markdown] = markdown(blocks)
+    for path, text in texts.items():
+        write(path, text)
+    put("".join(f"{path}\n" for path in (*texts, *drawings)))
     return 0
+
+
+def _tables(results: Any, arguments: argparse.Namespace, **chosen: Any) -> Any:
+    from halldetect.bench.methods.registry import METHODS
+    from halldetect.bench.tables import tables
+
+    first = chosen.get("first", arguments.against)
+    return tables(results, order=tuple(METHODS), first=first, samples=arguments.samples)
 
 
 def _one(dataset: str, rows: Any, method: Any, arguments: argparse.Namespace) -> None:

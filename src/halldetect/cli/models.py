@@ -39,7 +39,8 @@ def run_list(arguments: argparse.Namespace) -> int:
     rows = [("NAME", "STATE", "SIZE", "LICENCE")]
     for status in models.status():
         entry = status.entry
-        name = entry.name + (" (default)" if entry.name == models.DEFAULT_EXTRACTOR else "")
+        # What `--extractor gguf` stands for; the default needs no model.
+        name = entry.name + (" (gguf)" if entry.name == models.DEFAULT_EXTRACTOR else "")
         size = ("" if entry.pinned else "about ") + models.megabytes(entry.bytes)
         rows.append((name, str(status.state), size, entry.licence))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]

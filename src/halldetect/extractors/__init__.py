@@ -11,7 +11,7 @@ from halldetect.claims import Extractor
 from halldetect.errors import ConfigurationError
 from halldetect.models import DEFAULT_EXTRACTOR, Progress, entries
 
-_KINDS = ("auto", "sentences", "gguf", "openai")
+_KINDS = ("auto", "sentences", "clauses", "splitter", "gguf", "openai")
 
 
 def _say(line: str) -> None:
@@ -29,8 +29,9 @@ def load_extractor(
 ) -> Extractor:
     """The extractor of a specification.
 
-    `auto`, `sentences`, `gguf` (the default model), `gguf:NAME_OR_PATH`, a model name of the
-    store, the path of a .gguf file, or `openai:MODEL`. `notice` gets a line for what a person
+    `auto` (by rule, as `clauses`), `sentences`, `splitter:ADAPTER` (a trained one in GGUF),
+    `gguf` (the store's first), `gguf:NAME_OR_PATH`, a model name of the store, the path of a
+    .gguf file, or `openai:MODEL`. `notice` gets a line for what a person
     should know, such as a download; `progress` its bytes (otherwise also as notices).
     """
     kind, _, rest = spec.strip().partition(":")
@@ -38,11 +39,23 @@ def load_extractor(
     if spec == "auto":
         from halldetect.extractors.auto import auto
 
-        return auto(threads=threads, seed=seed, notice=notice, progress=progress)
+        return auto()
     if spec == "sentences":
         from halldetect.extractors.sentences import SentenceExtractor
 
         return SentenceExtractor()
+    if spec == "clauses":
+        from halldetect.extractors.clauses import ClauseExtractor
+
+        return ClauseExtractor()
+    if kind == "splitter":
+        from halldetect.extractors.auto import fetch
+        from halldetect.extractors.splitter import BASE, SplitterExtractor, check_adapter
+
+        adapter = Path(rest).expanduser()
+        check_adapter(adapter)
+        fetch(BASE, notice, progress)
+        return SplitterExtractor(adapter, threads=threads, seed=seed)
     if kind == "openai":
         from halldetect.extractors.openai import OpenAIExtractor
 

@@ -69,15 +69,20 @@ def digest() -> str:
 
 def prepare(block: str, special_tokens: re.Pattern[str] | None = None) -> str:
     """The block as it goes into the prompt: one sentence a line, nothing that could act in it."""
-    text = _UNPRINTABLE.sub(" ", block)
+    text = unmarked(block, special_tokens)
+    return "\n".join(" ".join(span.cut(text).split()) for span in sentences(text))
+
+
+def unmarked(text: str, special_tokens: re.Pattern[str] | None = None) -> str:
+    """The text without control characters and the marks of chat templates."""
+    text = _UNPRINTABLE.sub(" ", text)
     while True:
         clean = _ROLE_MARK.sub(" ", text)
         if special_tokens is not None:
             clean = special_tokens.sub(" ", clean)
         if clean == text:
-            break
+            return text
         text = clean
-    return "\n".join(" ".join(span.cut(text).split()) for span in sentences(text))
 
 
 def special_pattern(tokens: Iterable[str]) -> re.Pattern[str] | None:

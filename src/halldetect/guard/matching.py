@@ -32,12 +32,14 @@ _PLAIN_CLAIM = re.compile(r"[^\w\s,.;:'’()\-–—%$€£°&/]")
 class Match:
     """Which words of the sentence a claim says (None: all), and how it is to be put.
 
-    `span` is relative to the sentence; it cuts the claim's text where that was copied.
+    `span` is relative to the sentence; it cuts the claim's text where that was copied. `named`
+    tells that a name stands for a pronoun of the sentence.
     """
 
     positions: frozenset[int] | None
     span: Span
     text: str
+    named: bool = False
 
 
 class Passage:
@@ -107,7 +109,7 @@ class Passage:
         if not named and last - first == len(positions) - 1:
             span = Span(self._clause_start(first), self.words[last].end)
             return Match(frozenset(positions), span, span.cut(self.text))
-        return Match(frozenset(positions), Span(0, len(self.text)), claim)
+        return Match(frozenset(positions), Span(0, len(self.text)), claim, named)
 
     def _positions(self, spoken: Sequence[str]) -> list[int] | None:
         """The words in the order of the sentence, with as few gaps as possible.

@@ -35,7 +35,7 @@ class Omissions:
         self.words = spoken
 
     @cached_property
-    def _breaks(self) -> list[str]:
+    def breaks(self) -> list[str]:
         """The punctuation that parts each word from the one before it."""
         marks: list[str] = []
         end = 0
@@ -46,7 +46,7 @@ class Omissions:
         return marks
 
     @cached_property
-    def _whole_only(self) -> bool:
+    def whole_only(self) -> bool:
         plain = {word.norm for word in words(self.text)}
         return (
             _QUOTED.search(self.text) is not None
@@ -63,7 +63,7 @@ class Omissions:
         numbers: list[int] = []
         verbs = [finite(word.norm) for word in self.words]
         begin = 0
-        for position, (word, mark) in enumerate(zip(self.words, self._breaks, strict=True)):
+        for position, (word, mark) in enumerate(zip(self.words, self.breaks, strict=True)):
             joins = word.norm in COORDINATORS | {"so", "yet", "while", "whereas"}
             starts = ";" in mark or (joins and mark in (",", "—", "–"))
             if starts and any(verbs[begin:position]) and any(verbs[position:]):
@@ -73,7 +73,7 @@ class Omissions:
 
     def allowed(self, positions: Sequence[int]) -> bool:
         """Whether the words at these places, read alone, say nothing the sentence does not."""
-        if self._whole_only:
+        if self.whole_only:
             return False
         said = [self.words[position] for position in positions]
         if not any(finite(word.norm) for word in said):
@@ -85,8 +85,8 @@ class Omissions:
             finite(word.norm) and not past(word.norm) for word in said
         )
         return (
-            self._lead(first, told)
-            and self._tail(last, told, any(word.numeric for word in said))
+            self.lead(first, told)
+            and self.tail(last, told, any(word.numeric for word in said))
             and all(
                 self._gap(left, right, positions, told)
                 for left, right in pairwise(positions)
@@ -110,7 +110,7 @@ class Omissions:
             if part in governed
         )
 
-    def _lead(self, first: int, told: bool) -> bool:
+    def lead(self, first: int, told: bool) -> bool:
         """Whether the words before the claim's first may go: a clause, or a time and place."""
         if first == 0:
             return True
@@ -118,21 +118,21 @@ class Omissions:
         start = self.words[first].norm
         if start in RELATIVES | COORDINATORS | PREPOSITIONS:
             return False
-        mark = self._breaks[first]
+        mark = self.breaks[first]
         if lead[-1].norm in COORDINATORS:
-            mark = mark or self._breaks[first - 1]
+            mark = mark or self.breaks[first - 1]
         if not mark or not set(mark) <= set(",;—–"):
             return False
         if lead[0].norm in PREPOSITIONS and len(lead) < 8:
             return told
         return any(finite(word.norm) for word in lead)
 
-    def _tail(self, last: int, told: bool, counted: bool) -> bool:
+    def tail(self, last: int, told: bool, counted: bool) -> bool:
         """Whether the words after the claim's last may go."""
         if last == len(self.words) - 1:
             return True
         rest = self.words[last + 1 :]
-        mark = self._breaks[last + 1]
+        mark = self.breaks[last + 1]
         head = rest[0].norm
         if head in COORDINATORS:
             return bool(mark) or not counted
@@ -152,20 +152,20 @@ class Omissions:
         """Whether the words between two neighbours of the claim may go."""
         first, last = positions[0], positions[-1]
         gap = self.words[left + 1 : right]
-        opened, closed = self._breaks[left + 1], self._breaks[right]
+        opened, closed = self.breaks[left + 1], self.breaks[right]
         verbs = any(finite(word.norm) for word in gap)
         numbers = self.words[left].numeric or self.words[right].numeric
         if opened and closed and not numbers:
             return gap[0].norm in RELATIVES or not verbs
         if told and gap[0].norm in ADJUNCT_STARTS and self.words[right].norm in ADJUNCTS_AFTER:
             # "born in Rome in 1990": one adjunct of a past event goes, the next stays
-            listed = any(self._breaks[left + 2 : right]) and not closed
+            listed = any(self.breaks[left + 2 : right]) and not closed
             joined = any(word.norm in COORDINATORS for word in gap)
             return not (verbs or listed or joined)
         subject = first == 0 and not any(
             finite(word.norm) or mark
             for word, mark in zip(
-                self.words[: left + 1], ["", *self._breaks[1 : left + 1]], strict=True
+                self.words[: left + 1], ["", *self.breaks[1 : left + 1]], strict=True
             )
         )
         if len(gap) == 1 and gap[0].norm in {"who", "which"} and opened:

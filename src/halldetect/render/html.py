@@ -219,6 +219,8 @@ def _claim(report: Report, passages: Passages, place: int, claim: ClaimReport) -
         remarks.append(f"FED score {claim.fed_score:.2f}")
     if claim.origin == "restored":
         remarks.append("restored: the extractor had left it out")
+    if claim.origin == "named":
+        remarks.append("a name stands for a pronoun of the response")
     remarks += [one_line(text) for text in (claim.reason, claim.span_reason) if text]
     parts.append(f'<p class="remarks" dir="auto">{_safe("; ".join(remarks))}.</p>')
     evidence = decisive_evidence(claim)

@@ -47,7 +47,9 @@ _NOTES: dict[tuple[type, str], dict[str, Any]] = {
     (ClaimReport, "by_scale"): {
         "description": "The best entailing window at each scale, coarse to fine."
     },
-    (ClaimReport, "origin"): {"description": "extracted, or restored by the guard."},
+    (ClaimReport, "origin"): {
+        "description": "extracted, named (a name for a pronoun), or restored by the guard."
+    },
     (Report, "reason"): {"description": "Why there is no verdict."},
     (Report, "score"): {**_UNIT, "description": "0 faithful, 1 hallucinated; null if unknown."},
     (Report, "fed_score"): {**_UNIT, "description": "The score of the paper's formula."},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from halldetect.report import Probabilities
 from halldetect.verifiers.load import load_verifier as load_verifier
@@ -31,4 +31,25 @@ class Verifier(Protocol):
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
         """Probabilities for each (premise, hypothesis), in the order given."""
+        ...
+
+
+@runtime_checkable
+class TokenVerifier(Verifier, Protocol):
+    """A verifier that also takes texts as tokens, so that none need be read twice."""
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the tokens of a text are those of its parts between plain spaces. If not,
+        nothing else of this protocol is used."""
+        ...
+
+    def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """The tokens of each text, special tokens left out."""
+        ...
+
+    def judge_tokens(
+        self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
+    ) -> list[Probabilities]:
+        """What `judge` says of the texts with these tokens."""
         ...

@@ -49,6 +49,7 @@ class PairEncoder:
         unknown = [number for number, content in special.items() if "unk" in content]
         self._unknown = unknown[-1] if unknown else None
         self._reserved = frozenset(special) - frozenset(unknown)
+        self._frame = _Frame.of(tokenizer)
 
     @classmethod
     def from_file(cls, file: Path) -> PairEncoder:
@@ -70,6 +71,32 @@ class PairEncoder:
         )
         return [len(item.ids) for item in encoded]
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether the tokens of a text are those of its parts between spaces, and a pair's
+        those of its texts. So it is with the tokenizers of BERT's kind: each character is
+        cleaned by itself, then spaces and marks divide, then each word is looked up."""
+        kind = (self.tokenizer.normalizer, self.tokenizer.pre_tokenizer, self.tokenizer.model)
+        names = tuple(type(part).__name__ for part in kind)
+        added = self.tokenizer.get_added_tokens_decoder().values()
+        return (
+            self._frame is not None
+            and names == ("BertNormalizer", "BertPreTokenizer", "WordPiece")
+            and all(token.special for token in added)
+        )
+
+    def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """The tokens of each text, without those of the template."""
+        encoded = self.tokenizer.encode_batch_fast(
+            [encodable(text) for text in texts], add_special_tokens=False
+        )
+        return [self._plain(item) for item in encoded]
+
+    def frame(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Encoded:
+        """What `encode` gives, from tokens; only where they add up."""
+        assert self._frame is not None
+        return self._frame.around(premise, hypothesis)
+
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
         ready = [(encodable(premise), encodable(hypothesis)) for premise, hypothesis in pairs]
         return [
@@ -87,8 +114,55 @@ class PairEncoder:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """The template's own tokens: before, between and after the two texts, and their types."""
+
+    before: tuple[int, ...]
+    between: tuple[int, ...]
+    after: tuple[int, ...]
+    types: tuple[tuple[int, ...], int, tuple[int, ...], int, tuple[int, ...]]
+
+    @classmethod
+    def of(cls, tokenizer: Any) -> _Frame | None:
+        """None where the two texts do not stand in the template as they are."""
+        framed, alone = tokenizer.encode("a", "b"), tokenizer.encode("a", add_special_tokens=False)
+        inner = [at for at, special in enumerate(framed.special_tokens_mask) if not special]
+        if len(inner) != 2 or framed.ids[inner[0]] != alone.ids[0]:
+            return None
+        first, second = inner
+        ids, types = tuple(framed.ids), tuple(framed.type_ids)
+        return cls(
+            ids[:first],
+            ids[first + 1 : second],
+            ids[second + 1 :],
+            (
+                types[:first],
+                types[first],
+                types[first + 1 : second],
+                types[second],
+                types[second + 1 :],
+            ),
+        )
+
+    def around(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Encoded:
+        before, first, between, second, after = self.types
+        return Encoded(
+            (*self.before, *premise, *self.between, *hypothesis, *self.after),
+            (
+                *before,
+                *(first,) * len(premise),
+                *between,
+                *(second,) * len(hypothesis),
+                *after,
+            ),
+        )
+
+
 class JoinedEncoder(PairEncoder):
     """Both in one text, with the template's last token between them."""
+
+    adds_up = False
 
     def __init__(self, tokenizer: Any) -> None:
         super().__init__(tokenizer)
@@ -118,6 +192,7 @@ class JoinedEncoder(PairEncoder):
 class QuestionEncoder(PairEncoder):
     """Both in one text: the premise, some words, the hypothesis, some more words."""
 
+    adds_up = False
     # Tokens may form across the seams that neither side has alone.
     SEAMS = 8
 

@@ -1,8 +1,8 @@
 """The default verifier: a classifier in ONNX, run on the processor.
 
-One run of the session holds one pair, unpadded, on one thread; several runs go side by side,
-the longest first. So a pair's result depends on the pair alone, not on its neighbours, their
-order or the number of threads. Why not padded batches (an MPNet-base on two x86-64 cores):
+One run of a session holds one pair, unpadded. So a pair's result depends on the pair alone, not
+on its neighbours, their order or the number of threads. Runs go side by side, on one thread
+each, the longest first. Why not padded batches (an MPNet-base on two x86-64 cores):
 
 - Dynamic uint8 takes one activation range over the whole tensor: in another batch the logits
   of the same pair moved by up to 1.0.
@@ -11,7 +11,12 @@ order or the number of threads. Why not padded batches (an MPNet-base on two x86
   a row not a bit changed; but that is a property of one chip's kernels, not a promise.
 - Batches gain little: at 32 tokens a pair, single pairs reach 83 to 89 % of the best batch's
   speed with int8 activations (56 to 66 % with fp32 ones), from 128 tokens on over 90 %.
-- Two one-thread runs side by side do 7 to 19 % more than one two-thread run on idle cores.
+- Two one-thread runs side by side do 6 to 19 % more than one two-thread run on idle cores.
+
+Weights may lie beside the model in 4 bits, to be unpacked to 8 when it is loaded (`packed`). Such
+a model gives the same bits on any number of threads: they share out rows and heads, and no sum is
+divided among them. So few pairs are run one after the other, each on all threads: a lone one is
+done 1.6 to 1.8 times as fast on two. Sums of fp32 models may move in the last place, so not those.
 """
 
 from __future__ import annotations
@@ -39,9 +44,13 @@ from halldetect.verifiers.encoding import (
     refuse_too_long,
 )
 from halldetect.verifiers.labels import Labels
+from halldetect.verifiers.packed import packed_beside, unpacked
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+# A session for runs side by side takes memory and half a second: it pays for who comes back
+# with many pairs, not for one check.
+_PAYS = 128
 
 
 class OnnxVerifier:
@@ -61,7 +70,9 @@ class OnnxVerifier:
         self._limit = reading_limit(self._config, _read_json(extra) if extra.exists() else {})
         self._labels = Labels.from_config(self._config, self._name)
         self._encoder = PairEncoder.from_file(_existing(folder / "tokenizer.json"))
-        self._session = _session(self._file)
+        self._wide = self._threads > 1 and packed_beside(self._file).is_file()
+        self._session = _session(self._file, self._threads if self._wide else 1)
+        self._many = 0
         self._inputs = _inputs(self._session, self._file)
         outputs = [item.name for item in self._session.get_outputs()]
         self._output = "logits" if "logits" in outputs else outputs[0]
@@ -94,17 +105,45 @@ class OnnxVerifier:
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return self._encoder.count(texts)
 
+    @property
+    def adds_up(self) -> bool:
+        return self._encoder.adds_up
+
+    def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        return self._encoder.tokenize(texts)
+
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
-        encoded = self._encoder.encode(pairs)
+        return self._judge(self._encoder.encode(pairs))
+
+    def judge_tokens(
+        self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
+    ) -> list[Probabilities]:
+        return self._judge([self._encoder.frame(*pair) for pair in pairs])
+
+    def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
         refuse_too_long(encoded, self._limit, self._name)
+        if not self._wide:
+            return self._side_by_side(encoded, self._session)
+        if len(encoded) >= 2 * self._threads:
+            self._many += len(encoded)
+            if self._many >= _PAYS:
+                return self._side_by_side(encoded, self._narrow)
+        return [self._run(self._session, pair) for pair in encoded]
+
+    def _side_by_side(self, encoded: Sequence[Encoded], session: Any) -> list[Probabilities]:
         longest_first = sorted(range(len(encoded)), key=lambda at: -len(encoded[at]))
         workers = min(self._threads, len(encoded)) or 1
         with ThreadPoolExecutor(workers) as pool:
-            done = pool.map(lambda at: self._run(encoded[at]), longest_first)
+            done = pool.map(lambda at: self._run(session, encoded[at]), longest_first)
             results = dict(zip(longest_first, done, strict=True))
         return [results[at] for at in range(len(encoded))]
 
-    def _run(self, pair: Encoded) -> Probabilities:
+    @cached_property
+    def _narrow(self) -> Any:
+        """A packed model once more, for runs side by side."""
+        return _session(self._file, 1)
+
+    def _run(self, session: Any, pair: Encoded) -> Probabilities:
         values = (pair.ids, (1,) * len(pair), pair.types)
         feeds = {
             name: np.array([numbers], self._inputs[name])
@@ -112,7 +151,7 @@ class OnnxVerifier:
             if name in self._inputs
         }
         try:
-            logits: NDArray[Any] = self._session.run([self._output], feeds)[0]
+            logits: NDArray[Any] = session.run([self._output], feeds)[0]
         except Exception as error:  # the runtime's errors share no base class
             raise ModelError(f"{self._name}: the model failed: {one_line(error)}") from error
         if logits.ndim != 2 or len(logits) != 1:
@@ -160,14 +199,20 @@ def runtime() -> Any:
     return onnxruntime
 
 
-def _session(file: Path) -> Any:
+def _session(file: Path, threads: int) -> Any:
     onnxruntime = runtime()
     onnxruntime.set_default_logger_severity(3)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    options.intra_op_num_threads = 1
+    options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
+    # Threads that wait for work hold a processor, but not when there is none to come.
+    options.add_session_config_entry("session.force_spinning_stop", "1")
     try:
+        if packed_beside(file).is_file():
+            names, values = zip(*unpacked(packed_beside(file)), strict=True)
+            ready = [onnxruntime.OrtValue.ortvalue_from_numpy(value) for value in values]
+            options.add_external_initializers(list(names), ready)
         return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime's errors share no base class
         raise ModelError(f"{file} cannot be loaded: {one_line(error)}") from error

@@ -106,11 +106,30 @@ class TransformersVerifier:
     def max_tokens(self) -> int:
         return self._limit - self._encoder.special_tokens
 
+    @property
+    def pairs_at_once(self) -> int:
+        """A GPU wants many of each length: a run is filled up with copies."""
+        return 64 if self._device == "cpu" else 8192
+
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return self._encoder.count(texts)
 
+    @property
+    def adds_up(self) -> bool:
+        return self._encoder.adds_up
+
+    def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        return self._encoder.tokenize(texts)
+
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
-        encoded = self._encoder.encode(pairs)
+        return self._judge(self._encoder.encode(pairs))
+
+    def judge_tokens(
+        self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
+    ) -> list[Probabilities]:
+        return self._judge([self._encoder.frame(*pair) for pair in pairs])
+
+    def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
         refuse_too_long(encoded, self._limit, self._name)
         results: dict[int, Probabilities] = {}
         for places, length, rows in runs(encoded, single=self._device == "cpu"):

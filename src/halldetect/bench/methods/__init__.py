@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from halldetect.bench.methods.ablation import Ablation
 from halldetect.bench.methods.acueval import AcuEval
 from halldetect.bench.methods.alignscore import AlignScore
 from halldetect.bench.methods.embedding import EmbeddingDivergence
@@ -15,10 +16,12 @@ from halldetect.bench.methods.rouge import RougeL
 from halldetect.bench.methods.scored import Method, Scored
 from halldetect.bench.methods.selfcheck import SelfCheck
 from halldetect.bench.methods.summac import SummacZs
+from halldetect.bench.methods.summac_conv import SummacConv
 
 __all__ = [
     "PAIRWISE",
     "PROMPTED",
+    "Ablation",
     "AcuEval",
     "AlignScore",
     "EmbeddingDivergence",
@@ -32,10 +35,13 @@ __all__ = [
     "RougeL",
     "Scored",
     "SelfCheck",
+    "SummacConv",
     "SummacZs",
 ]
 
 # The methods that need a verifier and nothing else.
-PAIRWISE = {method.name: method for method in (NliOnly, SummacZs, MiniCheck, AlignScore)}
+PAIRWISE = {
+    method.name: method for method in (NliOnly, SummacZs, SummacConv, MiniCheck, AlignScore)
+}
 # The methods that need a language model and nothing else.
 PROMPTED = {method.name: method for method in (LlmCot, LongContext, FactScore, AcuEval)}

@@ -25,5 +25,6 @@ class AcuEval(PromptedMethod):
 
     def judge(self, row: Row, asked: Asked) -> Scored:
         source = source_text(row)
-        units = asked.claims(row.response, MAX_UNITS)
-        return share_unbacked([(unit, asked.judge(source, unit)) for unit in units])
+        (units,) = asked.claims([row.response], MAX_UNITS)
+        backed = asked.judge([(source, unit) for unit in units])
+        return share_unbacked(list(zip(units, backed, strict=True)))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from halldetect.bench.datasets.rows import Row
-from halldetect.bench.embed import Embedder, cosine
+from halldetect.bench.embed import Embedder, Embedding, cosine
 from halldetect.bench.methods.scored import Scored, documents, has_words
 from halldetect.report import Cost
 
@@ -27,15 +27,21 @@ class EmbeddingDivergence:
         return {"name": self.name, "embedder": self.embedder.description}
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
-        return [self._one(row) for row in rows]
-
-    def _one(self, row: Row) -> Scored:
         start = time.perf_counter()
-        if not has_words(row.response):
-            return Scored(None, "the response has no words")
-        source, response = self.embedder.embed(["\n\n".join(documents(row)), row.response])
-        cost = Cost(
-            verifier_tokens=source.tokens + response.tokens,
-            seconds={"embed": time.perf_counter() - start},
-        )
-        return Scored(min(1.0, 1 - max(0.0, cosine(source, response))), cost=cost)
+        texts = [
+            ["\n\n".join(documents(row)), row.response] if has_words(row.response) else []
+            for row in rows
+        ]
+        vectors = iter(self.embedder.embed([text for pair in texts for text in pair]))
+        pairs = [[next(vectors) for _ in pair] for pair in texts]
+        seconds = (time.perf_counter() - start) / max(1, len(rows))
+        return [
+            _scored(pair, seconds) if pair else Scored(None, "the response has no words")
+            for pair in pairs
+        ]
+
+
+def _scored(pair: Sequence[Embedding], seconds: float) -> Scored:
+    source, response = pair
+    cost = Cost(verifier_tokens=source.tokens + response.tokens, seconds={"embed": seconds})
+    return Scored(min(1.0, 1 - max(0.0, cosine(source, response))), cost=cost)

@@ -29,15 +29,10 @@ class FactScore(PromptedMethod):
 
     def judge(self, row: Row, asked: Asked) -> Scored:
         offered = [text for document in documents(row) for text in passages(document)]
-        facts = [
-            fact
-            for sentence in prompt.prepare(row.response).splitlines()
-            if has_words(sentence)
-            for fact in asked.claims(sentence, CLAIMS_PER_SENTENCE)
-        ]
-        return share_unbacked(
-            [(fact, asked.judge("\n\n".join(nearest(fact, offered)), fact)) for fact in facts]
-        )
+        lines = [line for line in prompt.prepare(row.response).splitlines() if has_words(line)]
+        facts = [fact for found in asked.claims(lines, CLAIMS_PER_SENTENCE) for fact in found]
+        backed = asked.judge([("\n\n".join(nearest(fact, offered)), fact) for fact in facts])
+        return share_unbacked(list(zip(facts, backed, strict=True)))
 
 
 def passages(document: str) -> list[str]:

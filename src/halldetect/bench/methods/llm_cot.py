@@ -33,4 +33,4 @@ class LlmCot(PromptedMethod):
         )
         reasons = asked.ask([question], REASON_TOKENS).text
         turns = [question, {"role": "assistant", "content": reasons}, user(VERDICT)]
-        return Scored(0.0 if asked.backed(turns) else 1.0)
+        return Scored(0.0 if asked.backed(turns)[0] else 1.0)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 from halldetect.bench.datasets.rows import Row
-from halldetect.bench.llm import Llm, Messages, Reply, TooLong
+from halldetect.bench.llm import BatchLlm, Llm, Messages, Question, Reply, TooLong
 from halldetect.bench.methods.scored import Scored, documents, has_words
+from halldetect.bench.together import together
 from halldetect.extractors import prompt
 from halldetect.extractors.gguf import STOP
 from halldetect.report import Cost
@@ -33,8 +35,6 @@ class Asked:
     def __init__(self, llm: Llm) -> None:
         self._llm = llm
         self.passes = self.tokens_in = self.tokens_out = 0
-        # Tokens that an embedding model read.
-        self.embedded = 0
 
     def ask(
         self,
@@ -46,37 +46,49 @@ class Asked:
         schema: Mapping[str, Any] | None = None,
         stop: str | None = None,
     ) -> Reply:
-        reply = self._llm.ask(
-            messages,
-            max_tokens=max_tokens,
-            temperature=temperature,
-            seed=seed,
-            schema=schema,
-            stop=stop,
-        )
-        self.passes += 1
-        self.tokens_in += reply.tokens_in
-        self.tokens_out += reply.tokens_out
-        return reply
+        question = Question(messages, max_tokens, temperature, seed, schema, stop)
+        return self.ask_many([question])[0]
 
-    def backed(self, messages: Messages) -> bool:
-        """A question that can only be answered with yes or no."""
-        answer = self.ask(messages, _ANSWER_TOKENS, schema=YES_NO).text.strip().strip('"').lower()
-        if answer not in YES_NO["enum"]:
+    def ask_many(self, questions: Sequence[Question]) -> list[Reply]:
+        """Questions of which none waits for the answer to another."""
+        replies = []
+        for reply in answers(self._llm, questions):
+            if isinstance(reply, TooLong):
+                raise reply
+            self.passes += 1
+            self.tokens_in += reply.tokens_in
+            self.tokens_out += reply.tokens_out
+            replies.append(reply)
+        return replies
+
+    def backed(self, *conversations: Messages) -> list[bool]:
+        """Questions that can only be answered with yes or no."""
+        questions = [Question(turns, _ANSWER_TOKENS, schema=YES_NO) for turns in conversations]
+        told = [reply.text.strip().strip('"').lower() for reply in self.ask_many(questions)]
+        if not set(told) <= set(YES_NO["enum"]):
             raise TooLong("the context has no room for an answer")
-        return answer == "yes"
+        return [answer == "yes" for answer in told]
 
-    def judge(self, source: str, statement: str) -> bool:
-        text = JUDGE.format(source=source, statement=prompt.prepare(statement))
-        return self.backed([user(text)])
+    def judge(self, statements: Sequence[tuple[str, str]]) -> list[bool]:
+        """Whether each source backs its statement."""
+        texts = [
+            JUDGE.format(source=source, statement=prompt.prepare(statement))
+            for source, statement in statements
+        ]
+        return self.backed(*([user(text)] for text in texts))
 
-    def claims(self, text: str, limit: int) -> tuple[str, ...]:
-        """The claims of a text in the model's words; the text itself where it finds none."""
-        clean = prompt.prepare(text)
-        reply = self.ask(prompt.messages(clean), _CLAIM_TOKENS, stop=STOP)
-        # A line that was broken off says something else than was meant.
-        lines = reply.text if reply.finished else reply.text.rpartition("\n")[0]
-        return prompt.parse(lines, limit) or (" ".join(clean.split()),)
+    def claims(self, texts: Sequence[str], limit: int) -> list[tuple[str, ...]]:
+        """The claims of each text in the model's words; the text itself where it finds none."""
+        cleaned = [prompt.prepare(text) for text in texts]
+        questions = [
+            Question(prompt.messages(clean), _CLAIM_TOKENS, stop=STOP) for clean in cleaned
+        ]
+        found = []
+        for clean, reply in zip(cleaned, self.ask_many(questions), strict=True):
+            # A line that was broken off says something else than was meant.
+            lines = reply.text if reply.finished else reply.text.rpartition("\n")[0]
+            found.append(prompt.parse(lines, limit) or (" ".join(clean.split()),))
+        return found
 
 
 class PromptedMethod(ABC):
@@ -100,11 +112,19 @@ class PromptedMethod(ABC):
         """The answer for a row; its cost is filled in by the caller."""
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
-        return [self._one(row) for row in rows]
-
-    def _one(self, row: Row) -> Scored:
+        if len(rows) < 2 or not isinstance(self.llm, BatchLlm):
+            return [self._one(row, self.llm) for row in rows]
         start = time.perf_counter()
-        asked = Asked(self.llm)
+        found = together(self.llm, rows, self._one)
+        # Rows are worked on at the same time, so each bears its share of it.
+        seconds = (time.perf_counter() - start) / len(rows)
+        return [
+            replace(one, cost=replace(one.cost, seconds={"generate": seconds})) for one in found
+        ]
+
+    def _one(self, row: Row, llm: Llm) -> Scored:
+        start = time.perf_counter()
+        asked = Asked(llm)
         if has_words(prompt.prepare(row.response)):
             try:
                 found = self.judge(row, asked)
@@ -116,10 +136,25 @@ class PromptedMethod(ABC):
             generative_passes=asked.passes,
             extractor_tokens_in=asked.tokens_in,
             extractor_tokens_out=asked.tokens_out,
-            verifier_tokens=asked.embedded,
             seconds={"generate": time.perf_counter() - start},
         )
-        return Scored(found.score, found.reason, found.claims, cost)
+        return replace(found, cost=cost)
+
+
+def answers(llm: Llm, questions: Sequence[Question]) -> Iterator[Reply | TooLong]:
+    """An answer to each question: all at once where the model can, else one after the other."""
+    if isinstance(llm, BatchLlm):
+        yield from llm.ask_many(questions)
+        return
+    for one in questions:
+        yield llm.ask(
+            one.messages,
+            max_tokens=one.max_tokens,
+            temperature=one.temperature,
+            seed=one.seed,
+            schema=one.schema,
+            stop=one.stop,
+        )
 
 
 def user(text: str) -> dict[str, str]:

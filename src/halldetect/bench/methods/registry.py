@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from halldetect.bench.methods import (
     PAIRWISE,
     PROMPTED,
+    Ablation,
     EmbeddingDivergence,
     HallDetect,
     Method,
@@ -21,11 +22,13 @@ from halldetect.bench.methods import (
     SelfCheck,
 )
 from halldetect.chunks import GRANULARITIES
+from halldetect.errors import ConfigurationError
 from halldetect.models import DEFAULT_EXTRACTOR
 
 if TYPE_CHECKING:
     from halldetect.bench.embed import Embedder
     from halldetect.bench.llm import Llm
+    from halldetect.bench.methods.ablation import Splitter
     from halldetect.verifiers import Verifier
 
 
@@ -43,6 +46,8 @@ class Options:
     llm: str | None = None
     embedder: str | None = None
     context: int | None = None
+    # None: llama.cpp. "cpu" or "cuda": the language model in PyTorch, there.
+    device: str | None = None
     notice: Callable[[str], None] = lambda line: None
 
 
@@ -64,7 +69,12 @@ class Models:
 
         options = self.options
         model = obtained(options.llm or DEFAULT_EXTRACTOR, options.notice)
-        return LlamaLlm(model, threads=options.threads, context=options.context or CONTEXT)
+        context = options.context or CONTEXT
+        if options.device is None:
+            return LlamaLlm(model, threads=options.threads, context=context)
+        from halldetect.bench.hf_llm import TransformersLlm
+
+        return TransformersLlm(model, device=options.device, context=context)
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -72,8 +82,37 @@ class Models:
         from halldetect.bench.llm import obtained
 
         options = self.options
+        if options.device is not None and options.embedder is None:
+            from halldetect.bench.hf_llm import TransformersEmbedder, TransformersLlm
+
+            llm = self.llm
+            assert isinstance(llm, TransformersLlm)
+            return TransformersEmbedder(llm)
         model = options.embedder or obtained(options.llm or DEFAULT_EXTRACTOR, options.notice)
         return load_embedder(model, threads=options.threads)
+
+    def splitter(self, name: str) -> Splitter:
+        """How the ablations get their claims: `whole`, `llm` (the --llm) or an extractor.
+
+        `groups` judges two neighbouring sentences as one claim, `groups:N` so many.
+        """
+        from halldetect.bench.methods.ablation import Asked, Extracted, Grouped, Whole
+
+        if name == "whole":
+            return Whole()
+        if name == "llm":
+            return Asked(self.llm, self.options.seed)
+        kind, _, size = name.partition(":")
+        if kind == "groups":
+            if not (size or "2").isdecimal() or int(size or 2) < 1:
+                raise ConfigurationError(f"groups:N needs a whole number from 1 up, not {size!r}")
+            return Grouped(self.splitter("sentences"), int(size or 2))
+        from halldetect.extractors import load_extractor
+
+        options = self.options
+        return Extracted(
+            load_extractor(name, threads=options.threads, seed=options.seed, notice=options.notice)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +158,17 @@ def _embedding(models: Models) -> Method:
     return EmbeddingDivergence(models.embedder)
 
 
+def _ablation(models: Models) -> Method:
+    return Ablation(models.splitter(models.options.extractor), models.verifier)
+
+
 METHODS: dict[str, Entry] = {
     entry.name: entry
     for entry in (
         Entry("halldetect", "claims against windows", "verifier, extractor", _halldetect),
         Entry("nli-only", "all against all in one judgement", "verifier", _pairwise("nli-only")),
         Entry("summac-zs", "sentence against sentence", "verifier", _pairwise("summac-zs")),
+        Entry("summac-conv", "the same, spread learned", "verifier", _pairwise("summac-conv")),
         Entry("minicheck", "the worst sentence", "verifier", _pairwise("minicheck")),
         Entry("alignscore", "the mean sentence", "verifier", _pairwise("alignscore")),
         Entry("llm-cot", "reasons, then yes or no", "llm", _prompted("llm-cot")),
@@ -134,5 +178,6 @@ METHODS: dict[str, Entry] = {
         Entry("selfcheck", "distance to five other responses", "llm, embedder", _selfcheck),
         Entry("embedding", "distance to the source", "embedder", _embedding),
         Entry("rouge-l", "words in common, in order", "nothing", lambda models: RougeL()),
+        Entry("ablation", "see `bench ablate`", "verifier, extractor", _ablation),
     )
 }

@@ -16,13 +16,14 @@ class Scored:
 
     `score` is higher the more hallucinated the response looks; None where the method could not
     answer, and `reason` then says why. `claims` pairs each unit the method judged with its own
-    score in the same direction.
+    score in the same direction. `details` is what only this method has to tell, fit for JSON.
     """
 
     score: float | None
     reason: str | None = None
     claims: tuple[tuple[str, float | None], ...] = ()
     cost: Cost = field(default_factory=Cost)
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 class Method(Protocol):

@@ -5,11 +5,14 @@ The mean of 1 - the cosine of their vectors. A cosine below zero counts as zero.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from halldetect.bench.datasets.rows import Row
-from halldetect.bench.embed import Embedder, cosine
-from halldetect.bench.llm import Llm
+from halldetect.bench.embed import Embedder, Embedding, cosine
+from halldetect.bench.llm import Llm, Question
 from halldetect.bench.methods.prompted import Asked, PromptedMethod, source_text, user
 from halldetect.bench.methods.scored import Scored
 from halldetect.extractors import prompt
@@ -55,13 +58,42 @@ class SelfCheck(PromptedMethod):
         )
         room = min(_MOST_TOKENS, 2 * words + 32)
         drawn = [
-            asked.ask([user(task)], room, temperature=TEMPERATURE, seed=self.seed + number).text
-            for number in range(1, SAMPLES + 1)
+            reply.text
+            for reply in asked.ask_many(
+                [
+                    Question([user(task)], room, TEMPERATURE, self.seed + number)
+                    for number in range(1, SAMPLES + 1)
+                ]
+            )
         ]
         others = [text for text in drawn if text.strip()]
         if not others:
             return Scored(None, "the model wrote nothing")
-        response, *vectors = self.embedder.embed([row.response, *others])
-        asked.embedded += response.tokens + sum(vector.tokens for vector in vectors)
-        gaps = [min(1.0, 1 - max(0.0, cosine(response, vector))) for vector in vectors]
-        return Scored(sum(gaps) / len(gaps))
+        return Scored(None, details={"others": others})
+
+    def score_many(self, rows: Sequence[Row]) -> list[Scored]:
+        """What was drawn for all rows is embedded in one go."""
+        drawn = super().score_many(rows)
+        start = time.perf_counter()
+        texts = [
+            [row.response, *found.details["others"]] if found.details else []
+            for row, found in zip(rows, drawn, strict=True)
+        ]
+        vectors = iter(self.embedder.embed([text for group in texts for text in group]))
+        embedded = [[next(vectors) for _ in group] for group in texts]
+        seconds = (time.perf_counter() - start) / max(1, len(rows))
+        return [
+            _compared(found, group, seconds) if group else found
+            for found, group in zip(drawn, embedded, strict=True)
+        ]
+
+
+def _compared(found: Scored, vectors: Sequence[Embedding], seconds: float) -> Scored:
+    response, *others = vectors
+    gaps = [min(1.0, 1 - max(0.0, cosine(response, vector))) for vector in others]
+    cost = replace(
+        found.cost,
+        verifier_tokens=sum(vector.tokens for vector in vectors),
+        seconds={**found.cost.seconds, "embed": seconds},
+    )
+    return Scored(sum(gaps) / len(gaps), cost=cost)

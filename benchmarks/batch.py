@@ -1,0 +1,415 @@
+"""How fast `halldetect batch` is, on what memory, and whether Ray gives the same.
+
+    python -m benchmarks.batch throughput [--rows N]   rows a second, phases, 1 and 2 workers
+    python -m benchmarks.batch generative [--rows N]   the same with a generative extractor
+    python -m benchmarks.batch same [--rows N]         local and Ray, byte for byte (500 rows)
+    python -m benchmarks.batch flat [--rows N]         memory over 1,000,000 tiny rows
+    python -m benchmarks.batch sizes                   reading, memory and bytes
+    python -m benchmarks.batch table                   the table of docs/scale.md, from the results
+
+Results go to benchmarks/results/batch.json. Processor time is counted beside wall time: on a
+machine that does other work too, only the first says something about the program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import platform
+import re
+import resource
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from halldetect import Detector, __version__
+from halldetect.batch.cache import Cache
+from halldetect.batch.cluster import Cluster, rebuilt, run_cluster
+from halldetect.batch.formats import open_input
+from halldetect.batch.progress import Progress
+from halldetect.batch.results import Level
+from halldetect.batch.rows import Columns, read_rows
+from halldetect.batch.run import Job, run_batch, settings
+from halldetect.batch.tally import Tally
+from halldetect.configuration import Configuration
+from halldetect.report import Probabilities
+from halldetect.verifiers.cores import physical_cores
+
+RESULTS = Path(__file__).parent / "results" / "batch.json"
+GENERATIVE = "smollm2-135m"
+PLACES = ("Arlen", "Brook", "Corve", "Dunmore", "Eskdale", "Farrow", "Glen Ashby", "Holme")
+THINGS = ("ferry", "library", "quarry", "mill", "school", "bridge", "market", "tower")
+FACTS = (
+    "The {thing} of {place} opened in {year}.",
+    "It was paid for by {count} families of the valley.",
+    "A fire in {later} destroyed the roof and the records of the first years.",
+    "Since then the town council has looked after the building.",
+    "About {many} people visit it in a good summer.",
+    "Its oldest part is a wall of grey stone on the northern side.",
+    "In {latest} a new door was cut into that wall.",
+    "The keeper lives in a small house across the road.",
+    "On market days the yard is open until nine in the evening.",
+    "Two plans to sell it were turned down, the second by {count} votes.",
+)
+
+
+def made_rows(count: int, sentences: int, said: int = 2) -> list[dict[str, Any]]:
+    """Rows that all differ; in every third response one fact is wrong."""
+    rows = []
+    for n in range(count):
+        facts = {
+            "place": PLACES[n % len(PLACES)],
+            "thing": THINGS[n // len(PLACES) % len(THINGS)],
+            "year": 1600 + n % 200,
+            "later": 1810 + n % 50,
+            "latest": 1900 + n % 90,
+            "count": 20 + n % 500,
+            "many": 1000 + 7 * n,
+        }
+        wrong = {**facts, "year": facts["year"] + 60, "many": facts["many"] * 3}
+        source = [FACTS[at % len(FACTS)].format(**facts) for at in range(sentences)]
+        source = list(dict.fromkeys(source))
+        first = FACTS[0].format(**(wrong if n % 3 == 0 else facts))
+        second = FACTS[min(sentences - 1, 4)].format(**facts)
+        response = f"{first} {second}" if said == 2 else first
+        rows.append({"id": n, "source": " ".join(source), "response": response, "third": n % 3})
+    return rows
+
+
+def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> str:
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    return str(path)
+
+
+def phases(results: Path) -> dict[str, float]:
+    spent: dict[str, float] = {}
+    with results.open("rb") as lines:
+        for line in lines:
+            report = json.loads(line)["report"]
+            for phase, seconds in (report["cost"]["seconds"] if report else {}).items():
+                spent[phase] = spent.get(phase, 0.0) + seconds
+    return spent
+
+
+def measured(work: Callable[[], Any], results: Path, rows: int) -> dict[str, Any]:
+    wall, used = time.perf_counter(), time.process_time()
+    work()
+    wall, used = time.perf_counter() - wall, time.process_time() - used
+    spent = phases(results)
+    total = sum(spent.values()) or 1.0
+    return {
+        "rows": rows,
+        "wall_seconds": round(wall, 2),
+        "rows_a_second": round(rows / wall, 2),
+        "cpu_seconds": round(used, 2),
+        "rows_a_cpu_second": round(rows / used, 2),
+        "cpus_used": round(used / wall, 2),
+        "phase_percent": {phase: round(100 * s / total, 1) for phase, s in spent.items()},
+        "load_average": round(os.getloadavg()[0], 1),
+    }
+
+
+def counting(folder: str, configuration: Any, cpus: int) -> Any:
+    """A worker's detector that notes, after each slice, its processor time and the clock."""
+    detector: Any = rebuilt(configuration, cpus)
+    used, began = time.process_time(), time.time()
+    finish = detector.finish
+
+    def counted(*arguments: Any) -> Any:
+        reports = finish(*arguments)
+        note = {"used": time.process_time() - used, "began": began, "ended": time.time()}
+        Path(folder, str(os.getpid())).write_text(json.dumps(note))
+        return reports
+
+    detector.finish = counted
+    return detector
+
+
+def on_ray(source: str, folder: Path, workers: int, part_rows: int, rows: int) -> dict[str, Any]:
+    detector = Detector("sentences")
+    notes = folder / f"cpu-{workers}"
+    notes.mkdir()
+    out = folder / f"ray-{workers}.jsonl"
+    cluster = Cluster(workers=workers, part_rows=part_rows)
+    configuration = detector.configuration
+    outcome = measured(
+        lambda: run_cluster(
+            detector,
+            Job(source, str(out), parted=True),
+            cluster,
+            make=lambda: counting(str(notes), configuration, 1),
+        ),
+        out,
+        rows,
+    )
+    found = [json.loads(note.read_text()) for note in notes.iterdir()]
+    used = sum(note["used"] for note in found)
+    # Without the start of Ray and of the models, which a long run does not notice.
+    checking = max(note["ended"] for note in found) - min(note["began"] for note in found)
+    outcome["start_seconds"] = round(outcome["wall_seconds"] - checking, 2)
+    outcome["rows_a_second"] = round(rows / checking, 2)
+    outcome["cpu_seconds"] = round(used, 2)
+    outcome["rows_a_cpu_second"] = round(rows / used, 2)
+    outcome["cpus_used"] = round(used / checking, 2)
+    return outcome
+
+
+def throughput(rows: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for label, sentences in (("short", 4), ("typical", 10)):
+            source = write_rows(folder / f"{label}.jsonl", made_rows(rows, sentences))
+            for threads in (1, None) if label == "short" else (None,):
+                detector = Detector("sentences", threads=threads)
+                settings(detector)
+                out = folder / f"{label}-{threads}.jsonl"
+                key = f"local, {label}, {threads or physical_cores()} threads"
+                job = Job(source, str(out))
+                found[key] = measured(lambda d=detector, j=job: run_batch(d, j), out, rows)
+                print(key, found[key], flush=True)
+        detector = Detector("sentences")
+        with_cache = Cache(folder / "kept", settings(detector))
+        for name in ("filling the cache", "from the cache"):
+            out = folder / f"{name}.jsonl"
+            job = Job(str(folder / "short.jsonl"), str(out))
+            found[f"local, short, {name}"] = measured(
+                lambda j=job: run_batch(detector, j, cache=with_cache), out, rows
+            )
+        for workers in (1, 2):
+            key = f"ray, short, {workers} workers of 1 thread"
+            found[key] = on_ray(
+                str(folder / "short.jsonl"), folder, workers, max(rows // 12, 1), rows
+            )
+            print(key, found[key], flush=True)
+    one, two = (found[f"ray, short, {workers} workers of 1 thread"] for workers in (1, 2))
+    found["efficiency from 1 to 2 workers"] = {
+        "wall": round(two["rows_a_second"] / one["rows_a_second"] / 2, 3),
+        "rows_a_cpu_second": round(two["rows_a_cpu_second"] / one["rows_a_cpu_second"], 3),
+    }
+    return found
+
+
+def generative(rows: int) -> dict[str, Any]:
+    """A small generative extractor, one row after the other and with claims ahead of verdicts."""
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        given = made_rows(rows, 4)
+        source = write_rows(folder / "in.jsonl", given)
+        detector = Detector(GENERATIVE)
+        made_with = settings(detector)
+        found["extractor"] = made_with["extractor"]["name"]
+        for key, size in (("one batch: no overlap", rows), ("batches of 4: overlap", 4)):
+            out = folder / f"{size}.jsonl"
+            job = Job(source, str(out), batch_size=size)
+            found[key] = measured(lambda j=job: run_batch(detector, j), out, rows)
+            print(key, found[key], flush=True)
+    return found
+
+
+def same(rows: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        source = write_rows(folder / "in.jsonl", made_rows(rows, 2, said=1))
+        detector = Detector("sentences")
+        here, there = folder / "here.jsonl", folder / "there.jsonl"
+        began = time.perf_counter()
+        run_batch(detector, Job(source, str(here)))
+        middle = time.perf_counter()
+        run_cluster(
+            detector, Job(source, str(there), parted=True), Cluster(workers=2, part_rows=32)
+        )
+        ended = time.perf_counter()
+        mine, theirs = (
+            re.sub(rb'"seconds":\{[^}]*\}', b'"seconds":{}', path.read_bytes())
+            for path in (here, there)
+        )
+        verifier = detector.verifier.description
+        return {
+            "rows": rows,
+            "bytes": len(mine),
+            "identical": mine == theirs,
+            "verdicts": Counter(json.loads(line)["verdict"] for line in mine.splitlines()),
+            "extractor": "sentences",
+            "verifier": f"{verifier['name']} {verifier['digest']}",
+            "local_seconds": round(middle - began, 1),
+            "ray_seconds": round(ended - middle, 1),
+        }
+
+
+class Words:
+    """Entailed as far as the window has the claim's words: costs next to nothing."""
+
+    description: dict[str, Any] = {"name": "words"}  # noqa: RUF012
+    max_tokens = 500
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        shares = [
+            len(set(claim.split()) & set(window.split())) / max(1, len(set(claim.split())))
+            for window, claim in pairs
+        ]
+        return [Probabilities(0.98 * share, 1 - 0.98 * share, 0.0) for share in shares]
+
+
+class Watch(Progress):
+    """Notes the memory of the process along the way."""
+
+    def __init__(self, every: int) -> None:
+        super().__init__(quiet=True)
+        self.every = every
+        self.seen: list[tuple[int, int]] = []
+
+    def advance(self, tally: Tally, fraction: float | None) -> None:
+        if tally.rows // self.every > len(self.seen) - 1:
+            pages = int(Path("/proc/self/statm").read_text().split()[1])
+            self.seen.append((tally.rows, pages * resource.getpagesize() >> 20))
+            print(self.seen[-1], flush=True)
+
+
+def flat(rows: int) -> dict[str, Any]:
+    """Of 1,000,000 rows 5,000 differ in their texts, and all in their ids."""
+    distinct = 5_000
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        texts = [
+            (f"The {n} mill is old.", f"The {n % 4_000} mill is old.") for n in range(distinct)
+        ]
+        source = write_rows(
+            folder / "in.jsonl",
+            (
+                {"id": n, "source": texts[n % distinct][0], "response": texts[n % distinct][1]}
+                for n in range(rows)
+            ),
+        )
+        detector = Detector("sentences", Words())
+        watch = Watch(max(rows // 10, 1))
+        out = folder / "out.jsonl"
+        job = Job(source, str(out), level=Level.CLAIM, batch_size=512)
+        wall, used = time.perf_counter(), time.process_time()
+        cache = Cache(None, settings(detector))
+        outcome = run_batch(detector, job, cache=cache, progress=watch)
+        cache.close()
+        wall, used = time.perf_counter() - wall, time.process_time() - used
+        with out.open("rb") as lines:
+            written = sum(1 for _ in lines)
+    seen = watch.seen[1:]
+    return {
+        "rows": outcome.tally.rows,
+        "results": written,
+        "rows_a_second": round(rows / wall, 1),
+        "rows_a_cpu_second": round(rows / used, 1),
+        "resident_megabytes_by_rows": dict(seen),
+        "growth_megabytes": seen[-1][1] - seen[0][1],
+        "peak_megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
+    }
+
+
+def sizes(rows: int) -> dict[str, Any]:
+    """Each in a process of its own, since memory does not come back."""
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name, "in.jsonl")
+        source = write_rows(path, made_rows(rows, 10))
+        used = time.process_time()
+        with open_input(source) as given:
+            for row in read_rows(given, Columns(), Configuration()):
+                row.fingerprint()
+        found["rows_read_a_cpu_second"] = round(rows / (time.process_time() - used))
+        found["input_bytes_a_row"] = round(path.stat().st_size / rows)
+    context = multiprocessing.get_context("spawn")
+    for extractor in ("sentences", GENERATIVE):
+        with context.Pool(1) as pool:
+            found[extractor] = pool.apply(loaded, (extractor,))
+    return found
+
+
+def loaded(extractor: str) -> dict[str, Any]:
+    detector = Detector(extractor)
+    settings(detector)
+    (row,) = made_rows(1, 10)
+    report = detector.check(row["source"], row["response"])
+    return {
+        "extractor": detector.extractor.description["name"],
+        "resident_megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
+        "report_bytes": len(report.to_json(indent=None)),
+        "pairs_judged": report.cost.pairs_judged,
+        "verifier_tokens": report.cost.verifier_tokens,
+    }
+
+
+def table(found: dict[str, Any]) -> str:
+    lines = [
+        "| run | rows | rows a second | rows a processor second | processors used | extract, % "
+        "| verify, % | load |",
+        "| :-- | --: | --: | --: | --: | --: | --: | --: |",
+    ]
+    second = found.get("generative", {})
+    measured_runs = {
+        **found.get("throughput", {}),
+        **{f"local, short, {second['extractor']}, {key}": run for key, run in second.items()},
+    }
+    for key, run in measured_runs.items():
+        if isinstance(run, dict) and "cpus_used" in run:
+            share = run["phase_percent"]
+            lines.append(
+                f"| {key} | {run['rows']} | {run['rows_a_second']} | {run['rows_a_cpu_second']} "
+                f"| {run['cpus_used']} | {share.get('extract', 0)} | {share.get('verify', 0)} "
+                f"| {run['load_average']} |"
+            )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "what", choices=("throughput", "generative", "same", "flat", "sizes", "table")
+    )
+    parser.add_argument("--rows", type=int)
+    arguments = parser.parse_args()
+    if arguments.what == "table":
+        print(table(kept_results()))
+        return
+    work, rows = {
+        "throughput": (throughput, 96),
+        "generative": (generative, 8),
+        "same": (same, 500),
+        "flat": (flat, 1_000_000),
+        "sizes": (sizes, 20_000),
+    }[arguments.what]
+    found = work(arguments.rows or rows)
+    kept = kept_results()  # now: another part of it may have run meanwhile
+    kept["machine"] = {
+        "processor": processor(),
+        "cores": physical_cores(),
+        "python": platform.python_version(),
+        "halldetect": __version__,
+    }
+    kept[arguments.what] = found
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+    print(json.dumps(found, indent=1))
+
+
+def kept_results() -> dict[str, Any]:
+    kept: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    return kept
+
+
+def processor() -> str:
+    found = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text())
+    return found[1] if found else platform.machine()
+
+
+if __name__ == "__main__":
+    main()

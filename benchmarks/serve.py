@@ -1,0 +1,236 @@
+"""How much the service takes, what it does with more, and whether its memory stays flat.
+
+python benchmarks/serve.py [--requests 10000] [--out benchmarks/results/serve.json]
+
+Everything goes over HTTP on loopback. The service runs in processes of its own, with the fake
+verifier of the tests (which judges by counting words, so that the service is what is measured)
+and, for one figure, with the real models.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent / "tests" / "serve"), str(HERE.parent / "tests")]
+
+from running import Running, serving  # noqa: E402
+
+from halldetect.demo import RESPONSE, SOURCE  # noqa: E402
+
+QUEUE, BATCH = 32, 8
+# The fake verifier does as it reads: what it takes is then the same on every machine.
+SLOW = "Boat {number} sleeps 2 ms a day."
+QUICK = "Boat {number} has sails."
+REAL = RESPONSE + " Boat {number} is red."
+LIMITS = ("--rate", "0", "--queue", str(QUEUE), "--max-items", "8", "--max-batch", str(BATCH))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What came of some requests. `mixed` are answers that belong to another request; no clients
+    means that requests came at a fixed rate."""
+
+    clients: int
+    requests: int
+    seconds: float
+    statuses: dict[str, int]
+    mixed: int
+    p50_ms: float
+    p99_ms: float
+
+    @property
+    def per_second(self) -> float:
+        return self.statuses.get("200", 0) / self.seconds
+
+
+class Connection:
+    """HTTP/1.1 by hand: a full client would cost more than the service that is measured."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self._place = (parts.hostname, parts.port)
+        self._writer: asyncio.StreamWriter | None = None
+        self._head = (
+            f"POST /v1/check HTTP/1.1\r\nHost: {parts.netloc}\r\n"
+            "Content-Type: application/json\r\nContent-Length: "
+        )
+
+    async def post(self, body: bytes) -> tuple[str, bytes]:
+        """The status and the body of the answer; the connection is kept for the next."""
+        if self._writer is None:
+            self._reader, self._writer = await asyncio.open_connection(*self._place)
+        self._writer.write(f"{self._head}{len(body)}\r\n\r\n".encode() + body)
+        head = (await self._reader.readuntil(b"\r\n\r\n")).decode().lower()
+        fields = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
+        answer = await self._reader.readexactly(int(fields["content-length"]))
+        status = head.split()[1]
+        assert status != "429" or int(fields["retry-after"]) >= 1
+        return status, answer
+
+    async def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            with suppress(OSError):
+                await self._writer.wait_closed()
+
+
+class Load:
+    """Requests of which each has a text of its own, and what came of them."""
+
+    def __init__(self, url: str, text: str) -> None:
+        self._url = url
+        self._text = text
+        self._idle: list[Connection] = []
+        self._statuses: Counter[str] = Counter()
+        self._latencies: list[float] = []
+        self._mixed = 0
+
+    async def ask(self, number: int) -> None:
+        connection = self._idle.pop() if self._idle else Connection(self._url)
+        text = self._text.format(number=number)
+        body = json.dumps({"source": SOURCE, "response": text}).encode()
+        began = time.perf_counter()
+        try:
+            status, answer = await connection.post(body)
+        except (OSError, EOFError) as error:
+            await connection.close()
+            self._statuses[type(error).__name__] += 1
+            return
+        self._idle.append(connection)
+        self._statuses[status] += 1
+        if status == "200":
+            self._latencies.append(time.perf_counter() - began)
+            self._mixed += json.loads(answer)["report"]["response"] != text
+
+    async def by_clients(self, clients: int, requests: int) -> Run:
+        """Each client sends its next request when its last one is answered."""
+        numbers = iter(range(requests))
+
+        async def one() -> None:
+            for number in numbers:
+                await self.ask(number)
+
+        began = time.perf_counter()
+        await asyncio.gather(*(one() for _ in range(clients)))
+        return await self._run(clients, requests, time.perf_counter() - began)
+
+    async def by_rate(self, per_second: float, requests: int) -> Run:
+        """Requests come at their times, whether others have been answered or not."""
+        began = time.perf_counter()
+        tasks = []
+        for number in range(requests):
+            await asyncio.sleep(max(0.0, began + number / per_second - time.perf_counter()))
+            tasks.append(asyncio.create_task(self.ask(number)))
+        await asyncio.gather(*tasks)
+        return await self._run(0, requests, time.perf_counter() - began)
+
+    async def _run(self, clients: int, requests: int, seconds: float) -> Run:
+        for connection in self._idle:
+            await connection.close()
+        known = self._latencies if len(self._latencies) > 1 else [0.0, 0.0]
+        cuts = statistics.quantiles(known, n=100)
+        return Run(
+            clients,
+            requests,
+            round(seconds, 2),
+            dict(sorted(self._statuses.items())),
+            self._mixed,
+            round(1000 * cuts[49], 1),
+            round(1000 * cuts[98], 1),
+        )
+
+
+def clients(url: str, count: int, requests: int, text: str) -> Run:
+    return asyncio.run(Load(url, text).by_clients(count, requests))
+
+
+def megabytes(pid: int) -> float:
+    """The memory a process really has."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
+
+
+def memory(service: Running) -> dict[str, float]:
+    return {"http_mb": megabytes(service.process.pid), "worker_mb": megabytes(service.worker())}
+
+
+def measure_load(service: Running, requests: int) -> dict[str, Any]:
+    """Alone, with as many clients as the queue has places, and at four times that rate."""
+    clients(service.url, 1, 50, SLOW)
+    alone = clients(service.url, 1, requests, SLOW)
+    capacity = clients(service.url, QUEUE, 4 * requests, SLOW)
+    rate = 4 * capacity.per_second
+    over = asyncio.run(Load(service.url, SLOW).by_rate(rate, 8 * requests))
+    shown = {
+        name: {**asdict(run), "per_second": round(run.per_second, 1)}
+        for name, run in (("alone", alone), ("capacity", capacity), ("four_times", over))
+    }
+    return {**shown, "offered_per_second": round(rate, 1), "p99_bound_ms": bound(alone)}
+
+
+def bound(alone: Run) -> float:
+    """Whoever finds the queue full of others waits for all of them; twice that is allowed."""
+    return round(2 * alone.p50_ms * QUEUE, 1)
+
+
+def measure_memory(service: Running, requests: int, step: int) -> list[dict[str, Any]]:
+    found = []
+    for done in range(step, requests + 1, step):
+        run = clients(service.url, BATCH, step, QUICK)
+        assert run.statuses == {"200": step}, run.statuses
+        assert run.mixed == 0
+        found.append({"requests": done, **memory(service), "seconds": run.seconds})
+        print(f"{done} requests: {found[-1]}", file=sys.stderr, flush=True)
+    return found
+
+
+def measure_real(requests: int = 16) -> dict[str, Any]:
+    """The demo's text with the real models, sentences as claims."""
+    options = (*LIMITS, "--extractor", "sentences")
+    with serving(*options, real=True) as service:
+        clients(service.url, 1, 2, REAL)
+        runs = [clients(service.url, count, requests, REAL) for count in (1, 8)]
+        return {
+            "runs": [{**asdict(run), "per_second": round(run.per_second, 2)} for run in runs],
+            **memory(service),
+        }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--requests", type=int, default=10_000)
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "serve.json")
+    arguments = parser.parse_args()
+    step = max(1, arguments.requests // 10)
+    with serving(*LIMITS) as service:
+        loaded = measure_load(service, 200)
+        held = measure_memory(service, arguments.requests, step)
+    results = {
+        "command": "python benchmarks/serve.py",
+        "cores": os.cpu_count(),
+        "load_average": round(os.getloadavg()[2], 1),
+        "queue": QUEUE,
+        "batch": BATCH,
+        "load": loaded,
+        "memory": held,
+        "real": measure_real(),
+    }
+    arguments.out.write_text(json.dumps(results, indent=2) + "\n")
+    print(json.dumps(results, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""docs/speed.md from what `benchmarks.speed`, `.planner`, `.cascade` and `.gpu_speed` measured.
+
+    python -m benchmarks.speed_tables [--check]
+
+Everything between the marks in docs/speed.md is written anew; the prose around stays. With
+--check nothing is written, and the exit status says whether the page is up to date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "speed.md"
+Results = dict[str, Any]
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    lines += [f"| {' | '.join(map(str, row))} |" for row in rows]
+    return "\n".join(lines)
+
+
+def machine(found: Results) -> str:
+    about, verifier = found["machine"], found["verifier"]
+    return (
+        f"{about['processor']}, {about['cores']} cores, {verifier['runtime']}, verifier "
+        f"`{verifier['name']}`; load average {about['load_before']} before and "
+        f"{about['load_after']} after the run (above {about['cores']}: others were at work, and "
+        "only processor seconds and ratios say much)."
+    )
+
+
+def ways(found: Results) -> str:
+    rows = [
+        (
+            name,
+            way["articles"],
+            way["pairs"],
+            way["tokens"],
+            way["seconds_median"],
+            way["processor_seconds_mean"],
+            f"{way['times_lazy']} x",
+        )
+        for name, way in sorted(found["ways"].items(), key=lambda item: -item[1]["times_lazy"])
+    ]
+    head = (
+        "way",
+        "articles",
+        "pairs",
+        "tokens",
+        "median s",
+        "processor s",
+        "time, lazy = 1",
+    )
+    phases = ", ".join(
+        f"{name} {seconds:.3f}" for name, seconds in found["ways"]["lazy"]["phases"].items()
+    )
+    return f"{table(head, rows)}\n\nPhases of a lazy check, mean seconds: {phases}."
+
+
+def growth(key: str, label: str) -> Callable[[Results], str]:
+    def write(found: Results) -> str:
+        rows = [
+            (
+                size,
+                run["claims"],
+                run["pairs_judged"],
+                run["pairs_skipped"],
+                run["verifier_tokens"],
+                run["seconds"],
+                run["processor_seconds"],
+                run["peak_mib"],
+            )
+            for size, run in found[key].items()
+        ]
+        head = (
+            label,
+            "claims",
+            "pairs judged",
+            "passed over",
+            "tokens",
+            "s",
+            "processor s",
+            "peak MiB",
+        )
+        return table(head, rows)
+
+    return write
+
+
+def batch(found: Results) -> str:
+    rows = [
+        (run["responses"], run["seconds"], round(run["seconds"] / run["responses"], 3))
+        for run in found["batch"]
+    ]
+    return table(("responses together", "s", "s each"), rows)
+
+
+def start(found: Results) -> str:
+    rows = list(found["start"]["seconds"].items())
+    return (
+        f"{table(('step', 's'), rows)}\n\nPeak memory after the first check: "
+        f"{found['start']['peak_mib']} MiB."
+    )
+
+
+def roofline(found: Results) -> str:
+    products = table(("int8 product, one thread", "GOP/s"), found["roofline"]["gops"].items())
+    rows = [
+        (length, run["tokens_per_second"], run["gops"], f"{100 * run['share_of_peak']:.0f} %")
+        for length, run in found["roofline"]["model"].items()
+    ]
+    model = table(("tokens a pair", "tokens a second", "GOP/s", "of the largest product"), rows)
+    return f"{products}\n\n{model}"
+
+
+def planner(found: Results) -> str:
+    rows = [
+        (
+            name,
+            run["responses"],
+            f"{run['times_fewer_tokens']} x",
+            f"{run['verdicts_changed_percent']} %",
+            f"{run['auroc_change']:+.4f}",
+            f"{run['states_changed_percent']} %",
+        )
+        for name, run in found["datasets"].items()
+    ]
+    head = (
+        "dataset",
+        "responses",
+        "fewer tokens",
+        "verdicts changed",
+        "AUROC",
+        "claim states changed",
+    )
+    return f"Rule: `{json.dumps(found['rule'])}`.\n\n{table(head, rows)}"
+
+
+def cascade(found: Results) -> str:
+    parts = []
+    for way, about in found["ways"].items():
+        rows = [
+            (
+                f"{name}{' (held out)' if name in found['held_out'] else ''}",
+                f"{run['times_fewer_tokens']} x",
+                f"{run['verdicts_changed_percent']} %",
+                f"{run['auroc_change']:+.4f}",
+            )
+            for name, run in about["datasets"].items()
+        ]
+        head = ("dataset", "less work", "verdicts changed", "AUROC")
+        setting, draws = json.dumps(about["setting"]), found["draws"][way]
+        parts.append(
+            f"{way}, cheapest of {draws} settings within the bars on the held-out sets: "
+            f"`{setting}`\n\n{table(head, rows)}"
+        )
+    return "\n\n".join(parts)
+
+
+def gpu(found: Results) -> str:
+    rows = [
+        (
+            run["way"],
+            run["length"],
+            f"{run['tokens_per_second']:,}",
+            run["tflops"],
+            f"{100 * run['share_of_peak']:.0f} %",
+        )
+        for run in found["full_batches"]
+    ]
+    head = ("attention", "tokens a pair", "tokens a second", "TFLOP/s", "of the peak")
+    qags = found["qags_cnndm"]
+    products = ", ".join(f"{size}: {value}" for size, value in found["bf16_product_tflops"].items())
+    return (
+        f"{found['device']}, torch {found['torch']}, bf16. Products of square matrices, TFLOP/s by "
+        f"size: {products}.\n\n{table(head, rows)}\n\nQAGS-CNN/DM, every claim against every "
+        f"window ({qags['way']}): {qags['responses_per_second']} responses a second, "
+        f"{qags['tokens_per_second']:,} tokens a second, {100 * qags['share_of_peak']:.0f} % of "
+        f"the peak, {qags['padding_percent']} % padding."
+    )
+
+
+PARTS: dict[str, tuple[str, Callable[[Results], str]]] = {
+    "machine": ("speed", machine),
+    "ways": ("speed", ways),
+    "source": ("speed", growth("source_words", "words of source")),
+    "claims": ("speed", growth("claims", "sentences of response")),
+    "batch": ("speed", batch),
+    "start": ("speed", start),
+    "roofline": ("speed", roofline),
+    "planner": ("planner", planner),
+    "cascade": ("cascade", cascade),
+    "gpu": ("gpu", gpu),
+}
+
+
+def filled(page: str) -> str:
+    for name, (file, write) in PARTS.items():
+        source = HERE / "results" / f"{file}.json"
+        text = write(json.loads(source.read_text())) if source.exists() else "Not measured yet."
+        begin, end = f"<!-- {name} -->", f"<!-- end {name} -->"
+        before, found, rest = page.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not (found and closed):
+            raise SystemExit(f"{PAGE.name} has no place for {name}")
+        page = f"{before}{begin}\n{text}\n{end}{after}"
+    return page
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    page = PAGE.read_text(encoding="utf-8")
+    new = filled(page)
+    if options.check:
+        sys.exit(0 if new == page else f"{PAGE.name} is not what the results say")
+    PAGE.write_text(new, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

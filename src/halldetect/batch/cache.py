@@ -1,0 +1,233 @@
+"""Reports by the content they were made from and the settings they were made with.
+
+A SQLite file that several processes may use at once. It holds no source and no response, only
+what the check found (which quotes both). Whatever goes wrong with it costs time, never a result.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from threading import Lock
+from time import time
+from typing import Any
+
+from halldetect.errors import InputError
+from halldetect.intake import Pair, take_in
+from halldetect.report import Report
+
+FILE = "reports.sqlite"
+DEFAULT_LIMIT = 1 << 30
+# Without a folder: for repetitions within one run, in a temporary file.
+TEMPORARY_LIMIT = 256 << 20
+_FORMAT = 1
+# When it is full, this share of it is made free, so that not every report costs a deletion.
+_FREED = 0.1
+_TEXTS = ("response", "documents", "question")
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS reports (
+    key BLOB PRIMARY KEY, used INTEGER NOT NULL, size INTEGER NOT NULL, report BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS by_use ON reports (used);
+CREATE TABLE IF NOT EXISTS held (bytes INTEGER NOT NULL);
+INSERT INTO held SELECT 0 WHERE NOT EXISTS (SELECT * FROM held);
+CREATE TRIGGER IF NOT EXISTS more AFTER INSERT ON reports BEGIN
+    UPDATE held SET bytes = bytes + new.size; END;
+CREATE TRIGGER IF NOT EXISTS less AFTER DELETE ON reports BEGIN
+    UPDATE held SET bytes = bytes - old.size; END;
+"""
+
+
+class Cache:
+    """`settings` is everything but the pair that a report depends on."""
+
+    def __init__(
+        self,
+        folder: Path | None,
+        settings: Mapping[str, Any],
+        *,
+        limit: int | None = None,
+        notice: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self._limit = limit or (TEMPORARY_LIMIT if folder is None else DEFAULT_LIMIT)
+        self._notice = notice
+        self._settings = json.dumps(settings, sort_keys=True).encode()
+        self._lock = Lock()
+        self._store: sqlite3.Connection | None = None
+        try:
+            if folder is not None:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            place = "" if folder is None else str(folder / FILE)
+            self._store = _opened(place)
+        except (OSError, sqlite3.Error) as error:
+            if folder is None:  # no room for temporary files: go without
+                return
+            why = error.strerror if isinstance(error, OSError) else error
+            raise InputError(f"cannot use the cache {str(folder)!r}: {why}") from error
+
+    @classmethod
+    def none(cls) -> Cache:
+        """One that knows nothing and keeps nothing."""
+        cache = cls.__new__(cls)
+        cache._settings, cache._lock, cache._store = b"", Lock(), None
+        cache._limit, cache._notice = 0, lambda line: None
+        return cache
+
+    def key(self, pair: Pair) -> bytes:
+        taken = take_in(pair)
+        content = [taken.documents, taken.response, taken.question, taken.replaced]
+        digest = blake2b(self._settings, digest_size=24)
+        digest.update(json.dumps(content).encode())
+        return digest.digest()
+
+    def get(self, wanted: Mapping[bytes, Pair]) -> dict[bytes, Report]:
+        """The reports that are there, as if just made, but at no cost in time."""
+        found: dict[bytes, bytes] = {}
+        with self._using() as store:
+            if store is not None:
+                for key in wanted:
+                    row = store.execute("SELECT report FROM reports WHERE key = ?", (key,))
+                    if (held := row.fetchone()) is not None:
+                        found[key] = held[0]
+                if found:
+                    with _transaction(store):
+                        now = _now()
+                        store.executemany(
+                            "UPDATE reports SET used = ? WHERE key = ?",
+                            [(now, key) for key in found],
+                        )
+        reports = {key: _unpacked(data, wanted[key]) for key, data in found.items()}
+        return {key: report for key, report in reports.items() if report is not None}
+
+    def put(self, made: Mapping[bytes, Report]) -> None:
+        """Keep what will be the same another time."""
+        packed = {key: _packed(report) for key, report in made.items() if _is_lasting(report)}
+        with self._using() as store:
+            if store is None or not packed:
+                return
+            now = _now()
+            with _transaction(store):
+                store.executemany(
+                    "INSERT OR IGNORE INTO reports VALUES (?, ?, ?, ?)",
+                    [
+                        (key, now, len(data), data)
+                        for key, data in packed.items()
+                        if len(data) <= self._limit
+                    ],
+                )
+                self._make_room(store)
+            store.execute("PRAGMA incremental_vacuum").fetchall()
+
+    def _make_room(self, store: sqlite3.Connection) -> None:
+        (held,) = store.execute("SELECT bytes FROM held").fetchone()
+        if held <= self._limit:
+            return
+        excess = held - int(self._limit * (1 - _FREED))
+        oldest = []
+        for key, size in store.execute("SELECT key, size FROM reports ORDER BY used, rowid"):
+            if excess <= 0:
+                break
+            oldest.append((key,))
+            excess -= size
+        store.executemany("DELETE FROM reports WHERE key = ?", oldest)
+
+    @contextmanager
+    def _using(self) -> Iterator[sqlite3.Connection | None]:
+        with self._lock:
+            try:
+                yield self._store
+            except sqlite3.Error as error:
+                self._notice(f"going on without the cache: {error}")
+                self._abandon()
+
+    def _abandon(self) -> None:
+        if self._store is not None:
+            store, self._store = self._store, None
+            store.close()
+
+    def close(self) -> None:
+        with self._lock:
+            self._abandon()
+
+
+def at_no_cost(report: Report) -> Report:
+    """The report of a pair that was checked before."""
+    return replace(report, cost=replace(report.cost, seconds={}))
+
+
+def _opened(place: str) -> sqlite3.Connection:
+    # Python would open transactions by itself; here they are explicit.
+    store = sqlite3.connect(place, timeout=60, isolation_level=None, check_same_thread=False)
+    try:
+        store.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        store.execute(f"PRAGMA journal_mode = {'WAL' if place else 'MEMORY'}")
+        store.execute("PRAGMA synchronous = NORMAL")
+        with _transaction(store):
+            (format,) = store.execute("PRAGMA user_version").fetchone()
+            if format not in (0, _FORMAT):
+                raise sqlite3.DatabaseError(f"it has format {format}, not {_FORMAT}")
+            for statement in _statements(_SCHEMA):
+                store.execute(statement)
+            store.execute(f"PRAGMA user_version = {_FORMAT}")
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _statements(script: str) -> Iterator[str]:
+    """`executescript` would end the transaction around it."""
+    statement = ""
+    for line in script.splitlines():
+        statement += f"{line}\n"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+@contextmanager
+def _transaction(store: sqlite3.Connection) -> Iterator[None]:
+    store.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        if store.in_transaction:
+            store.execute("ROLLBACK")
+        raise
+    store.execute("COMMIT")
+
+
+def _now() -> int:
+    return int(time() * 1000)
+
+
+def _is_lasting(report: Report) -> bool:
+    """A failure may not happen again, and a refusal is as cheap as a look into the cache."""
+    return report.score is not None and not any(
+        note.startswith("the extractor failed") for note in report.provenance.notes
+    )
+
+
+def _packed(report: Report) -> bytes:
+    plain = at_no_cost(report).to_dict()
+    kept = {name: value for name, value in plain.items() if name not in _TEXTS}
+    return zlib.compress(json.dumps(kept, separators=(",", ":")).encode(), 1)
+
+
+def _unpacked(data: bytes, pair: Pair) -> Report | None:
+    """None where the bytes are not what was written."""
+    try:
+        taken = take_in(pair)
+        texts = {
+            "response": taken.response,
+            "documents": list(taken.documents),
+            "question": taken.question,
+        }
+        return Report.from_dict({**json.loads(zlib.decompress(data)), **texts})
+    except (ValueError, TypeError, zlib.error, InputError):
+        return None

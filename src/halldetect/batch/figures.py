@@ -1,0 +1,122 @@
+"""Figures of the dataset report, as SVG that takes its colours from the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from halldetect.batch.summary import KINDS
+
+_WIDTH, _HEIGHT = 760, 240
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 26, 40
+
+
+def histogram(bins: Sequence[Mapping[str, int]], threshold: float | None) -> str:
+    """Scores in bins, each bar divided by verdict, with the threshold as a post."""
+    top = _nice(max((sum(bin.values()) for bin in bins), default=0))
+    width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
+    step = width / len(bins)
+    floor = _TOP + height
+    parts = []
+    for tick in _ticks(top):
+        y = floor - height * tick / top
+        parts.append(
+            f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        )
+        parts.append(
+            f'<text class="axis" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tick:,}</text>'
+        )
+    for at, bin in enumerate(bins):
+        y = float(floor)
+        low, high = at / len(bins), (at + 1) / len(bins)
+        told = ", ".join(f"{bin[kind]:,} {kind}" for kind in KINDS if bin.get(kind))
+        bar = ""
+        for kind in KINDS:
+            if size := height * bin.get(kind, 0) / top:
+                y -= size
+                bar += (
+                    f'<rect class="{kind}" x="{_LEFT + at * step + 1.5:.1f}" y="{y:.1f}" '
+                    f'width="{step - 3:.1f}" height="{size:.1f}"/>'
+                )
+        parts.append(f"<g><title>Score {low:.2f} to {high:.2f}: {told or 'none'}</title>{bar}</g>")
+    parts.append(
+        f'<line class="base" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{floor}" y2="{floor}"/>'
+    )
+    for tick in range(0, 11, 2):
+        x = _LEFT + width * tick / 10
+        parts.append(
+            f'<text class="axis" x="{x:.1f}" y="{floor + 18}" text-anchor="middle">'
+            f"{tick / 10:.1f}</text>"
+        )
+    middle = _LEFT + width / 2
+    parts.append(
+        f'<text class="axis name" x="{middle:.1f}" y="{_HEIGHT - 4}" text-anchor="middle">'
+        "hallucination score</text>"
+    )
+    if threshold is not None:
+        x = _LEFT + width * threshold
+        side, shift = ("end", -6) if threshold > 0.7 else ("start", 6)
+        parts.append(
+            f'<line class="post" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 12}" y2="{floor}"/>'
+        )
+        parts.append(
+            f'<text class="axis mark" x="{x + shift:.1f}" y="{_TOP - 8}" text-anchor="{side}">'
+            f"hallucinated from {threshold:g}</text>"
+        )
+    return (
+        f'<svg class="histogram" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        f'aria-label="How many responses have which score">{"".join(parts)}</svg>'
+    )
+
+
+def stack(counts: Mapping[str, float], label: str) -> str:
+    """One bar, divided; what each part is stands in the legend below it."""
+    total = sum(counts.values()) or 1
+    x, parts = 0.0, []
+    for kind, count in counts.items():
+        if count:
+            size = 1000 * count / total
+            told = f"{escape(kind)}: {count:,.6g} ({count / total:.1%})"
+            parts.append(
+                f'<rect class="{escape(kind)}" x="{x:.2f}" width="{max(size - 2, 1):.2f}" '
+                f'height="14"><title>{told}</title></rect>'
+            )
+            x += size
+    return (
+        f'<svg class="stack" viewBox="0 0 1000 14" preserveAspectRatio="none" role="img" '
+        f'aria-label="{escape(label)}">{"".join(parts)}</svg>'
+    )
+
+
+def whisker(rate: float, span: tuple[float, float], overall: float | None) -> str:
+    """A rate as a dot, its interval as a line, the rate of all rows as a post."""
+    low, high = (1000 * value for value in span)
+    post = (
+        ""
+        if overall is None
+        else f'<rect class="overall" x="{1000 * overall - 1:.1f}" width="2" height="24"/>'
+    )
+    return (
+        '<svg class="whisker" viewBox="-12 0 1024 24" preserveAspectRatio="none" '
+        'aria-hidden="true">'
+        f'<rect class="track" y="11" width="1000" height="2"/>{post}'
+        f'<rect class="span" x="{low:.1f}" y="8" width="{max(high - low, 1):.1f}" height="8"/>'
+        f'<rect class="dot" x="{1000 * rate - 5:.1f}" y="4" width="10" height="16"/></svg>'
+    )
+
+
+def _nice(most: int) -> int:
+    """The end of an axis: 1, 2, 4, 5 or 8 times a power of ten."""
+    scale = 1
+    while True:
+        for factor in (1, 2, 4, 5, 8):
+            if factor * scale >= most:
+                return max(factor * scale, 1)
+        scale *= 10
+
+
+def _ticks(top: int) -> list[int]:
+    for parts in (4, 5, 2):
+        if top % parts == 0:
+            return [top * at // parts for at in range(1, parts + 1)]
+    return [top]

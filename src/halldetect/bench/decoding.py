@@ -1,0 +1,254 @@
+"""Many texts written at once by a transformers model: freely, or with fixed words and choices.
+
+Texts of a batch are padded at their ends, and what follows is put behind the padding, which no
+token looks at: so every row always has something to look at, and no kernel divides by nothing. At
+temperature 0 the same batch gives the same texts; another batch may round differently, and a
+near tie between two words then goes the other way. A draw is fixed by the batch and its seeds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# What the cache of keys and values and the activations of a pass may take together, as a share
+# of the GPU's memory; on a processor large batches gain nothing.
+GPU_SHARE = 0.3
+CPU_TOKENS = 8_192
+# What llama.cpp draws from by default: the likeliest words, none much less likely than the first.
+TOP_K = 40
+MIN_P = 0.05
+# How many of the last tokens can hold the text at which a row ends.
+_TAIL = 6
+_WORTH_KEEPING = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A text to go on with, by at most so many tokens or up to the text `until`."""
+
+    ids: tuple[int, ...]
+    most: int
+    temperature: float = 0.0
+    seed: int = 0
+    until: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Words that are given, and the words one of which must follow."""
+
+    given: tuple[int, ...]
+    options: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """`ended` is False where the text was broken off."""
+
+    ids: tuple[int, ...]
+    ended: bool
+
+
+class Decoder:
+    """A causal model with its tokenizer, on one device."""
+
+    def __init__(self, network: Any, tokenizer: Any, device: str, ends: frozenset[int]) -> None:
+        import torch
+
+        self._torch = torch
+        self._network = network
+        self._tokenizer = tokenizer
+        self._device = device
+        self._ends = ends
+        self._pad = tokenizer.pad_token_id or 0
+        self._room = self._tokens_that_fit() if device.startswith("cuda") else CPU_TOKENS
+
+    def _tokens_that_fit(self) -> int:
+        """Padded tokens of a batch, the ones to be written included."""
+        config = self._network.config
+        width = (
+            getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        )
+        heads = 2 * config.num_key_value_heads * width * config.num_hidden_layers
+        # Two bytes each; of the activations the widest count, a few of them at a time.
+        token = 2 * (heads + 4 * config.intermediate_size + 8 * config.hidden_size)
+        memory = self._torch.cuda.get_device_properties(self._device).total_memory
+        return int(GPU_SHARE * memory / token)
+
+    def write(self, jobs: Sequence[Job]) -> list[Written]:
+        """Each text's continuation, in the order of the jobs."""
+        found: dict[int, Written] = {}
+        for places in batches([len(job.ids) + job.most for job in jobs], self._room):
+            with self._torch.inference_mode():
+                written = self._write([jobs[place] for place in places])
+            found.update(zip(places, written, strict=True))
+        return [found[place] for place in range(len(jobs))]
+
+    def choose(self, texts: Sequence[tuple[int, ...]], forms: Sequence[Sequence[Choice]]) -> Any:
+        """For each text the number of the option taken at each choice of its form."""
+        found: dict[int, list[int]] = {}
+        sizes = [
+            len(ids) + sum(len(one.given) + 4 for one in form)
+            for ids, form in zip(texts, forms, strict=True)
+        ]
+        for places in batches(sizes, self._room):
+            with self._torch.inference_mode():
+                chosen = self._choose(
+                    [texts[place] for place in places], [forms[place] for place in places]
+                )
+            found.update(zip(places, chosen, strict=True))
+        return [found[place] for place in range(len(texts))]
+
+    def _write(self, jobs: Sequence[Job]) -> list[Written]:
+        torch = self._torch
+        distinct = list(dict.fromkeys(job.ids for job in jobs))
+        state = _State(self, distinct)
+        # Several draws from one text share the reading of it.
+        if len(distinct) < len(jobs):
+            state.keep([distinct.index(job.ids) for job in jobs])
+        generator = torch.Generator(self._device).manual_seed(
+            hash(tuple(job.seed for job in jobs)) % 2**63
+        )
+        texts: list[list[int]] = [[] for _ in jobs]
+        ended = [False] * len(jobs)
+        live = list(range(len(jobs)))
+        while True:
+            tokens = self._next(state.hidden, [jobs[place] for place in live], generator)
+            going = []
+            for row, (place, token) in enumerate(zip(live, tokens.tolist(), strict=True)):
+                text, job = texts[place], jobs[place]
+                if ended[place] or len(text) == job.most:
+                    continue
+                if token in self._ends:
+                    ended[place] = True
+                    continue
+                text.append(token)
+                ended[place] = job.until is not None and job.until in self._tail(text)
+                if not ended[place] and len(text) < job.most:
+                    going.append(row)
+            if not going:
+                return [Written(tuple(ids), end) for ids, end in zip(texts, ended, strict=True)]
+            # To take rows out costs a copy of all others: they go along until they are many.
+            if len(going) <= _WORTH_KEEPING * len(live):
+                state.keep(going)
+                live = [live[row] for row in going]
+                tokens = tokens[going]
+            state.read(tokens[:, None])
+
+    def _next(self, hidden: Any, jobs: Sequence[Job], generator: Any) -> Any:
+        torch = self._torch
+        logits = self._network.lm_head(hidden).float()
+        best = logits.argmax(-1)
+        drawn = [row for row, job in enumerate(jobs) if job.temperature > 0]
+        if drawn:
+            heat = torch.tensor([jobs[row].temperature for row in drawn], device=logits.device)
+            top, ids = logits[drawn].topk(min(TOP_K, logits.shape[-1]), dim=-1)
+            unlikely = top < top[:, :1] + math.log(MIN_P)
+            shares = (top / heat[:, None]).masked_fill(unlikely, -torch.inf).softmax(-1)
+            taken = torch.multinomial(shares, 1, generator=generator)
+            best[drawn] = ids.gather(1, taken)[:, 0]
+        return best
+
+    def _tail(self, ids: Sequence[int]) -> str:
+        return str(self._tokenizer.decode(ids[-_TAIL:]))
+
+    def _choose(
+        self, texts: Sequence[tuple[int, ...]], forms: Sequence[Sequence[Choice]]
+    ) -> list[list[int]]:
+        torch = self._torch
+        chosen: list[list[int]] = [[] for _ in texts]
+        live = [place for place, form in enumerate(forms) if form]
+        if not live:
+            return chosen
+        state = _State(self, [(*texts[place], *forms[place][0].given) for place in live])
+        while True:
+            logits = self._network.lm_head(state.hidden).float()
+            going = []
+            more: list[tuple[int, ...]] = []
+            for row, place in enumerate(live):
+                step = len(chosen[place])
+                options = forms[place][step].options
+                first = torch.tensor([option[0] for option in options], device=logits.device)
+                taken = int(logits[row, first].argmax())
+                chosen[place].append(taken)
+                if step + 1 < len(forms[place]):
+                    going.append(row)
+                    more.append((*options[taken], *forms[place][step + 1].given))
+            if not going:
+                return chosen
+            state.keep(going)
+            live = [live[row] for row in going]
+            state.read(*self.padded(more))
+
+    def padded(self, rows: Sequence[tuple[int, ...]]) -> tuple[Any, Any]:
+        """The ids as a matrix, and where it is filled."""
+        torch = self._torch
+        width = max(map(len, rows))
+        ids = torch.full((len(rows), width), self._pad)
+        mask = torch.zeros((len(rows), width), dtype=torch.long)
+        for place, row in enumerate(rows):
+            ids[place, : len(row)] = torch.tensor(row)
+            mask[place, : len(row)] = 1
+        return ids.to(self._device), mask.to(self._device)
+
+    def hidden(self, rows: Sequence[tuple[int, ...]]) -> Iterator[Any]:
+        """The last layer's vectors of each text, of its own tokens only, in batches of texts."""
+        for places in batches([len(row) for row in rows], self._room):
+            with self._torch.inference_mode():
+                ids, mask = self.padded([rows[place] for place in places])
+                found = self._network.model(input_ids=ids, attention_mask=mask, use_cache=False)
+                for row, place in enumerate(places):
+                    yield place, found.last_hidden_state[row, : len(rows[place])]
+
+
+class _State:
+    """Texts that were read so far: their keys and values, and what the model makes of the end."""
+
+    def __init__(self, decoder: Decoder, texts: Sequence[tuple[int, ...]]) -> None:
+        import torch
+        from transformers import DynamicCache
+
+        self._torch = torch
+        self._network = decoder._network
+        self._cache = DynamicCache()
+        ids, mask = decoder.padded(texts)
+        self._mask = mask[:, :0]
+        self._length = mask.sum(1) * 0
+        self.read(ids, mask)
+
+    def read(self, ids: Any, mask: Any = None) -> None:
+        """Go on with these tokens; `hidden` is then that of the last one of each row."""
+        torch = self._torch
+        mask = torch.ones_like(ids) if mask is None else mask
+        places = self._length[:, None] + mask.cumsum(1) - 1
+        self._mask = torch.cat([self._mask, mask], 1)
+        self._length = self._length + mask.sum(1)
+        found = self._network.model(
+            input_ids=ids,
+            attention_mask=self._mask,
+            position_ids=places.clamp(min=0),
+            past_key_values=self._cache,
+            use_cache=True,
+        ).last_hidden_state
+        last = (mask * torch.arange(mask.shape[1], device=mask.device)).argmax(1)
+        self.hidden = found[torch.arange(len(last), device=last.device), last]
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Only these rows, in this order; a row may be there several times."""
+        chosen = self._torch.tensor(rows, device=self._mask.device)
+        self._cache.batch_select_indices(chosen)
+        self._mask, self._length = self._mask[chosen], self._length[chosen]
+        self.hidden = self.hidden[chosen]
+
+
+def batches(sizes: Sequence[int], room: int) -> Iterator[list[int]]:
+    """Places of like size, longest first, as many as fit when all are padded to the longest."""
+    order = sorted(range(len(sizes)), key=lambda place: (-sizes[place], place))
+    start = 0
+    while start < len(order):
+        fit = max(1, room // max(1, sizes[order[start]]))
+        yield order[start : start + fit]
+        start += fit

@@ -1,0 +1,191 @@
+"""halldetect serve"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from halldetect.cli.options import add_detector_options
+from halldetect.errors import ConfigurationError, MissingExtra
+
+if TYPE_CHECKING:
+    from halldetect.serve.settings import Checking, Settings, Upstream
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "serve",
+        help="an HTTP API and a page",
+        description="Serve an HTTP API and a page for checking texts. Without --auth only "
+        "programs on this machine can connect. Nothing is stored unless --store is given and a "
+        "request asks for it.",
+        usage="halldetect serve [options]",
+        allow_abbrev=False,
+    )
+    _add_serving(parser.add_argument_group("where and for whom"))
+    _add_storing(parser.add_argument_group("what is kept"))
+    _add_limits(parser.add_argument_group("limits"))
+    _add_proxy(parser.add_argument_group("the guarding proxy, POST /v1/chat/completions"))
+    add_detector_options(parser)
+    offered = parser.add_argument_group("what a request may choose besides the above")
+    offered.add_argument(
+        "--offer-extractor", action="append", default=[], metavar="NAME", help="repeatable"
+    )
+    offered.add_argument(
+        "--offer-verifier", action="append", default=[], metavar="NAME", help="repeatable"
+    )
+    parser.set_defaults(run=run)
+
+
+def add_database(group: Any) -> None:
+    group.add_argument(
+        "--database",
+        metavar="URL",
+        help="sqlite:////path/file.db or postgresql://...; default: serve.db in HALLDETECT_HOME",
+    )
+
+
+def _add_serving(group: Any) -> None:
+    add = group.add_argument
+    add("--host", default="127.0.0.1", metavar="ADDRESS", help="address to serve on: 127.0.0.1")
+    add("--port", type=int, default=8000, metavar="N", help="port; 0 takes a free one: 8000")
+    add("--workers", type=int, default=1, metavar="N", help="HTTP processes: 1")
+    add("--auth", action="store_true", help="want a token (see halldetect tokens)")
+    add(
+        "--allow-origin",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="a web site whose scripts may call the API; repeatable; default: none",
+    )
+    add("--log-text", action="store_true", help="write sources and responses to the log")
+
+
+def _add_storing(group: Any) -> None:
+    add_database(group)
+    add = group.add_argument
+    add("--store", action="store_true", help="keep the reports of requests that ask for it")
+    add("--keep-days", type=float, metavar="N", help="delete reports older than N days")
+    add("--keep-reports", type=int, metavar="N", help="keep only the N newest reports")
+
+
+def _add_limits(group: Any) -> None:
+    def add(name: str, kind: type, default: float, help: str) -> None:
+        group.add_argument(name, type=kind, default=default, metavar="N", help=f"{help}: {default}")
+
+    add("--max-body", int, 8_000_000, "bytes of a request")
+    add("--max-items", int, 64, "items of a batch request")
+    add("--queue", int, 128, "pairs that may wait; more are refused with 429")
+    add("--max-batch", int, 16, "pairs that are checked together")
+    add("--timeout", float, 120.0, "seconds that a check may take, waiting included")
+    add("--read-timeout", float, 20.0, "seconds that a request may take to arrive")
+    add("--drain", float, 30.0, "seconds to finish what has begun when told to stop")
+    add("--rate", int, 600, "requests a minute and token; 0 is no limit")
+
+
+def _add_proxy(group: Any) -> None:
+    add = group.add_argument
+    add(
+        "--upstream",
+        metavar="URL",
+        help="an OpenAI-compatible server, such as http://127.0.0.1:8080/v1; its key is read "
+        "from HALLDETECT_UPSTREAM_API_KEY",
+    )
+    add(
+        "--on-hallucination",
+        choices=("annotate", "block", "retry"),
+        default="annotate",
+        help="what to do with such an answer: annotate",
+    )
+    add("--retries", type=int, default=2, metavar="N", help="of retry, before it blocks: 2")
+    add("--block-unchecked", action="store_true", help="block what could not be checked, too")
+    add("--upstream-timeout", type=float, default=120.0, metavar="N", help="seconds: 120")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    try:
+        from halldetect.serve.run import run as serve
+    except ModuleNotFoundError as error:
+        raise MissingExtra("halldetect serve", "serve") from error
+    serve(settings_for(arguments))
+    return 0
+
+
+def settings_for(arguments: argparse.Namespace) -> Settings:
+    from halldetect.serve.settings import Limits, Settings, Storage
+
+    return Settings(
+        storage=Storage(
+            database_url(arguments),
+            reports=arguments.store,
+            keep_days=arguments.keep_days,
+            keep_reports=arguments.keep_reports,
+        ),
+        host=arguments.host,
+        port=arguments.port,
+        workers=arguments.workers,
+        auth=arguments.auth,
+        checking=_checking(arguments),
+        limits=Limits(
+            max_body=arguments.max_body,
+            max_items=arguments.max_items,
+            queue=arguments.queue,
+            batch=arguments.max_batch,
+            timeout=arguments.timeout,
+            read_timeout=arguments.read_timeout,
+            drain=arguments.drain,
+            rate=arguments.rate,
+        ),
+        upstream=_upstream(arguments),
+        origins=tuple(arguments.allow_origin),
+        log_text=arguments.log_text,
+    )
+
+
+def database_url(arguments: argparse.Namespace) -> str:
+    from halldetect.models import home
+
+    if arguments.database is not None:
+        return str(arguments.database)
+    folder = home()
+    folder.mkdir(parents=True, exist_ok=True)
+    return f"sqlite:///{folder / 'serve.db'}"
+
+
+def _checking(arguments: argparse.Namespace) -> Checking:
+    from halldetect.serve.settings import EMBEDDED, Checking
+
+    paper = arguments.paper
+    if paper and (arguments.scoring is not None or arguments.threshold is not None):
+        raise ConfigurationError("--paper fixes --scoring and --threshold: leave them out")
+    return Checking(
+        extractor=arguments.extractor,
+        verifier=arguments.verifier or EMBEDDED,
+        scoring="fed" if paper else arguments.scoring or "calibrated",
+        threshold=0.5 if arguments.threshold is None else arguments.threshold,
+        exact=paper or arguments.exact,
+        guard=not (paper or arguments.no_guard),
+        truncate=paper,
+        granularities=arguments.granularities,
+        seed=arguments.seed,
+        threads=arguments.threads,
+        max_source=arguments.max_source,
+        max_response=arguments.max_response,
+        more_extractors=("sentences", *arguments.offer_extractor),
+        more_verifiers=tuple(arguments.offer_verifier),
+    )
+
+
+def _upstream(arguments: argparse.Namespace) -> Upstream | None:
+    from halldetect.serve.settings import Upstream, upstream_key
+
+    if arguments.upstream is None:
+        return None
+    return Upstream(
+        arguments.upstream,
+        action=arguments.on_hallucination,
+        retries=arguments.retries,
+        block_unchecked=arguments.block_unchecked,
+        timeout=arguments.upstream_timeout,
+        key=upstream_key(),
+    )

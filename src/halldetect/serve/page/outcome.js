@@ -1,0 +1,93 @@
+/** A report on the page: the shared report view, and ways to take it along. */
+
+import { notice, remark } from "./notices.js";
+
+const FORMATS = {
+  json: { name: "JSON", type: "application/json" },
+  html: { name: "HTML", type: "text/html" },
+  markdown: { name: "Markdown", type: "text/markdown" },
+};
+const SUFFIX = { json: "json", html: "html", markdown: "md" };
+
+/**
+ * What there is to show: `payload` for the view, `formats[name]()` for the texts of the
+ * report, `id` if it is kept.
+ */
+export class Outcome {
+  constructor(host, { payload, formats, id, storeError }, { status, actions }) {
+    this.formats = formats;
+    this.status = status;
+    this.stem = `halldetect-${payload.verdict}${id ? `-${id}` : ""}`;
+    this.format = element(
+      "select",
+      { "aria-label": "Format" },
+      ...Object.entries(FORMATS).map(([value, { name }]) => element("option", { value }, name)),
+    );
+    this.trouble = element("div", { class: "notices" });
+    const root = element("div", { class: "report-view" });
+    host.replaceChildren(
+      element(
+        "div",
+        { class: "tools" },
+        element("div", { class: "group" }, ...actions),
+        element(
+          "div",
+          { class: "group", role: "group", "aria-label": "Take the report along" },
+          this.format,
+          textButton({ class: "quiet" }, () => this.take((text) => this.copy(text)), "Copy"),
+          textButton({ class: "quiet" }, () => this.take((text) => this.download(text)), "Download"),
+        ),
+      ),
+      this.trouble,
+      root,
+    );
+    if (storeError) {
+      this.trouble.append(remark(`The report was not kept: ${visible(storeError.message)}.`));
+    }
+    this.view = new ReportView(root, payload);
+    this.heading = root.querySelector("h1");
+    this.heading.setAttribute("tabindex", "-1");
+  }
+
+  async take(act) {
+    try {
+      await act(await this.formats[this.format.value]());
+    } catch (fault) {
+      this.trouble.replaceChildren(notice(fault));
+    }
+  }
+
+  async copy(text) {
+    const { name } = FORMATS[this.format.value];
+    this.status((await copied(text)) ? `${name} copied` : "The browser did not allow copying");
+  }
+
+  download(text) {
+    const chosen = this.format.value;
+    const address = URL.createObjectURL(new Blob([text], { type: FORMATS[chosen].type }));
+    const name = `${this.stem}.${SUFFIX[chosen]}`;
+    element("a", { href: address, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 10000);
+    this.status(`${name} downloaded`);
+  }
+
+  leave() {
+    this.view.leave();
+  }
+}
+
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // Without TLS there is no clipboard interface; the old way still works.
+    const area = element("textarea", { class: "unseen", "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+}

@@ -1,0 +1,46 @@
+"""A real browser on the page of the real service; started only for tests that ask for it."""
+
+from __future__ import annotations
+
+import pytest
+from page_in_browser import Page
+from running import serving
+
+from chromium import chromium
+
+
+@pytest.fixture(scope="session")
+def downloads(tmp_path_factory):
+    return tmp_path_factory.mktemp("downloads")
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory, downloads):
+    with chromium(tmp_path_factory.mktemp("profile"), downloads) as driver:
+        driver.execute_cdp_cmd(
+            "Browser.grantPermissions",
+            {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]},
+        )
+        yield driver
+
+
+@pytest.fixture(scope="session")
+def real_service(tmp_path_factory):
+    """The command itself with the verifier of the package, open to this machine, with a store."""
+    database = tmp_path_factory.mktemp("store") / "reports.db"
+    options = ("--extractor", "sentences", "--store", "--database", f"sqlite:///{database}")
+    with serving(*options, real=True) as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser, downloads, real_service):
+    """The page as a new visitor meets it; whatever the test does, no policy may be violated."""
+    visit = Page(browser, real_service.url)
+    visit.begin()
+    for left in downloads.iterdir():
+        left.unlink()
+    with real_service.client() as client:
+        client.delete("/v1/reports").raise_for_status()
+    yield visit
+    assert visit.complaints() == []

@@ -1,0 +1,321 @@
+"""The page in a real browser against the real service: check, watch, understand, keep."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from page_in_browser import RECORD
+
+from chromium import text_of
+from halldetect import Report, demo
+
+pytestmark = pytest.mark.browser
+
+FARE = "A single ticket costs four euros, and children under twelve travel free of charge."
+
+
+def downloaded(downloads, suffix):
+    """The text of the one finished file of that kind; it is removed."""
+    for _ in range(200):
+        found = [file for file in downloads.iterdir() if file.suffix == suffix]
+        if found and not list(downloads.glob("*.crdownload")):
+            (file,) = found
+            text = file.read_text(encoding="utf-8")
+            file.unlink()
+            return file.name, text
+        time.sleep(0.05)
+    raise AssertionError(f"no {suffix} file came")
+
+
+def test_paste_watch_and_see_the_sentence_that_contradicts(page):
+    page.open()
+    page.run(RECORD)
+    page.ask(question=demo.QUESTION)
+    assert page.reported() == "Hallucinated"
+    # The claims were there before their states, and the states before the report.
+    before = [states for states, reported in page.run("return window.seen") if not reported]
+    assert ["Judging"] * 3 in before
+    assert any("Judging" in states and len(set(states)) > 1 for states in before)
+    assert ["✓Supported", "✗Contradicted", "?Unsupported"] in before
+    page.press(".response .claim.contradicted")
+    assert text_of(page.browser, ".scroller .focus") == FARE
+    detail = page.wait("#detail-2").text
+    for part in ("Source says instead", "Best window at each scale", "m = 1", "m = 8, 16"):
+        assert part in detail
+    assert demo.QUESTION in page.one(".report-view").text
+    # Nothing was kept: a reload has nothing to show and starts again.
+    page.browser.refresh()
+    page.wait("#check-form")
+    assert page.one("#response").get_attribute("value") == ""
+
+
+def test_filter_by_state(page):
+    page.open()
+    page.ask()
+    page.reported()
+    page.press(".chip.unsupported")
+    assert [card.get_attribute("id") for card in page.every(".card")] == ["card-3"]
+    page.press(".chip.all")
+    assert len(page.every(".card")) == 3
+
+
+def test_the_report_can_be_taken_along_in_every_form(page, downloads):
+    page.open()
+    page.ask()
+    page.reported()
+
+    def choose(name):
+        page.run(
+            "const select = document.querySelector('.tools select');"
+            "select.value = arguments[0]; select.dispatchEvent(new Event('change'))",
+            name,
+        )
+
+    buttons = {node.text: node for node in page.every(".tools button")}
+    taken = {}
+    for name, suffix in (("json", ".json"), ("html", ".html"), ("markdown", ".md")):
+        choose(name)
+        buttons["Download"].click()
+        file, taken[name] = downloaded(downloads, suffix)
+        assert file == f"halldetect-hallucinated{suffix}"
+    report = Report.from_json(taken["json"])
+    assert report.response == demo.RESPONSE
+    assert demo.surprises(report) == []
+    assert taken["html"].startswith("<!doctype html>")
+    assert FARE in taken["html"]
+    assert FARE in taken["markdown"]
+    for name in taken:
+        choose(name)
+        buttons["Copy"].click()
+        page.until(lambda: "copied" in page.one("#status").text, "word of the copy")
+        page.run("document.getElementById('status').textContent = ''")
+        copied = page.browser.execute_async_script(
+            "navigator.clipboard.readText().then(arguments[0], (error) => arguments[0](`${error}`))"
+        )
+        assert copied.replace("\r\n", "\n") == taken[name]
+
+
+def test_a_kept_report_is_there_after_a_reload_and_in_the_history(page, downloads, real_service):
+    page.open()
+    page.ask(keep=True, question="How much?")
+    page.reported()
+    page.press(".response .claim.contradicted")
+    address = page.browser.current_url
+    assert "?report=" in address
+    assert address.endswith("#claim-2")
+    page.browser.refresh()
+    assert page.reported() == "Hallucinated"
+    assert text_of(page.browser, ".scroller .focus") == FARE
+    identity = address.split("report=")[1].split("#")[0]
+    page.press("[data-view=history]")
+    row = page.wait(".past tbody tr")
+    assert row.get_attribute("data-id") == identity
+    for part in ("Hallucinated", "Children under twelve", "How much?"):
+        assert part in row.text
+    row.find_element("css selector", "a").click()
+    assert page.reported() == "Hallucinated"
+    for name, suffix in (("html", ".html"), ("markdown", ".md"), ("json", ".json")):
+        page.run("document.querySelector('.tools select').value = arguments[0]", name)
+        [button] = [node for node in page.every(".tools button") if node.text == "Download"]
+        button.click()
+        file, text = downloaded(downloads, suffix)
+        assert file == f"halldetect-hallucinated-{identity}{suffix}"
+        assert FARE in text
+    with real_service.client() as client:
+        assert json.loads(text) == client.get(f"/v1/reports/{identity}").json()
+    # Back leads to the history, and there it can be deleted for good.
+    page.browser.back()
+    page.press(".past .remove")
+    page.press("#ask-no")
+    assert page.every(".past tbody tr")
+    page.press(".past .remove")
+    page.press("#ask-yes")
+    page.wait("#history .plain")
+    with real_service.client() as client:
+        assert client.get(f"/v1/reports/{identity}").status_code == 404
+    page.open(f"/?report={identity}")
+    assert page.wait(".notice").get_attribute("data-code") == "not_found"
+
+
+def test_the_history_can_be_filtered_and_emptied(page, real_service):
+    with real_service.client() as client:
+        for response in (demo.RESPONSE, demo.EXPECTED[0].sentence):
+            body = {"source": demo.SOURCE, "response": response, "store": True}
+            client.post("/v1/check", json=body).raise_for_status()
+    page.open("/?view=history")
+    page.until(lambda: len(page.every(".past tbody tr")) == 2, "two rows")
+    page.run(
+        "const select = document.querySelector('#history select'); select.value = 'faithful';"
+        "select.dispatchEvent(new Event('change'))"
+    )
+    page.until(lambda: len(page.every(".past tbody tr")) == 1, "one row")
+    assert "Faithful" in page.wait(".past tbody tr").text
+    page.open("/?view=history")
+    page.wait(".past tbody tr")
+    page.press("#history .view-head .danger")
+    page.press("#ask-yes")
+    page.wait("#history .plain")
+    with real_service.client() as client:
+        assert client.get("/v1/reports").json()["reports"] == []
+
+
+def test_the_dashboard_adds_up(page, real_service):
+    page.open("/?view=dashboard")
+    assert "No report was kept" in page.wait("#dashboard .plain").text
+    with real_service.client() as client:
+        for response in (demo.RESPONSE, demo.EXPECTED[0].sentence, ""):
+            body = {"source": demo.SOURCE, "response": response, "store": True}
+            client.post("/v1/check", json=body).raise_for_status()
+        summary = client.get("/v1/reports/summary").json()
+    page.open("/?view=dashboard")
+    chart = page.wait(".chart")
+    assert "50 % of 3 reports" in chart.get_attribute("aria-label")
+    tiles = [node.text.split("\n") for node in page.every(".tiles > div")]
+    assert tiles[0] == ["Reports", "3", "1 uncheckable"]
+    assert tiles[1] == ["Hallucination rate", "50 %", "1 of 2 judged"]
+    assert tiles[2][1] == f"{summary['seconds']['mean']:.1f} s"
+    assert len(page.every(".chart .dot")) == 1
+    assert len(page.every(".chart .part")) == 3
+    page.press("#dashboard summary")
+    cells = [node.text for node in page.every(".figures-table tbody td")]
+    assert cells == ["50 %", "1", "1", "1"]
+    kinds = [node.text.split("\n")[:2] for node in page.every(".amounts li")]
+    assert kinds == [
+        ["Supported", "2"],
+        ["Contradicted", "1"],
+        ["Unsupported", "1"],
+        ["Uncheckable", "0"],
+    ]
+    slowest = page.every(".slowest a")
+    assert len(slowest) == 3
+    slowest[-1].click()
+    page.reported()
+
+
+def test_long_periods_are_shown_by_week_and_lose_no_day(page):
+    page.open()
+    spans = page.browser.execute_async_script(
+        "const done = arguments[0]; import('./static/charts.js').then(({ periods }) => {"
+        " const day = (back) => new Date(Date.UTC(2026, 2, 1 - back)).toISOString().slice(0, 10);"
+        " const row = (back) => ({ day: day(back), faithful: 2, hallucinated: 1, uncheckable: 1 });"
+        " const now = new Date(Date.UTC(2026, 2, 1, 12));"
+        " const all = Array.from({ length: 366 }, (_, back) => row(back));"
+        " done([periods(all, 365, now), periods([row(-1), row(3), row(7)], 7, now)]);"
+        "})"
+    )
+    weeks, days = spans
+    assert len(weeks) == 53
+    assert sum(span["total"] for span in weeks) == 366 * 4
+    assert [span["rate"] for span in weeks] == pytest.approx([1 / 3] * 53)
+    assert weeks[-1]["label"] == "week of 23 Feb"
+    # A server ahead of the clock here, and a first day that the period only touches.
+    assert [span["total"] for span in days] == [4, 0, 0, 0, 4, 0, 0, 0, 4]
+    assert days[-1]["label"] == "2 Mar"
+
+
+def test_a_check_goes_on_while_the_reader_looks_elsewhere(page):
+    page.open()
+    page.ask()
+    page.wait("#watch h1, .report-view")
+    page.press("[data-view=dashboard]")
+    page.until(lambda: "The check is done" in page.one("#status").text, "word of the end")
+    assert page.every("#dashboard")
+    page.press("[data-view=check]")
+    assert page.reported() == "Hallucinated"
+
+
+def test_options_reach_the_server(page, downloads):
+    page.open()
+    assert page.wait("#extractor").text == "Default (sentences)"
+    page.run("document.getElementById('scoring').value = 'fed'")
+    page.run("document.getElementById('threshold').value = '1'")
+    page.press("#exact")
+    page.ask(response=demo.EXPECTED[0].sentence)
+    page.reported()
+    [button] = [node for node in page.every(".tools button") if node.text == "Download"]
+    button.click()
+    report = Report.from_json(downloaded(downloads, ".json")[1])
+    assert (report.scoring, report.threshold) == ("fed", 1.0)
+    assert report.provenance.configuration["exact"] is True
+
+
+def test_the_texts_of_a_report_can_be_edited_and_checked_again(page):
+    page.open()
+    page.ask()
+    page.reported()
+    [edit] = [node for node in page.every(".tools button") if node.text == "Edit the texts"]
+    edit.click()
+    page.wait("#check-form")
+    assert page.one("#documents textarea").get_attribute("value") == demo.SOURCE
+    page.paste("#response", demo.EXPECTED[0].sentence)
+    page.press("#submit")
+    assert page.reported() == "Faithful"
+    # Back and forth through both: the form, then the report again.
+    page.browser.back()
+    page.wait("#check-form")
+    page.browser.forward()
+    assert page.reported() == "Faithful"
+
+
+def test_files_become_documents(page, tmp_path):
+    first = tmp_path / "timetable.txt"
+    first.write_text(demo.SOURCE, encoding="utf-8")
+    second = tmp_path / "menu <b>.txt"
+    second.write_text("Hot meals are served on board from noon. ☕", encoding="utf-16")
+    answer = tmp_path / "answer.txt"
+    answer.write_text(demo.RESPONSE, encoding="utf-8")
+    page.open()
+    page.one("#source-files").send_keys(f"{first}\n{second}")
+    page.until(lambda: len(page.every("#documents textarea")) == 2, "two documents")
+    titles = [node.text for node in page.every("#documents .title")]
+    assert titles == ["Document 1: timetable.txt", "Document 2: menu <b>.txt"]
+    page.one("#response-file").send_keys(str(answer))
+    page.until(lambda: page.one("#response").get_attribute("value"), "the response")
+    page.press("#submit")
+    page.reported()
+    assert len(page.every(".report-view .document")) == 2
+    assert len(page.every(".report-view .card.supported")) == 2
+
+
+def test_a_dropped_file_is_read_and_a_dropped_picture_refused(page):
+    page.open()
+    drop = (
+        "const transfer = new DataTransfer();"
+        "transfer.items.add(new File([arguments[1]], arguments[2]));"
+        "document.querySelector(`[data-drop=${arguments[0]}]`).dispatchEvent("
+        " new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }))"
+    )
+    page.run(drop, "source", demo.SOURCE, "source.txt")
+    area = page.one("#documents textarea")
+    page.until(lambda: area.get_attribute("value") == demo.SOURCE, "the dropped text")
+    page.run(drop, "response", "PNG\0\0", "photo.png")
+    page.until(lambda: page.every("#response-error"), "the refusal")
+    assert page.one("#response-error").text == "photo.png is not a text file."
+
+
+def test_a_check_can_be_cancelled(page):
+    page.open()
+    long = " ".join(f"The warehouse in row {n} holds {n * 7} crates." for n in range(60))
+    page.ask(long, long)
+    page.wait("#watch .card")
+    page.press("#watch button.quiet")
+    page.wait("#check-form")
+    assert page.one("#response").get_attribute("value") == long
+    page.ask()
+    assert page.reported() == "Hallucinated"
+
+
+def test_the_system_decides_on_dark_until_the_reader_does(page):
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    colours = {}
+    for scheme in ("light", "dark"):
+        page.begin(scheme=scheme)
+        page.open()
+        colours[scheme] = page.run(ground)
+    assert colours["light"] != colours["dark"]
+    page.press(".app-tools .theme")
+    assert page.run(ground) == colours["light"]
+    page.open("/?view=history")
+    assert page.run(ground) == colours["light"]

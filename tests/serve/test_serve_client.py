@@ -1,0 +1,149 @@
+"""The typed client, waiting and not, against a real service."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import httpx
+import pytest
+from running import Inside
+from test_serve_api import RESPONSE, SOURCE, local, untimed
+from upstreams import Script, upstream
+
+from halldetect import Pair, Status
+from halldetect.client import (
+    Accepted,
+    AsyncClient,
+    Checked,
+    Choices,
+    Claims,
+    ClaimVerdict,
+    Client,
+    Event,
+    Progress,
+)
+from halldetect.errors import ServiceError
+
+
+def check_events(told: list[Event]) -> None:
+    assert isinstance(told[0], Accepted)
+    last = told[-1]
+    assert isinstance(last, Checked)
+    assert untimed(last.report) == untimed(local(SOURCE, RESPONSE))
+    (claims,) = [event.claims for event in told if isinstance(event, Claims)]
+    assert [claim.span for claim in claims] == [claim.span for claim in last.report.claims]
+    verdicts = {event.place: event for event in told if isinstance(event, ClaimVerdict)}
+    assert [verdicts[place].status for place in sorted(verdicts)] == [
+        Status.SUPPORTED,
+        Status.CONTRADICTED,
+        Status.UNSUPPORTED,
+    ]
+    assert any(isinstance(event, Progress) for event in told)
+
+
+def test_the_waiting_client(service: Inside) -> None:
+    with Client(service.url) as client:
+        stored = Choices(threshold=0.9, store=True)
+        checked = client.check([SOURCE], RESPONSE, question="When?", choices=stored)
+        assert untimed(checked.report).replace("When?", "") == untimed(
+            local([SOURCE], RESPONSE, threshold=0.9)
+        ).replace('"question": null', '"question": ""')
+        assert checked.stored is not None
+        assert client.report(checked.stored) == checked.report
+        assert client.reports(limit=1)["reports"][0]["id"] == checked.stored
+        assert client.summary()["total"] >= 1
+        client.delete(checked.stored)
+        with pytest.raises(ServiceError, match="no such report") as caught:
+            client.report(checked.stored)
+        assert (caught.value.code, caught.value.status) == ("not_found", 404)
+        assert caught.value.request_id
+        many = client.check_many([Pair(SOURCE, RESPONSE), Pair(SOURCE, "")])
+        assert [str(one.report.verdict) for one in many] == ["hallucinated", "uncheckable"]
+        check_events(list(client.stream(SOURCE, RESPONSE)))
+        assert client.models()["default"]["extractor"] == "auto"
+
+
+def test_the_asynchronous_client(service: Inside) -> None:
+    async def run() -> None:
+        async with AsyncClient(service.url) as client:
+            checked = await asyncio.gather(
+                *(client.check(SOURCE, f"It opened in {year}.") for year in range(1930, 1935))
+            )
+            assert [one.report.response[-5:-1] for one in checked] == [
+                str(year) for year in range(1930, 1935)
+            ]
+            check_events([event async for event in client.stream(SOURCE, RESPONSE)])
+            many = await client.check_many([Pair(SOURCE, RESPONSE)], choices=Choices(store=True))
+            name = many[0].stored
+            assert name is not None
+            assert await client.report(name) == many[0].report
+            assert (await client.reports())["reports"]
+            assert (await client.summary(7))["days"] == 7
+            await client.delete(name)
+            assert (await client.models())["scorings"] == ["calibrated", "fed"]
+            with pytest.raises(ServiceError, match="threshold"):
+                await client.check(SOURCE, RESPONSE, choices=Choices(threshold=3))
+
+    asyncio.run(run())
+
+
+def test_refusals_of_a_stream(service: Inside) -> None:
+    with Client(service.url) as client:
+        with pytest.raises(ServiceError, match="extractor") as caught:
+            list(client.stream(SOURCE, RESPONSE, choices=Choices(extractor="nothing")))
+        assert caught.value.code == "unknown_model"
+        hasty = Choices(timeout_seconds=0.05)
+        with pytest.raises(ServiceError, match="time is up"):
+            list(client.stream(SOURCE, "Somebody sleeps 200 ms a day.", choices=hasty))
+
+
+def test_nobody_there() -> None:
+    with Client("http://127.0.0.1:9") as client:
+        with pytest.raises(ServiceError, match="does not answer") as caught:
+            client.models()
+        assert caught.value.code == "unreachable"
+        with pytest.raises(ServiceError, match="does not answer"):
+            list(client.stream(SOURCE, RESPONSE))
+
+
+def asked(script: Script, retries: int) -> Any:
+    with Client(script.url.removesuffix("/v1"), retries=retries) as client:
+        return client.check(SOURCE, RESPONSE)
+
+
+def test_a_busy_service_is_asked_again_after_the_time_it_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    with upstream() as script:
+        script.status, script.headers = 429, {"Retry-After": "3"}
+        script.body = b'{"error": {"code": "queue_full", "message": "m", "request_id": "r"}}'
+        with pytest.raises(ServiceError) as caught:
+            asked(script, 2)
+        assert (caught.value.code, caught.value.retry_after) == ("queue_full", 3.0)
+        assert (pauses, len(script.asked)) == ([3.0, 3.0], 3)
+        script.status, script.body = 502, b"<html>"
+        with pytest.raises(ServiceError, match="answered 502"):
+            asked(script, 2)
+        assert len(script.asked) == 4
+
+
+def test_a_stream_that_is_cut_off_is_no_report() -> None:
+    with upstream() as script:
+        script.body = b'event: accepted\ndata: {"queued": 0}\n\n'
+        with (
+            Client(script.url.removesuffix("/v1")) as client,
+            pytest.raises(ServiceError, match="without a report"),
+        ):
+            list(client.stream(SOURCE, RESPONSE))
+
+
+def test_the_token_is_sent(service: Inside) -> None:
+    seen: list[httpx.Request] = []
+    with Client(service.url, token="hd_x") as client:
+        client._http.event_hooks = {"request": [seen.append]}
+        client.models()
+    assert seen[0].headers["Authorization"] == "Bearer hd_x"

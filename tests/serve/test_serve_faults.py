@@ -1,0 +1,265 @@
+"""What goes wrong around the service: the worker, the clients, the disk, the signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from running import Inside, eventually, inside, serving
+from test_serve_api import ASKED, SOURCE, events, refused
+
+from halldetect.errors import ModelError
+from halldetect.serve.settings import Limits, Settings, Storage
+
+
+def slow(ms: int, word: str = "Somebody") -> dict[str, Any]:
+    return {"source": SOURCE, "response": f"{word} sleeps {ms} ms."}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
+    """A queue of two, checked one by one."""
+    settings = Settings(
+        Storage(f"sqlite:///{tmp_path_factory.mktemp('faults') / 'serve.db'}", reports=True),
+        limits=Limits(
+            queue=2, max_items=2, batch=1, rate=0, timeout=20, read_timeout=1.0, write_timeout=0.5
+        ),
+    )
+    with inside(settings) as running:
+        yield running
+
+
+def worker_numbers(service: Inside) -> dict[str, float]:
+    lines = httpx.get(f"{service.url}/metrics").text.splitlines()
+    return {
+        line.split()[0].removeprefix("halldetect_worker_"): float(line.split()[1])
+        for line in lines
+        if line.startswith("halldetect_worker_")
+    }
+
+
+def idle(service: Inside) -> bool:
+    numbers = worker_numbers(service)
+    return numbers["queued"] == numbers["running"] == 0
+
+
+def test_a_worker_killed_half_way_fails_that_request_and_another_takes_over(
+    small: Inside,
+) -> None:
+    with small.client() as client, ThreadPoolExecutor(2) as pool:
+        before = small.worker()
+        asked = pool.submit(client.post, "/v1/check", json=slow(5000))
+        watched = pool.submit(client.post, "/v1/check/stream", json=slow(5000))
+        eventually(lambda: worker_numbers(small)["queued"] == 1)
+        os.kill(before, signal.SIGKILL)
+        answer = asked.result(5)
+        assert "another is being started" in refused(answer, "worker_failed")
+        assert int(answer.headers["Retry-After"]) >= 1
+        kind, data = events(watched.result(5).text)[-1]
+        assert (kind, data["error"]["code"]) == ("error", "worker_failed")
+        assert client.get("/healthz").status_code == 200
+        refused(client.get("/readyz"), "worker_failed")
+        eventually(lambda: client.get("/readyz").status_code == 200)
+        assert small.worker() != before
+        assert client.post("/v1/check", json=ASKED).status_code == 200
+
+
+def test_a_worker_that_dies_of_a_request_dies_of_that_one_only(small: Inside) -> None:
+    with small.client() as client:
+        deadly = {"source": SOURCE, "response": "The verifier dies here."}
+        refused(client.post("/v1/check", json=deadly), "worker_failed")
+        eventually(lambda: client.get("/readyz").status_code == 200)
+        assert client.post("/v1/check", json=ASKED).status_code == 200
+
+
+def test_more_than_the_queue_holds_is_refused_and_nothing_else_is(small: Inside) -> None:
+    def ask(at: int) -> tuple[int, httpx.Response]:
+        with small.client() as client:
+            return at, client.post("/v1/check", json=slow(150, f"Number{at}"))
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(ask, range(8)))
+    good = [(at, answer.json()) for at, answer in answers if answer.status_code == 200]
+    assert 2 <= len(good) < 8
+    for at, body in good:
+        assert body["report"]["response"].startswith(f"Number{at} "), "nobody gets another's"
+    for _, answer in answers:
+        if answer.status_code != 200:
+            refused(answer, "queue_full")
+            assert int(answer.headers["Retry-After"]) >= 1
+
+
+def test_time_is_up(small: Inside) -> None:
+    with small.client() as client:
+        began = time.monotonic()
+        answer = client.post("/v1/check", json={**slow(1500), "timeout_seconds": 0.1})
+        assert time.monotonic() - began < 1.5
+        assert "time is up" in refused(answer, "deadline_exceeded")
+        told = events(
+            client.post("/v1/check/stream", json={**slow(100), "timeout_seconds": 0.1}).text
+        )
+        assert told[-1][1]["error"]["code"] == "deadline_exceeded"
+        eventually(lambda: idle(small))
+
+
+@pytest.mark.parametrize("path", ["/v1/check", "/v1/check/stream"])
+def test_a_client_that_leaves_takes_its_request_along(small: Inside, path: str) -> None:
+    # Half a second a round, and six rounds through the windows of this source.
+    source = " ".join(f"The bridge of {year} has six lanes." for year in range(1900, 1916))
+    places = ("north", "south", "east", "west", "middle")
+    response = " ".join(f"In the {place} the keeper sleeps 100 ms a day." for place in places)
+    with small.client() as client, pytest.raises(httpx.ReadTimeout):
+        client.post(path, json={"source": source, "response": response}, timeout=0.3)
+    began = time.monotonic()
+    eventually(lambda: idle(small))
+    assert time.monotonic() - began < 1.5, "without the cancellation it would have gone on"
+
+
+def raw(service: Inside) -> socket.socket:
+    parts = urlsplit(service.url)
+    connection = socket.create_connection((parts.hostname, parts.port), timeout=5)
+    return connection
+
+
+def test_a_client_that_sends_too_slowly_is_told_so(small: Inside) -> None:
+    with raw(small) as connection:
+        connection.sendall(
+            b"POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b'Content-Length: 500\r\n\r\n{"source": '
+        )
+        answer = b"".join(iter(lambda: connection.recv(4096), b""))
+        assert b" 408 " in answer.splitlines()[0]
+        assert b"read_timeout" in answer
+
+
+def given_up(service: Inside) -> float:
+    """How many checks ended without anybody to tell."""
+    for line in httpx.get(f"{service.url}/metrics").text.splitlines():
+        if line.startswith(
+            'halldetect_requests_total{method="POST",route="/v1/check",status="499"'
+        ):
+            return float(line.split()[-1])
+    return 0.0
+
+
+def test_a_client_that_does_not_read_is_given_up(small: Inside) -> None:
+    asked = {"source": "word " * 600_000, "response": "", "include": ["html", "view"]}
+    body = json.dumps(asked).encode()
+    head = "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    before = given_up(small)
+    with raw(small) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        eventually(lambda: given_up(small) == before + 1)
+
+
+def test_a_body_that_says_it_is_huge_is_not_read(small: Inside) -> None:
+    with raw(small) as connection:
+        connection.sendall(
+            b"POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n"
+        )
+        assert b" 413 " in connection.recv(4096).splitlines()[0]
+
+
+def test_a_body_that_ends_early_or_is_no_http_harms_nobody(small: Inside) -> None:
+    with raw(small) as connection:
+        connection.sendall(
+            b"POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\n{"
+        )
+    with raw(small) as connection:
+        connection.sendall(b"\x16\x03\x01 nonsense\r\n\r\n")
+        assert b" 400 " in connection.recv(4096).splitlines()[0]
+    with small.client() as client:
+        assert client.post("/v1/check", json=ASKED).status_code == 200
+
+
+def test_a_worker_that_cannot_load_its_models_ends_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_LOAD", "fails")
+    settings = Settings(Storage(f"sqlite:///{tmp_path / 'x.db'}"))
+    with (
+        pytest.raises(ModelError, match="cannot be loaded: RuntimeError: no model"),
+        inside(settings),
+    ):
+        pass
+    assert not (tmp_path / "x.db").exists(), "without storage and tokens there is no database"
+
+
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
+def test_sigterm_lets_what_has_begun_finish(workers: str) -> None:
+    with serving("--workers", workers) as service, ThreadPoolExecutor(2) as pool:
+        with service.client() as client:
+            asked = pool.submit(client.post, "/v1/check", json=slow(700))
+            watched = pool.submit(client.post, "/v1/check/stream", json=slow(700))
+            time.sleep(0.3)
+            assert service.stop() == 0
+            assert asked.result(5).status_code == 200
+            assert events(watched.result(5).text)[-1][0] == "report"
+        with pytest.raises(httpx.TransportError):
+            httpx.get(f"{service.url}/healthz")
+
+
+@pytest.mark.slow
+def test_sigterm_while_the_models_are_loaded_leaves_nothing_behind() -> None:
+    with serving(wait=False, environment={"FAKE_LOAD": "takes long"}) as service:
+        eventually(lambda: "loading" in service.said(), 60)
+        worker = service.worker()
+        assert service.stop() == 0
+        eventually(lambda: not Path(f"/proc/{worker}").exists())
+        assert "Traceback" not in service.said()
+
+
+@pytest.mark.slow
+def test_several_processes_count_together_and_share_one_worker() -> None:
+    with serving("--workers", "3", "--rate", "0") as service:
+
+        def ask(at: int) -> bool:
+            response = f"Bridge{at} opened in 1932."
+            answer = httpx.post(f"{service.url}/v1/check", json={**ASKED, "response": response})
+            return bool(answer.json()["report"]["response"] == response)
+
+        with ThreadPoolExecutor(8) as pool:
+            assert all(pool.map(ask, range(60)))
+        text = httpx.get(f"{service.url}/metrics").text
+        counted = sum(
+            float(line.split()[-1])
+            for line in text.splitlines()
+            if line.startswith("halldetect_verdicts_total{")
+        )
+        assert counted == 60
+        assert "halldetect_worker_pairs 60.0" in text, "all went through the one worker"
+
+
+@pytest.mark.slow
+def test_a_full_disk_costs_nobody_the_report(tmp_path: Path) -> None:
+    """No file may grow past a size: what the kernel says then is what a full disk says."""
+    limit = 400_000
+
+    def bounded() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    options = ("--store", "--database", f"sqlite:///{tmp_path / 'serve.db'}")
+    text = "The bridge opened in 1932. " * 3000
+    asked = {"source": text, "response": ASKED["response"], "store": True}
+    with serving(*options, preexec_fn=bounded) as service, service.client() as client:
+        for _ in range(12):
+            answer = client.post("/v1/check", json=asked)
+            assert answer.status_code == 200
+            assert answer.json()["report"]["verdict"] == "hallucinated"
+            if answer.json()["store_error"] is not None:
+                break
+        assert answer.json()["store_error"]["code"] == "store_unavailable"
+        assert client.post("/v1/check", json=ASKED).status_code == 200
+        assert client.get("/v1/reports").json()["reports"], "what was kept before can be read"

@@ -1,0 +1,87 @@
+"""Requests made up from the published description, and requests that break it on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_service import Fakes
+from hypothesis import HealthCheck, given, settings
+from hypothesis.errors import Unsatisfiable
+from running import front
+from upstreams import upstream
+
+from halldetect.serve.database import Database
+from halldetect.serve.keeper import Keeper
+from halldetect.serve.settings import Limits, Settings, Storage, Upstream
+from halldetect.serve.tokens import Tokens
+
+schemathesis = pytest.importorskip("schemathesis", reason="needs the extra fuzz")
+pytestmark = pytest.mark.slow
+
+
+POSITIVE, NEGATIVE = schemathesis.GenerationMode
+
+
+@contextmanager
+def described(place: Path, *, auth: bool) -> Iterator[tuple[Any, dict[str, str]]]:
+    """The description of a running service, and the headers that let one in."""
+    limits = Limits(rate=0, queue=1000, max_items=64)
+    with upstream() as script:
+        wanted = Settings(
+            Storage(f"sqlite:///{place}", reports=True),
+            auth=auth,
+            limits=limits,
+            upstream=Upstream(script.url),
+        )
+        with Keeper(wanted.checking, limits, Fakes) as keeper, front(wanted, keeper) as service:
+            headers = {}
+            if auth:
+                database = Database(wanted.storage.url)
+                secret = Tokens(database).create("fuzz", ["admin"])
+                database.close()
+                headers = {"Authorization": f"Bearer {secret}"}
+            yield schemathesis.openapi.from_url(f"{service.url}/openapi.json"), headers
+
+
+@pytest.mark.parametrize(("mode", "auth"), [(POSITIVE, True), (NEGATIVE, False)])
+def test_every_answer_is_as_described(tmp_path: Path, mode: Any, auth: bool) -> None:
+    """No 500, no answer the description does not know, no misfit that is let through.
+
+    Misfits are tried where no token is needed: a missing one would count as a misfit, too.
+    """
+    with described(tmp_path / "serve.db", auth=auth) as (schema, headers):
+        check_operations(schema, headers, mode)
+
+
+def check_operations(schema: Any, headers: dict[str, str], mode: Any) -> None:
+    seen: set[str] = set()
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        seen.add(f"{operation.method.upper()} {operation.path}")
+        try:
+            cases = operation.as_strategy(generation_mode=mode)
+            fuzz(cases, headers)
+        except Unsatisfiable:  # nothing of a request without input can be wrong
+            assert mode is NEGATIVE
+    assert len(seen) > 10
+
+
+def fuzz(cases: Any, headers: dict[str, str]) -> None:
+    @settings(
+        max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), database=None
+    )
+    @given(case=cases)
+    def ask(case: Any) -> None:
+        answer = case.call(headers=headers, timeout=30)
+        if answer.status_code == 504:
+            body = case.body if isinstance(case.body, dict) else {}
+            chosen = body.get("halldetect") or body
+            assert chosen["timeout_seconds"] < 5, "only who gave it no time is told that time is up"
+        else:
+            case.validate_response(answer, headers=headers)
+
+    ask()

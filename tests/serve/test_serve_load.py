@@ -1,0 +1,49 @@
+"""The load test of benchmarks/serve.py, held to what is promised."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from running import Running, serving
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+import serve as bench
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Running]:
+    with serving(*bench.LIMITS) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def loaded(service: Running) -> Any:
+    return bench.measure_load(service, 100)
+
+
+def test_at_capacity_there_is_no_error_and_nobody_waits_long(loaded: Any) -> None:
+    run = loaded["capacity"]
+    assert run["statuses"] == {"200": run["requests"]}
+    assert run["mixed"] == 0
+    assert run["p99_ms"] <= loaded["p99_bound_ms"]
+
+
+def test_at_four_times_that_the_rest_is_refused_and_nothing_is_lost(loaded: Any) -> None:
+    run = loaded["four_times"]
+    assert set(run["statuses"]) == {"200", "429"}
+    assert sum(run["statuses"].values()) == run["requests"]
+    assert run["mixed"] == 0
+
+
+def test_memory_stays_flat_over_thousands_of_requests(service: Running) -> None:
+    """benchmarks/serve.py does the same with ten thousand."""
+    found = bench.measure_memory(service, 4000, 1000)
+    for process in ("http_mb", "worker_mb"):
+        early, late = found[1][process], found[-1][process]
+        assert late - early < 10, [row[process] for row in found]

@@ -1,0 +1,206 @@
+"""The store and the service on a real PostgreSQL server, started here."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+import store_checks
+from running import eventually, front
+from test_serve_api import ASKED, refused
+
+from halldetect.errors import ServiceError
+from halldetect.serve import tokens as tokens_module
+from halldetect.serve.database import Database
+from halldetect.serve.keeper import Keeper
+from halldetect.serve.settings import Limits, Settings, Storage
+from halldetect.serve.store import Retention, Store
+from halldetect.serve.tokens import Tokens
+
+pytestmark = pytest.mark.database
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A cluster in a folder of its own; PostgreSQL refuses to run as root."""
+
+    programs: Path
+    folder: Path
+    port: int
+    who: dict[str, Any]
+
+    def url(self, name: str) -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
+
+    def run(self, program: str, *arguments: str) -> str:
+        done = subprocess.run(
+            [str(self.programs / program), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            cwd=self.folder,
+            **self.who,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def start(self) -> None:
+        options = f"-p {self.port} -h 127.0.0.1 -k {self.folder} -c fsync=off"
+        log = str(self.folder / "log")
+        self.run("pg_ctl", "-D", str(self.folder / "data"), "-o", options, "-l", log, "-w", "start")
+
+    def stop(self) -> None:
+        self.run("pg_ctl", "-D", str(self.folder / "data"), "-m", "immediate", "-w", "stop")
+
+
+def programs() -> Path:
+    found = shutil.which("pg_ctl")
+    places = [Path(found).resolve().parent] if found else []
+    places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    for place in places:
+        if (place / "initdb").exists():
+            return place
+    pytest.skip("PostgreSQL is not installed")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    pytest.importorskip("psycopg")
+    who: dict[str, Any] = {}
+    folder = Path(tempfile.mkdtemp(prefix="halldetect-pg-"))
+    if os.getuid() == 0:
+        try:
+            entry = pwd.getpwnam("postgres")
+        except KeyError:
+            pytest.skip("there is no user postgres to run PostgreSQL as")
+        who = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+        os.chown(folder, entry.pw_uid, entry.pw_gid)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = Server(programs(), folder, port, who)
+    try:
+        server.run("initdb", "-D", str(folder / "data"), "-U", "postgres", "-A", "trust", "-N")
+        server.start()
+        yield server
+        server.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def url(server: Server, request: pytest.FixtureRequest) -> str:
+    """A database of its own for each test."""
+    name = f"t{abs(hash(request.node.nodeid))}"
+    server.run("createdb", "-h", "127.0.0.1", "-p", str(server.port), "-U", "postgres", name)
+    return server.url(name)
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
+    database = Database(url)
+    yield database
+    database.close()
+
+
+def everything(database: Database) -> bytes:
+    with database.reading() as connection:
+        rows = connection.execute(sa.text("SELECT * FROM tokens")).all()
+    return repr(rows).encode()
+
+
+def test_reports(database: Database) -> None:
+    database.migrate()
+    store_checks.check_reports(database)
+
+
+def test_retention(database: Database) -> None:
+    database.migrate()
+    store_checks.check_retention(database)
+
+
+def test_migration(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    store_checks.check_migration(database, monkeypatch)
+
+
+def test_failed_migration(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    database.migrate()
+    store_checks.check_a_failed_migration_changes_nothing(database, monkeypatch)
+
+
+def test_tokens(database: Database) -> None:
+    database.migrate()
+    store_checks.check_tokens(database, lambda: everything(database))
+
+
+def test_text_that_postgresql_cannot_hold_never_gets_there(database: Database) -> None:
+    """It knows no NUL; the report has none, whatever came in."""
+    database.migrate()
+    store = Store(database, Retention())
+    (name,) = store.add([store_checks.finding("The bridge \x00 opened \ud800 in 1923.")])
+    assert "\ufffd" in store.get(name)[1]
+
+
+def test_two_programs_can_migrate_at_once(url: str) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    def open_it(_: int) -> None:
+        database = Database(url)
+        database.migrate()
+        database.close()
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(open_it, range(6)))
+
+
+def test_no_server_and_no_such_database(server: Server) -> None:
+    for url in (server.url("nothing"), "postgresql://postgres@127.0.0.1:9/x"):
+        database = Database(url)
+        with pytest.raises(ServiceError, match="cannot be used now") as caught:
+            database.migrate()
+        assert "postgres@" not in str(caught.value)
+        database.close()
+
+
+def test_the_database_goes_and_comes_back(
+    server: Server, url: str, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens_module, "BELIEVED", 0.0)
+    settings = Settings(Storage(url, reports=True), auth=True, limits=Limits(rate=0))
+    open_settings = Settings(Storage(url, reports=True), limits=Limits(rate=0))
+    with front(settings, keeper) as guarded, front(open_settings, keeper) as service:
+        database = Database(url)
+        secret = Tokens(database).create("all", ["admin"])
+        database.close()
+        with guarded.client(secret) as known, service.client() as client:
+            stored = known.post("/v1/check", json={**ASKED, "store": True}).json()["stored"]
+            server.stop()
+            try:
+                check_without(known, client, stored["url"])
+            finally:
+                server.start()
+            eventually(lambda: known.get(stored["url"]).status_code == 200)
+            again = client.post("/v1/check", json={**ASKED, "store": True}).json()
+            assert again["stored"] is not None
+
+
+def check_without(known: Any, client: Any, address: str) -> None:
+    """While the database is away, what needs it says so, and the rest goes on."""
+    message = refused(known.get("/v1/models"), "store_unavailable")
+    assert "database" in message
+    assert "SELECT" not in message
+    body = client.post("/v1/check", json={**ASKED, "store": True}).json()
+    assert body["report"]["verdict"] == "hallucinated"
+    assert body["store_error"]["code"] == "store_unavailable"
+    refused(client.get(address), "store_unavailable")
+    assert client.get("/healthz").status_code == 200

@@ -1,0 +1,325 @@
+"""The guarding proxy in front of a real HTTP server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from running import Inside, front
+from test_serve_api import refused
+from upstreams import Script, upstream
+
+from halldetect import models
+from halldetect.errors import ModelError
+from halldetect.serve.guarding import ChatRequest
+from halldetect.serve.keeper import Keeper
+from halldetect.serve.settings import ACTIONS, Limits, Settings, Storage, Upstream
+
+SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it."
+GOOD, BAD = "Six lanes cross it.", "It is 400 metres long. Six lanes cross it."
+KEY = "sk-upstream-secret"
+ASKED = {
+    "model": "m",
+    "temperature": 0.1,
+    "messages": [{"role": "user", "content": "How long is it?"}],
+    "halldetect": {"sources": [SOURCE]},
+}
+
+
+@pytest.fixture(scope="module")
+def far() -> Iterator[Script]:
+    with upstream() as script:
+        yield script
+
+
+@pytest.fixture(scope="module")
+def proxies(
+    far: Script, keeper: Keeper, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Inside]]:
+    """One service for each action."""
+    with ExitStack() as stack:
+        found = {}
+        for action in ACTIONS:
+            place = tmp_path_factory.mktemp(action) / "serve.db"
+            settings = Settings(
+                Storage(f"sqlite:///{place}", reports=True),
+                limits=Limits(rate=0, queue=4, max_items=4),
+                upstream=Upstream(far.url, action, key=KEY, timeout=5, max_bytes=50_000),
+            )
+            found[action] = stack.enter_context(front(settings, keeper))
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def forgetful(far: Script) -> None:
+    fresh = Script()
+    for item in fields(Script):
+        if item.name != "url":
+            setattr(far, item.name, getattr(fresh, item.name))
+
+
+def chat(service: Inside, **more: Any) -> httpx.Response:
+    with service.client() as client:
+        return client.post("/v1/chat/completions", json={**ASKED, **more})
+
+
+def streamed(answer: httpx.Response) -> tuple[list[dict[str, Any]], bool]:
+    """The chunks, and whether the stream came to its proper end."""
+    data = [line[6:] for line in answer.text.splitlines() if line.startswith("data: ")]
+    done = data[-1] == "[DONE]"
+    return [json.loads(item) for item in (data[:-1] if done else data)], done
+
+
+def said(chunks: list[dict[str, Any]], index: int = 0) -> str:
+    deltas = [
+        choice["delta"].get("content") or ""
+        for chunk in chunks
+        for choice in chunk["choices"]
+        if choice["index"] == index
+    ]
+    return "".join(deltas).strip()
+
+
+def test_an_answer_is_annotated(proxies: dict[str, Inside], far: Script) -> None:
+    far.answers = [[BAD, GOOD]]
+    body = chat(proxies["annotate"]).json()
+    assert [choice["message"]["content"] for choice in body["choices"]] == [BAD, GOOD]
+    found = body["halldetect"]
+    assert (found["mode"], found["attempts"], found["error"]) == ("annotate", 1, None)
+    bad, good = found["choices"]
+    assert (bad["verdict"], bad["action"]) == ("hallucinated", "annotated")
+    assert bad["claims"][0]["status"] == "contradicted"
+    assert bad["claims"][0]["span"] == {"start": 0, "end": 22}
+    assert (good["verdict"], good["action"]) == ("faithful", "passed")
+
+
+def test_the_upstream_sees_the_request_but_nothing_of_ours(
+    proxies: dict[str, Inside], far: Script
+) -> None:
+    with proxies["annotate"].client("hd_callers-token") as client:
+        client.post("/v1/chat/completions", json=ASKED, headers={"X-Private": "1"})
+    assert far.asked == [
+        {"model": "m", "temperature": 0.1, "messages": ASKED["messages"], "stream": False}
+    ]
+    assert far.paths == ["/v1/chat/completions"]
+    (seen,) = far.seen
+    assert seen["authorization"] == f"Bearer {KEY}"
+    assert "hd_callers-token" not in json.dumps(seen)
+    assert "x-private" not in seen
+
+
+def test_a_request_cannot_name_an_upstream(proxies: dict[str, Inside], far: Script) -> None:
+    for more in ({"base_url": "http://127.0.0.1:1"}, {"upstream": "http://127.0.0.1:1"}):
+        assert chat(proxies["annotate"], **more).status_code == 200
+    inside_ours = {"halldetect": {"sources": [SOURCE], "upstream": "http://127.0.0.1:1"}}
+    refused(chat(proxies["annotate"], **inside_ours), "invalid_request")
+    assert len(far.asked) == 2, "both went to the one and only"
+
+
+def test_a_stream_is_annotated_as_it_passes(proxies: dict[str, Inside], far: Script) -> None:
+    far.answers, far.pause = [[BAD]], 0.02
+    with (
+        proxies["annotate"].client() as client,
+        client.stream("POST", "/v1/chat/completions", json={**ASKED, "stream": True}) as answer,
+    ):
+        lines = answer.iter_lines()
+        first = next(line for line in lines if "It" in line)
+        assert "halldetect" not in first, "text comes before the verdict"
+        rest = [line for line in lines if line.startswith("data: ")]
+    assert rest[-1] == "data: [DONE]"
+    last = json.loads(rest[-2][6:])
+    assert last["choices"] == []
+    assert last["halldetect"]["choices"][0]["verdict"] == "hallucinated"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_bad_answer_is_blocked_and_a_good_one_is_not(
+    proxies: dict[str, Inside], far: Script, stream: bool
+) -> None:
+    far.answers = [[BAD, GOOD]]
+    answer = chat(proxies["block"], stream=stream)
+    if stream:
+        chunks, done = streamed(answer)
+        assert done
+        texts = [said(chunks, 0), said(chunks, 1)]
+        found = chunks[-1]["halldetect"]
+        ends = [
+            choice.get("finish_reason")
+            for chunk in chunks
+            for choice in chunk["choices"]
+            if choice["index"] == 0
+        ]
+        assert ends == ["content_filter"]
+    else:
+        body = answer.json()
+        texts = [choice["message"]["content"] for choice in body["choices"]]
+        found = body["halldetect"]
+        assert body["choices"][0]["finish_reason"] == "content_filter"
+    assert texts == [
+        "This answer was held back: 1 of 2 claims are not backed by the sources.",
+        GOOD,
+    ]
+    assert "400 metres" not in json.dumps(texts)
+    assert [choice["action"] for choice in found["choices"]] == ["blocked", "passed"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_bad_answer_is_asked_for_again(
+    proxies: dict[str, Inside], far: Script, stream: bool
+) -> None:
+    far.answers = [[BAD], [GOOD]]
+    answer = chat(proxies["retry"], stream=stream)
+    found = streamed(answer)[0][-1]["halldetect"] if stream else answer.json()["halldetect"]
+    assert (found["attempts"], found["choices"][0]["action"]) == (2, "passed")
+    text = (
+        said(streamed(answer)[0]) if stream else answer.json()["choices"][0]["message"]["content"]
+    )
+    assert text == GOOD
+    again = far.asked[1]["messages"]
+    assert again[:1] == ASKED["messages"]
+    assert again[1] == {"role": "assistant", "content": BAD + (" " if stream else "")}
+    assert "It is 400 metres long." in again[2]["content"]
+    assert "Six lanes" not in again[2]["content"]
+
+
+def test_retries_end_and_then_it_blocks(proxies: dict[str, Inside], far: Script) -> None:
+    far.answers = [[BAD]]
+    body = chat(proxies["retry"]).json()
+    assert len(far.asked) == 3
+    assert body["halldetect"]["attempts"] == 3
+    assert body["choices"][0]["message"]["content"].startswith("This answer was held back")
+
+
+def test_where_the_sources_are_found() -> None:
+    messages: list[dict[str, Any]] = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "name": "source", "content": [{"type": "text", "text": "One."}, {"x": 1}]},
+        {"role": "tool", "content": "Two."},
+        {"role": "user", "content": "And?"},
+        {"role": "assistant", "content": None},
+    ]
+    request = ChatRequest(messages=messages)
+    assert (request.sources(), request.question()) == (["One.", "Two."], "And?")
+    named = ChatRequest.model_validate(
+        {"messages": messages, "halldetect": {"sources": ["Three."]}}
+    )
+    assert named.sources() == ["Three."]
+
+
+def test_without_sources_nothing_is_called_faithful(
+    proxies: dict[str, Inside], far: Script
+) -> None:
+    body = chat(proxies["block"], halldetect=None).json()
+    (found,) = body["halldetect"]["choices"]
+    assert (found["verdict"], found["reason"]) == ("uncheckable", "the source has no text")
+    assert (found["action"], body["choices"][0]["message"]["content"]) == ("passed", GOOD)
+
+
+def test_an_answer_without_text_passes(proxies: dict[str, Inside], far: Script) -> None:
+    call = {"id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    far.body = json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
+    body = chat(proxies["block"]).json()
+    assert body["choices"][0]["message"]["tool_calls"] == [call]
+    assert body["halldetect"]["choices"][0]["verdict"] == "uncheckable"
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "body", "code", "word"),
+    [
+        (302, {"Location": "http://127.0.0.1:1/"}, b"", "upstream_error", "answered 302"),
+        (500, {}, b"a trace", "upstream_error", "answered 500"),
+        (401, {}, KEY.encode(), "upstream_error", "answered 401"),
+        (400, {}, b"bad model; key " + KEY.encode(), "invalid_request", "bad model; key ***"),
+        (429, {"Retry-After": "7"}, b"", "rate_limited", "too often"),
+        (200, {}, b"<html>", "upstream_error", "no JSON"),
+        (200, {}, b'{"choices": 1}', "upstream_error", "no chat completion"),
+        (200, {}, b'{"choices": [1]}', "upstream_error", "no chat completion"),
+        (200, {}, b'{"choices": "' + b"x" * 60_000 + b'"}', "upstream_error", "too large"),
+    ],
+)
+def test_an_upstream_that_fails(
+    proxies: dict[str, Inside],
+    far: Script,
+    status: int,
+    headers: dict[str, str],
+    body: bytes,
+    code: str,
+    word: str,
+) -> None:
+    far.status, far.headers, far.body = status, headers, body
+    answer = chat(proxies["annotate"])
+    assert word in refused(answer, code)
+    assert KEY not in answer.text
+    assert len(far.asked) == 1, "no redirect is followed"
+    if code == "rate_limited":
+        assert answer.headers["Retry-After"] == "7"
+    if status != 200:
+        refused(chat(proxies["annotate"], stream=True), code)
+
+
+def test_an_upstream_that_is_not_there(keeper: Keeper, tmp_path: Path) -> None:
+    nowhere = Upstream("http://127.0.0.1:9/v1", timeout=2)
+    settings = Settings(Storage(f"sqlite:///{tmp_path / 'x.db'}"), upstream=nowhere)
+    with front(settings, keeper) as service:
+        assert "ConnectError" in refused(chat(service), "upstream_error")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_check_that_fails_is_told_beside_the_answer_or_instead_of_it(
+    proxies: dict[str, Inside], far: Script, stream: bool
+) -> None:
+    far.answers = [["Somebody sleeps 500 ms a day."]]
+    late = {"sources": [SOURCE], "timeout_seconds": 0.1}
+    answer = chat(proxies["annotate"], halldetect=late, stream=stream)
+    body = streamed(answer)[0][-1] if stream else answer.json()
+    assert body["halldetect"]["error"]["code"] == "deadline_exceeded"
+    answer = chat(proxies["block"], halldetect=late, stream=stream)
+    if stream:
+        chunks, done = streamed(answer)
+        assert (chunks[-1]["error"]["code"], done) == ("deadline_exceeded", False)
+    else:
+        refused(answer, "deadline_exceeded")
+    assert "Somebody" not in answer.text
+
+
+def test_answers_are_kept_where_asked_for(proxies: dict[str, Inside], far: Script) -> None:
+    asked = {"sources": [SOURCE], "store": True}
+    (choice,) = chat(proxies["annotate"], halldetect=asked).json()["halldetect"]["choices"]
+    with proxies["annotate"].client() as client:
+        kept = client.get(choice["stored"]["url"]).json()
+    assert (kept["response"], kept["question"]) == (GOOD, "How long is it?")
+
+
+@pytest.mark.slow
+def test_a_real_model_behind_the_proxy(keeper: Keeper, tmp_path: Path) -> None:
+    xllamacpp = pytest.importorskip("xllamacpp")
+    try:
+        path = models.pull(models.DEFAULT_EXTRACTOR)
+    except ModelError as error:
+        pytest.skip(str(error))
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.n_ctx, params.n_parallel, params.verbosity = 2048, 1, -1
+    params.fit_params = params.warmup = False
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 2
+    params.api_keys = [KEY]
+    server = xllamacpp.Server(params)
+    settings = Settings(
+        Storage(f"sqlite:///{tmp_path / 'x.db'}"),
+        upstream=Upstream(f"{server.listening_address}/v1", key=KEY),
+    )
+    with front(settings, keeper) as service:
+        for stream in (False, True):
+            answer = chat(service, stream=stream, max_tokens=24)
+            last = streamed(answer)[0][-1] if stream else answer.json()
+            (found,) = last["halldetect"]["choices"]
+            assert found["verdict"] in ("faithful", "hallucinated", "uncheckable")
+            assert last["halldetect"]["error"] is None
+    del server

@@ -1,0 +1,66 @@
+"""The command itself, with the models a user has."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+from running import eventually, serving
+
+from halldetect import Report, demo
+from halldetect.client import Choices, Claims, ClaimVerdict, Client
+from halldetect.errors import ServiceError
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_demo_over_http_is_the_demo() -> None:
+    with serving(real=True) as service, Client(service.url) as client:
+        report = client.check(demo.SOURCE, demo.RESPONSE).report
+        assert demo.surprises(report) == []
+        told = list(client.stream(demo.SOURCE, demo.RESPONSE))
+        (claims,) = [event.claims for event in told if isinstance(event, Claims)]
+        last = {event.place: event.status for event in told if isinstance(event, ClaimVerdict)}
+        assert [claim.text for claim in claims] == [claim.text for claim in report.claims]
+        assert [last[place] for place in sorted(last)] == [claim.status for claim in report.claims]
+
+
+def test_a_real_worker_killed_half_way() -> None:
+    """Native code does not get to clean up, and need not."""
+    with serving("--extractor", "sentences", real=True) as service:
+        long = " ".join([demo.RESPONSE] * 20)
+        with httpx.Client(base_url=service.url, timeout=60) as client:
+            with ThreadPoolExecutor(1) as pool:
+                body = {"source": demo.SOURCE * 20, "response": long, "exact": True}
+                asked = pool.submit(client.post, "/v1/check", json=body)
+                eventually(lambda: "halldetect_worker_running 1.0" in client.get("/metrics").text)
+                os.kill(service.worker(), signal.SIGKILL)
+                assert asked.result(30).json()["error"]["code"] == "worker_failed"
+            eventually(lambda: client.get("/readyz").status_code == 200, 60)
+            again = client.post(
+                "/v1/check", json={"source": demo.SOURCE, "response": demo.RESPONSE}
+            ).json()
+            assert Report.from_json(json.dumps(again["report"])).verdict == "hallucinated"
+
+
+def test_a_model_that_is_not_there_is_one_line() -> None:
+    with (
+        pytest.raises(AssertionError, match=r"ended with [23]: halldetect: [^\n]+\n$"),
+        serving("--verifier", "no-such-model", real=True),
+    ):
+        pass
+
+
+def test_a_name_the_service_offers_but_cannot_load() -> None:
+    with (
+        serving("--extractor", "sentences", "--offer-extractor", "nothing.gguf", real=True) as it,
+        Client(it.url, retries=0) as client,
+    ):
+        with pytest.raises(ServiceError) as caught:
+            client.check(demo.SOURCE, demo.RESPONSE, choices=Choices(extractor="nothing.gguf"))
+        assert caught.value.code == "model_unavailable"
+        assert client.check(demo.SOURCE, demo.RESPONSE).report.verdict == "hallucinated"

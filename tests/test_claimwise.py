@@ -1,0 +1,45 @@
+"""Claims brought to labelled sentences, and the figures, by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from halldetect.bench.claimwise import claimwise, sentence_scores
+from halldetect.bench.predictions import Prediction
+
+SENTENCES = ["Ann Lee won the race in May.", "Bob lost it.", "Nobody was hurt."]
+
+
+def test_a_sentence_is_as_bad_as_its_worst_claim() -> None:
+    claims = [("Ann Lee won the race.", 0.2), ("The race was in May.", 0.7), ("Bob lost it.", 0.1)]
+    assert sentence_scores(SENTENCES, claims) == [0.7, 0.1, None]
+
+
+def test_a_claim_that_holds_several_sentences_counts_for_each() -> None:
+    assert sentence_scores(SENTENCES, [(" ".join(SENTENCES), 0.4)]) == [0.4, 0.4, 0.4]
+
+
+def test_a_claim_without_a_shared_word_counts_for_none() -> None:
+    assert sentence_scores(SENTENCES, [("Zebras!", 0.9), ("", 0.9)]) == [None, None, None]
+    assert sentence_scores([], [("Zebras!", 0.9)]) == []
+
+
+def made(claims: list[list[object]], gold: list[list[object]]) -> Prediction:
+    return Prediction("1", "d", "doc", None, True, None, 0.9, None, claims, gold_claims=gold)
+
+
+def test_figures_by_hand() -> None:
+    gold = [[SENTENCES[0], True], [SENTENCES[1], False], [SENTENCES[2], False]]
+    claims = [[SENTENCES[0], 0.6], [SENTENCES[1], 0.55], [SENTENCES[2], None]]
+    found = claimwise("one", "a", [made(claims, gold)], 0.5)
+    assert found is not None
+    assert (found.labelled, found.scored, found.hallucinated) == (3, 2, 1)
+    assert found.auroc == 1.0
+    # Both are flagged: all of the wrong ones, and all of the right ones.
+    assert found.balanced_accuracy == pytest.approx(0.5)
+    assert found.f1 == pytest.approx(2 / 3)
+
+
+def test_nothing_without_labels_or_claims() -> None:
+    assert claimwise("one", "a", [made([[SENTENCES[0], 0.6]], [])], 0.5) is None
+    assert claimwise("one", "a", [made([], [[SENTENCES[0], True]])], 0.5) is None

@@ -1,0 +1,108 @@
+"""Energy and memory: what is read, and what is said of it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from halldetect.bench import meter
+from halldetect.bench.meter import WATTS_A_CORE, Meter
+from halldetect.bench.predictions import Prediction
+from halldetect.bench.spending import spent
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that counts no energy."""
+    monkeypatch.setattr(meter, "_RAPL", Path("/nowhere"))
+    monkeypatch.setattr(meter._Nvml, "find", classmethod(lambda cls: None))
+
+
+@pytest.mark.usefixtures("bare")
+def test_without_counters_a_busy_core_has_its_watts() -> None:
+    measured = Meter()
+    assert measured.energy == "5 W a busy core (model)"
+    start = time.process_time()
+    with measured.measured(2):
+        while time.process_time() - start < 0.3:
+            pass
+    worked = time.process_time() - start
+    # The clock behind it has ticks of a hundredth of a second.
+    assert measured.taken["joules"] == pytest.approx(WATTS_A_CORE * worked / 2, abs=0.15)
+    assert measured.taken["energy"] == measured.energy
+    assert measured.taken["memory_mib"] > 1
+
+
+@pytest.mark.usefixtures("bare")
+def test_a_counter_of_the_processor_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counter = tmp_path / "intel-rapl:0" / "energy_uj"
+    part = tmp_path / "intel-rapl:0:0" / "energy_uj"
+    for file in (counter, part):
+        file.parent.mkdir()
+        file.write_text("1000000\n")
+    monkeypatch.setattr(meter, "_RAPL", tmp_path)
+    measured = Meter()
+    assert measured.energy == "RAPL"
+    with measured.measured(4):
+        counter.write_text("9000000\n")
+        part.write_text("5000000\n")
+    assert measured.taken["joules"] == 2.0
+
+
+@pytest.mark.usefixtures("bare")
+def test_a_gpu_comes_on_top() -> None:
+    class Gpu:
+        read = 0.0
+
+        def joules(self) -> float:
+            self.read += 100
+            return self.read
+
+    measured = Meter()
+    measured._gpu = Gpu()  # type: ignore[assignment]
+    assert measured.energy.startswith("NVML + ")
+    with measured.measured(1):
+        pass
+    assert measured.taken["joules"] == pytest.approx(100, abs=0.5)
+
+
+@pytest.mark.usefixtures("bare")
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux only")
+def test_the_peak_is_that_of_the_last_piece_of_work() -> None:
+    measured = Meter()
+    with measured.measured(1):
+        block = bytearray(b"x") * (200 << 20)
+        del block
+    large = measured.taken["memory_mib"]
+    with measured.measured(1):
+        pass
+    assert measured.taken["memory_mib"] < large - 100
+
+
+def test_costs_tell_means_and_the_greatest_memory() -> None:
+    cost = {
+        "generative_passes": 1, "extractor_tokens_in": 2, "extractor_tokens_out": 3,
+        "pairs_judged": 4, "pairs_skipped": 5, "verifier_tokens": 6, "seconds": {"verify": 2.0},
+    }  # fmt: skip
+    taken = [
+        {"joules": 1.0, "energy": "RAPL", "memory_mib": 10.0, "gpu_memory_mib": None},
+        {"joules": 4.0, "energy": "RAPL", "memory_mib": 30.0, "gpu_memory_mib": None},
+        {},
+    ]
+    found = spent(
+        "d",
+        "m",
+        [
+            Prediction(str(n), "", "", None, True, None, 0.5, None, [], cost, {}, one)
+            for n, one in enumerate(taken)
+        ],
+    )
+    assert found.means["joules"] == 2.5
+    assert found.means["memory MiB"] == 30.0
+    assert found.means["GPU memory MiB"] is None
+    assert found.means["pairs"] == 4
+    assert found.energy == "RAPL"
