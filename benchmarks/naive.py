@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halldetect.report import Probabilities
 
+if TYPE_CHECKING:
+    from training.verifier.encoder import Encoder
+
 
 class NaiveLoop:
-    """A trained student (`training.verifier`) as a transformers model, called pair by pair."""
+    """The shipped weights as a transformers model in fp32, called pair by pair."""
 
     description: dict[str, Any] = {"name": "naive loop", "runtime": "transformers, fp32"}  # noqa: RUF012
 
-    def __init__(self, student: Path, tokenizer: Path) -> None:
+    def __init__(self, shipped: Path) -> None:
         import torch
+        from training.verifier.unpack import student
         from transformers import MPNetTokenizerFast
 
         self._torch = torch
-        self._tokenizer = MPNetTokenizerFast(tokenizer_file=str(tokenizer))
-        self._network = as_transformers(student)
+        self._tokenizer = MPNetTokenizerFast(tokenizer_file=str(shipped / "tokenizer.json"))
+        self._network = as_transformers(student(shipped))
         self.max_tokens = 508
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
@@ -36,12 +40,10 @@ class NaiveLoop:
         return answers
 
 
-def as_transformers(student: Path) -> Any:
-    """The student's weights under the names that transformers gives them."""
-    from training.verifier.encoder import Encoder
+def as_transformers(model: Encoder) -> Any:
+    """A student's weights under the names that transformers gives them."""
     from transformers import MPNetConfig, MPNetForSequenceClassification
 
-    model = Encoder.load(student)
     shape, old = model.shape, model.state_dict()
     network = MPNetForSequenceClassification(
         MPNetConfig(

@@ -1,10 +1,10 @@
 """How long a check takes, where the time goes, and how it grows. One command:
 
-    python -m benchmarks.speed DATASETS --student WORK/base      # writes results/speed.json
-    python -m benchmarks.speed_tables                            # docs/speed.md from it
+    python -m benchmarks.speed DATASETS --naive 2    # writes results/speed.json
+    python -m benchmarks.speed_tables                # docs/speed.md from it
 
-DATASETS is the folder with the evaluation sets; `--student` the fp32 weights for the naive loop
-(left out without it). Claims are the sentences of the summaries: extraction is not timed. All
+DATASETS is the folder with the evaluation sets. The naive loop runs the shipped weights in fp32
+and needs the extra `train`. Claims are the sentences of the summaries: extraction is not timed. All
 ways are timed in one run, article by article in turn, so that their ratios do not depend on
 what else the machine does. Beside wall-clock time stands the processor time of the process,
 which a busy machine disturbs less.
@@ -32,6 +32,7 @@ from halldetect.bench.methods import PAIRWISE
 from halldetect.text import sentences
 from halldetect.verifiers import load_verifier
 from halldetect.verifiers.cores import physical_cores
+from halldetect.verifiers.onnx import OnnxVerifier
 
 RESULTS = Path(__file__).parent / "results" / "speed.json"
 
@@ -101,10 +102,11 @@ def ways(rows: Sequence[Row], options: argparse.Namespace) -> dict[str, Any]:
         "MiniCheck-style": Way(with_method(PAIRWISE["minicheck"](verifier)), options.exhaustive),
         "SummaC-style": Way(with_method(PAIRWISE["summac-zs"](verifier)), options.exhaustive),
     }
-    if options.student is not None:
+    if few:
         from benchmarks.naive import NaiveLoop
 
-        loop = NaiveLoop(options.student, options.student.parent / "mpnet" / "tokenizer.json")
+        assert isinstance(verifier, OnnxVerifier)
+        loop = NaiveLoop(verifier._file.parent)
         found["naive loop"] = Way(with_detector(Detector("sentences", loop, exact=True)), few)
     warm = Detector("sentences", verifier)
     warm.check(text_of(rows[0])[:500], rows[0].response)
@@ -183,10 +185,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("datasets", type=Path)
     parser.add_argument("--verifier", help="default: the one in the package")
-    parser.add_argument("--student", type=Path, help="fp32 weights for the naive loop")
     parser.add_argument("--articles", type=int, default=24, help="for the lazy way")
     parser.add_argument("--exhaustive", type=int, default=6, help="articles for exhaustive ways")
-    parser.add_argument("--naive", type=int, default=2, help="articles for the naive loop")
+    parser.add_argument("--naive", type=int, default=0, help="articles for the naive loop")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     name = options.verifier or "default"
