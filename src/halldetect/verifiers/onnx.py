@@ -206,13 +206,16 @@ def _session(file: Path, threads: int) -> Any:
     options.log_severity_level = 3
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
+    options.enable_mem_pattern = False  # pairs of every length: it would only keep memory
     # Threads that wait for work hold a processor, but not when there is none to come.
     options.add_session_config_entry("session.force_spinning_stop", "1")
     try:
         if packed_beside(file).is_file():
-            names, values = zip(*unpacked(packed_beside(file)), strict=True)
-            ready = [onnxruntime.OrtValue.ortvalue_from_numpy(value) for value in values]
-            options.add_external_initializers(list(names), ready)
+            names, ready = [], []
+            for name, value in unpacked(packed_beside(file)):  # one at a time: the runtime copies
+                names.append(name)
+                ready.append(onnxruntime.OrtValue.ortvalue_from_numpy(value))
+            options.add_external_initializers(names, ready)
         return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime's errors share no base class
         raise ModelError(f"{file} cannot be loaded: {one_line(error)}") from error
