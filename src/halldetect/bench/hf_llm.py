@@ -13,7 +13,7 @@ import numpy as np
 from halldetect.bench.decoding import MIN_P, TOP_K, Choice, Decoder, Job
 from halldetect.bench.embed import GGUF_CONTEXT, Embedding
 from halldetect.bench.gguf_weights import convert
-from halldetect.bench.llm import CONTEXT, Messages, Question, Reply, TooLong, located
+from halldetect.bench.llm import CONTEXT, BatchLlm, Messages, Question, Reply, TooLong, located
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError
 from halldetect.extractors import prompt
 from halldetect.extractors.llama import one_line
@@ -22,7 +22,7 @@ from halldetect.models.cache import digest_of, home
 _ATTENTION = "halldetect_grouped"
 
 
-class TransformersLlm:
+class TransformersLlm(BatchLlm):
     """A GGUF model in PyTorch: bf16 on a GPU, fp32 on a processor, many questions at once.
 
     With a schema the answer's fixed words are given and only its choices are the model's: as
@@ -65,21 +65,6 @@ class TransformersLlm:
             "device": self._device.partition(":")[0],
             "drawing": f"top {TOP_K}, at least {MIN_P} of the first",
         }
-
-    def ask(
-        self,
-        messages: Messages,
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        seed: int = 0,
-        schema: Mapping[str, Any] | None = None,
-        stop: str | None = None,
-    ) -> Reply:
-        (reply,) = self.ask_many([Question(messages, max_tokens, temperature, seed, schema, stop)])
-        if isinstance(reply, TooLong):
-            raise reply
-        return reply
 
     def ask_many(self, questions: Sequence[Question]) -> list[Reply | TooLong]:
         texts = [self._encoded(question.messages) for question in questions]

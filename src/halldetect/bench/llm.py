@@ -79,6 +79,21 @@ class BatchLlm(Llm, Protocol):
         """An answer to each, in order; a conversation that does not fit spoils no other."""
         ...
 
+    def ask(
+        self,
+        messages: Messages,
+        *,
+        max_tokens: int,
+        temperature: float = 0.0,
+        seed: int = 0,
+        schema: Mapping[str, Any] | None = None,
+        stop: str | None = None,
+    ) -> Reply:
+        (reply,) = self.ask_many([Question(messages, max_tokens, temperature, seed, schema, stop)])
+        if isinstance(reply, TooLong):
+            raise reply
+        return reply
+
 
 class LlamaLlm:
     """A GGUF model in llama.cpp, in this process."""

@@ -8,12 +8,12 @@ asked together depends on the rows alone, never on how fast a thread is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Condition
 from typing import Any, TypeVar
 
-from halldetect.bench.llm import BatchLlm, Messages, Question, Reply, TooLong
+from halldetect.bench.llm import BatchLlm, Question, Reply, TooLong
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -76,7 +76,7 @@ class _Meeting:
         self._change.notify_all()
 
 
-class _Seat:
+class _Seat(BatchLlm):
     """The model as one of the threads sees it."""
 
     def __init__(self, llm: BatchLlm, meeting: _Meeting, place: int) -> None:
@@ -90,18 +90,3 @@ class _Seat:
 
     def ask_many(self, questions: Sequence[Question]) -> list[Reply | TooLong]:
         return self._meeting.ask(self._place, questions) if questions else []
-
-    def ask(
-        self,
-        messages: Messages,
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        seed: int = 0,
-        schema: Mapping[str, Any] | None = None,
-        stop: str | None = None,
-    ) -> Reply:
-        (reply,) = self.ask_many([Question(messages, max_tokens, temperature, seed, schema, stop)])
-        if isinstance(reply, TooLong):
-            raise reply
-        return reply
