@@ -390,7 +390,7 @@ def main() -> None:
     }[arguments.what]
     found = work(arguments.rows or rows)
     kept = kept_results()  # now: another part of it may have run meanwhile
-    kept["machine"] = {
+    kept.setdefault("machines", {})[arguments.what] = {  # each part may be measured elsewhere
         "processor": processor(),
         "cores": physical_cores(),
         "python": platform.python_version(),
