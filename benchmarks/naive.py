@@ -42,51 +42,11 @@ class NaiveLoop:
 
 def as_transformers(model: Encoder) -> Any:
     """A student's weights under the names that transformers gives them."""
+    from training.verifier.to_hf import config_of, state_of
     from transformers import MPNetConfig, MPNetForSequenceClassification
 
-    shape, old = model.shape, model.state_dict()
-    network = MPNetForSequenceClassification(
-        MPNetConfig(
-            vocab_size=shape.vocabulary,
-            hidden_size=shape.hidden,
-            num_hidden_layers=shape.layers,
-            num_attention_heads=shape.heads,
-            intermediate_size=shape.inner,
-            max_position_embeddings=shape.positions,
-            layer_norm_eps=shape.epsilon,
-            pad_token_id=shape.pad,
-            num_labels=3,
-        )
-    ).eval()
-    new = {
-        "mpnet.embeddings.word_embeddings.weight": old["words.weight"],
-        "mpnet.embeddings.position_embeddings.weight": old["places.weight"],
-        "mpnet.embeddings.LayerNorm.weight": old["norm.weight"],
-        "mpnet.embeddings.LayerNorm.bias": old["norm.bias"],
-        "mpnet.encoder.relative_attention_bias.weight": old["distance.weight"],
-        "classifier.dense.weight": old["dense.weight"],
-        "classifier.dense.bias": old["dense.bias"],
-        "classifier.out_proj.weight": old["classify.weight"],
-        "classifier.out_proj.bias": old["classify.bias"],
-    }
-    names = {
-        "attention.attn.o": "out",
-        "attention.LayerNorm": "attention_norm",
-        "intermediate.dense": "up",
-        "output.dense": "down",
-        "output.LayerNorm": "norm",
-    }
-    for layer in range(shape.layers):
-        for part in ("weight", "bias"):
-            for letter, value in zip(
-                "qkv", old[f"layers.{layer}.qkv.{part}"].chunk(3), strict=True
-            ):
-                new[f"mpnet.encoder.layer.{layer}.attention.attn.{letter}.{part}"] = value
-            for theirs, ours in names.items():
-                new[f"mpnet.encoder.layer.{layer}.{theirs}.{part}"] = old[
-                    f"layers.{layer}.{ours}.{part}"
-                ]
-    missing, unexpected = network.load_state_dict(new, strict=False)
+    network = MPNetForSequenceClassification(MPNetConfig(**config_of(model.shape))).eval()
+    missing, unexpected = network.load_state_dict(state_of(model), strict=False)
     if unexpected or any("position_ids" not in name for name in missing):
         raise ValueError(f"weights do not fit: missing {missing}, unexpected {unexpected}")
     return network

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import importlib
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -142,9 +141,6 @@ def test_packed_results_have_the_same_figures_and_no_words(tmp_path: Path) -> No
 
 
 def gpu_bench() -> Any:
-    root = str(Path(__file__).parent.parent)
-    if root not in sys.path:
-        sys.path.append(root)
     return importlib.import_module("benchmarks.gpu_bench")
 
 

@@ -11,14 +11,10 @@ import pytest
 
 from halldetect.extractors.cover import finest
 from halldetect.extractors.splits import split
-from tiny_models import ROOT
 
 torch = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("gguf", reason="adapters are written with gguf")
 pytestmark = pytest.mark.hf
-
-if str(ROOT) not in sys.path:
-    sys.path.append(str(ROOT))
 
 
 def run(monkeypatch: pytest.MonkeyPatch, main: Any, *words: object) -> None:

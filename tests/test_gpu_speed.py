@@ -70,3 +70,22 @@ def test_the_naive_loop_runs_the_same_network() -> None:
     ids, mask = batch(padded=True)
     theirs = as_transformers(model)(input_ids=ids, attention_mask=mask).logits
     assert (theirs - model(ids, mask)).abs().max() < 1e-4
+
+
+def test_a_student_written_for_transformers_says_the_same(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    import torch
+    from training.verifier import to_hf
+    from training.verifier.encoder import Encoder, Shape
+    from transformers import AutoModelForSequenceClassification
+
+    from tiny_models import write_transformers
+
+    torch.manual_seed(0)
+    shape = Shape("mpnet", 500, 64, 2, 4, 96, 130, pad=1, separator=2, epsilon=1e-5)
+    model = Encoder(shape, 0.0).eval().requires_grad_(False)
+    tokenizer = write_transformers(tmp_path / "base", "mpnet") / "tokenizer.json"
+    to_hf.write(model, tokenizer, tmp_path / "out", temperature=2.0)
+    loaded = AutoModelForSequenceClassification.from_pretrained(tmp_path / "out", dtype="float32")
+    ids, mask = batch(padded=True)
+    theirs = loaded.eval()(input_ids=ids, attention_mask=mask).logits
+    assert (theirs - model(ids, mask) / 2).abs().max() < 1e-2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,8 +16,6 @@ from halldetect.report import Probabilities
 from halldetect.verify import Task, verify
 
 ROOT = Path(__file__).parent.parent
-if str(ROOT) not in sys.path:
-    sys.path.append(str(ROOT))
 
 
 def test_the_tables_are_those_of_the_results() -> None:

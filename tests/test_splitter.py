@@ -6,7 +6,6 @@ The package ships no adapter; a random one stands in, which chooses badly and mu
 from __future__ import annotations
 
 import random
-import sys
 import time
 from pathlib import Path
 
@@ -19,10 +18,6 @@ from halldetect.extractors import load_extractor
 from halldetect.extractors.clauses import ClauseExtractor
 from halldetect.extractors.splits import Split, split
 from halldetect.extractors.splitter import BASE, SplitterExtractor
-from tiny_models import ROOT
-
-if str(ROOT) not in sys.path:
-    sys.path.append(str(ROOT))
 
 RESPONSE = (
     "Ann Cole was born in Leeds on 5 June 1952. She studied law in Oxford and became a judge. "

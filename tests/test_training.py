@@ -15,8 +15,6 @@ from tiny_models import PAIRS, ROOT, write_transformers
 torch = pytest.importorskip("torch", reason="training needs torch")
 pytestmark = pytest.mark.hf
 
-if str(ROOT) not in sys.path:
-    sys.path.append(str(ROOT))
 
 LABELS = ("entailment", "neutral", "contradiction", "not_entailment")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import re
-import sys
 import warnings
 from pathlib import Path
 from types import ModuleType
@@ -41,9 +40,6 @@ PAIRS = [
 
 def quantising() -> ModuleType:
     """The module training/verifier/quantise.py, which is no part of the package."""
-    folder = str(ROOT)
-    if folder not in sys.path:
-        sys.path.append(folder)
     return importlib.import_module("training.verifier.quantise")
 
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 from safetensors.torch import save_file
 from torch import Tensor
 
-from training.verifier.encoder import LABELS, TOKENIZER, Encoder
+from training.verifier.encoder import LABELS, TOKENIZER, Encoder, Shape
 from training.verifier.export import clean_tokenizer
 
 
@@ -42,14 +43,11 @@ def state_of(model: Encoder, temperature: float = 1.0) -> dict[str, Tensor]:
             new[f"{after}intermediate.dense.{part}"] = old[f"{before}up.{part}"]
             new[f"{after}output.dense.{part}"] = old[f"{before}down.{part}"]
             new[f"{after}output.LayerNorm.{part}"] = old[f"{before}norm.{part}"]
-    return {name: value.half().contiguous() for name, value in new.items()}
+    return new
 
 
-def write(model: Encoder, tokenizer: Path, folder: Path, temperature: float = 1.0) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    save_file(state_of(model, temperature), folder / "model.safetensors", {"format": "pt"})
-    shape = model.shape
-    config = {
+def config_of(shape: Shape) -> dict[str, Any]:
+    return {
         "architectures": ["MPNetForSequenceClassification"],
         "model_type": "mpnet",
         "vocab_size": shape.vocabulary,
@@ -68,8 +66,15 @@ def write(model: Encoder, tokenizer: Path, folder: Path, temperature: float = 1.
         "attention_probs_dropout_prob": 0.0,
         "id2label": {str(place): label for place, label in enumerate(LABELS)},
         "label2id": {label: place for place, label in enumerate(LABELS)},
-        "dtype": "float16",
     }
+
+
+def write(model: Encoder, tokenizer: Path, folder: Path, temperature: float = 1.0) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    state = state_of(model, temperature)
+    halves = {name: value.half().contiguous() for name, value in state.items()}
+    save_file(halves, folder / "model.safetensors", {"format": "pt"})
+    config = {**config_of(model.shape), "dtype": "float16"}
     (folder / "config.json").write_text(json.dumps(config, indent=1))
     clean_tokenizer(tokenizer, folder / "tokenizer.json")
     settings = {
