@@ -31,24 +31,24 @@ from training.verifier.evaluate import load_rows
 
 from halldetect.bench.metrics import auroc
 from halldetect.chunks import Window
-from halldetect.planner import Course, Rule
+from halldetect.planner import Course, Place, Rule
 from halldetect.promise import Promise
+from halldetect.report import Probabilities
 from halldetect.score import Calibration
 from halldetect.text import Span, sentences
 
 RESULTS = Path(__file__).parent / "results" / "cascade.json"
 HELD_OUT = ("storysumm", "dialsummeval", "wice", "bump", "pubmedqa")
 LINE = 0.5
-MOST_CHANGED, MOST_MOVED = 0.5, 0.003  # percent of verdicts; AUROC
+MOST_CHANGED, MOST_LOST = 0.5, 0.003  # percent of verdicts; AUROC
 # The bar on AUROC means little on fewer responses: one of a hundred moves it by more.
 ENOUGH_ROWS = 300
 
 CHOICES: dict[str, Sequence[float]] = {
-    "enough": (0.5, 0.6, 0.7, 0.8),
-    "epsilon": (0.02, 0.05, 0.1, 0.15),
-    "near": (0.5, 0.7, 0.8, 0.9),
-    "glances": (2, 3, 4, 5, 6, 8),
+    "epsilon": (0.02, 0.03, 0.045, 0.06, 0.1),
+    "glances": (2, 3, 4, 6),
     "far": (0.0, 0.1, 0.2, 0.3, 0.4),
+    "silent": (0.0, 0.01, 0.02, 0.05, 0.1),
     "floor": (0.0, 0.01, 0.02, 0.05, 0.1, 0.2),
 }
 
@@ -59,7 +59,9 @@ class Claimed:
 
     promise: list[float]
     tokens: list[int]
+    places: list[Place]
     base: list[float]
+    against: list[float]
     small: list[float] | None
 
 
@@ -101,21 +103,25 @@ def lookup(work: Path, base: Any, small: Any | None, options: argparse.Namespace
         )
         return found, count([window.text for window in found]), Promise((text,), found)
 
-    def supports(logits: Any, temperature: float) -> list[float]:
-        return [calibration.window_support(item) for item in probabilities(logits, temperature)]
+    def supports(found: list[Probabilities]) -> list[float]:
+        return [calibration.window_support(item) for item in found]
 
     sets: dict[str, list[Answered]] = {}
     for name in sorted({row["dataset"] for row in rows}):
         if f"set_{name}" not in base.files:
             continue
-        large = supports(base[f"set_{name}"], options.temperature)
+        judged = probabilities(base[f"set_{name}"], options.temperature)
+        large, against = supports(judged), [item.contradiction or 0.0 for item in judged]
         little = (
-            None if small is None else supports(small[f"set_{name}"], options.small_temperature)
+            None
+            if small is None
+            else supports(probabilities(small[f"set_{name}"], options.small_temperature))
         )
         at = 0
         answered = []
         for row in (row for row in rows if row["dataset"] == name):
             found, sizes, promise = read(row["document"])
+            places = [(0, window.span.start, window.span.end) for window in found]
             claims = []
             for claim, size in zip(row["claims"], count(row["claims"]), strict=True):
                 part = slice(at, at + len(found))
@@ -124,7 +130,9 @@ def lookup(work: Path, base: Any, small: Any | None, options: argparse.Namespace
                     Claimed(
                         promise.of(claim, found),
                         [tokens + size for tokens in sizes],
+                        places,
                         large[part],
+                        against[part],
                         None if little is None else little[part],
                     )
                 )
@@ -143,25 +151,24 @@ class Going:
     course: Course
     screened: bool
 
-    def judge(self, windows: Iterable[int], spent: Spent) -> None:
+    def judge(self, windows: Iterable[int], rule: Rule, spent: Spent) -> None:
         for window in windows:
             spent.base += self.claim.tokens[window]
-            self.course.done += 1
-            self.course.support = max(self.course.support, self.claim.base[window])
+            support = self.claim.base[window]
+            silent = max(support, self.claim.against[window]) < rule.silent
+            self.course.meet(window, support, silent)
 
-    def ahead(self, end: int, rule: Rule, floor: float | None, spent: Spent) -> tuple[int, ...]:
+    def ahead(self, most: int | None, floor: float | None, spent: Spent) -> list[int]:
         """The next windows, once the first is done by what the small verifier says of them."""
         course = self.course
-        if floor is not None and course.done and not self.screened:
+        if floor is not None and course.met and not self.screened:
             assert self.claim.small is not None
-            rest = course.order[course.done :]
-            spent.small += sum(self.claim.tokens[window] for window in rest)
-            hopeful = [window for window in rest if self.claim.small[window] >= floor]
+            spent.small += sum(self.claim.tokens[window] for window in course.left)
+            hopeful = [window for window in course.left if self.claim.small[window] >= floor]
             hopeful.sort(key=lambda window: -self.claim.small[window])  # type: ignore[index]
-            course.order = (*course.order[: course.done], *hopeful)
-            course.near = len(course.order)
+            course.left = dict.fromkeys(hopeful)
             self.screened = True
-        return course.ahead(min(end, len(course.order)))
+        return course.ahead(most)
 
 
 def replay(
@@ -171,29 +178,23 @@ def replay(
     spent, scores, crossed, claims = Spent(), [], 0, 0
     for response in answered:
         going = [
-            Going(claim, Course.promising(claim.promise, claim.tokens, rule), False)
+            Going(claim, Course.promising(claim.promise, claim.tokens, claim.places, rule), False)
             for claim in response.claims
         ]
         for item in going:
-            while True:
-                course = item.course
-                if course.support > LINE and course.support >= rule.enough:
-                    break
-                end = course.near if course.support > LINE else len(course.order)
-                wanted = item.ahead(end, rule, floor, spent)
+            while item.course.support <= LINE:
+                wanted = item.ahead(None, floor, spent)
                 if not wanted:
                     break
-                item.judge(wanted, spent)
+                item.judge(wanted, rule, spent)
         while True:
             item = min(going, key=lambda item: item.course.support)
-            course = item.course
-            if course.support >= 1.0 - rule.epsilon:
+            if not LINE < item.course.support < 1.0 - rule.epsilon:
                 break
-            end = min(course.near, rule.glances) if course.support > LINE else len(course.order)
-            wanted = item.ahead(end, rule, floor, spent)
+            wanted = item.ahead(rule.glances, floor, spent)
             if not wanted:
                 break
-            item.judge(wanted, spent)
+            item.judge(wanted, rule, spent)
         scores.append(1.0 - min(item.course.support for item in going))
         claims += len(going)
         crossed += sum((i.course.support > LINE) != (max(i.claim.base) > LINE) for i in going)
@@ -247,8 +248,8 @@ class Comparison:
             price = 0.0
             for name in names:
                 found = self.of(name, setting, cascade)
-                moved = abs(found["auroc_change"]) if found["responses"] >= ENOUGH_ROWS else 0.0
-                if found["verdicts_changed_percent"] > MOST_CHANGED or moved > MOST_MOVED:
+                lost = -found["auroc_change"] if found["responses"] >= ENOUGH_ROWS else 0.0
+                if found["verdicts_changed_percent"] > MOST_CHANGED or lost > MOST_LOST:
                     break
                 price += 1.0 / found["times_fewer_tokens"]
                 if best is not None and price >= best[0]:
@@ -275,7 +276,7 @@ def main() -> None:
     comparison = Comparison(sets, options.small_cost)
     result: dict[str, Any] = {
         "held_out": HELD_OUT,
-        "bars": {"verdicts_changed_percent": MOST_CHANGED, "auroc_change": MOST_MOVED},
+        "bars": {"verdicts_changed_percent": MOST_CHANGED, "auroc_lost": MOST_LOST},
         "draws": dict.fromkeys(("lazy", "cascade"), options.draws),
         "small_cost": options.small_cost,
         "temperature": options.temperature,

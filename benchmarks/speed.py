@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -149,10 +150,12 @@ def batches(rows: Sequence[Row], options: argparse.Namespace) -> list[dict[str, 
 
 def machine() -> dict[str, Any]:
     model = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        lines = [line for line in info.read_text().splitlines() if line.startswith("model name")]
-        model = lines[0].partition(":")[2].strip() if lines else model
+    if shutil.which("lscpu"):  # /proc/cpuinfo does not name the processors of ARM
+        told = subprocess.run(["lscpu"], capture_output=True, text=True, check=False).stdout
+        named = [
+            line.partition(":")[2].strip() for line in told.splitlines() if "Model name" in line
+        ]
+        model = named[0] if named else model
     import onnxruntime
 
     return {

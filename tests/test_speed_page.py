@@ -48,13 +48,18 @@ CLAIMS = ("Rider b crossed the b ford.", "Rider k drowned.", "Noon was hot.")
 
 
 @settings(max_examples=40)
-@given(st.randoms(use_true_random=False), st.sampled_from([0.0, 0.2, 0.6]), st.integers(1, 8))
-def test_the_replay_plans_as_the_package_does(random, far: float, glances: int) -> None:  # type: ignore[no-untyped-def]
+@given(
+    st.randoms(use_true_random=False),
+    st.sampled_from([0.0, 0.2, 0.6]),
+    st.integers(1, 8),
+    st.sampled_from([0.0, 0.05, 0.3]),
+)
+def test_the_replay_plans_as_the_package_does(random, far, glances, silent) -> None:  # type: ignore[no-untyped-def]
     pytest.importorskip("tokenizers")
     from benchmarks.cascade import Answered, Claimed, replay
 
     windows = library([SOURCE])
-    rule = Rule(lambda item: item.entailment, far=far, glances=glances)
+    rule = Rule(lambda item: item.entailment, far=far, glances=glances, silent=silent)
     said = {(window.text, claim): random.random() ** 2 for window in windows for claim in CLAIMS}
     verifier = Given(said)
     sizes = verifier.count_tokens([window.text for window in windows])
@@ -65,7 +70,9 @@ def test_the_replay_plans_as_the_package_does(random, far: float, glances: int) 
             Claimed(
                 promise.of(claim, windows),
                 [size + len(claim.split()) for size in sizes],
+                [(0, window.span.start, window.span.end) for window in windows],
                 [said[window.text, claim] for window in windows],
+                [0.0] * len(windows),
                 None,
             )
             for claim in CLAIMS

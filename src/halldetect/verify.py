@@ -153,6 +153,7 @@ class _Plan:
             Course.promising(
                 promise.of(self.task.claims[at].text, windows),
                 [self._size(at, window) for window in range(len(windows))],
+                [(window.document, window.span.start, window.span.end) for window in windows],
                 rule,
             )
             for at, windows in enumerate(self.windows)
@@ -219,14 +220,14 @@ class _Plan:
     def take(self, answers: Answers) -> None:
         for claim, window in self.round:
             texts = (self.windows[claim][window].text, self.task.claims[claim].text)
-            self.planner.tell(claim, answers[texts])
+            self.planner.tell(claim, window, answers[texts])
 
     def rested(self, answers: Answers) -> Iterator[tuple[int, Judged]]:
         """The claims that the next round leaves alone, each when it has met more than before."""
         going_on = {claim for claim, _ in self.planner.next()}
         for at, course in enumerate(self.planner.courses):
-            if at not in going_on and course.done > self.told[at]:
-                self.told[at] = course.done
+            if at not in going_on and len(course.met) > self.told[at]:
+                self.told[at] = len(course.met)
                 yield at, self._result(at, answers)
 
     def results(self, answers: Answers) -> list[Judged]:
@@ -237,14 +238,13 @@ class _Plan:
         if self.rooms[at] is None:
             reason = f"the claim has {tokens} tokens; the verifier reads {self.limit}"
             return Judged(claim, (), (), reason=reason)
-        course = self.planner.courses[at]
-        met = sorted(course.order[: course.done])
+        met = sorted(self.planner.courses[at].met)
         windows = tuple(self.windows[at][window] for window in met)
         return Judged(
             claim,
             windows,
             tuple(answers[window.text, claim.text] for window in windows),
             sum(self._size(at, window) for window in met),
-            skipped=len(self.windows[at]) - course.done,
+            skipped=len(self.windows[at]) - len(met),
             scales=tuple(sorted({m for window in self.windows[at] for m in window.scales})),
         )
