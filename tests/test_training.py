@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import sys
 from pathlib import Path
 from typing import Any
@@ -170,6 +171,38 @@ def test_the_mean_of_students_is_a_student(work: Path, monkeypatch: pytest.Monke
     one, two, mean = (Encoder.load(work / name).classify.weight for name in ("s1", "s2", "mean"))
     assert not torch.equal(one, two)
     assert torch.allclose(mean, (one + two) / 2, atol=1e-3)
+
+
+def test_a_curve_has_a_point_for_every_share(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from training.verifier import curve
+
+    pairs = (work / "pairs.jsonl").read_text()
+    for name in (curve.HUMAN, curve.RULE):
+        with lzma.open(work / name, "wt", encoding="utf-8") as file:
+            file.write(pairs)
+    (work / "nli").mkdir()
+    for name in curve.NLI:
+        with lzma.open(work / "nli" / f"{name}.eval.jsonl.xz", "wt", encoding="utf-8") as file:
+            file.write(pairs)
+    premise, claim = next(pair for pair in PAIRS if pair[0])
+    rows = [
+        {"dataset": name, "hallucinated": wrong, "document": 0, "claims": [claim]}
+        for name in curve.SETS
+        for wrong in (False, True)
+    ]
+    with lzma.open(work / "eval_rows.jsonl.xz", "wt", encoding="utf-8") as file:
+        file.write("\n".join(map(json.dumps, rows)))
+    with lzma.open(work / "eval_documents.json.xz", "wt", encoding="utf-8") as file:
+        json.dump({"texts": [premise], "windows": [[[0, len(premise), 1]]]}, file)
+    out = work / "curve.json"
+    options = ("--shares", 0.5, 1.0, "--compared", 0.5, "--device", "cpu", "--no-compile")
+    run(monkeypatch, curve.main, work, *options, "--tokens", 512, "--out", out)
+    found = json.loads(out.read_text())
+    half, whole, human, mixed = found["students"]
+    assert half["pairs"] < whole["pairs"] == 2 * len(pairs.splitlines())
+    assert set(human["shares"]) == {curve.HUMAN} < set(mixed["shares"])
+    assert whole["auroc"] == dict.fromkeys(curve.SETS, 0.5), "rows that differ in label only"
+    assert found["rows"] == dict.fromkeys(curve.SETS, 2)
 
 
 def test_batches_hold_every_pair_once_with_little_padding() -> None:

@@ -77,6 +77,7 @@ def main() -> None:
     parser.add_argument("--logits", type=Path, required=True)
     parser.add_argument("--nli", type=Path, required=True, help="folder of the NLI pairs")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--temperature", type=float, help="1 for shipped weights: folded in")
     options = parser.parse_args()
     logits = np.load(options.logits)
     golds = {
@@ -84,7 +85,7 @@ def main() -> None:
         for name in NLI
         if name in logits and (path := options.nli / f"{name}.eval.jsonl.xz").exists()
     }
-    degree = round(temperature(logits["mnli_dev"], golds["mnli_dev"]), 2)
+    degree = options.temperature or round(temperature(logits["mnli_dev"], golds["mnli_dev"]), 2)
     calibration = Calibration()
     data = judged(options.work, logits, degree)
     result: dict[str, Any] = {"temperature": degree, "sets": {}, "nli": {}}

@@ -189,6 +189,7 @@ def run(options: argparse.Namespace) -> None:
     encoder = B.pair_encoder(options.work / TOKENIZER, 512)
 
     out = {}
+    found = options.work / f"{options.model}_logits.npz"
     for name in NLI:
         path = options.work / "nli" / f"{name}.eval.jsonl.xz"
         if path.exists():
@@ -208,7 +209,9 @@ def run(options: argparse.Namespace) -> None:
             area = separation(part, windows, out[f"set_{name}"])
             spent = time.monotonic() - began
             print(f"{name}: AUROC {area:.4f}, {len(data):,} pairs, {spent:.0f} s", flush=True)
-    np.savez_compressed(options.work / f"{options.model}_logits.npz", **out)
+            # After every set: a run that is broken off keeps what it has.
+            np.savez_compressed(found, **out)
+    np.savez_compressed(found, **out)
 
 
 def separation(rows: list[dict], windows: list[list[list[int]]], logits: np.ndarray) -> float:

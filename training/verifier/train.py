@@ -109,7 +109,8 @@ def train(
         for group in optimizer.param_groups:
             group["lr"] = peak * rate(progress)
         index = torch.from_numpy(rows).to(device)
-        with torch.autocast(device, dtype=torch.bfloat16):
+        # On a processor bf16 is slow, and unknown to some: there it is fp32.
+        with torch.autocast(device, dtype=torch.bfloat16, enabled=device == "cuda"):
             logits = model(ids, mask)
             taught = None
             if master is not None:
