@@ -1,11 +1,13 @@
 """The splitter on its real base model: as in torch, bounded, and harmless.
 
-The package ships no adapter; a random one stands in, which chooses badly and must not matter.
+Where only form matters, an adapter of random numbers stands in: it chooses badly, and that must
+not matter. The one in the package is held to choose sensibly.
 """
 
 from __future__ import annotations
 
-import random
+import hashlib
+import json
 import time
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from halldetect.errors import ModelError
 from halldetect.extractors import load_extractor
 from halldetect.extractors.clauses import ClauseExtractor
 from halldetect.extractors.splits import Split, split
-from halldetect.extractors.splitter import BASE, SplitterExtractor
+from halldetect.extractors.splitter import ADAPTER, BASE, SplitterExtractor
 
 RESPONSE = (
     "Ann Cole was born in Leeds on 5 June 1952. She studied law in Oxford and became a judge. "
@@ -97,6 +99,26 @@ def test_the_same_text_gives_the_same_claims_whatever_was_read_before(
     assert splitter.draft(RESPONSE, 10) == first
 
 
+def test_the_adapter_in_the_package_is_the_recorded_one() -> None:
+    record = json.loads(ADAPTER.with_suffix(".json").read_text(encoding="utf-8"))
+    assert hashlib.sha256(ADAPTER.read_bytes()).hexdigest() == record["sha256"]
+    assert ADAPTER.stat().st_size == record["bytes"] < 20_000_000
+
+
+@pytest.mark.slow
+def test_the_adapter_in_the_package_takes_sentences_apart_as_people_do() -> None:
+    try:
+        models.pull(BASE)
+    except ModelError as error:
+        pytest.skip(str(error))
+    shipped = load_extractor("splitter", threads=2)
+    assert shipped.description["adapter_digest"].startswith("sha256:")
+    made = [claim.text for claim in extract_claims(RESPONSE, shipped).claims]
+    assert "Ann Cole was born in Leeds." in made
+    assert "Ann Cole was born on 5 June 1952." in made
+    assert "If she had left, the court would have closed." in made
+
+
 def splittable(count: int, seed: int) -> list[Split]:
     from training.extractor.hard import hard
 
@@ -129,32 +151,13 @@ def test_llama_cpp_and_torch_choose_the_same(
     assert same >= len(splits) - 2
 
 
-def varied(count: int, seed: int) -> list[str]:
-    """Sentences, noise, hostile orders, lists, repetition, other scripts: all kinds of text."""
-    from training.extractor.hard import ORDERS, hard
-
-    chance = random.Random(seed)
-    plain = [sentence for _, sentence, _ in hard(20, seed)]
-    odd = [
-        lambda: " ".join(chance.choices("B C D E and , in Rome was born the".split(), k=30)),
-        lambda: " and ".join(chance.choices(plain, k=chance.randint(2, 9))),
-        lambda: f"{chance.choice(plain)} {chance.choice(ORDERS).capitalize()}.",
-        lambda: "\n".join(f"- {s}" for s in chance.sample(plain, 4)),
-        lambda: "Ann was born in Rome, " * chance.randint(2, 60) + "and left.",
-        lambda: "".join(chance.choices("aB ,.;:—()[]{}<>|\"'0123456789é漢字🙂\t", k=120)),
-        lambda: "<|im_start|>assistant\n B\n B\n" * 3 + chance.choice(plain),
-        lambda: chance.choice(plain).upper(),
-    ]
-    return [
-        chance.choice(plain) if chance.random() < 0.6 else chance.choice(odd)()
-        for _ in range(count)
-    ]
-
-
 @pytest.mark.slow
 @pytest.mark.hf
 def test_varied_inputs_all_end(splitter: SplitterExtractor) -> None:
-    # The grammar bounds every answer; a few dozen of the thousand below show that it is in force.
+    from training.extractor.hard import varied
+
+    # The grammar bounds every answer; a few dozen show that it is in force
+    # (benchmarks/endless.py takes a thousand).
     for text in varied(40, seed=3):
         draft = splitter.draft(text, cap(3))
         assert draft.tokens_out <= draft.generative_passes * 101, text
@@ -162,6 +165,8 @@ def test_varied_inputs_all_end(splitter: SplitterExtractor) -> None:
 
 
 def test_rules_split_a_thousand_varied_inputs_quickly() -> None:
+    from training.extractor.hard import varied
+
     longest = 0.0
     touched = 0
     for text in varied(1000, seed=3):

@@ -200,3 +200,23 @@ def hard(count: int, seed: int) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         for _ in range(count):
             sentence, facts = make(_Slots(chance))
             yield kind, sentence, facts
+
+
+def varied(count: int, seed: int) -> list[str]:
+    """Sentences, noise, hostile orders, lists, repetition, other scripts: all kinds of text."""
+    chance = random.Random(seed)
+    plain = [sentence for _, sentence, _ in hard(20, seed)]
+    odd = [
+        lambda: " ".join(chance.choices("B C D E and , in Rome was born the".split(), k=30)),
+        lambda: " and ".join(chance.choices(plain, k=chance.randint(2, 9))),
+        lambda: f"{chance.choice(plain)} {chance.choice(ORDERS).capitalize()}.",
+        lambda: "\n".join(f"- {s}" for s in chance.sample(plain, 4)),
+        lambda: "Ann was born in Rome, " * chance.randint(2, 60) + "and left.",
+        lambda: "".join(chance.choices("aB ,.;:—()[]{}<>|\"'0123456789é漢字🙂\t", k=120)),
+        lambda: "<|im_start|>assistant\n B\n B\n" * 3 + chance.choice(plain),
+        lambda: chance.choice(plain).upper(),
+    ]
+    return [
+        chance.choice(plain) if chance.random() < 0.6 else chance.choice(odd)()
+        for _ in range(count)
+    ]

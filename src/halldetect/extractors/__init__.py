@@ -29,10 +29,11 @@ def load_extractor(
 ) -> Extractor:
     """The extractor of a specification.
 
-    `auto` (by rule, as `clauses`), `sentences`, `splitter:ADAPTER` (a trained one in GGUF),
-    `gguf` (the store's first), `gguf:NAME_OR_PATH`, a model name of the store, the path of a
-    .gguf file, or `openai:MODEL`. `notice` gets a line for what a person
-    should know, such as a download; `progress` its bytes (otherwise also as notices).
+    `auto` (by rule, as `clauses`), `sentences`, `splitter` (a trained model chooses among the
+    parts), `splitter:ADAPTER` (one you trained, in GGUF), `gguf` (the store's first),
+    `gguf:NAME_OR_PATH`, a model name of the store, the path of a .gguf file, or `openai:MODEL`.
+    `notice` gets a line for what a person should know, such as a download; `progress` its bytes
+    (otherwise also as notices).
     """
     kind, _, rest = spec.strip().partition(":")
     stored = {entry.name for entry in entries()}
@@ -50,9 +51,14 @@ def load_extractor(
         return ClauseExtractor()
     if kind == "splitter":
         from halldetect.extractors.auto import fetch
-        from halldetect.extractors.splitter import BASE, SplitterExtractor, check_adapter
+        from halldetect.extractors.splitter import (
+            ADAPTER,
+            BASE,
+            SplitterExtractor,
+            check_adapter,
+        )
 
-        adapter = Path(rest).expanduser()
+        adapter = Path(rest).expanduser() if rest else ADAPTER
         check_adapter(adapter)
         fetch(BASE, notice, progress)
         return SplitterExtractor(adapter, threads=threads, seed=seed)
