@@ -2,14 +2,16 @@
 
     python benchmarks/gpu_bench.py prepare --data DIR --out ROWS.jsonl.gz [--limit 100]
     python benchmarks/gpu_bench.py run --rows ROWS.jsonl.gz --out RESULTS --seconds 360 \\
-        [--verifier FOLDER] [--llm MODEL.gguf ...] [--parts fit,verifier,llm,ablation,latency]
+        [--verifier FOLDER] [--llm MODEL.gguf ...] \\
+        [--parts fit,verifier,llm,ablation,claims,latency]
     halldetect bench report RESULTS
 
 `prepare` draws rows to fit SummaC-Conv's layer on, and the rows that `bench run --limit N` would
 draw, so that results from both can be put together. `run` works through jobs in the order of
 their importance, the rows of all datasets together, and leaves out the jobs that begin after the
 time is up. What is done is in RESULTS, in the files of `bench run`; a second call goes on with
-what is missing.
+what is missing. A language model that writes leaves most of a GPU idle, so one call for each
+model may run at the same time, into folders of their own; only `latency` wants to be alone.
 """
 
 from __future__ import annotations
@@ -69,11 +71,14 @@ ASKED = (
 )
 LATENCY = "latency"
 LATENCY_ROWS = 8
+# The grid of the ablation judges every window of every claim: one set will do.
+ABLATED = FIRST
 # The archive of what is done is written anew after so many seconds, and at the end.
 ARCHIVED = 45
 FIT = "fit:"
 LAYER = "summac_conv.json"
-PARTS = ("fit", "verifier", "llm", "ablation", "latency")
+# "claims" is the grid of the ablation over the claims that a language model writes.
+PARTS = ("fit", "verifier", "llm", "ablation", "claims", "latency")
 
 
 class Remembering:
@@ -138,6 +143,7 @@ def jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> Iterator[Jo
     """The most important first: what the verifier does, then each language model's part."""
     parts = options.parts.split(",")
     few = {FIRST: rows[FIRST][:LATENCY_ROWS]}
+    ablated = {ABLATED: rows[ABLATED]}
     layer = options.out / LAYER
     judge = Models(Options(verifier=options.verifier, extractor="sentences", seed=SEED))
 
@@ -180,7 +186,7 @@ def jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> Iterator[Jo
         yield Job("summac-conv", "", conv, rows)
     if "ablation" in parts:
         for extractor in ("sentences", "whole", "groups:2"):
-            yield Job(f"ablation, {extractor}", "", of(judge, "ablation", extractor), rows)
+            yield Job(f"ablation, {extractor}", "", of(judge, "ablation", extractor), ablated)
     if "latency" in parts:
         for name in ("halldetect", "minicheck"):
             yield Job(f"{name}, one by one", LATENCY, of(judge, name), few, 1)
@@ -195,8 +201,8 @@ def jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> Iterator[Jo
     for step in ASKED:
         for models in llms:
             title = f"{step}, {Path(models.options.llm or '').name}"
-            if step == "ablation" and "ablation" in parts:
-                yield Job(title, "", of(models, step, "llm"), fewer)
+            if step == "ablation" and "claims" in parts:
+                yield Job(title, "", of(models, step, "llm"), ablated)
             elif step == LATENCY and "latency" in parts:
                 for name in ("long-context", "llm-cot"):
                     yield Job(f"{title}, {name}", LATENCY, of(models, name), few, 1)

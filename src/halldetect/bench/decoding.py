@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 # What the cache of keys and values and the activations of a pass may take together, as a share
-# of the GPU's memory; on a processor large batches gain nothing.
-GPU_SHARE = 0.3
+# of the GPU's memory, so that three models fit beside each other; on a processor large batches
+# gain nothing.
+GPU_SHARE = 0.15
 CPU_TOKENS = 8_192
 # What llama.cpp draws from by default: the likeliest words, none much less likely than the first.
 TOP_K = 40
