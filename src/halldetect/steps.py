@@ -199,7 +199,7 @@ def _provenance(case: Case, options: Configuration, calibration: Calibration | N
     if case.unmet:
         notes += (
             f"{case.unmet} pairs were passed over as unlikely to change the verdict; "
-            "the evidence of supported claims and fed_score are over the others",
+            "evidence and fed_score are over the others",
         )
     if case.finer_scales:
         notes += (
