@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from halldetect.bench.predictions import Header
+
+# The first eight places of a digest tell it from another.
+_DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,}\b")
 
 
 def labels(headers: Iterable[Header]) -> dict[str, str]:
@@ -34,6 +38,7 @@ def _told(settings: dict[str, str], family: dict[str, dict[str, str]]) -> str:
     for key in sorted(chosen, key=lambda key: not key.startswith("llm")):
         # One model in two roles is named once.
         value = settings.get(key, "none").removeprefix("gguf:").removesuffix(".gguf")
+        value = _DIGEST.sub(r"\1", value)
         if not (key.endswith(".name") and value in told.values()):
             told[_short(key)] = value
     return ", ".join(f"{name} {value}" for name, value in told.items())
