@@ -27,6 +27,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.machine import processor
+
 from halldetect import Detector, __version__
 from halldetect.batch.cache import Cache
 from halldetect.batch.cluster import Cluster, rebuilt, run_cluster
@@ -404,11 +406,6 @@ def main() -> None:
 def kept_results() -> dict[str, Any]:
     kept: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     return kept
-
-
-def processor() -> str:
-    found = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text())
-    return found[1] if found else platform.machine()
 
 
 if __name__ == "__main__":

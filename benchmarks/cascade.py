@@ -155,7 +155,7 @@ class Going:
         for window in windows:
             spent.base += self.claim.tokens[window]
             support = self.claim.base[window]
-            silent = max(support, self.claim.against[window]) < rule.silent
+            silent = rule.says_nothing(support, self.claim.against[window])
             self.course.meet(window, support, silent)
 
     def ahead(self, most: int | None, floor: float | None, spent: Spent) -> list[int]:

@@ -16,7 +16,6 @@ import argparse
 import json
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import time
@@ -25,6 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from benchmarks.machine import processor
 
 from halldetect import Detector, Report
 from halldetect.bench.datasets import load_dataset
@@ -149,17 +150,10 @@ def batches(rows: Sequence[Row], options: argparse.Namespace) -> list[dict[str, 
 
 
 def machine() -> dict[str, Any]:
-    model = platform.processor() or platform.machine()
-    if shutil.which("lscpu"):  # /proc/cpuinfo does not name the processors of ARM
-        told = subprocess.run(["lscpu"], capture_output=True, text=True, check=False).stdout
-        named = [
-            line.partition(":")[2].strip() for line in told.splitlines() if "Model name" in line
-        ]
-        model = named[0] if named else model
     import onnxruntime
 
     return {
-        "processor": model,
+        "processor": processor(),
         "cores": physical_cores(),
         "load_before": round(os.getloadavg()[0], 2),
         "onnxruntime": onnxruntime.__version__,

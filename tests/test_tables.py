@@ -179,6 +179,10 @@ def test_configurations_of_one_method_are_told_apart() -> None:
         "h (verifier y)",
     ]
     assert told(made("fed", "x", "1"), made("fed", "x", "2")) == ["h (digest 1)", "h (digest 2)"]
+    assert told(made("fed", "x", "0a" * 32), made("fed", "x", "0b" * 32)) == [
+        "h (digest 0a0a0a0a)",
+        "h (digest 0b0b0b0b)",
+    ]
     assert told(made("fed", "x"), made("ours", "y"), made("fed", "y")) == [
         "h (scoring fed, verifier x)",
         "h (scoring ours, verifier y)",

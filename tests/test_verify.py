@@ -260,9 +260,8 @@ def test_a_rule_judges_no_pair_twice_and_leaves_no_doubt_about_the_worst_claim(
     lazy, exact = verify(verifier, given, rule=rule), verify(Counting(), given)
     pairs = [pair for call in verifier.calls for pair in call]
     assert len(pairs) == len(set(pairs))
-    complete = (
-        rule.far == rule.silent == 0.0 and rule.most == 1000
-    )  # below the line nothing is passed over
+    # Below the line nothing is passed over.
+    complete = rule.far == rule.silent == 0.0 and rule.most == 1000
     for few, many in zip(lazy, exact, strict=True):
         for here, there in zip(few, many, strict=True):
             assert (here.claim, here.reason) == (there.claim, there.reason)

@@ -48,8 +48,8 @@ class Rule:
     silent: float = 0.05
     most: int = 64
 
-    def says_nothing(self, judged: Probabilities) -> bool:
-        return max(self.support(judged), judged.contradiction or 0.0) < self.silent
+    def says_nothing(self, support: float, contradiction: float | None) -> bool:
+        return max(support, contradiction or 0.0) < self.silent
 
     def to_dict(self) -> dict[str, float]:
         names = ("line", "epsilon", "glances", "far", "silent", "most")
@@ -156,8 +156,9 @@ class Planner:
 
     def tell(self, claim: int, window: int, judged: Probabilities) -> None:
         """What was said of a window that the claim was to meet."""
-        rule = self._rule
+        rule, course = self._rule, self.courses[claim]
         if rule is None:
-            self.courses[claim].meet(window, 0.0, False)
+            course.meet(window, 0.0, False)
         else:
-            self.courses[claim].meet(window, rule.support(judged), rule.says_nothing(judged))
+            support = rule.support(judged)
+            course.meet(window, support, rule.says_nothing(support, judged.contradiction))

@@ -149,14 +149,19 @@ class _Plan:
         if rule is None:
             return [Course.whole(len(windows)) for windows in self.windows]
         promise = Promise(self.task.documents, self.task.windows)
+        # Claims of the same room share their windows, and where these are.
+        places = {
+            room: [(window.document, window.span.start, window.span.end) for window in found]
+            for room, found in self.divided.items()
+        }
         return [
             Course.promising(
                 promise.of(self.task.claims[at].text, windows),
                 [self._size(at, window) for window in range(len(windows))],
-                [(window.document, window.span.start, window.span.end) for window in windows],
+                () if room is None else places[room],
                 rule,
             )
-            for at, windows in enumerate(self.windows)
+            for at, (room, windows) in enumerate(zip(self.rooms, self.windows, strict=True))
         ]
 
     def _room(self, claim_tokens: int) -> int:
