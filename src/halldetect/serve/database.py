@@ -7,6 +7,8 @@ never changed once released: a new need is a new migration.
 from __future__ import annotations
 
 import json
+import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -185,7 +187,8 @@ def _sqlite(url: sa.URL) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def prepare(connection: Any, _: object) -> None:
         connection.isolation_level = None  # we begin transactions ourselves, below
-        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "secure_delete=ON"):
+        _journal(connection)
+        for pragma in ("synchronous=NORMAL", "secure_delete=ON"):
             connection.execute(f"PRAGMA {pragma}")
 
     @sa.event.listens_for(engine, "begin")
@@ -197,6 +200,20 @@ def _sqlite(url: sa.URL) -> sa.Engine:
             connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
     return engine
+
+
+def _journal(connection: Any) -> None:
+    """Write ahead. SQLite does not wait for another program that switches to it at the same
+    moment, so we do."""
+    until = time.monotonic() + _BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.02)
 
 
 def _unavailable(error: SQLAlchemyError) -> Exception:
