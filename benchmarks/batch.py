@@ -38,9 +38,9 @@ from halldetect.batch.results import Level
 from halldetect.batch.rows import Columns, read_rows
 from halldetect.batch.run import Job, run_batch, settings
 from halldetect.batch.tally import Tally
-from halldetect.configuration import Configuration
+from halldetect.config import Configuration
 from halldetect.report import Probabilities
-from halldetect.verifiers.cores import physical_cores
+from halldetect.verification.verifiers.cores import physical_cores
 
 RESULTS = Path(__file__).parent / "results" / "batch.json"
 GENERATIVE = "smollm2-135m"

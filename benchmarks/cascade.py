@@ -27,15 +27,15 @@ from typing import Any
 import numpy as np
 from benchmarks.planner import probabilities
 from tokenizers import Tokenizer
-from training.verifier.evaluate import load_rows
+from training.base.evaluate import load_rows
 
-from halldetect.bench.metrics import auroc
-from halldetect.chunks import Window
-from halldetect.planner import Course, Place, Rule
-from halldetect.promise import Promise
 from halldetect.report import Probabilities
-from halldetect.score import Calibration
-from halldetect.text import Span, sentences
+from halldetect.scoring import Calibration
+from halldetect.text.overlap import Promise
+from halldetect.text.sentences import Span, sentences
+from halldetect.verification.schedule import Course, Place, Rule
+from halldetect.windows.scales import Window
+from halldetect_bench.metrics import auroc
 
 RESULTS = Path(__file__).parent / "results" / "cascade.json"
 HELD_OUT = ("storysumm", "dialsummeval", "wice", "bump", "pubmedqa")

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from training.extractor.hard import varied
 
-from halldetect.claims import extract_claims
-from halldetect.extractors import load_extractor
+from halldetect.claims.extraction import extract_claims
+from halldetect.claims.extractors import load_extractor
 
 RESULTS = Path(__file__).parent / "results" / "extract_endless.json"
 

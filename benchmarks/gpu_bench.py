@@ -33,14 +33,14 @@ sys.path.append(str(Path(__file__).parent.parent))
 
 from training import summac_conv
 
-from halldetect.bench.datasets import Row, load_dataset
-from halldetect.bench.meter import Meter
-from halldetect.bench.methods.registry import METHODS, Models, Options
-from halldetect.bench.methods.scored import Method
-from halldetect.bench.predictions import header_of, ledger, prediction_of
-from halldetect.bench.runner import missing, sample
 from halldetect.report import Probabilities
-from halldetect.verifiers import Verifier, load_verifier
+from halldetect.verification.verifiers import Verifier, load_verifier
+from halldetect_bench.datasets import Row, load_dataset
+from halldetect_bench.meter import Meter
+from halldetect_bench.methods.registry import METHODS, Models, Options
+from halldetect_bench.methods.scored import Method
+from halldetect_bench.predictions import header_of, ledger, prediction_of
+from halldetect_bench.runner import missing, sample
 
 FIRST = "qags-cnndm"
 DATASETS = (
@@ -154,7 +154,7 @@ def jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> Iterator[Jo
     def of(models: Models, name: str, extractor: str | None = None) -> Callable[[], Method]:
         def build() -> Method:
             if extractor is not None:
-                from halldetect.bench.methods import Ablation
+                from halldetect_bench.methods import Ablation
 
                 return Ablation(models.splitter(extractor), remembering())
             return METHODS[name].build(models)
@@ -162,7 +162,7 @@ def jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> Iterator[Jo
         return build
 
     def conv() -> Method:
-        from halldetect.bench.methods import SummacConv
+        from halldetect_bench.methods import SummacConv
 
         fitted = json.loads(layer.read_text()) if layer.is_file() else None
         return SummacConv(judge.verifier, fitted)
@@ -171,9 +171,9 @@ def jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> Iterator[Jo
         """HallDetect with the language model's claims: its one generative pass counts too."""
 
         def build() -> Method:
-            from halldetect.bench.llm_extractor import LlmExtractor
-            from halldetect.bench.methods import HallDetect
             from halldetect.detector import Detector
+            from halldetect_bench.llm_extractor import LlmExtractor
+            from halldetect_bench.methods import HallDetect
 
             return HallDetect(Detector(LlmExtractor(models.llm, seed=SEED), options.verifier))
 

@@ -3,7 +3,7 @@
     python -m benchmarks.gpu_speed WORK --model base
 
 WORK holds the trained model (`base/`), `mpnet/tokenizer.json` and what
-`training.verifier.evaluate prepare` wrote. Needs torch, numpy, safetensors, tokenizers.
+`training.base.evaluate prepare` wrote. Needs torch, numpy, safetensors, tokenizers.
 
 Three things are timed in one run: a large bf16 product (the measured peak), full batches of
 one length through each way of computing attention, and the claim x window pairs of
@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
-from training.verifier.encoder import Encoder, Layer
+from training.base.encoder import Encoder, Layer
 
 RESULTS = Path(__file__).parent / "results" / "gpu.json"
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -258,8 +258,8 @@ def training_pace(work: Path, model: str, device: str, length: int = 128) -> dic
 
 def responses(ways: Ways, name: str, work: Path, top: float, device: str) -> dict[str, Any]:
     """Every claim against every window of QAGS-CNN/DM, host memory to answers."""
-    from training.verifier import batches as B
-    from training.verifier.evaluate import assembled, load_rows
+    from training.base import batches as B
+    from training.base.evaluate import assembled, load_rows
 
     rows, texts, windows = load_rows(work)
     rows = [row for row in rows if row["dataset"] == "qags-cnndm"]

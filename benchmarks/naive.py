@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from halldetect.report import Probabilities
 
 if TYPE_CHECKING:
-    from training.verifier.encoder import Encoder
+    from training.base.encoder import Encoder
 
 
 class NaiveLoop:
@@ -19,7 +19,7 @@ class NaiveLoop:
 
     def __init__(self, shipped: Path) -> None:
         import torch
-        from training.verifier.unpack import student
+        from training.base.unpack import student
         from transformers import MPNetTokenizerFast
 
         self._torch = torch
@@ -42,7 +42,7 @@ class NaiveLoop:
 
 def as_transformers(model: Encoder) -> Any:
     """A student's weights under the names that transformers gives them."""
-    from training.verifier.to_hf import config_of, state_of
+    from training.base.to_hf import config_of, state_of
     from transformers import MPNetConfig, MPNetForSequenceClassification
 
     network = MPNetForSequenceClassification(MPNetConfig(**config_of(model.shape))).eval()

@@ -2,7 +2,7 @@
 
     python -m benchmarks.planner WORK LOGITS
 
-WORK is the folder of `training.verifier.evaluate prepare`, LOGITS what its `run` wrote: what a
+WORK is the folder of `training.base.evaluate prepare`, LOGITS what its `run` wrote: what a
 verifier says of every claim and every window. The pairs are looked up there instead of being
 judged again; everything else is the package itself. Needs no GPU and no model.
 """
@@ -20,18 +20,18 @@ from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
-from training.verifier.evaluate import load_rows
+from training.base.evaluate import load_rows
 
-from halldetect.bench.metrics import auroc
-from halldetect.chunks import Window
-from halldetect.claims import Claim
-from halldetect.configuration import Configuration
+from halldetect.claims.extraction import Claim
+from halldetect.config import Configuration
 from halldetect.findings import find, total
 from halldetect.report import ClaimReport, Probabilities, Status, decide
-from halldetect.score import Calibration
+from halldetect.scoring import Calibration
 from halldetect.steps import planning
-from halldetect.text import Span, sentences
-from halldetect.verify import Task, verify
+from halldetect.text.sentences import Span, sentences
+from halldetect.verification.rounds import Task, verify
+from halldetect.windows.scales import Window
+from halldetect_bench.metrics import auroc
 
 RESULTS = Path(__file__).parent / "results" / "planner.json"
 NOTICEABLE = 0.05  # a change of score that a reader might care about

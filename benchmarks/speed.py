@@ -28,13 +28,13 @@ from typing import Any
 from benchmarks.machine import processor
 
 from halldetect import Detector, Report
-from halldetect.bench.datasets import load_dataset
-from halldetect.bench.datasets.rows import Row
-from halldetect.bench.methods import PAIRWISE
-from halldetect.text import sentences
-from halldetect.verifiers import load_verifier
-from halldetect.verifiers.cores import physical_cores
-from halldetect.verifiers.onnx import OnnxVerifier
+from halldetect.text.sentences import sentences
+from halldetect.verification.verifiers import load_verifier
+from halldetect.verification.verifiers.cores import physical_cores
+from halldetect.verification.verifiers.onnx import OnnxVerifier
+from halldetect_bench.datasets import load_dataset
+from halldetect_bench.datasets.rows import Row
+from halldetect_bench.methods import PAIRWISE
 
 RESULTS = Path(__file__).parent / "results" / "speed.json"
 

@@ -39,7 +39,7 @@ def start(verifier: str) -> dict[str, Any]:
     import onnxruntime  # noqa: F401
 
     mark("import onnxruntime")
-    from halldetect.verifiers import load_verifier
+    from halldetect.verification.verifiers import load_verifier
 
     loaded = load_verifier(verifier)
     mark("load the verifier")
@@ -53,7 +53,7 @@ def start(verifier: str) -> dict[str, Any]:
 
 def check(verifier: str, source: str, response: str) -> dict[str, Any]:
     from halldetect import Detector
-    from halldetect.verifiers import load_verifier
+    from halldetect.verification.verifiers import load_verifier
 
     detector = Detector("sentences", load_verifier(verifier), max_source=10_000_000)
     detector.check("It rained.", "It rained.")
@@ -87,8 +87,8 @@ def roofline(verifier: str) -> dict[str, Any]:
     import onnxruntime
     from onnx import TensorProto, helper, numpy_helper
 
-    from halldetect.verifiers import load_verifier
-    from halldetect.verifiers.onnx import OnnxVerifier
+    from halldetect.verification.verifiers import load_verifier
+    from halldetect.verification.verifiers.onnx import OnnxVerifier
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1

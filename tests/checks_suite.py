@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from halldetect.report import Probabilities
-from halldetect.verifiers import Verifier
+from halldetect.verification.verifiers import Verifier
 
 SUITE = Path(__file__).parent / "data" / "checks.jsonl"
 LABELS = ("entailment", "neutral", "contradiction")

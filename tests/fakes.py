@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from halldetect.claims import Draft
+from halldetect.claims.extraction import Draft
 from halldetect.report import Probabilities
-from halldetect.text import sentences
+from halldetect.text.sentences import sentences
 
 _WORD = re.compile(r"\w+")
 _NEGATIONS = frozenset("no not never none nobody nothing without".split())

@@ -16,7 +16,7 @@ from halldetect.report import (
     Verdict,
     decide,
 )
-from halldetect.text import Span
+from halldetect.text.sentences import Span
 
 MINUTES = (
     "Town of Velmora, transport committee: minutes of the spring review\n"

@@ -10,14 +10,14 @@ import pytest
 
 from fakes import OverlapVerifier, SentenceExtractor
 from halldetect import Detector
-from halldetect.bench.ablation import SCORINGS, SETS, scored
-from halldetect.bench.datasets.rows import Row
-from halldetect.bench.grid import cells
-from halldetect.bench.methods.ablation import Ablation, Asked, Extracted, Whole
-from halldetect.bench.methods.registry import Models, Options
-from halldetect.bench.predictions import Results, header_of, prediction_of
 from halldetect.cli import main
 from halldetect.errors import ConfigurationError
+from halldetect_bench.ablation import SCORINGS, SETS, scored
+from halldetect_bench.datasets.rows import Row
+from halldetect_bench.grid import cells
+from halldetect_bench.methods.ablation import Ablation, Asked, Extracted, Whole
+from halldetect_bench.methods.registry import Models, Options
+from halldetect_bench.predictions import Results, header_of, prediction_of
 from test_llm_methods import Scripted, careful
 
 SOURCE = " ".join(

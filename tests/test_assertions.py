@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.guard.assertions import assertions
-from halldetect.text import sentences
+from halldetect.claims.guard.assertions import assertions
+from halldetect.text.sentences import sentences
 
 
 def asserted(text: str) -> list[str]:

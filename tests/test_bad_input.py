@@ -25,7 +25,8 @@ SENTENCES = ["--extractor", "sentences"]
 def small_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command line with everything real but the weights."""
     monkeypatch.setattr(
-        "halldetect.verifiers.load_verifier", lambda spec, threads=None: OverlapVerifier()
+        "halldetect.verification.verifiers.load_verifier",
+        lambda spec, threads=None: OverlapVerifier(),
     )
 
 
@@ -225,7 +226,9 @@ def test_an_unknown_model_name(
 ) -> None:
     line = refused(["check", SOURCE, GOOD, *SENTENCES, "--verifier", "bas"], capsys, 2)
     assert "unknown verifier 'bas'; did you mean base?" in line
-    monkeypatch.setattr("halldetect.verifiers.load_verifier", lambda *_, **__: OverlapVerifier())
+    monkeypatch.setattr(
+        "halldetect.verification.verifiers.load_verifier", lambda *_, **__: OverlapVerifier()
+    )
     for wrong, right in [("smollm2", "smollm2-135m"), ("sentence", "sentences")]:
         line = refused(["check", SOURCE, GOOD, "--extractor", wrong], capsys, 2)
         assert f"unknown extractor {wrong!r}; did you mean {right}?" in line
@@ -242,7 +245,9 @@ def test_a_corrupt_model_file(
         (verifier / name).write_bytes(b"\x00 not what it says")
     options = [*SENTENCES, "--verifier", str(verifier)]
     assert str(verifier) in refused(["check", SOURCE, GOOD, *options], capsys, 3)
-    monkeypatch.setattr("halldetect.verifiers.load_verifier", lambda *_, **__: OverlapVerifier())
+    monkeypatch.setattr(
+        "halldetect.verification.verifiers.load_verifier", lambda *_, **__: OverlapVerifier()
+    )
     options = ["--extractor", str(spoiled)]
     assert str(spoiled) in refused(["check", SOURCE, GOOD, *options], capsys, 3)
 

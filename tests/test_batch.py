@@ -48,7 +48,8 @@ BASE = ["--extractor", "sentences"]
 @pytest.fixture(autouse=True)
 def small_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "halldetect.verifiers.load_verifier", lambda spec, threads=None: OverlapVerifier()
+        "halldetect.verification.verifiers.load_verifier",
+        lambda spec, threads=None: OverlapVerifier(),
     )
 
 
@@ -524,7 +525,7 @@ def many(count: int) -> list[Any]:
 DRIVER = """
 import json, os, random, signal, sys, time
 from pathlib import Path
-from halldetect import verifiers
+from halldetect.verification import verifiers
 from halldetect.batch import run
 from halldetect.cli import main
 from fakes import OverlapVerifier

@@ -26,7 +26,7 @@ from halldetect.batch.results import Level
 from halldetect.batch.run import Job, run_batch
 from halldetect.batch.run import settings as made_with
 from halldetect.batch.summary import interval, read_results, summarise
-from halldetect.claims import Draft
+from halldetect.claims.extraction import Draft
 from halldetect.cli import main
 from halldetect.errors import ExtractionError, InputError
 from halldetect.report import Probabilities
@@ -40,7 +40,8 @@ BASE = ["--extractor", "sentences"]
 @pytest.fixture(autouse=True)
 def small_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "halldetect.verifiers.load_verifier", lambda spec, threads=None: OverlapVerifier()
+        "halldetect.verification.verifiers.load_verifier",
+        lambda spec, threads=None: OverlapVerifier(),
     )
 
 

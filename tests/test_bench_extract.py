@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from halldetect.bench.decompositions import Gold, in_held_out_part, load_gold
-from halldetect.bench.extract import Answers, figures, judge, responses, sample, stands_alone
-from halldetect.claims import Draft
+from halldetect.claims.extraction import Draft
+from halldetect.claims.extractors.clauses import ClauseExtractor
+from halldetect.claims.extractors.sentences import SentenceExtractor
 from halldetect.cli import main
-from halldetect.extractors.clauses import ClauseExtractor
-from halldetect.extractors.sentences import SentenceExtractor
 from halldetect.report import Probabilities
+from halldetect_bench.decompositions import Gold, in_held_out_part, load_gold
+from halldetect_bench.extract import Answers, figures, judge, responses, sample, stands_alone
 
 DATA = Path(__file__).parents[2] / "shared" / "datasets"
 SENTENCE = "Ann Cole was born in Leeds on 5 June 1952."

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from fakes import OverlapVerifier
-from halldetect.bench.blocks import Drawing, Heading, Paragraph, Table, markdown, page
-from halldetect.bench.datasets.rows import Row
-from halldetect.bench.document import document
-from halldetect.bench.methods.summac_conv import BINS, SummacConv, histogram, shipped
-from halldetect.bench.predictions import ledger, read_all, row_digest
-from halldetect.bench.published import PAPER
-from halldetect.bench.tables import tables
-from halldetect.bench.verdicts import race
 from halldetect.cli import main
+from halldetect_bench.blocks import Drawing, Heading, Paragraph, Table, markdown, page
+from halldetect_bench.datasets.rows import Row
+from halldetect_bench.document import document
+from halldetect_bench.methods.summac_conv import BINS, SummacConv, histogram, shipped
+from halldetect_bench.predictions import ledger, read_all, row_digest
+from halldetect_bench.published import PAPER
+from halldetect_bench.tables import tables
+from halldetect_bench.verdicts import race
 from test_tables import COST, results
 
 GOLD: list[bool | None] = [True, False] * 20

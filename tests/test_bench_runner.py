@@ -17,10 +17,14 @@ from typing import Any
 import pytest
 
 from fakes import OverlapVerifier
-from halldetect.bench.datasets.rows import Row
-from halldetect.bench.methods import RougeL, Scored
-from halldetect.bench.methods.registry import METHODS, Models, Options
-from halldetect.bench.predictions import (
+from halldetect.cli import main
+from halldetect.cli.pace import paced
+from halldetect.errors import InputError, ModelError
+from halldetect.report import Cost
+from halldetect_bench.datasets.rows import Row
+from halldetect_bench.methods import RougeL, Scored
+from halldetect_bench.methods.registry import METHODS, Models, Options
+from halldetect_bench.predictions import (
     Prediction,
     header_of,
     ledger,
@@ -28,11 +32,7 @@ from halldetect.bench.predictions import (
     read,
     read_all,
 )
-from halldetect.bench.runner import run, sample
-from halldetect.cli import main
-from halldetect.cli.pace import paced
-from halldetect.errors import InputError, ModelError
-from halldetect.report import Cost
+from halldetect_bench.runner import run, sample
 
 ROWS = [
     Row(
@@ -196,7 +196,7 @@ import sys, time
 from pathlib import Path
 sys.path[:0] = {paths!r}
 from test_bench_runner import ROWS, Counting
-from halldetect.bench.runner import run
+from halldetect_bench.runner import run
 
 class Slow(Counting):
     def score_many(self, rows):
@@ -244,7 +244,8 @@ def test_the_command_runs_every_method_on_every_dataset(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
-        "halldetect.verifiers.load_verifier", lambda spec, threads=None: OverlapVerifier()
+        "halldetect.verification.verifiers.load_verifier",
+        lambda spec, threads=None: OverlapVerifier(),
     )
     command = ["bench", "run", "--dataset", f"jsonl:{data}", "-o", str(tmp_path / "out")]
     command += ["--method", "halldetect,minicheck,rouge-l", "--extractor", "sentences"]

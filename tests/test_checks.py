@@ -145,7 +145,7 @@ def test_a_two_way_verifier_only_has_to_tell_support() -> None:
 
 @pytest.mark.slow
 def test_the_embedded_verifier_stays_above_its_floors() -> None:
-    from halldetect.verifiers import load_verifier
+    from halldetect.verification.verifiers import load_verifier
 
     counts = accuracy_by_phenomenon(load_verifier(None, threads=None))
     low = {

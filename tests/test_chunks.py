@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.chunks import GRANULARITIES, cut, library
-from halldetect.text import sentences
+from halldetect.text.sentences import sentences
+from halldetect.windows.scales import GRANULARITIES, cut, library
 
 counts = st.integers(0, 400)
 scales = st.lists(st.integers(1, 64), min_size=1, max_size=6, unique=True).map(sorted)

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.claims import Claim, Draft, cap, extract_claims
+from halldetect.claims.extraction import Claim, Draft, cap, extract_claims
+from halldetect.claims.extractors.sentences import SentenceExtractor
+from halldetect.claims.guard.drafts import cleaned
 from halldetect.errors import ExtractionError
-from halldetect.extractors.sentences import SentenceExtractor
-from halldetect.guard.drafts import cleaned
-from halldetect.text import Span, sentences
-from halldetect.words import EVERYDAY, words
+from halldetect.text.sentences import Span, sentences
+from halldetect.text.words import EVERYDAY, words
 
 
 class Scripted:

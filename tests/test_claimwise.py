@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from halldetect.bench.claimwise import claimwise, sentence_scores
-from halldetect.bench.predictions import Prediction
+from halldetect_bench.claimwise import claimwise, sentence_scores
+from halldetect_bench.predictions import Prediction
 
 SENTENCES = ["Ann Lee won the race in May.", "Bob lost it.", "Nobody was hurt."]
 

@@ -35,7 +35,8 @@ BASE = ["--extractor", "sentences"]
 def small_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command line with everything real but the weights."""
     monkeypatch.setattr(
-        "halldetect.verifiers.load_verifier", lambda spec, threads=None: OverlapVerifier()
+        "halldetect.verification.verifiers.load_verifier",
+        lambda spec, threads=None: OverlapVerifier(),
     )
 
 
@@ -230,7 +231,9 @@ class Interrupted(OverlapVerifier):
 def test_an_interrupt_is_one_line_and_status_130(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("halldetect.verifiers.load_verifier", lambda spec, threads: Interrupted())
+    monkeypatch.setattr(
+        "halldetect.verification.verifiers.load_verifier", lambda spec, threads: Interrupted()
+    )
     assert main(["check", SOURCE, GOOD, *BASE]) == 130
     captured = capsys.readouterr()
     assert captured.err.splitlines()[-1] == "halldetect: interrupted"
@@ -355,7 +358,7 @@ def test_output_is_utf8_whatever_the_locale() -> None:
 
 BUSY = """
 import sys, time
-from halldetect import verifiers
+from halldetect.verification import verifiers
 from halldetect.cli import main
 from fakes import OverlapVerifier
 

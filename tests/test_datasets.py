@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from halldetect.bench.datasets import DATASETS, Row, data_root, load_dataset
-from halldetect.bench.datasets.defacto import corrections
 from halldetect.errors import InputError
+from halldetect_bench.datasets import DATASETS, Row, data_root, load_dataset
+from halldetect_bench.datasets.defacto import corrections
 
 DATA = Path(__file__).parents[2] / "shared" / "datasets"
 real = pytest.mark.skipif(not DATA.is_dir(), reason="the shared datasets are not here")

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from fakes import OverlapVerifier, SentenceExtractor
 from halldetect import Detector, Pair, Report, Status, Verdict
-from halldetect.claims import Draft
+from halldetect.claims.extraction import Draft
 from halldetect.errors import ConfigurationError, ExtractionError, InputError, ModelError
 from halldetect.report import Evidence, Probabilities, rounded
-from halldetect.score import Calibration, fed
+from halldetect.scoring import Calibration, fed
 
 SOURCE = (
     "The mill on the Arle was built in 1790. It ground barley for the village of Stoke. "

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.chunks import GRANULARITIES, Window, library
-from halldetect.division import divide, finer_scales, paginate
-from halldetect.reading import Reading
-from halldetect.text import Span
+from halldetect.text.sentences import Span
+from halldetect.windows.pages import divide, finer_scales, paginate
+from halldetect.windows.scales import GRANULARITIES, Window, library
+from halldetect.windows.tokens import Reading
 
 
 class Words:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from halldetect.extractors.cover import finest
-from halldetect.extractors.splits import split
+from halldetect.claims.extractors.cover import finest
+from halldetect.claims.extractors.splits import split
 
 torch = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("gguf", reason="adapters are written with gguf")
@@ -28,7 +28,7 @@ def base(tmp_path: Path) -> Path:
     from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    from halldetect.extractors import codes
+    from halldetect.claims.extractors import codes
 
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokens = ["<|pad|>", *alphabet, *(f"Ġ{letter}" for letter in codes.LETTERS)]

@@ -13,18 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect import models
-from halldetect.claims import Draft
+from halldetect.claims.extraction import Draft
+from halldetect.claims.extractors import gguf, load_extractor, prompt
+from halldetect.claims.extractors.clauses import ClauseExtractor
+from halldetect.claims.extractors.openai import OpenAIExtractor
+from halldetect.claims.extractors.sentences import SentenceExtractor
 from halldetect.errors import (
     ConfigurationError,
     ExtractionError,
     FetchError,
     ModelError,
 )
-from halldetect.extractors import gguf, load_extractor, prompt
-from halldetect.extractors.clauses import ClauseExtractor
-from halldetect.extractors.gguf_header import read_header
-from halldetect.extractors.openai import OpenAIExtractor
-from halldetect.extractors.sentences import SentenceExtractor
+from halldetect.models.gguf_header import read_header
 
 # The prompt
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from halldetect import models
+from halldetect.claims.extractors import load_extractor
+from halldetect.claims.extractors.gguf import GgufExtractor
 from halldetect.errors import ModelError
-from halldetect.extractors import load_extractor
-from halldetect.extractors.gguf import GgufExtractor
 
 pytestmark = pytest.mark.slow
 
@@ -79,7 +79,7 @@ def test_the_chat_template_of_the_model_is_used(path: Path) -> None:
     """What llama.cpp makes of our turns, seen through its HTTP side with a key of our own."""
     import xllamacpp
 
-    from halldetect.extractors import prompt
+    from halldetect.claims.extractors import prompt
 
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
@@ -131,7 +131,7 @@ def test_hostile_and_odd_blocks_do_no_harm(text: str, extractor: GgufExtractor) 
 
 def test_it_is_silent(path: Path) -> None:
     script = (
-        "from halldetect.extractors.gguf import GgufExtractor;"
+        "from halldetect.claims.extractors.gguf import GgufExtractor;"
         f"print(len(GgufExtractor({str(path)!r}, threads=1).draft('It rained in Rome.', 2).claims))"
     )
     ran = subprocess.run(

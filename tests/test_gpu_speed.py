@@ -15,7 +15,7 @@ pytestmark = [
 def ways():  # type: ignore[no-untyped-def]
     torch = pytest.importorskip("torch")
     from benchmarks.gpu_speed import Ways
-    from training.verifier.encoder import Encoder, Shape
+    from training.base.encoder import Encoder, Shape
 
     torch.manual_seed(0)
     shape = Shape("mpnet", 500, 64, 2, 4, 96, 130, pad=1, separator=2, epsilon=1e-5)
@@ -62,7 +62,7 @@ def test_the_arithmetic_counted_is_that_of_the_layers(ways) -> None:  # type: ig
 def test_the_naive_loop_runs_the_same_network() -> None:
     import torch
     from benchmarks.naive import as_transformers
-    from training.verifier.encoder import Encoder, Shape
+    from training.base.encoder import Encoder, Shape
 
     torch.manual_seed(0)
     shape = Shape("mpnet", 500, 64, 2, 4, 96, 130, pad=1, separator=2, epsilon=1e-5)
@@ -74,8 +74,8 @@ def test_the_naive_loop_runs_the_same_network() -> None:
 
 def test_a_student_written_for_transformers_says_the_same(tmp_path) -> None:  # type: ignore[no-untyped-def]
     import torch
-    from training.verifier import to_hf
-    from training.verifier.encoder import Encoder, Shape
+    from training.base import to_hf
+    from training.base.encoder import Encoder, Shape
     from transformers import AutoModelForSequenceClassification
 
     from tiny_models import write_transformers

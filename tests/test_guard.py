@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from halldetect.guard.matching import Passage
-from halldetect.guard.pronouns import antecedents
+from halldetect.claims.guard.matching import Passage
+from halldetect.claims.guard.pronouns import antecedents
 
 
 @pytest.mark.parametrize(

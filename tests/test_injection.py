@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from halldetect.claims import Draft, Extraction, Extractor, extract_claims
+from halldetect.claims.extraction import Draft, Extraction, Extractor, extract_claims
+from halldetect.claims.extractors.sentences import SentenceExtractor
 from halldetect.errors import ExtractionError, HallDetectError
-from halldetect.extractors.sentences import SentenceExtractor
-from halldetect.text import Span
-from halldetect.words import EVERYDAY, same, words
+from halldetect.text.sentences import Span
+from halldetect.text.words import EVERYDAY, same, words
 
 CASES: list[dict[str, Any]] = [
     json.loads(line)
@@ -168,7 +168,7 @@ def test_what_a_hostile_extractor_says_is_never_judged(behaviour: str) -> None:
 
 @pytest.fixture(scope="module")
 def real_model() -> Extractor:
-    from halldetect.extractors import load_extractor
+    from halldetect.claims.extractors import load_extractor
 
     try:
         return load_extractor("gguf:smollm2-135m")

@@ -8,7 +8,7 @@ import pytest
 
 from fakes import OverlapVerifier, SentenceExtractor
 from halldetect import Detector, Verdict
-from halldetect.language import is_foreign
+from halldetect.text.language import is_foreign
 
 FOREIGN = [
     "Le moulin a été construit en 1790 et il est devenu un musée.",

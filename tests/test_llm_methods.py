@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from halldetect import models
-from halldetect.bench import embed, llm
-from halldetect.bench.datasets.rows import Row
-from halldetect.bench.embed import Embedding, LlamaEmbedder, OnnxEmbedder, cosine, load_embedder
-from halldetect.bench.llm import LlamaLlm, Messages, Reply, TooLong
-from halldetect.bench.methods import (
+from halldetect.errors import ModelError
+from halldetect_bench import embed, llm
+from halldetect_bench.datasets.rows import Row
+from halldetect_bench.embed import Embedding, LlamaEmbedder, OnnxEmbedder, cosine, load_embedder
+from halldetect_bench.llm import LlamaLlm, Messages, Reply, TooLong
+from halldetect_bench.methods import (
     PROMPTED,
     AcuEval,
     EmbeddingDivergence,
@@ -25,10 +26,9 @@ from halldetect.bench.methods import (
     Method,
     SelfCheck,
 )
-from halldetect.bench.methods.factscore import PASSAGE_WORDS, PASSAGES, nearest, passages
-from halldetect.bench.methods.llm_cot import VERDICT
-from halldetect.bench.methods.registry import METHODS, Models, Options
-from halldetect.errors import ModelError
+from halldetect_bench.methods.factscore import PASSAGE_WORDS, PASSAGES, nearest, passages
+from halldetect_bench.methods.llm_cot import VERDICT
+from halldetect_bench.methods.registry import METHODS, Models, Options
 from test_extractors import tiny_gguf
 from tiny_models import word_piece
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from halldetect.bench import meter
-from halldetect.bench.meter import WATTS_A_CORE, Meter
-from halldetect.bench.predictions import Prediction
-from halldetect.bench.spending import spent
+from halldetect_bench import meter
+from halldetect_bench.meter import WATTS_A_CORE, Meter
+from halldetect_bench.predictions import Prediction
+from halldetect_bench.spending import spent
 
 
 @pytest.fixture

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes import OverlapVerifier, SentenceExtractor
-from halldetect.bench.datasets.rows import Row
-from halldetect.bench.methods import (
+from halldetect.detector import Detector
+from halldetect.report import Probabilities
+from halldetect_bench.datasets.rows import Row
+from halldetect_bench.methods import (
     PAIRWISE,
     AlignScore,
     HallDetect,
@@ -21,10 +23,8 @@ from halldetect.bench.methods import (
     RougeL,
     SummacZs,
 )
-from halldetect.bench.methods.pairwise import packed
-from halldetect.bench.methods.rouge import common_length
-from halldetect.detector import Detector
-from halldetect.report import Probabilities
+from halldetect_bench.methods.pairwise import packed
+from halldetect_bench.methods.rouge import common_length
 
 
 class TableVerifier:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
-from halldetect.bench import metrics, resample
 from halldetect.errors import InputError
+from halldetect_bench import metrics, resample
 
 # Two hallucinated, three faithful. At 0.5: 0.9 and 0.6 are flagged; one right, one wrong.
 GOLD = [True, False, True, False, False]

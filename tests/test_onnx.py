@@ -19,10 +19,10 @@ import pytest
 
 from halldetect.errors import ConfigurationError, HallDetectError, ModelError
 from halldetect.report import Probabilities
-from halldetect.verifiers import load, load_verifier
-from halldetect.verifiers.cores import physical_cores
-from halldetect.verifiers.labels import Labels
-from halldetect.verifiers.onnx import OnnxVerifier
+from halldetect.verification.verifiers import load, load_verifier
+from halldetect.verification.verifiers.cores import physical_cores
+from halldetect.verification.verifiers.labels import Labels
+from halldetect.verification.verifiers.onnx import OnnxVerifier
 from tiny_models import LINES, PAIRS, STARTER, THREE_WAY, write_onnx
 
 pytest.importorskip("onnx", reason="the tiny models are built with onnx")
@@ -36,7 +36,7 @@ KINDS: dict[str, Any] = {
     "8 bit": {"bits": 8},
     "packed": {"packed": True, "block": 16},
 }
-WEIGHTS = Path(load.__file__).parent.parent / "weights" / "small"
+WEIGHTS = load.WEIGHTS / "small"
 
 
 @pytest.fixture(scope="module")
@@ -391,7 +391,7 @@ def test_the_embedded_default_is_found(
 
 def test_loading_brings_in_neither_torch_nor_a_thread_pool_of_its_own(folder: Path) -> None:
     program = (
-        "import sys; from halldetect.verifiers import load_verifier; "
+        "import sys; from halldetect.verification.verifiers import load_verifier; "
         f"load_verifier({str(folder)!r}).judge([('a', 'b')]); "
         "print('torch' in sys.modules, 'transformers' in sys.modules)"
     )
@@ -424,7 +424,7 @@ def test_cores_are_counted_without_their_second_threads(tmp_path: Path) -> None:
 def test_the_runtime_leaves_no_usage_data_behind(tmp_path: Path) -> None:
     """onnxruntime keeps a device id and a queue of events in the home folder if it is let."""
     program = (
-        "from halldetect.verifiers import load_verifier\n"
+        "from halldetect.verification.verifiers import load_verifier\n"
         "print(load_verifier(None).judge([('It rained.', 'It was wet.')])[0].entailment > 0)"
     )
     environment = {

@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from halldetect.claims import Draft
+from halldetect.claims.extraction import Draft
+from halldetect.claims.extractors import load_extractor
+from halldetect.claims.extractors.openai import OpenAIExtractor
 from halldetect.errors import ConfigurationError, ExtractionError, MissingExtra, ModelError
-from halldetect.extractors import load_extractor
-from halldetect.extractors.openai import OpenAIExtractor
 
 KEY = "sk-very-secret-0123456789"
 TEXT = "The cat sat on the mat and the dog ran to the park."

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.bench import lexicon
-from halldetect.bench.datasets import load_dataset
-from halldetect.bench.datasets.adversarial import adversarial
-from halldetect.bench.datasets.rows import Row
-from halldetect.bench.perturb import KINDS, perturb, perturb_any
 from halldetect.errors import InputError
+from halldetect_bench import lexicon
+from halldetect_bench.datasets import load_dataset
+from halldetect_bench.datasets.adversarial import adversarial
+from halldetect_bench.datasets.rows import Row
+from halldetect_bench.perturb import KINDS, perturb, perturb_any
 
 DATA = Path(__file__).parents[2] / "shared" / "datasets"
 SOURCE = (

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.errors import ModelError
-from halldetect.verifiers import packed
-from halldetect.verifiers.onnx import OnnxVerifier
+from halldetect.verification.verifiers import packed
+from halldetect.verification.verifiers.onnx import OnnxVerifier
 from tiny_models import PAIRS, quantising, write_onnx
 
 onnx = pytest.importorskip("onnx", reason="the quantiser works on onnx graphs")

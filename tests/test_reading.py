@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 import halldetect
-from halldetect.chunks import library
-from halldetect.claims import Claim
-from halldetect.reading import Reading
+from halldetect.claims.extraction import Claim
 from halldetect.report import Probabilities
-from halldetect.verifiers.encoding import PairEncoder
-from halldetect.verify import Task, verify
+from halldetect.verification.rounds import Task, verify
+from halldetect.verification.verifiers.encoding import PairEncoder
+from halldetect.windows.scales import library
+from halldetect.windows.tokens import Reading
 
 SHIPPED = Path(halldetect.__file__).parent / "weights" / "base" / "tokenizer.json"
 

@@ -29,7 +29,7 @@ from halldetect.render.passages import Passages, segments, shorten
 from halldetect.render.schema import published
 from halldetect.render.wording import STATE_SYMBOL, one_line, summary, visible
 from halldetect.report import Report, Status, Verdict
-from halldetect.text import Span
+from halldetect.text.sentences import Span
 
 SAMPLES = pytest.mark.parametrize("build", samples.ALL.values(), ids=samples.ALL.keys())
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from halldetect.errors import ModelError
 from halldetect.report import Probabilities, Status
-from halldetect.score import Calibration, fed, fed_claim, fed_status
+from halldetect.scoring import Calibration, fed, fed_claim, fed_status
 
 unit = st.floats(0.0, 1.0)
 scores = st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=12)

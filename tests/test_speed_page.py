@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halldetect.chunks import library
-from halldetect.claims import Claim
-from halldetect.planner import Rule
-from halldetect.promise import Promise
+from halldetect.claims.extraction import Claim
 from halldetect.report import Probabilities
-from halldetect.verify import Task, verify
+from halldetect.text.overlap import Promise
+from halldetect.verification.rounds import Task, verify
+from halldetect.verification.schedule import Rule
+from halldetect.windows.scales import library
 
 ROOT = Path(__file__).parent.parent
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halldetect.claims import extract_claims
-from halldetect.extractors import codes
-from halldetect.extractors.clauses import ClauseExtractor, shares
-from halldetect.extractors.cover import covering, finest
-from halldetect.extractors.names import Names
-from halldetect.extractors.splits import split
-from halldetect.guard.matching import Passage
+from halldetect.claims.extraction import extract_claims
+from halldetect.claims.extractors import codes
+from halldetect.claims.extractors.clauses import ClauseExtractor, shares
+from halldetect.claims.extractors.cover import covering, finest
+from halldetect.claims.extractors.names import Names
+from halldetect.claims.extractors.splits import split
+from halldetect.claims.guard.matching import Passage
 
 BORN = "Ann Cole was born in Leeds on 5 June 1952."
 LISTED = "Garrincha started his career in 1953 with Botafogo, a club based in Rio de Janeiro."

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from halldetect import models
-from halldetect.claims import cap, extract_claims
+from halldetect.claims.extraction import cap, extract_claims
+from halldetect.claims.extractors import load_extractor
+from halldetect.claims.extractors.clauses import ClauseExtractor
+from halldetect.claims.extractors.splits import Split, split
+from halldetect.claims.extractors.splitter import ADAPTER, BASE, SplitterExtractor
 from halldetect.errors import ModelError
-from halldetect.extractors import load_extractor
-from halldetect.extractors.clauses import ClauseExtractor
-from halldetect.extractors.splits import Split, split
-from halldetect.extractors.splitter import ADAPTER, BASE, SplitterExtractor
 
 RESPONSE = (
     "Ann Cole was born in Leeds on 5 June 1952. She studied law in Oxford and became a judge. "

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from halldetect.bench.blocks import markdown as text_of
-from halldetect.bench.document import document
-from halldetect.bench.figures import draw
-from halldetect.bench.labels import labels
-from halldetect.bench.predictions import Header, Prediction, Results, ledger
-from halldetect.bench.sheets import csv_sheets
-from halldetect.bench.tables import METRICS, Tables, tables
 from halldetect.cli import main
 from halldetect.errors import ConfigurationError, InputError
+from halldetect_bench.blocks import markdown as text_of
+from halldetect_bench.document import document
+from halldetect_bench.figures import draw
+from halldetect_bench.labels import labels
+from halldetect_bench.predictions import Header, Prediction, Results, ledger
+from halldetect_bench.sheets import csv_sheets
+from halldetect_bench.tables import METRICS, Tables, tables
 
 COST = {
     "generative_passes": 1, "extractor_tokens_in": 10, "extractor_tokens_out": 4,

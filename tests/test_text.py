@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.text import Span, sentences
+from halldetect.text.sentences import Span, sentences
 
 
 def cut(text: str) -> list[str]:
@@ -114,7 +114,7 @@ def test_large_texts_take_no_more_than_seconds(text: str, count: int | None) -> 
 
 
 def test_the_splitter_is_loaded_only_when_used() -> None:
-    code = "import sys, halldetect.text; sys.exit('nupunkt' in sys.modules)"
+    code = "import sys, halldetect.text.sentences; sys.exit('nupunkt' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

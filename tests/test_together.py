@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from halldetect.bench.datasets.rows import Row
-from halldetect.bench.embed import Embedding
-from halldetect.bench.llm import Llm, Messages, Question, Reply, TooLong
-from halldetect.bench.methods import PROMPTED, SelfCheck
-from halldetect.bench.together import together
 from halldetect.errors import ModelError
+from halldetect_bench.datasets.rows import Row
+from halldetect_bench.embed import Embedding
+from halldetect_bench.llm import Llm, Messages, Question, Reply, TooLong
+from halldetect_bench.methods import PROMPTED, SelfCheck
+from halldetect_bench.together import together
 from test_llm_methods import Letters, Scripted, careful
 
 ROWS = [

@@ -52,11 +52,11 @@ def run(monkeypatch: pytest.MonkeyPatch, main: Any, *words: object) -> None:
 def test_a_student_learns_is_cut_down_and_exported(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from training.verifier import export, train
-    from training.verifier.batches import pair_encoder
-    from training.verifier.encoder import Encoder
+    from training.base import export, train
+    from training.base.batches import pair_encoder
+    from training.base.encoder import Encoder
 
-    from halldetect.verifiers import load_verifier
+    from halldetect.verification.verifiers import load_verifier
 
     common = ("--pairs", "pairs.jsonl", "--device", "cpu", "--no-compile", "--tokens", 512)
     run(monkeypatch, train.main, work, "--out", "base", "--steps", 40, "--rate", 1e-3, *common)
@@ -87,10 +87,10 @@ def test_a_student_learns_is_cut_down_and_exported(
 @pytest.mark.filterwarnings("ignore")
 def test_what_is_shipped_can_be_taken_up_again(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wide enough to be quantised; a second rounding of rounded weights changes little."""
-    from training.verifier import export, unpack
-    from training.verifier.encoder import Encoder, Shape
+    from training.base import export, unpack
+    from training.base.encoder import Encoder, Shape
 
-    from halldetect.verifiers import load_verifier
+    from halldetect.verification.verifiers import load_verifier
 
     torch.manual_seed(0)
     shape = Shape("mpnet", 200, 768, 2, 12, 1536, 514, 1, 2, 1e-5)
@@ -118,7 +118,7 @@ def test_what_is_shipped_can_be_taken_up_again(work: Path, monkeypatch: pytest.M
 
 
 def test_the_encoder_computes_what_transformers_computes(work: Path) -> None:
-    from training.verifier.encoder import from_base
+    from training.base.encoder import from_base
     from transformers import MPNetModel
 
     model = from_base(work / "mpnet").eval()
@@ -135,7 +135,7 @@ def test_the_encoder_computes_what_transformers_computes(work: Path) -> None:
 
 
 def test_a_two_way_label_only_denies_entailment() -> None:
-    from training.verifier.train import objective
+    from training.base.train import objective
 
     logits = torch.tensor([[0.0, 5.0, 0.0], [0.0, 0.0, 5.0], [5.0, 0.0, 0.0]])
     loss = objective(logits, torch.tensor([3, 3, 3]), None, 0.5)
@@ -151,7 +151,7 @@ def test_a_two_way_label_only_denies_entailment() -> None:
 
 def test_a_small_student_reads_the_words_of_mpnet() -> None:
     """BERT's vectors stand where MPNet's vocabulary has the same words."""
-    from training.verifier.encoder import _in_vocabulary_of_mpnet
+    from training.base.encoder import _in_vocabulary_of_mpnet
 
     vocabulary = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4, "tea": 5}
     vectors = torch.arange(6.0)[:, None]
@@ -160,8 +160,8 @@ def test_a_small_student_reads_the_words_of_mpnet() -> None:
 
 
 def test_the_mean_of_students_is_a_student(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from training.verifier import soup, train
-    from training.verifier.encoder import Encoder
+    from training.base import soup, train
+    from training.base.encoder import Encoder
 
     common = ("--pairs", "pairs.jsonl", "--device", "cpu", "--no-compile", "--tokens", 512)
     for seed in (1, 2):
@@ -174,7 +174,7 @@ def test_the_mean_of_students_is_a_student(work: Path, monkeypatch: pytest.Monke
 
 
 def test_a_curve_has_a_point_for_every_share(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from training.verifier import curve
+    from training.base import curve
 
     pairs = (work / "pairs.jsonl").read_text()
     for name in (curve.HUMAN, curve.RULE):
@@ -206,7 +206,7 @@ def test_a_curve_has_a_point_for_every_share(work: Path, monkeypatch: pytest.Mon
 
 
 def test_batches_hold_every_pair_once_with_little_padding() -> None:
-    from training.verifier.batches import Encoded, batches
+    from training.base.batches import Encoded, batches
 
     rng = np.random.default_rng(3)
     lengths = rng.integers(5, 400, 2000)
@@ -226,7 +226,7 @@ def test_evaluation_texts_are_kept_out() -> None:
     shared = ROOT.parent / "shared"
     if not (shared / "datasets").is_dir():
         pytest.skip("the shared datasets are not here")
-    from training.verifier.corpus import HELD_OUT_FOLDERS, PAIR_FILES
+    from training.base.corpus import HELD_OUT_FOLDERS, PAIR_FILES
 
     assert {"qags", "summeval", "xsumfaith", "summedits", "faithbench"} <= set(HELD_OUT_FOLDERS)
     assert not {name for name in PAIR_FILES if name.startswith(("anli", "vitaminc", "mnli_dev"))}

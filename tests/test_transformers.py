@@ -15,11 +15,11 @@ import pytest
 
 from halldetect.errors import FetchError, MissingExtra, ModelError
 from halldetect.report import Probabilities
-from halldetect.verifiers import load, load_verifier
-from halldetect.verifiers.encoding import Encoded
-from halldetect.verifiers.onnx import OnnxVerifier
-from halldetect.verifiers.presets import AFTER_CLAIM, BEFORE_CLAIM, PRESETS, Format, Preset
-from halldetect.verifiers.transformers import (
+from halldetect.verification.presets import AFTER_CLAIM, BEFORE_CLAIM, PRESETS, Format, Preset
+from halldetect.verification.verifiers import load, load_verifier
+from halldetect.verification.verifiers.encoding import Encoded
+from halldetect.verification.verifiers.onnx import OnnxVerifier
+from halldetect.verification.verifiers.transformers import (
     GPU_TOKENS,
     TransformersVerifier,
     padded_length,
@@ -214,9 +214,9 @@ def test_padded_runs_give_what_single_ones_give(
         verifier = TransformersVerifier(str(folder), device="cpu")
         single = verifier.judge(PAIRS)
         with monkeypatch.context() as patch:
-            patch.setattr("halldetect.verifiers.transformers.GPU_TOKENS", 512)
+            patch.setattr("halldetect.verification.verifiers.transformers.GPU_TOKENS", 512)
             patch.setattr(
-                "halldetect.verifiers.transformers.runs",
+                "halldetect.verification.verifiers.transformers.runs",
                 lambda encoded, single: runs(encoded, single=False),
             )
             for found, expected in zip(identical(verifier, PAIRS), single, strict=True):
@@ -283,7 +283,7 @@ def test_offline_means_no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 def test_a_hub_out_of_reach_is_one_line(tmp_path: Path) -> None:
     program = (
         "from halldetect.errors import FetchError\n"
-        "from halldetect.verifiers import load_verifier\n"
+        "from halldetect.verification.verifiers import load_verifier\n"
         "try: load_verifier('deberta-v3-large')\n"
         "except FetchError as error: print(error)"
     )

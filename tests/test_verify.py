@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.chunks import library
-from halldetect.claims import Claim
-from halldetect.planner import Rule
-from halldetect.promise import Promise
+from halldetect.claims.extraction import Claim
 from halldetect.report import Probabilities
-from halldetect.text import Span
-from halldetect.verify import STEP, Judged, Task, verify
+from halldetect.text.overlap import Promise
+from halldetect.text.sentences import Span
+from halldetect.verification.rounds import STEP, Judged, Task, verify
+from halldetect.verification.schedule import Rule
+from halldetect.windows.scales import library
 
 
 class Counting:

@@ -40,7 +40,7 @@ PAIRS = [
 
 def quantising() -> ModuleType:
     """The module training/verifier/quantise.py, which is no part of the package."""
-    return importlib.import_module("training.verifier.quantise")
+    return importlib.import_module("training.base.quantise")
 
 
 def _pieces() -> tuple[list[str], list[str]]:

@@ -11,7 +11,7 @@ import argparse
 import time
 from pathlib import Path
 
-from halldetect.bench.gguf_weights import convert
+from halldetect_bench.gguf_weights import convert
 
 __all__ = ["convert"]
 

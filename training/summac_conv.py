@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from halldetect.bench.datasets import Row, load_dataset
-from halldetect.bench.methods import summac_conv
-from halldetect.bench.methods.pairwise import single
-from halldetect.bench.methods.scored import documents
-from halldetect.bench.methods.summac_conv import BINS, WEIGHTS, histogram
-from halldetect.bench.runner import sample
-from halldetect.claims import Claim
-from halldetect.text import sentences
-from halldetect.verifiers import Verifier, load_verifier
-from halldetect.verify import Task, verify
+from halldetect.claims.extraction import Claim
+from halldetect.text.sentences import sentences
+from halldetect.verification.rounds import Task, verify
+from halldetect.verification.verifiers import Verifier, load_verifier
+from halldetect_bench.datasets import Row, load_dataset
+from halldetect_bench.methods import summac_conv
+from halldetect_bench.methods.pairwise import single
+from halldetect_bench.methods.scored import documents
+from halldetect_bench.methods.summac_conv import BINS, WEIGHTS, histogram
+from halldetect_bench.runner import sample
 
 DATA = ("factcg", "bump-task1", "defacto-train", "defacto-val")
 SEED = 0

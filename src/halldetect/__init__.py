@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from halldetect.detector import Detector as Detector
     from halldetect.detector import check as check
     from halldetect.errors import HallDetectError as HallDetectError
-    from halldetect.intake import Pair as Pair
+    from halldetect.inputs import Pair as Pair
     from halldetect.report import Report as Report
     from halldetect.report import Status as Status
     from halldetect.report import Verdict as Verdict
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Detector": "halldetect.detector",
     "HallDetectError": "halldetect.errors",
-    "Pair": "halldetect.intake",
+    "Pair": "halldetect.inputs",
     "Report": "halldetect.report",
     "Status": "halldetect.report",
     "Verdict": "halldetect.report",

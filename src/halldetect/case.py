@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from halldetect.chunks import Window
-from halldetect.claims import Extraction, Extractor
+from halldetect.claims.extraction import Extraction, Extractor
 from halldetect.errors import InputError
-from halldetect.intake import Intake, Pair, Source, take_in
+from halldetect.inputs import Intake, Pair, Source, take_in
 from halldetect.report import Cost
-from halldetect.verifiers import Verifier
-from halldetect.verify import Judged, Task
+from halldetect.verification.rounds import Judged, Task
+from halldetect.verification.verifiers import Verifier
+from halldetect.windows.scales import Window
 
 AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
 

@@ -10,16 +10,16 @@ from typing import Any
 
 from halldetect import steps
 from halldetect.case import AnyPair, Case
-from halldetect.chunks import GRANULARITIES
-from halldetect.claims import Extractor
-from halldetect.configuration import MAX_RESPONSE, MAX_SOURCE, Configuration
+from halldetect.claims.extraction import Extractor
+from halldetect.config import MAX_RESPONSE, MAX_SOURCE, Configuration
 from halldetect.errors import ConfigurationError, InputError, ModelError
 from halldetect.events import Observe
-from halldetect.intake import Pair, Source, take_in
+from halldetect.inputs import Pair, Source, take_in
 from halldetect.report import Report
-from halldetect.score import Calibration
+from halldetect.scoring import Calibration
 from halldetect.steps import Progress
-from halldetect.verifiers import Verifier
+from halldetect.verification.verifiers import Verifier
+from halldetect.windows.scales import GRANULARITIES
 
 Notice = Callable[[str], None]
 
@@ -156,7 +156,7 @@ class Detector:
         given = self._given_extractor
         if not isinstance(given, str):
             return given
-        from halldetect.extractors import load_extractor
+        from halldetect.claims.extractors import load_extractor
 
         options, progress = self.configuration, self._progress
 
@@ -177,7 +177,7 @@ class Detector:
         given = self._given_verifier
         if not (given is None or isinstance(given, str)):
             return given
-        from halldetect.verifiers import load_verifier
+        from halldetect.verification.verifiers import load_verifier
 
         return load_verifier(given, threads=self.configuration.threads)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from halldetect.claims import Claim
+from halldetect.claims.extraction import Claim
 from halldetect.report import ClaimReport
 
 

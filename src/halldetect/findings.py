@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from halldetect.chunks import Window
 from halldetect.report import ClaimReport, Evidence, Probabilities, Status, rounded
-from halldetect.score import (
+from halldetect.scoring import (
     Calibration,
     contradiction_of,
     fed,
     fed_claim,
     fed_status,
 )
-from halldetect.verify import Judged
+from halldetect.verification.rounds import Judged
+from halldetect.windows.scales import Window
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,19 +14,19 @@ from typing import Any
 
 from halldetect import __version__
 from halldetect.case import Case
-from halldetect.chunks import library
-from halldetect.claims import Extractor, extract_claims
-from halldetect.configuration import Configuration
+from halldetect.claims.extraction import Extractor, extract_claims
+from halldetect.config import Configuration
 from halldetect.errors import HallDetectError
 from halldetect.events import Extracted, Observe, Settled
 from halldetect.findings import Scores, find, total, window_support
-from halldetect.intake import objection
-from halldetect.language import is_foreign
-from halldetect.planner import Rule
+from halldetect.inputs import objection
 from halldetect.report import ClaimReport, Provenance, Report, decide, unchecked
-from halldetect.score import Calibration
-from halldetect.verifiers import Verifier
-from halldetect.verify import Judged, verify
+from halldetect.scoring import Calibration
+from halldetect.text.language import is_foreign
+from halldetect.verification.rounds import Judged, verify
+from halldetect.verification.schedule import Rule
+from halldetect.verification.verifiers import Verifier
+from halldetect.windows.scales import library
 
 # The phase ("fetch", in bytes, "extract" or "verify"), how much of it is done, and of how much.
 Progress = Callable[[str, int, int], None]

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from halldetect.errors import ConfigurationError
-from halldetect.intake import Pair
+from halldetect.inputs import Pair
 from halldetect.serve.queueing import Entry, Full, Queue
 from halldetect.serve.rate import Rate
 from halldetect.serve.settings import Limits, Settings, Storage, Upstream, is_loopback

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from halldetect.extractors.cover import covering
-from halldetect.extractors.splits import Split
-from halldetect.words import EVERYDAY, words
+from halldetect.claims.extractors.cover import covering
+from halldetect.claims.extractors.splits import Split
+from halldetect.text.words import EVERYDAY, words
 
 # A fact with less of its words in the sentence is not a fact of this sentence.
 _LEAST_SHARED = 0.5

@@ -18,15 +18,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from halldetect.bench.decompositions import in_held_out_part, load_gold
-from halldetect.bench.extract import sample
-from halldetect.extractors.codes import letterable
-from halldetect.extractors.cover import finest
-from halldetect.extractors.splits import Split, split
+from halldetect.claims.extractors.codes import letterable
+from halldetect.claims.extractors.cover import finest
+from halldetect.claims.extractors.splits import Split, split
+from halldetect_bench.decompositions import in_held_out_part, load_gold
+from halldetect_bench.extract import sample
+from training.base.corpus import HeldOut, documents
 from training.extractor.align import chosen
 from training.extractor.hard import hard
 from training.extractor.score import agreement
-from training.verifier.corpus import HeldOut, documents
 
 HARD_OF_A_KIND = 120
 COMPARED = 400
@@ -48,7 +48,7 @@ def as_row(found: Split) -> dict[str, Any]:
 
 
 def from_row(row: dict[str, Any]) -> Split:
-    from halldetect.text import Span
+    from halldetect.text.sentences import Span
 
     return Split(
         row["sentence"],

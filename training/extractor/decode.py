@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from halldetect.extractors import codes
-from halldetect.extractors.cover import MOST_CLAIMS
-from halldetect.extractors.splits import Split
+from halldetect.claims.extractors import codes
+from halldetect.claims.extractors.cover import MOST_CLAIMS
+from halldetect.claims.extractors.splits import Split
 
 
 class Allowed:

@@ -3,10 +3,10 @@
     python -m training.extractor.detect prepare EVAL WORK           # sentences that can be split
     python -m training.extractor.detect choose WORK --base FOLDER   # the model's choice, on a GPU
     python -m training.extractor.detect rows EVAL WORK              # all claims, for the verifier
-    python -m training.verifier.evaluate run WORK/judged --model base --nli-rows 0
+    python -m training.base.evaluate run WORK/judged --model base --nli-rows 0
     python -m training.extractor.detect report WORK --logits WORK/judged/base_logits.npz
 
-EVAL is the folder that `training.verifier.evaluate prepare` filled. The verifier judges the claims
+EVAL is the folder that `training.base.evaluate prepare` filled. The verifier judges the claims
 of every way to split in one run, so that the ways are compared on the same rows and probabilities
 ("named" are the splitter's claims with names for pronouns).
 """
@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from halldetect.extractors.codes import letterable
-from halldetect.extractors.cover import covering, finest
-from halldetect.extractors.names import Names
-from halldetect.extractors.splits import Split, split
+from halldetect.claims.extractors.codes import letterable
+from halldetect.claims.extractors.cover import covering, finest
+from halldetect.claims.extractors.names import Names
+from halldetect.claims.extractors.splits import Split, split
 from training.extractor import data
 
 ROWS = 450
@@ -135,10 +135,10 @@ def _now(row: dict[str, Any], result: dict[str, Any]) -> list[list[int]]:
 
 
 def report(options: argparse.Namespace) -> None:
-    from halldetect.bench.metrics import auroc
-    from halldetect.bench.resample import interval
-    from training.verifier.calibrate import softmax
-    from training.verifier.evaluate import load_rows
+    from halldetect_bench.metrics import auroc
+    from halldetect_bench.resample import interval
+    from training.base.calibrate import softmax
+    from training.base.evaluate import load_rows
 
     logits = np.load(options.logits)
     found, _, windows = load_rows(options.work / "judged")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from halldetect.extractors.cover import covering, finest
-from halldetect.extractors.splits import Split
+from halldetect.claims.extractors.cover import covering, finest
+from halldetect.claims.extractors.splits import Split
 
 
 def agreement(

@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from halldetect.extractors import prompt
+from halldetect.claims.extractors import prompt
 from training.extractor.align import chosen, telling
 from training.extractor.data import from_row, read, write
 from training.extractor.decode import load

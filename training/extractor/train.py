@@ -21,7 +21,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional
 
-from halldetect.extractors import codes
+from halldetect.claims.extractors import codes
 from training.extractor import data, decode, lora
 from training.extractor.score import agreement
 

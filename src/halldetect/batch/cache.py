@@ -19,7 +19,7 @@ from time import time
 from typing import Any
 
 from halldetect.errors import InputError
-from halldetect.intake import Pair, take_in
+from halldetect.inputs import Pair, take_in
 from halldetect.report import Report
 
 FILE = "reports.sqlite"

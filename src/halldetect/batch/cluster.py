@@ -24,7 +24,7 @@ from halldetect.batch.progress import Progress
 from halldetect.batch.run import Outcome, settings
 from halldetect.batch.sinks import HOW_TO_RESUME, parts_of
 from halldetect.batch.stages import Checks
-from halldetect.configuration import Configuration
+from halldetect.config import Configuration
 from halldetect.errors import CheckError, HallDetectError, InputError, MissingExtra
 
 PART_ROWS = 256

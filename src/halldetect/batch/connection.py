@@ -25,7 +25,7 @@ def connected(address: str | None, cpus: int) -> Iterator[Any]:
     if ray.is_initialized():  # by whoever calls this as a library
         yield ray
         return
-    from halldetect.verifiers.cores import physical_cores
+    from halldetect.verification.verifiers.cores import physical_cores
 
     here = {} if address else {"num_cpus": max(physical_cores(), cpus)}
     try:

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from halldetect.batch.formats import Input, open_input
 from halldetect.batch.places import STANDARD, sizes_of
 from halldetect.batch.rows import Columns, Row, read_rows
-from halldetect.configuration import Configuration
+from halldetect.config import Configuration
 
 
 class Inputs:

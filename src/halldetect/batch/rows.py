@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from halldetect.batch.formats import Input, Malformed, Record
-from halldetect.configuration import Configuration
+from halldetect.config import Configuration
 from halldetect.errors import InputError
-from halldetect.intake import Pair
+from halldetect.inputs import Pair
 
 # Columns that are carried through may be nested; no deeper than this.
 DEEPEST = 32

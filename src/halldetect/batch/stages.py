@@ -14,13 +14,13 @@ from typing import Protocol
 from halldetect.batch.cache import Cache, at_no_cost
 from halldetect.batch.rows import Row
 from halldetect.case import AnyPair, Case
-from halldetect.claims import Extractor
-from halldetect.configuration import Configuration
+from halldetect.claims.extraction import Extractor
+from halldetect.config import Configuration
 from halldetect.errors import HallDetectError
-from halldetect.intake import Pair
+from halldetect.inputs import Pair
 from halldetect.report import Report
-from halldetect.score import Calibration
-from halldetect.verifiers import Verifier
+from halldetect.scoring import Calibration
+from halldetect.verification.verifiers import Verifier
 
 # A report, or what went wrong instead.
 Finding = Report | str

@@ -26,7 +26,7 @@ from halldetect.batch.rows import Row, read_rows
 from halldetect.batch.run import SLICE, settings, written
 from halldetect.batch.stages import Checker, Checks, Slice
 from halldetect.batch.tally import Tally
-from halldetect.configuration import Configuration
+from halldetect.config import Configuration
 from halldetect.errors import CheckError, HallDetectError, InputError, ModelError
 
 # A part is closed when its rows hold so much text, however few they are.

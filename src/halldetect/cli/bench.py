@@ -8,17 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halldetect.chunks import GRANULARITIES
 from halldetect.cli import bench_extract, bench_pack
 from halldetect.cli.interrupt import interruptible
 from halldetect.cli.options import write
 from halldetect.cli.pace import Pace
 from halldetect.cli.screen import Screen, put
 from halldetect.errors import ConfigurationError, InputError
-from halldetect.score import SCORINGS
+from halldetect.scoring import SCORINGS
+from halldetect.windows.scales import GRANULARITIES
 
 if TYPE_CHECKING:
-    from halldetect.bench.datasets import Loaded
+    from halldetect_bench.datasets import Loaded
 
 # Less has no room for a question and its answer.
 LEAST_CONTEXT = 512
@@ -123,8 +123,8 @@ def _add_report(actions: Any) -> None:
 
 
 def run_list(arguments: argparse.Namespace) -> int:
-    from halldetect.bench.datasets import ADVERSARIAL, DATASETS, OWN
-    from halldetect.bench.methods.registry import METHODS
+    from halldetect_bench.datasets import ADVERSARIAL, DATASETS, OWN
+    from halldetect_bench.methods.registry import METHODS
 
     lines = ["DATASETS (name, folder under --data)"]
     wide = max(map(len, DATASETS))
@@ -143,7 +143,7 @@ def run_list(arguments: argparse.Namespace) -> int:
 
 
 def run_run(arguments: argparse.Namespace) -> int:
-    from halldetect.bench.methods.registry import METHODS, Models, Options
+    from halldetect_bench.methods.registry import METHODS, Models, Options
 
     for name in arguments.method:
         if name not in METHODS:
@@ -166,8 +166,8 @@ def run_run(arguments: argparse.Namespace) -> int:
 
 
 def run_ablate(arguments: argparse.Namespace) -> int:
-    from halldetect.bench.methods import Ablation
-    from halldetect.bench.methods.registry import Models, Options
+    from halldetect_bench.methods import Ablation
+    from halldetect_bench.methods.registry import Models, Options
 
     def methods(notice: Callable[[str], None]) -> list[Any]:
         models = Models(Options(**_chosen(arguments), notice=notice))
@@ -185,8 +185,8 @@ def _chosen(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _run(arguments: argparse.Namespace, build: Callable[[Callable[[str], None]], list[Any]]) -> int:
-    from halldetect.bench.datasets import load_dataset
-    from halldetect.bench.runner import sample
+    from halldetect_bench.datasets import load_dataset
+    from halldetect_bench.runner import sample
 
     with Screen(quiet=arguments.quiet) as screen:
         # All data first: a name that is wrong must not come out after hours.
@@ -217,11 +217,11 @@ def _remarks(folder: Path) -> list[str]:
 
 
 def run_report(arguments: argparse.Namespace) -> int:
-    from halldetect.bench.blocks import markdown, page
-    from halldetect.bench.document import document
-    from halldetect.bench.packing import LATENCY
-    from halldetect.bench.predictions import read_all
-    from halldetect.bench.sheets import csv_sheets
+    from halldetect_bench.blocks import markdown, page
+    from halldetect_bench.document import document
+    from halldetect_bench.packing import LATENCY
+    from halldetect_bench.predictions import read_all
+    from halldetect_bench.sheets import csv_sheets
 
     results = read_all(arguments.results)
     made = _tables(results, arguments)
@@ -237,7 +237,7 @@ def run_report(arguments: argparse.Namespace) -> int:
         raise InputError(f"cannot write {str(out)!r}: {error.strerror}") from error
     drawings: list[Path] = []
     if not arguments.no_figures:
-        from halldetect.bench.figures import draw
+        from halldetect_bench.figures import draw
 
         drawings = draw(results, made, out)
     blocks = document(made, latency, drawings, _remarks(arguments.results))
@@ -255,15 +255,15 @@ def run_report(arguments: argparse.Namespace) -> int:
 
 
 def _tables(results: Any, arguments: argparse.Namespace, **chosen: Any) -> Any:
-    from halldetect.bench.methods.registry import METHODS
-    from halldetect.bench.tables import tables
+    from halldetect_bench.methods.registry import METHODS
+    from halldetect_bench.tables import tables
 
     first = chosen.get("first", arguments.against)
     return tables(results, order=tuple(METHODS), first=first, samples=arguments.samples)
 
 
 def _one(dataset: str, rows: Any, method: Any, arguments: argparse.Namespace) -> None:
-    from halldetect.bench.runner import run
+    from halldetect_bench.runner import run
 
     pace = Pace(f"{dataset}, {method.description['name']}", quiet=arguments.quiet)
     try:

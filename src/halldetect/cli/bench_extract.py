@@ -47,11 +47,11 @@ def add(actions: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from halldetect.bench.decompositions import load_gold
-    from halldetect.bench.extract import Answers, figures, judge, responses, sample
-    from halldetect.claims import extract_claims
-    from halldetect.extractors import load_extractor
-    from halldetect.verifiers.load import load_verifier
+    from halldetect.claims.extraction import extract_claims
+    from halldetect.claims.extractors import load_extractor
+    from halldetect.verification.verifiers.load import load_verifier
+    from halldetect_bench.decompositions import load_gold
+    from halldetect_bench.extract import Answers, figures, judge, responses, sample
 
     data = arguments.data or os.environ.get("HALLDETECT_DATA")
     if not data:

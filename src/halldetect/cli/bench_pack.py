@@ -24,7 +24,7 @@ def add(actions: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from halldetect.bench.packing import pack
+    from halldetect_bench.packing import pack
 
     for path in pack(arguments.results, arguments.out):
         put(f"{path}\n")

@@ -7,11 +7,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halldetect.chunks import GRANULARITIES
 from halldetect.cli.screen import Screen
-from halldetect.configuration import MAX_RESPONSE, MAX_SOURCE
+from halldetect.config import MAX_RESPONSE, MAX_SOURCE
 from halldetect.errors import ConfigurationError, InputError
-from halldetect.score import SCORINGS
+from halldetect.scoring import SCORINGS
+from halldetect.windows.scales import GRANULARITIES
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector

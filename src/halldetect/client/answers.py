@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halldetect.errors import ServiceError
-from halldetect.intake import Pair, Source
+from halldetect.inputs import Pair, Source
 from halldetect.report import Report, Status
-from halldetect.text import Span
+from halldetect.text.sentences import Span
 
 if TYPE_CHECKING:
     import httpx

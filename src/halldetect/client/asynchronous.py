@@ -21,7 +21,7 @@ from halldetect.client.answers import (
     refusal,
 )
 from halldetect.client.connection import AGAIN, library, reaching, settings
-from halldetect.intake import Pair, Source
+from halldetect.inputs import Pair, Source
 from halldetect.report import Report
 
 if TYPE_CHECKING:

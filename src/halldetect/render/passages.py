@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from halldetect.report import ClaimReport, Evidence, Report
-from halldetect.text import Span, sentences
+from halldetect.text.sentences import Span, sentences
 
 _WORD = re.compile(r"\w+(?:[.,:]\d+)*")
 # Inflections share their beginning; six letters tell most words apart and join most forms.

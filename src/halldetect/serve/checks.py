@@ -15,7 +15,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from halldetect.errors import ServiceError
-from halldetect.intake import Pair
+from halldetect.inputs import Pair
 from halldetect.serve import problems
 from halldetect.serve.edge import Unfinished
 from halldetect.serve.judge import Finding, Ticket

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from halldetect.claims import Draft, Extractor
+from halldetect.claims.extraction import Draft, Extractor
 from halldetect.detector import Detector
 from halldetect.serve.settings import EMBEDDED, Checking
 from halldetect.serve.wire import Options

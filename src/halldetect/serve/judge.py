@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.errors import ServiceError
-from halldetect.intake import Pair
+from halldetect.inputs import Pair
 from halldetect.serve import wire
 from halldetect.serve.problems import problem
 from halldetect.serve.wire import Job, Options

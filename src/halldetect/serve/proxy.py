@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from halldetect.errors import ServiceError
-from halldetect.intake import Pair
+from halldetect.inputs import Pair
 from halldetect.serve import problems
 from halldetect.serve.checks import KEEP_ALIVE, choose, collect, keep, unless_gone
 from halldetect.serve.guarding import (

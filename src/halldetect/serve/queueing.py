@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass
 from threading import Condition
 
-from halldetect.intake import Pair
+from halldetect.inputs import Pair
 from halldetect.serve.wire import Job, Options
 
 MAX_RETRY_AFTER = 60

@@ -7,9 +7,9 @@ import os
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from halldetect.chunks import GRANULARITIES
-from halldetect.configuration import MAX_RESPONSE, MAX_SOURCE
+from halldetect.config import MAX_RESPONSE, MAX_SOURCE
 from halldetect.errors import ConfigurationError
+from halldetect.windows.scales import GRANULARITIES
 
 EMBEDDED = "embedded"
 ACTIONS = ("annotate", "block", "retry")

@@ -6,7 +6,7 @@ import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
 from halldetect import __version__
-from halldetect.score import SCORINGS
+from halldetect.scoring import SCORINGS
 from halldetect.serve import metrics
 from halldetect.serve.problems import problem
 from halldetect.serve.service import ANYBODY, Here

@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from halldetect.intake import Pair
+from halldetect.inputs import Pair
 
 # A line may hold a whole report, whose evidence repeats parts of the source.
 LINE_LIMIT = 256 * 1024 * 1024

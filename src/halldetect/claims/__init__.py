@@ -1,0 +1,1 @@
+"""Phase I: the claims of a response."""

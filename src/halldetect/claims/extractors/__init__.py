@@ -1,0 +1,90 @@
+"""Ways to get claims out of a response (Phase I), one file each."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from halldetect.claims.extraction import Extractor
+from halldetect.errors import ConfigurationError
+from halldetect.models import DEFAULT_EXTRACTOR, Progress, entries
+
+_KINDS = ("auto", "sentences", "clauses", "splitter", "gguf", "openai")
+
+
+def _say(line: str) -> None:
+    if sys.stderr is not None:
+        print(f"halldetect: {line}", file=sys.stderr, flush=True)
+
+
+def load_extractor(
+    spec: str,
+    *,
+    threads: int | None = None,
+    seed: int = 0,
+    notice: Callable[[str], None] = _say,
+    progress: Progress | None = None,
+) -> Extractor:
+    """The extractor of a specification.
+
+    `auto` (by rule, as `clauses`), `sentences`, `splitter` (a trained model chooses among the
+    parts), `splitter:ADAPTER` (one you trained, in GGUF), `gguf` (the store's first),
+    `gguf:NAME_OR_PATH`, a model name of the store, the path of a .gguf file, or `openai:MODEL`.
+    `notice` gets a line for what a person should know, such as a download; `progress` its bytes
+    (otherwise also as notices).
+    """
+    kind, _, rest = spec.strip().partition(":")
+    stored = {entry.name for entry in entries()}
+    if spec == "auto":
+        from halldetect.claims.extractors.auto import auto
+
+        return auto()
+    if spec == "sentences":
+        from halldetect.claims.extractors.sentences import SentenceExtractor
+
+        return SentenceExtractor()
+    if spec == "clauses":
+        from halldetect.claims.extractors.clauses import ClauseExtractor
+
+        return ClauseExtractor()
+    if kind == "splitter":
+        from halldetect.claims.extractors.auto import fetch
+        from halldetect.claims.extractors.splitter import (
+            ADAPTER,
+            BASE,
+            SplitterExtractor,
+            check_adapter,
+        )
+
+        adapter = Path(rest).expanduser() if rest else ADAPTER
+        check_adapter(adapter)
+        fetch(BASE, notice, progress)
+        return SplitterExtractor(adapter, threads=threads, seed=seed)
+    if kind == "openai":
+        from halldetect.claims.extractors.openai import OpenAIExtractor
+
+        return OpenAIExtractor(rest, seed=seed)
+    if kind == "gguf":
+        model = rest or DEFAULT_EXTRACTOR
+    elif spec.lower() in stored or spec.lower().endswith(".gguf"):
+        model = spec
+    else:
+        raise ConfigurationError(_unknown(spec, stored))
+
+    from halldetect.claims.extractors.auto import fetch
+    from halldetect.claims.extractors.gguf import GgufExtractor, is_stored
+
+    if is_stored(model):
+        fetch(model, notice, progress)
+    return GgufExtractor(model, threads=threads, seed=seed)
+
+
+def _unknown(spec: str, stored: set[str]) -> str:
+    if Path(spec).is_file():
+        return f"the extractor {spec!r} is a file but no .gguf model"
+    known = [*_KINDS, *sorted(stored)]
+    near = difflib.get_close_matches(spec.lower(), known, n=1, cutoff=0.5)
+    advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+    return f"unknown extractor {spec!r}; {advice}"

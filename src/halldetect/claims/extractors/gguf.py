@@ -1,0 +1,190 @@
+"""Claims from a GGUF model, with llama.cpp running in this process."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from halldetect import models
+from halldetect.claims.extraction import Draft
+from halldetect.claims.extractors import prompt
+from halldetect.errors import ExtractionError
+from halldetect.models.gguf_header import read_header
+from halldetect.models.llama import default_threads, one_line
+from halldetect.models.llama import start as _start
+
+CONTEXT = 2048
+TEMPERATURE = 0.2
+MAX_NEW_TOKENS = 512
+STOP = "\n\n"
+# A list that copies its text is about as long as the text; one twice as long is going round.
+_LENGTH_FACTOR = 2
+_LENGTH_MARGIN = 48
+# No vocabulary has words this long on average: more text than this never fits the context.
+_LONGEST_TOKEN = 16
+
+
+class GgufExtractor:
+    """Asks a model from the store, or of any .gguf file, for the claims of a block.
+
+    The same block gives the same claims whatever was asked before: the unchanging beginning of
+    the prompt is computed once, alone, and before every block the model is put back to
+    exactly that state (`_rewind`), so that no other text leaves a trace in the numbers.
+    """
+
+    name = "gguf"
+
+    def __init__(self, model: str | Path, *, threads: int | None = None, seed: int = 0) -> None:
+        """`model` is a name of the store, which must be in the cache, or the path of a file."""
+        self._stored = is_stored(model)
+        self._model = str(model).lower() if self._stored else str(model)
+        self._path = models.path(self._model) if self._stored else Path(model).expanduser()
+        header = read_header(self._path)
+        self._has_template = header.has_chat_template
+        self._special = prompt.special_pattern(header.control_tokens)
+        self._seed = seed
+        self._lock = Lock()
+        self._server = _start(self._path, threads or default_threads(), seed, CONTEXT)
+        self._prefix = self._rewind()
+
+    @property
+    def description(self) -> dict[str, Any]:
+        return {
+            "name": f"gguf:{self._model if self._stored else self._path.resolve()}",
+            "model_digest": self._digest,
+            "prompt_digest": prompt.digest(),
+            "chat_template": "from the model" if self._has_template else "chatml",
+            "context": CONTEXT,
+            "temperature": TEMPERATURE,
+            "max_new_tokens": MAX_NEW_TOKENS,
+            "seed": self._seed,
+        }
+
+    @cached_property
+    def _digest(self) -> str:
+        found = models.sha256_of(self._model) if self._stored else models.digest_of(self._path)
+        return f"sha256:{found}"
+
+    def draft(self, block: str, limit: int) -> Draft:
+        text = prompt.prepare(block[: CONTEXT * _LONGEST_TOKEN], self._special)
+        if not text or limit < 1:
+            return Draft(())
+        with self._lock:
+            while True:
+                self._rewind()
+                answer = self._ask(text, limit)
+                if answer.overflow is None:
+                    break
+                # What does not fit the context is left out, as the method has it; the guard
+                # puts such sentences back.
+                text = text[: int(len(text) * answer.overflow)].strip()
+                if not text:
+                    return Draft(())
+        return Draft(
+            claims=prompt.parse(answer.whole_lines, limit),
+            generative_passes=1,
+            tokens_in=answer.tokens_in,
+            tokens_out=answer.tokens_out,
+        )
+
+    def _ask(self, text: str, limit: int) -> _Answer:
+        answer = _Answer(limit, self._prefix)
+        body = {
+            **self._request(text),
+            "max_tokens": MAX_NEW_TOKENS,
+            "stream": True,
+            "timings_per_token": True,
+        }
+        try:
+            direct = self._server.handle_chat_completions(body, answer.take)
+        except Exception as error:
+            raise ExtractionError(f"llama.cpp failed: {one_line(error)}") from error
+        if isinstance(direct, dict):
+            answer.take(direct)
+        if answer.error is not None:
+            raise ExtractionError(f"llama.cpp failed: {answer.error}")
+        return answer
+
+    def _rewind(self) -> int:
+        """Leave nothing but the fixed beginning in the cache; returns its length in tokens.
+
+        An empty block shares exactly that with every real one, which never begins with a line
+        end or with the delimiter: both are taken out of it.
+        """
+        body = {**self._request(""), "max_tokens": 1}
+        try:
+            answer = self._server.handle_chat_completions(body)
+            return int(answer["usage"]["prompt_tokens"])
+        except Exception as error:
+            raise ExtractionError(f"llama.cpp failed: {one_line(error)}") from error
+
+    def _request(self, text: str) -> dict[str, Any]:
+        return {
+            "messages": prompt.messages(text),
+            "temperature": TEMPERATURE,
+            "seed": self._seed,
+            "stop": [STOP],
+            "cache_prompt": True,
+        }
+
+
+class _Answer:
+    """Collects a streamed answer and says when there is no point in going on."""
+
+    def __init__(self, limit: int, prefix: int) -> None:
+        self.text = ""
+        self.tokens_in = 0
+        self.tokens_out = 0
+        self.error: str | None = None
+        self.overflow: float | None = None
+        self._finished = False
+        self._limit = limit
+        self._prefix = prefix
+
+    @property
+    def whole_lines(self) -> str:
+        """The answer without the line in which it was broken off, if it was."""
+        return self.text if self._finished else self.text.rpartition("\n")[0]
+
+    def take(self, chunk: Any) -> bool:
+        """Add a chunk; True means stop."""
+        for item in chunk if isinstance(chunk, list) else [chunk]:
+            if not isinstance(item, dict):
+                continue
+            if "error" in item:
+                return self._fail(item["error"])
+            for choice in item.get("choices") or ():
+                self.text += (choice.get("delta") or {}).get("content") or ""
+                self._finished = choice.get("finish_reason") == "stop"
+            timings = item.get("timings") or {}
+            if timings:
+                self.tokens_in = int(timings["prompt_n"]) + int(timings.get("cache_n", 0))
+                self.tokens_out = int(timings["predicted_n"])
+        return self._done()
+
+    def _fail(self, error: Any) -> bool:
+        kind = error.get("type") if isinstance(error, dict) else None
+        if kind == "exceed_context_size_error":
+            room = error["n_ctx"] - MAX_NEW_TOKENS - self._prefix
+            self.overflow = max(room, 0) / (error["n_prompt_tokens"] - self._prefix)
+        else:
+            self.error = one_line(error.get("message", error) if isinstance(error, dict) else error)
+        return True
+
+    def _done(self) -> bool:
+        *whole, _ = self.text.split("\n")
+        lines = [line.strip() for line in whole if line.strip()]
+        if len(lines) >= self._limit or len(set(lines)) < len(lines):
+            return True
+        block = max(self.tokens_in - self._prefix, 0)
+        return self.tokens_out > _LENGTH_FACTOR * block + _LENGTH_MARGIN
+
+
+def is_stored(model: str | Path) -> bool:
+    if isinstance(model, Path) or model.lower().endswith(".gguf") or os.sep in model:
+        return False
+    models.find(model)
+    return True

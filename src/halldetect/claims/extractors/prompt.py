@@ -1,0 +1,149 @@
+"""What a generative extractor is asked, and how its answer is read.
+
+The block goes in one sentence a line, behind one worked example given as an earlier turn of
+the conversation: small models then split and copy instead of retelling. There is no system
+turn, since some chat templates refuse one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from halldetect.text.sentences import sentences
+
+INSTRUCTION = (
+    "Rewrite the text as a list of short sentences, one fact per line. "
+    "Use only words from the text. Leave nothing out and add nothing."
+)
+EXAMPLE_TEXT = (
+    "The tower was finished in 1902 and is 80 metres tall.\n"
+    "Its architect, Ida Holm, never visited it."
+)
+EXAMPLE_CLAIMS = (
+    "The tower was finished in 1902.",
+    "The tower is 80 metres tall.",
+    "The tower's architect was Ida Holm.",
+    "Ida Holm never visited the tower.",
+)
+SCHEMA = {
+    "type": "object",
+    "properties": {"claims": {"type": "array", "items": {"type": "string"}}},
+    "required": ["claims"],
+    "additionalProperties": False,
+}
+
+_OPEN, _CLOSE = "<text>", "</text>"
+# Marks by which one chat template or another tells who speaks, and our own delimiter. In a
+# prompt they would be read as such wherever they come from.
+_ROLE_MARK = re.compile(
+    r"<\|[^|<>]{1,64}\|>|<｜[^｜<>]{1,64}｜>|</?s>|<(?:bos|eos|pad|unk)>"
+    r"|<(?:start|end)_of_turn>|\[/?(?:INST|SYSTEM_PROMPT)\]|<</?SYS>>|</?text>",
+    re.IGNORECASE,
+)
+_UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
+_LIST_MARK = re.compile(
+    r"^\s*(?:[-*+•‣▪◦·–—]\s+|\(?\d{1,3}[.)]\s+|(?:claim|fact)\s*\d*\s*:\s*)+", re.IGNORECASE
+)
+_FENCE = re.compile(r"^\s*(?:```|~~~)[\w-]*\s*$", re.MULTILINE)
+_STRING = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?')
+
+
+def messages(block: str, *, as_json: bool = False) -> list[dict[str, str]]:
+    """The conversation whose next turn is the list of claims of a prepared block."""
+    example = json.dumps({"claims": EXAMPLE_CLAIMS}) if as_json else "\n".join(EXAMPLE_CLAIMS)
+    return [
+        {"role": "user", "content": f"{INSTRUCTION}\n\n{_delimited(EXAMPLE_TEXT)}"},
+        {"role": "assistant", "content": example},
+        {"role": "user", "content": _delimited(block)},
+    ]
+
+
+def digest() -> str:
+    """The sha256 of everything that is sent besides the block."""
+    sent = [messages(""), messages("", as_json=True), SCHEMA]
+    return hashlib.sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()
+
+
+def prepare(block: str, special_tokens: re.Pattern[str] | None = None) -> str:
+    """The block as it goes into the prompt: one sentence a line, nothing that could act in it."""
+    text = unmarked(block, special_tokens)
+    return "\n".join(" ".join(span.cut(text).split()) for span in sentences(text))
+
+
+def unmarked(text: str, special_tokens: re.Pattern[str] | None = None) -> str:
+    """The text without control characters and the marks of chat templates."""
+    text = _UNPRINTABLE.sub(" ", text)
+    while True:
+        clean = _ROLE_MARK.sub(" ", text)
+        if special_tokens is not None:
+            clean = special_tokens.sub(" ", clean)
+        if clean == text:
+            return text
+        text = clean
+
+
+def special_pattern(tokens: Iterable[str]) -> re.Pattern[str] | None:
+    """Matches any of a model's own control tokens, longest first."""
+    known = sorted({token for token in tokens if token.strip()}, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, known))) if known else None
+
+
+def parse(answer: str, limit: int) -> tuple[str, ...]:
+    """At most `limit` claims of an answer: JSON, or lines with or without list marks."""
+    text = _FENCE.sub("", answer).strip()
+    found = _from_json(text) if text[:1] in ("{", "[") else None
+    claims = (tidy(line) for line in (_from_lines(text) if found is None else found))
+    return tuple(dict.fromkeys(claim for claim in claims if claim))[: max(limit, 0)]
+
+
+def tidy(line: str) -> str:
+    """A line on its own, without list mark; its stops are left to whoever compares it."""
+    return " ".join(_ROLE_MARK.sub(" ", _LIST_MARK.sub("", line, count=1)).split())
+
+
+def _delimited(text: str) -> str:
+    return f"{_OPEN}\n{text}\n{_CLOSE}"
+
+
+def _from_lines(text: str) -> list[str]:
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].rstrip().endswith(":"):  # "Here are the claims:"
+        lines = lines[1:]
+    return lines
+
+
+def _from_json(text: str) -> list[str] | None:
+    """The claims of an answer in JSON; None if it is none."""
+    try:
+        return list(_strings(json.loads(text)))
+    except (ValueError, RecursionError):
+        pass
+    # Cut off at the token limit, or followed by chatter: take the strings that are whole.
+    found = [_unquoted(string) for string, is_key in _STRING.findall(text) if not is_key]
+    return [string for string in found if string is not None] or None
+
+
+def _unquoted(text: str) -> str | None:
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        return None
+
+
+def _strings(data: object) -> Iterator[str]:
+    """The claims in whatever shape they come: a list, lists in an object, objects in a list."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, list):
+        for item in data:
+            yield from _strings(item)
+    elif isinstance(data, dict):
+        for key in ("claims", "facts", "claim", "fact", "text"):
+            if key in data:
+                yield from _strings(data[key])
+                return
+        for value in data.values():
+            yield from _strings(value)

@@ -1,0 +1,1 @@
+"""Texts: spans, sentences, words, word overlap, language."""

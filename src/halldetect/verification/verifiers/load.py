@@ -1,0 +1,94 @@
+"""From a name to a verifier, loaded once a process."""
+
+from __future__ import annotations
+
+import difflib
+from importlib.resources import files
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from halldetect.errors import ConfigurationError, ModelError
+from halldetect.verification.presets import PRESETS
+
+if TYPE_CHECKING:
+    from halldetect.verification.verifiers import Verifier
+
+WEIGHTS = Path(str(files("halldetect"))) / "weights"
+DEFAULT = "base"
+_HUB = "hf:"
+
+_loaded: dict[tuple[str, int | None], Verifier] = {}
+_lock = Lock()
+
+
+def load_verifier(spec: str | None = None, *, threads: int | None = None) -> Verifier:
+    """The verifier of that name.
+
+    None or "default"  the weights in the package (see `embedded`)
+    a folder           with an .onnx file, or with a transformers model
+    hf:NAME            a model on the hub; a few have short names (see `presets`)
+    """
+    if threads is not None and threads < 1:
+        raise ConfigurationError(f"threads must be at least 1, not {threads}")
+    name = DEFAULT if spec is None or spec == "default" else spec
+    place = _folder(name)
+    key = (name if place is None else str(place.resolve()), threads)
+    with _lock:
+        if key not in _loaded:
+            _loaded[key] = _load(name, place, threads)
+        return _loaded[key]
+
+
+def embedded() -> list[str]:
+    """The names of the weights that this package has."""
+    return [name for name in ("base", "small") if (WEIGHTS / name).is_dir()]
+
+
+def _is_embedded(name: str) -> bool:
+    return name == DEFAULT or name in embedded()  # the default is always meant to be here
+
+
+def _folder(name: str) -> Path | None:
+    """Where the verifier lies, unless it is one of the hub. Names win over folders."""
+    if _is_embedded(name):
+        return WEIGHTS / name
+    if name in PRESETS or name.startswith(_HUB):
+        return None
+    place = Path(name).expanduser()
+    if not name.strip() or not place.exists():
+        raise ConfigurationError(_unknown(name))
+    return place
+
+
+def _load(name: str, place: Path | None, threads: int | None) -> Verifier:
+    if place is None:
+        from halldetect.verification.verifiers.transformers import TransformersVerifier
+
+        if name in PRESETS:
+            return TransformersVerifier(PRESETS[name], name=name, threads=threads)
+        return TransformersVerifier(name.removeprefix(_HUB), threads=threads)
+    if _is_embedded(name):
+        from halldetect.verification.verifiers.onnx import OnnxVerifier
+
+        if not place.is_dir():
+            raise ModelError(f"this installation lacks the weights of {name}: reinstall halldetect")
+        return OnnxVerifier(place, name=name, threads=threads)
+    if place.suffix == ".onnx" or any(place.glob("*.onnx")):
+        from halldetect.verification.verifiers.onnx import OnnxVerifier
+
+        return OnnxVerifier(place, threads=threads)
+    if (place / "config.json").is_file():
+        from halldetect.verification.verifiers.transformers import TransformersVerifier
+
+        return TransformersVerifier(str(place), threads=threads)
+    raise ConfigurationError(f"{name} holds neither an .onnx file nor a transformers model")
+
+
+def _unknown(name: str) -> str:
+    if name.strip() and "/" in name:
+        return f"no folder {name}; a model on the hub is written {_HUB}{name}"
+    names = ["default", *embedded(), *PRESETS]
+    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
+    advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
+    return f"unknown verifier {name!r}; {advice}"

@@ -1,0 +1,242 @@
+"""The default verifier: a classifier in ONNX, run on the processor.
+
+One run of a session holds one pair, unpadded. So a pair's result depends on the pair alone, not
+on its neighbours, their order or the number of threads. Runs go side by side, on one thread
+each, the longest first. Why not padded batches (an MPNet-base on two x86-64 cores):
+
+- Dynamic uint8 takes one activation range over the whole tensor: in another batch the logits
+  of the same pair moved by up to 1.0.
+- 4-bit weights (MatMulNBits) in blocks of 64 with int8 activations: up to 0.05, and 2e-7 with
+  fp32 activations. In blocks of 32 with int8 activations, in fp32, and in uint8 with one range
+  a row not a bit changed; but that is a property of one chip's kernels, not a promise.
+- Batches gain little: at 32 tokens a pair, single pairs reach 83 to 89 % of the best batch's
+  speed with int8 activations (56 to 66 % with fp32 ones), from 128 tokens on over 90 %.
+- Two one-thread runs side by side do 6 to 19 % more than one two-thread run on idle cores.
+
+Weights may lie beside the model in 4 bits, to be unpacked to 8 when it is loaded (`packed`). Such
+a model gives the same bits on any number of threads: they share out rows and heads, and no sum is
+divided among them. So few pairs are run one after the other, each on all threads: a lone one is
+done 1.6 to 1.8 times as fast on two. Sums of fp32 models may move in the last place, so not those.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halldetect.errors import ModelError
+from halldetect.models.cache import digest_of
+from halldetect.report import Probabilities
+from halldetect.verification.verifiers.cores import physical_cores
+from halldetect.verification.verifiers.encoding import (
+    Encoded,
+    PairEncoder,
+    one_line,
+    reading_limit,
+    refuse_too_long,
+)
+from halldetect.verification.verifiers.labels import Labels
+from halldetect.verification.verifiers.packed import packed_beside, unpacked
+
+_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+_TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+# A session for runs side by side takes memory and half a second: it pays for who comes back
+# with many pairs, not for one check.
+_PAYS = 128
+
+
+class OnnxVerifier:
+    """A folder with an ONNX model, `tokenizer.json` and `config.json` with a label map.
+
+    `place` is the folder, or the model's file where the folder has several. `config.json` may
+    also state `max_tokens`, `languages` and `calibration`.
+    """
+
+    def __init__(self, place: Path, *, name: str | None = None, threads: int | None = None) -> None:
+        self._file = _model_file(place)
+        folder = self._file.parent
+        self._name = name or folder.resolve().name
+        self._threads = threads or physical_cores()
+        self._config = _read_json(folder / "config.json")
+        extra = folder / "tokenizer_config.json"
+        self._limit = reading_limit(self._config, _read_json(extra) if extra.exists() else {})
+        self._labels = Labels.from_config(self._config, self._name)
+        self._encoder = PairEncoder.from_file(_existing(folder / "tokenizer.json"))
+        self._wide = self._threads > 1 and packed_beside(self._file).is_file()
+        self._session = _session(self._file, self._threads if self._wide else 1)
+        self._many = 0
+        self._inputs = _inputs(self._session, self._file)
+        outputs = [item.name for item in self._session.get_outputs()]
+        self._output = "logits" if "logits" in outputs else outputs[0]
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        onnxruntime = runtime()
+        return {
+            "name": self._name,
+            "kind": "onnx",
+            "digest": digest_of(self._file),
+            **{f"digest of {file.name}": digest_of(file) for file in self._outside_weights()},
+            "tokenizer_digest": digest_of(self._file.parent / "tokenizer.json"),
+            "max_tokens": self.max_tokens,
+            "labels": list(self._labels.meanings),
+            "languages": self._config.get("languages"),
+            "calibration": self._config.get("calibration"),
+            "runtime": f"onnxruntime {onnxruntime.__version__}",
+        }
+
+    def _outside_weights(self) -> list[Path]:
+        """Exporters put the weights of large models beside them: model.onnx.data, .onnx_data."""
+        beside = self._file.parent.glob(f"{self._file.name}?*")
+        return sorted(file for file in beside if file.is_file())
+
+    @property
+    def max_tokens(self) -> int:
+        return self._limit - self._encoder.special_tokens
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return self._encoder.count(texts)
+
+    @property
+    def adds_up(self) -> bool:
+        return self._encoder.adds_up
+
+    def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        return self._encoder.tokenize(texts)
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        return self._judge(self._encoder.encode(pairs))
+
+    def judge_tokens(
+        self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
+    ) -> list[Probabilities]:
+        return self._judge([self._encoder.frame(*pair) for pair in pairs])
+
+    def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
+        refuse_too_long(encoded, self._limit, self._name)
+        if not self._wide:
+            return self._side_by_side(encoded, self._session)
+        if len(encoded) >= 2 * self._threads:
+            self._many += len(encoded)
+            if self._many >= _PAYS:
+                return self._side_by_side(encoded, self._narrow)
+        return [self._run(self._session, pair) for pair in encoded]
+
+    def _side_by_side(self, encoded: Sequence[Encoded], session: Any) -> list[Probabilities]:
+        longest_first = sorted(range(len(encoded)), key=lambda at: -len(encoded[at]))
+        workers = min(self._threads, len(encoded)) or 1
+        with ThreadPoolExecutor(workers) as pool:
+            done = pool.map(lambda at: self._run(session, encoded[at]), longest_first)
+            results = dict(zip(longest_first, done, strict=True))
+        return [results[at] for at in range(len(encoded))]
+
+    @cached_property
+    def _narrow(self) -> Any:
+        """A packed model once more, for runs side by side."""
+        return _session(self._file, 1)
+
+    def _run(self, session: Any, pair: Encoded) -> Probabilities:
+        values = (pair.ids, (1,) * len(pair), pair.types)
+        feeds = {
+            name: np.array([numbers], self._inputs[name])
+            for name, numbers in zip(_INPUTS, values, strict=True)
+            if name in self._inputs
+        }
+        try:
+            logits: NDArray[Any] = session.run([self._output], feeds)[0]
+        except Exception as error:  # the runtime's errors share no base class
+            raise ModelError(f"{self._name}: the model failed: {one_line(error)}") from error
+        if logits.ndim != 2 or len(logits) != 1:
+            raise ModelError(f"{self._name}: {self._file.name} is not a sequence classifier")
+        return self._labels.read(logits[0], self._name)
+
+
+def _model_file(place: Path) -> Path:
+    if place.is_file():
+        return place
+    if not place.is_dir():
+        raise ModelError(f"no verifier at {place}: not a folder")
+    found = sorted(place.glob("*.onnx"))
+    if len(found) > 1 and place / "model.onnx" in found:
+        found = [place / "model.onnx"]
+    if not found:
+        raise ModelError(f"no .onnx file in {place}")
+    if len(found) > 1:
+        names = ", ".join(file.name for file in found)
+        raise ModelError(f"several models in {place} ({names}): pass the path of one")
+    return found[0]
+
+
+def _existing(file: Path) -> Path:
+    if not file.is_file():
+        raise ModelError(f"the verifier in {file.parent} has no {file.name}")
+    return file
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(_existing(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{file} cannot be read: {one_line(error)}") from error
+    if not isinstance(data, dict):
+        raise ModelError(f"{file} does not hold a JSON object")
+    return data
+
+
+def runtime() -> Any:
+    """The module onnxruntime, silent: it writes and sends usage data unless told before."""
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime
+
+    return onnxruntime
+
+
+def _session(file: Path, threads: int) -> Any:
+    onnxruntime = runtime()
+    onnxruntime.set_default_logger_severity(3)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.enable_mem_pattern = False  # pairs of every length: it would only keep memory
+    # Threads that wait for work hold a processor, but not when there is none to come.
+    options.add_session_config_entry("session.force_spinning_stop", "1")
+    try:
+        if packed_beside(file).is_file():
+            names, ready = [], []
+            for name, value in unpacked(packed_beside(file)):  # one at a time: the runtime copies
+                names.append(name)
+                ready.append(onnxruntime.OrtValue.ortvalue_from_numpy(value))
+            options.add_external_initializers(names, ready)
+        return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the runtime's errors share no base class
+        raise ModelError(f"{file} cannot be loaded: {one_line(error)}") from error
+
+
+def _inputs(session: Any, file: Path) -> dict[str, Any]:
+    """The type of each input. Shapes must be free: one pair of any length a run."""
+    found = {}
+    for item in session.get_inputs():
+        kind = _TYPES.get(item.type)
+        if item.name not in _INPUTS or kind is None:
+            raise ModelError(f"{file} wants {item.name} ({item.type}), which no NLI model needs")
+        shape = list(item.shape)
+        if len(shape) != 2 or shape[0] not in (1, *_free(shape[0])) or not _free(shape[1]):
+            raise ModelError(f"{file} takes {item.name} only in the shape {shape}: export it again")
+        found[item.name] = kind
+    if "input_ids" not in found:
+        raise ModelError(f"{file} has no input called input_ids")
+    return found
+
+
+def _free(size: int | str | None) -> tuple[int | str | None, ...]:
+    """The size itself where the model leaves it open, nothing where it is a number."""
+    return () if isinstance(size, int) else (size,)

@@ -1,0 +1,242 @@
+"""Any NLI classifier of the hub or a folder, through PyTorch: fp32 on a processor, fp16 on a GPU.
+
+The shape of each run depends on one pair alone, never on the others of the call:
+
+- On a processor a run holds one pair, unpadded.
+- On a GPU single pairs would waste it. A pair is padded to the next of a few lengths, and a
+  run always holds as many rows of that length as fit a fixed number of tokens, the empty ones
+  filled with copies. The same shape means the same kernels, and rows do not mix.
+
+So nothing has to be rounded for results to be the same alone, batched and shuffled.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halldetect.errors import FetchError, MissingExtra, ModelError
+from halldetect.report import Probabilities
+from halldetect.verification.presets import AFTER_CLAIM, BEFORE_CLAIM, Format, Preset
+from halldetect.verification.verifiers.encoding import (
+    Encoded,
+    JoinedEncoder,
+    PairEncoder,
+    QuestionEncoder,
+    one_line,
+    reading_limit,
+    refuse_too_long,
+)
+from halldetect.verification.verifiers.labels import Labels
+
+# Rows times length of every run on a GPU.
+GPU_TOKENS = 4096
+_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+
+
+class TransformersVerifier:
+    """A sequence classifier by its name on the hub or its folder; labels from its configuration."""
+
+    def __init__(
+        self,
+        model: str | Preset,
+        *,
+        name: str | None = None,
+        threads: int | None = None,
+        device: str | None = None,
+    ) -> None:
+        preset = model if isinstance(model, Preset) else Preset(model)
+        try:
+            import torch
+            import transformers
+        except ImportError as error:
+            raise MissingExtra(f"the verifier {name or preset.model}", "hf") from error
+        self._torch = torch
+        self._name = name or preset.model
+        self._preset = preset
+        self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self._dtype = torch.float16 if self._device.startswith("cuda") else torch.float32
+        if threads is not None and self._device == "cpu":
+            torch.set_num_threads(threads)
+        _quiet(transformers)
+        config = _load(transformers.AutoConfig, preset.model)
+        tokenizer = _load(transformers.AutoTokenizer, preset.model)
+        self._commit = getattr(config, "_commit_hash", None)
+        settings = {**config.to_dict(), "id2label": config.id2label}
+        if preset.labels is None:
+            self._labels = Labels.from_config(settings, self._name)
+        else:
+            self._labels = Labels.from_names(preset.labels, self._name)
+        self._limit = preset.limit or reading_limit(
+            settings, {"model_max_length": tokenizer.model_max_length}
+        )
+        self._encoder = _encoder(tokenizer, preset.format, self._name)
+        self._types = "token_type_ids" in tokenizer.model_input_names
+        self._padding = tokenizer.pad_token_id or 0
+        network = _load(transformers.AutoModelForSequenceClassification, preset.model)
+        self._network = network.to(device=self._device, dtype=self._dtype).eval()
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        import transformers
+
+        from halldetect.models import digest_of
+
+        return {
+            "name": self._name,
+            "kind": "transformers",
+            "model": self._preset.model,
+            "commit": self._commit,
+            **{f"digest of {file.name}": digest_of(file) for file in self._weights()},
+            "format": str(self._preset.format),
+            "max_tokens": self.max_tokens,
+            "labels": list(self._labels.meanings),
+            "precision": str(self._dtype).removeprefix("torch."),
+            "device": self._device,
+            "runtime": f"torch {self._torch.__version__}, transformers {transformers.__version__}",
+        }
+
+    @property
+    def max_tokens(self) -> int:
+        return self._limit - self._encoder.special_tokens
+
+    @property
+    def pairs_at_once(self) -> int:
+        """A GPU wants many of each length: a run is filled up with copies."""
+        return 64 if self._device == "cpu" else 8192
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return self._encoder.count(texts)
+
+    @property
+    def adds_up(self) -> bool:
+        return self._encoder.adds_up
+
+    def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        return self._encoder.tokenize(texts)
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        return self._judge(self._encoder.encode(pairs))
+
+    def judge_tokens(
+        self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
+    ) -> list[Probabilities]:
+        return self._judge([self._encoder.frame(*pair) for pair in pairs])
+
+    def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
+        refuse_too_long(encoded, self._limit, self._name)
+        results: dict[int, Probabilities] = {}
+        for places, length, rows in runs(encoded, single=self._device == "cpu"):
+            logits = self._run([encoded[place] for place in places], length, rows)
+            for place, values in zip(places, logits, strict=False):  # the copies are left over
+                results[place] = self._labels.read(values, self._name)
+        return [results[place] for place in range(len(encoded))]
+
+    def _run(self, pairs: Sequence[Encoded], length: int, rows: int) -> NDArray[Any]:
+        pairs = [*pairs, *[pairs[0]] * (rows - len(pairs))]
+        ids = np.full((rows, length), self._padding, np.int64)
+        types = np.zeros((rows, length), np.int64)
+        mask = np.zeros((rows, length), np.int64)
+        for row, pair in enumerate(pairs):
+            ids[row, : len(pair)] = pair.ids
+            types[row, : len(pair)] = pair.types
+            mask[row, : len(pair)] = 1
+        feeds = {"input_ids": ids, "attention_mask": mask}
+        if self._types:
+            feeds["token_type_ids"] = types
+        try:
+            with self._torch.inference_mode():
+                tensors = {
+                    key: self._torch.from_numpy(value).to(self._device)
+                    for key, value in feeds.items()
+                }
+                logits = self._network(**tensors).logits
+            values: NDArray[Any] = logits.float().cpu().numpy()
+        except RuntimeError as error:
+            raise ModelError(f"{self._name}: the model failed: {one_line(error)}") from error
+        return values
+
+    def _weights(self) -> list[Path]:
+        folder = Path(self._preset.model)
+        if not folder.is_dir():
+            from huggingface_hub import try_to_load_from_cache
+
+            config = try_to_load_from_cache(
+                self._preset.model, "config.json", revision=self._commit
+            )
+            if not isinstance(config, str):
+                return []
+            folder = Path(config).parent
+        for pattern in _WEIGHTS:
+            if found := sorted(folder.glob(pattern)):
+                return found
+        return []
+
+
+def runs(encoded: Sequence[Encoded], *, single: bool) -> Iterator[tuple[Sequence[int], int, int]]:
+    """Which pairs to run together, padded to which length, in how many rows; longest first."""
+    longest_first = sorted(range(len(encoded)), key=lambda place: -len(encoded[place]))
+    if single:
+        for place in longest_first:
+            yield [place], len(encoded[place]), 1
+        return
+    groups: dict[int, list[int]] = {}
+    for place in longest_first:
+        groups.setdefault(padded_length(len(encoded[place])), []).append(place)
+    for length, places in groups.items():
+        rows = max(1, GPU_TOKENS // length)
+        for start in range(0, len(places), rows):
+            yield places[start : start + rows], length, rows
+
+
+def padded_length(length: int) -> int:
+    """The next multiple of 8, and of 1/8 of the next smaller power of two from 128 on."""
+    step = max(8, 1 << max(0, (length - 1).bit_length() - 4))
+    return -(-length // step) * step
+
+
+def _encoder(tokenizer: Any, format: Format, where: str) -> PairEncoder:
+    from tokenizers import Tokenizer
+
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise ModelError(f"{where}: its tokenizer has no fast form, which is all we read")
+    own = Tokenizer.from_str(backend.to_str())  # its settings are changed, so not the original
+    if format is Format.JOINED:
+        return JoinedEncoder(own)
+    if format is Format.QUESTION:
+        return QuestionEncoder(own, BEFORE_CLAIM, AFTER_CLAIM)
+    return PairEncoder(own)
+
+
+def _load(kind: Any, model: str) -> Any:
+    """`kind.from_pretrained`, with one-line errors: transformers raises OSError for everything."""
+    from halldetect.models import offline
+
+    local = Path(model).is_dir()
+    try:
+        return kind.from_pretrained(model, local_files_only=local or offline())
+    except ImportError as error:  # a tokenizer that needs sentencepiece or protobuf
+        raise MissingExtra(f"the verifier {model} ({one_line(error)[:80]})", "hf") from error
+    except Exception as error:
+        reason = one_line(error).split(". ")[0][:200]
+        if local:
+            raise ModelError(f"{model} cannot be loaded: {reason}") from error
+        if offline():
+            raise FetchError(
+                f"{model} is not in the hub's cache, and HALLDETECT_OFFLINE forbids fetching it"
+            ) from error
+        raise FetchError(f"{model} could not be fetched from the hub: {reason}") from error
+
+
+def _quiet(transformers: Any) -> None:
+    """Its notices and bars about loading; those about downloads are the hub client's own."""
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # a line for each new try

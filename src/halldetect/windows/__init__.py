@@ -1,0 +1,1 @@
+"""Phase II: the windows of a source."""

@@ -1,0 +1,41 @@
+"""`adversarial:NAME`: the faithful responses of a dataset, and each of them made wrong on purpose.
+
+Our own test in the spirit of FalseSum: one known edit a row, its kind recorded, so that recall
+can be read per kind. `bench.perturb` says what the kinds are.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from halldetect_bench.datasets.rows import Row
+from halldetect_bench.perturb import KINDS, perturb
+
+
+def adversarial(rows: Iterable[Row], *, seed: int, kinds: Iterable[str] = KINDS) -> Iterator[Row]:
+    """Every faithful row once as it is, and once for each kind of edit that applies to it.
+
+    Each edit has its own generator, seeded by row and kind, so that adding a row or a kind
+    leaves the other edits as they were.
+    """
+    chosen = tuple(kinds)
+    for row in rows:
+        if row.hallucinated is not False:
+            continue
+        yield replace(row, dataset=f"adversarial-{row.dataset}", sentences=(), kind=None)
+        source = row.source if isinstance(row.source, str) else "\n\n".join(row.source)
+        for kind in chosen:
+            text = perturb(row.response, source, kind, random.Random(f"{seed}/{row.id}/{kind}"))
+            if text is not None:
+                yield replace(
+                    row,
+                    dataset=f"adversarial-{row.dataset}",
+                    id=f"{row.id}/{kind}",
+                    response=text,
+                    hallucinated=True,
+                    score=None,
+                    sentences=(),
+                    kind=kind,
+                )

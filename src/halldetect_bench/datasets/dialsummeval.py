@@ -1,0 +1,35 @@
+"""DialSummEval: 14 systems on 100 SAMSum dialogues, rated by three people (1,400 summaries).
+
+Hallucinated when the mean `consistency` (1 to 5) is below 4: a noisy cut, the correlation with
+the mean (the gold score) says more. The release writes turns as "| Ann: ... | Bob: ..."; the
+bars become line ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from halldetect_bench.datasets.files import locate, mean, read_jsonl
+from halldetect_bench.datasets.rows import Loaded, Row, collect
+
+HINT = "the DialSummEval release, github.com/kite99520/DialSummEval"
+
+
+def load(path: Path) -> Loaded:
+    return collect(read_jsonl(locate(path, "human_judgment.jsonl", hint=HINT)), _rows)
+
+
+def _rows(_: int, record: dict[str, Any]) -> Iterable[Row]:
+    consistency = mean([float(item["consistency"]) for item in record["annotations"]])
+    yield Row(
+        dataset="dialsummeval",
+        id=f"{record['id']}/{record['model_id']}",
+        source=re.sub(r"\s*\|\s+(?=[^|:]{1,40}:)", "\n", record["dialogue"]).strip(),
+        response=record["summary"],
+        hallucinated=consistency < 4,
+        score=consistency,
+        document=str(record["id"]),
+    )

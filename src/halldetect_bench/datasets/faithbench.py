@@ -1,0 +1,30 @@
+"""FaithBench: summaries of ten language models where detectors disagree (800 rows).
+
+Hallucinated when the worst label contains "Unwanted"; "Benign" and "Questionable" are faithful.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from halldetect_bench.datasets.files import locate, read_csv
+from halldetect_bench.datasets.rows import Loaded, Row, collect
+
+HINT = "the FaithBench release, github.com/vectara/FaithBench"
+
+
+def load(path: Path) -> Loaded:
+    return collect(read_csv(locate(path, "FaithBench.csv", hint=HINT)), _rows)
+
+
+def _rows(position: int, record: dict[str, str]) -> Iterable[Row]:
+    worst = record["worst-label"]
+    yield Row(
+        dataset="faithbench",
+        id=str(position),
+        source=record["source"],
+        response=record["summary"].strip(),
+        hallucinated="Unwanted" in worst,
+        kind=None if worst == "Consistent" else worst.lower(),
+    )

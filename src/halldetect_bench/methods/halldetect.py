@@ -1,0 +1,43 @@
+"""HallDetect itself, with any extractor, verifier, windows and scoring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from halldetect.detector import Detector
+from halldetect.inputs import Pair
+from halldetect.report import Report
+from halldetect_bench.datasets.rows import Row
+from halldetect_bench.methods.scored import Scored
+
+
+class HallDetect:
+    name = "halldetect"
+
+    def __init__(self, detector: Detector) -> None:
+        self.detector = detector
+
+    @property
+    def description(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "configuration": self.detector.configuration.to_dict(),
+            "extractor": self.detector.extractor.description,
+            "verifier": self.detector.verifier.description,
+        }
+
+    def score_many(self, rows: Sequence[Row]) -> list[Scored]:
+        pairs = [Pair(_source(row), row.response, row.question) for row in rows]
+        return [_scored(report) for report in self.detector.check_many(pairs)]
+
+
+def _source(row: Row) -> str | list[str]:
+    return row.source if isinstance(row.source, str) else list(row.source)
+
+
+def _scored(report: Report) -> Scored:
+    claims = tuple(
+        (claim.text, None if claim.score is None else 1 - claim.score) for claim in report.claims
+    )
+    return Scored(report.score, report.reason, claims, report.cost)

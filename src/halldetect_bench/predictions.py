@@ -1,0 +1,246 @@
+"""The result files: one a dataset, method and configuration, one line a row, only appended to.
+
+The first line says what made the file, every other line is a `Prediction`. A line is written in
+one piece, so a process that is killed can only leave the last one torn; whoever opens the file
+to write drops that, and whoever reads passes over it.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from halldetect import __version__
+from halldetect.errors import InputError
+from halldetect.report import DECIMALS
+from halldetect_bench.datasets.rows import Row
+from halldetect_bench.methods.scored import Scored
+
+FORMAT = 1
+_DIGITS = 12
+_SUFFIXES = (".jsonl", ".jsonl.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What made a file of predictions: the dataset and the method with all its settings."""
+
+    dataset: str
+    method: dict[str, Any]
+    version: str = __version__
+    format: int = FORMAT
+
+    @property
+    def digest(self) -> str:
+        """Names the configuration; the dataset is no part of it."""
+        made = json.dumps([self.version, self.method], sort_keys=True)
+        return hashlib.sha256(made.encode()).hexdigest()[:_DIGITS]
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies in a folder of results."""
+        return Path(slug(self.dataset)) / f"{slug(self.method['name'])}-{self.digest}.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a method said of one row, beside the truth.
+
+    `row` is a digest of the whole row, so that changed data are noticed. `gold` is True where
+    the response is hallucinated; `gold_score` is in the publisher's direction; `gold_claims`
+    are the publisher's sentences with the same truth. `resources` is what `bench.meter` read.
+    """
+
+    id: str
+    row: str
+    document: str
+    kind: str | None
+    gold: bool | None
+    gold_score: float | None
+    score: float | None
+    reason: str | None
+    claims: list[list[Any]] = field(default_factory=list)
+    cost: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+    resources: dict[str, Any] = field(default_factory=dict)
+    gold_claims: list[list[Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """One file, read."""
+
+    header: Header
+    predictions: tuple[Prediction, ...]
+
+
+Record = TypeVar("Record", Header, Prediction)
+
+
+def header_of(dataset: str, description: dict[str, Any]) -> Header:
+    return Header(_dataset_name(dataset), _portable(description))
+
+
+def prediction_of(row: Row, scored: Scored, resources: dict[str, Any] | None = None) -> Prediction:
+    def rounded(value: float | None) -> float | None:
+        return None if value is None else round(value, DECIMALS)
+
+    return Prediction(
+        id=row.id,
+        row=row_digest(row),
+        document=row.document,
+        kind=row.kind,
+        gold=row.hallucinated,
+        gold_score=row.score,
+        score=rounded(scored.score),
+        reason=scored.reason,
+        claims=[[text, rounded(score)] for text, score in scored.claims],
+        cost=asdict(scored.cost),
+        details=scored.details,
+        resources=resources or {},
+        gold_claims=[[text, wrong] for text, wrong in row.sentences],
+    )
+
+
+def row_digest(row: Row) -> str:
+    text = json.dumps(asdict(row), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+class Ledger:
+    """An open file of predictions: what it holds, and a way to add to it."""
+
+    def __init__(self, file: Any, done: dict[str, str]) -> None:
+        self._file = file
+        self.done = done
+
+    def append(self, prediction: Prediction) -> None:
+        _write(self._file, asdict(prediction))
+        self.done[prediction.id] = prediction.row
+
+
+@contextmanager
+def ledger(folder: Path, header: Header) -> Iterator[Ledger]:
+    """The file for a header, begun or continued; only one process at a time has it.
+
+    Rows in a gzipped file beside it are not made again either.
+    """
+    from filelock import FileLock, Timeout
+
+    path = folder / header.path
+    packed = path.with_suffix(".jsonl.gz")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # A lock on the file itself would be lost with the file; the system frees it on a kill.
+        lock = FileLock(path.with_name(f".{path.stem}.lock"), timeout=0)
+        lock.acquire()
+    except Timeout as error:
+        raise InputError(f"another run is writing {path}: wait for it or choose another -o") from (
+            error
+        )
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
+    try:
+        if path.exists():
+            _drop_torn_line(path)
+        # Unbuffered: a line reaches the system in one call, or not at all.
+        with path.open("ab", buffering=0) as file:
+            if file.tell() == 0:
+                _write(file, asdict(header))
+            held = [read(path), *([read(packed)] if packed.exists() else [])]
+            yield Ledger(file, {item.id: item.row for one in held for item in one.predictions})
+    finally:
+        lock.release()
+
+
+def read(path: Path) -> Results:
+    """A file of predictions, plain or gzipped; a torn last line is passed over."""
+    try:
+        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1].decode("utf-8")
+    except (OSError, EOFError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from error
+    lines = whole.split("\n")[:-1]
+    if not lines:
+        raise InputError(f"{path} holds no results: delete it")
+    header = _parsed(path, 1, lines[0], Header)
+    if header.format != FORMAT:
+        raise InputError(f"{path} has format {header.format}, this version reads {FORMAT}")
+    return Results(
+        header,
+        tuple(_parsed(path, at, line, Prediction) for at, line in enumerate(lines[1:], start=2)),
+    )
+
+
+def read_all(folder: Path) -> list[Results]:
+    """Every file of a folder of results, in the order of their names."""
+    if not folder.is_dir():
+        raise InputError(f"no folder {folder}; `halldetect bench run -o {folder}` makes one")
+    files = sorted(
+        path for path in folder.glob("*/*") if path.name.endswith(_SUFFIXES) and path.stat().st_size
+    )
+    if not files:
+        raise InputError(f"no results in {folder}; `halldetect bench run -o {folder}` makes some")
+    found: dict[tuple[str, str], Results] = {}
+    for one in map(read, files):
+        key = (one.header.dataset, one.header.digest)
+        before = found[key].predictions if key in found else ()
+        rows = {item.id: item for item in (*before, *one.predictions)}
+        found[key] = Results(one.header, tuple(rows.values()))
+    return list(found.values())
+
+
+def _parsed(path: Path, at: int, line: str, kind: type[Record]) -> Record:
+    try:
+        return kind(**json.loads(line))
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{path}, line {at}: not a line of results: {error}") from error
+
+
+def _drop_torn_line(path: Path) -> None:
+    with path.open("rb+") as file:
+        whole = file.read().rfind(b"\n") + 1
+        file.truncate(whole)
+
+
+def _write(file: Any, record: dict[str, Any]) -> None:
+    # ASCII only: other line ends of Unicode and lone surrogates stay escaped.
+    line = json.dumps(record).encode("ascii") + b"\n"
+    try:
+        if file.write(line) != len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    except OSError as error:
+        raise InputError(f"cannot write {file.name}: {error.strerror}") from error
+
+
+def slug(name: str) -> str:
+    """The name as part of a file's name."""
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "unnamed"
+
+
+def _dataset_name(name: str) -> str:
+    """The name without the folders of a path: results are the same wherever the data lie."""
+    head, mark, path = name.rpartition("jsonl:")
+    return f"{head}{mark}{Path(path).stem}" if mark else name
+
+
+def _portable(value: Any) -> Any:
+    """A description without this machine's folders; models are told apart by their digests."""
+    if isinstance(value, dict):
+        return {key: _portable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_portable(item) for item in value]
+    if isinstance(value, str) and os.sep in value:
+        head, mark, path = value.rpartition(":")
+        if head != "hf" and (Path(path).is_absolute() or Path(path).exists()):
+            return f"{head}{mark}{Path(path).name}"
+    return value

@@ -1,0 +1,90 @@
+"""A student as the runtime likes it: what the graph of one unpadded pair can leave out.
+
+- Only the first token of the last layer is read, so the last layer asks for that one alone:
+  its keys and values are those of all tokens, everything after them is one row.
+- Nothing is padded, so there is no mask.
+- Attention with its relative positions is one operator. (So could a sum with its norm be, but
+  onnxruntime's SkipLayerNormalization takes three times as long as the two.)
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.onnx.ops import symbolic
+
+from training.base.encoder import Encoder, Layer
+
+
+class Lean(nn.Module):
+    """The logits of one pair, for export; torch alone cannot run its operators."""
+
+    def __init__(self, model: Encoder) -> None:
+        super().__init__()
+        self.model = model
+        *lower, last = model.layers
+        self.far = None if model.distance is None else Far(model)
+        self.layers = nn.ModuleList([*map(LeanLayer, lower), LeanLayer(last, first_only=True)])
+
+    def forward(self, input_ids: Tensor) -> Tensor:
+        model = self.model
+        length = input_ids.shape[1]
+        x = model.embedded(input_ids, torch.arange(length))
+        far = None
+        if model.distance is not None:
+            far = self.far(model.distance.weight)[:, :, :length, :length]
+        for layer in self.layers:
+            x = layer(x, far)
+        return model.classify(torch.tanh(model.dense(x[:, 0])))
+
+
+class Far(nn.Module):
+    """What attention adds for the distance of any two tokens of the longest pair.
+
+    It depends on nothing else, so the runtime works it out once, when it loads the model; the
+    file holds the bucket of each distance.
+    """
+
+    def __init__(self, model: Encoder) -> None:
+        super().__init__()
+        steps = torch.arange(model.shape.positions - model.shape.pad - 1)
+        buckets = model._bucket(steps[None, :] - steps[:, None])
+        self.register_buffer("buckets", buckets.to(torch.uint8))
+
+    def forward(self, table: Tensor) -> Tensor:
+        return functional.embedding(self.buckets.int(), table).permute(2, 0, 1)[None]
+
+
+class LeanLayer(nn.Module):
+    """A layer with its weights as the runtime multiplies them, and under telling names."""
+
+    def __init__(self, layer: Layer, first_only: bool = False) -> None:
+        super().__init__()
+        self.layer = layer
+        qkv = layer.qkv.weight.detach().T
+        query = qkv.shape[0] if first_only else 0
+        self.query = nn.Parameter(qkv[:, :query].contiguous()) if first_only else None
+        self.qkv = nn.Parameter(qkv[:, query:].contiguous())
+        for name in ("out", "up", "down"):
+            weight = getattr(layer, name).weight.detach()
+            self.register_parameter(name, nn.Parameter(weight.T.contiguous()))
+
+    def forward(self, x: Tensor, far: Tensor | None) -> Tensor:
+        layer, width = self.layer, x.shape[-1]
+        parts = (x @ self.qkv).split(width, -1)
+        if self.query is not None:
+            x = x[:, :1]
+            far = None if far is None else far[:, :, :1]
+            parts = (x @ self.query, *parts)
+        mixed = symbolic(
+            "com.microsoft::MultiHeadAttention",
+            [*parts, layer.qkv.bias, None, far],
+            {"num_heads": layer.heads},
+            dtype=x.dtype,
+            shape=x.shape,
+            version=1,
+        )
+        x = layer.attention_norm(mixed @ self.out + layer.out.bias + x)
+        inner = functional.gelu(x @ self.up + layer.up.bias)
+        return layer.norm(inner @ self.down + layer.down.bias + x)

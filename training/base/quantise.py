@@ -1,0 +1,356 @@
+"""Make an fp32 ONNX classifier small: 4-bit weights or 8-bit arithmetic, 8- or 4-bit tables.
+
+    python -m training.base.quantise model_fp32.onnx model.onnx --bits 4 --block 64
+
+- bits=4: MatMulNBits. Weights in blocks along the input axis, each with a zero point and a
+  scale fitted to its codes. With `accuracy_level=4` activations are int8 in blocks of each row,
+  with 0 they stay fp32.
+- bits=8: MatMulIntegerToFloat with signed weights per output channel and uint8 activations per
+  row. The usual dynamic quantisation takes one activation range over the whole tensor instead,
+  which is less exact and lets a pair's result move with the others of its batch. The fast
+  kernels of x86 chips are for uint8 x int8; weights from -63 to 63 keep those of older chips,
+  which add two products in 16 bits, from overflowing.
+- bits=4, packed: the arithmetic of bits=8 on weights that are stored in 4 bits, in a second
+  file, and unpacked when the model is loaded (`halldetect.verification.verifiers.packed`).
+- Tables are gathered first and dequantised after, so no fp32 table is ever in memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper, version_converter
+
+from halldetect.verification.verifiers.packed import packed_beside
+from training.base.rounding import (
+    TINY,
+    Floats,
+    as_half,
+    int4_blocks,
+    int7_columns,
+    int8_rows,
+    nibbles,
+    packed_columns,
+)
+
+# Smaller constants (the output layer, the relative position biases) stay as they are.
+SMALLEST = 1 << 16
+
+
+def quantise(
+    fp32_onnx: Path,
+    out: Path,
+    *,
+    bits: int = 4,
+    block: int = 64,
+    embeddings: Literal["int8", "int4"] = "int8",
+    accuracy_level: int = 4,
+    packed: bool = False,
+) -> None:
+    """Write a quantised copy of the model, in one file; if `packed`, in two."""
+    if bits not in (4, 8):
+        raise ValueError(f"bits must be 4 or 8, not {bits}")
+    if embeddings not in ("int8", "int4"):
+        raise ValueError(f"embeddings must be int8 or int4, not {embeddings!r}")
+    if block < 16 or block & (block - 1):
+        raise ValueError(f"block must be a power of two from 16 on, not {block}")
+    model = onnx.load(str(fp32_onnx))
+    if bits == 8 or packed:  # QuantizeLinear in blocks came with opset 21
+        model = _converted(model, 21)
+    elif embeddings == "int4":  # BitwiseAnd came with opset 18
+        model = _converted(model, 18)
+    graph = _Graph(model)
+    for node in list(model.graph.node):
+        if node.op_type == "Gather" and graph.table(node) is not None:
+            graph.replace(
+                node, graph.gather8(node) if embeddings == "int8" else graph.gather4(node)
+            )
+        elif node.op_type in ("MatMul", "Gemm") and graph.weight(node) is not None:
+            if bits == 4 and not packed:
+                graph.replace(node, graph.matmul4(node, block, accuracy_level))
+            else:
+                graph.replace(node, graph.matmul8(node, block if bits == 4 else None))
+    graph.finish()
+    out.write_bytes(model.SerializeToString())  # not onnx.save, which wants the weights to hand
+    packed_beside(out).unlink(missing_ok=True)
+    if graph.packed:
+        with packed_beside(out).open("wb") as file:
+            np.savez(file, **graph.packed)  # type: ignore[arg-type]
+    else:
+        onnx.checker.check_model(model)
+
+
+def _converted(model: onnx.ModelProto, version: int) -> onnx.ModelProto:
+    """The model in that version of the operators, at least."""
+    has = next(item.version for item in model.opset_import if item.domain in ("", "ai.onnx"))
+    return model if has >= version else version_converter.convert_version(model, version)
+
+
+class _Graph:
+    """A model under change: its constants, and new ones added once each."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        self.model = model
+        self.constants = {item.name: item for item in model.graph.initializer}
+        self.rows: dict[str, tuple[str, str]] = {}
+        self.replaced: dict[str, list[onnx.NodeProto]] = {}
+        self.added: dict[str, onnx.TensorProto] = {}
+        self.packed: dict[str, NDArray[Any]] = {}
+
+    def table(self, node: onnx.NodeProto) -> Floats | None:
+        """The fp32 table a Gather looks rows up in."""
+        axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
+        return None if axis != 0 else self._floats(node.input[0])
+
+    def weight(self, node: onnx.NodeProto) -> Floats | None:
+        """The constant right-hand side as (inputs, outputs), if this is a plain linear layer."""
+        weight = self._floats(node.input[1])
+        if weight is None or node.op_type == "MatMul":
+            return weight
+        attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+        if attributes.get("transA", 0) or attributes.get("alpha", 1.0) != 1.0:
+            return None
+        if attributes.get("beta", 1.0) != 1.0:
+            return None
+        return weight.T if attributes.get("transB", 0) else weight
+
+    def _floats(self, name: str) -> Floats | None:
+        item = self.constants.get(name)
+        if item is None or item.data_type != TensorProto.FLOAT or len(item.dims) != 2:
+            return None
+        if item.dims[0] * item.dims[1] < SMALLEST:
+            return None
+        return numpy_helper.to_array(item).astype(np.float32)
+
+    def constant(self, name: str, value: NDArray[Any]) -> str:
+        if name not in self.added:
+            self.added[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
+        return name
+
+    def half(self, name: str, value: Floats) -> tuple[str, list[onnx.NodeProto]]:
+        """Scales stored in fp16; the runtime folds the cast away when it loads the model."""
+        stored = self.constant(f"{name}_half", value.astype(np.float16))
+        full = f"{name}_{len(self.replaced)}"
+        return full, [helper.make_node("Cast", [stored], [full], to=TensorProto.FLOAT)]
+
+    def replace(self, node: onnx.NodeProto, by: list[onnx.NodeProto]) -> None:
+        self.replaced[node.output[0]] = by
+
+    def gather8(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
+        name, indices, output = node.input[0], node.input[1], node.output[0]
+        table = self.table(node)
+        assert table is not None
+        codes, scales = int8_rows(table)
+        stored = self.constant(f"{name}_int8", codes)
+        scale = self.constant(f"{name}_scale", scales.astype(np.float16))
+        parts = [f"{output}_{part}" for part in ("codes", "floats", "half", "scale")]
+        return [
+            helper.make_node("Gather", [stored, indices], [parts[0]]),
+            helper.make_node("Cast", [parts[0]], [parts[1]], to=TensorProto.FLOAT),
+            helper.make_node("Gather", [scale, indices], [parts[2]]),
+            helper.make_node("Cast", [parts[2]], [parts[3]], to=TensorProto.FLOAT),
+            helper.make_node("Mul", [parts[1], parts[3]], [output]),
+        ]
+
+    def gather4(self, node: onnx.NodeProto, block: int = 32) -> list[onnx.NodeProto]:
+        """Rows of 4-bit codes, taken apart after they were looked up.
+
+        The runtime's own operator for this (GatherBlockQuantized) goes value by value and took
+        6 % of a run. The first half of a row lies in the low bits, the second in the high ones.
+        """
+        name, indices, output = node.input[0], node.input[1], node.output[0]
+        table = self.table(node)
+        assert table is not None
+        width = table.shape[1]
+        if width % (2 * block):
+            return self.gather8(node)
+        codes, scales, zeros = int4_blocks(table, block)
+        blocks = width // block
+        grouped = self.constant(f"{name}_blocks", np.array([-1, blocks, block], np.int64))
+        single = self.constant(f"{name}_single", np.array([-1, blocks, 1], np.int64))
+        last = self.constant(f"{name}_width", np.array([width], np.int64))
+        stored = self.constant(f"{name}_scale", as_half(scales).astype(np.float16))
+        part = {step: f"{output}_{step}" for step in ("codes", "zeros", "half", "scale", "steps")}
+        return [
+            *self._nibbles(f"{name}_int4", codes, indices, grouped, part["codes"]),
+            *self._nibbles(f"{name}_zero", zeros, indices, single, part["zeros"]),
+            helper.make_node("Gather", [stored, indices], [part["half"]]),
+            helper.make_node("Cast", [part["half"]], [f"{output}_wide"], to=TensorProto.FLOAT),
+            helper.make_node("Reshape", [f"{output}_wide", single], [part["scale"]]),
+            helper.make_node("Sub", [part["codes"], part["zeros"]], [part["steps"]]),
+            helper.make_node("Mul", [part["steps"], part["scale"]], [f"{output}_blocks"]),
+            helper.make_node("Shape", [indices], [f"{output}_many"]),
+            helper.make_node("Concat", [f"{output}_many", last], [f"{output}_shape"], axis=0),
+            helper.make_node("Reshape", [f"{output}_blocks", f"{output}_shape"], [output]),
+        ]
+
+    def _nibbles(
+        self, name: str, codes: NDArray[np.uint8], indices: str, shape: str, output: str
+    ) -> list[onnx.NodeProto]:
+        half = codes.shape[1] // 2
+        stored = self.constant(name, codes[:, :half] | (codes[:, half:] << 4))
+        mask = self.constant("low_bits", np.array(15, np.uint8))
+        four = self.constant("four", np.array(4, np.uint8))
+        part = {step: f"{output}_{step}" for step in ("bytes", "low", "high", "both", "floats")}
+        return [
+            helper.make_node("Gather", [stored, indices], [part["bytes"]]),
+            helper.make_node("BitwiseAnd", [part["bytes"], mask], [part["low"]]),
+            helper.make_node("BitShift", [part["bytes"], four], [part["high"]], direction="RIGHT"),
+            helper.make_node("Concat", [part["low"], part["high"]], [part["both"]], axis=-1),
+            helper.make_node("Cast", [part["both"]], [part["floats"]], to=TensorProto.FLOAT),
+            helper.make_node("Reshape", [part["floats"], shape], [output]),
+        ]
+
+    def matmul4(
+        self, node: onnx.NodeProto, block: int, accuracy_level: int
+    ) -> list[onnx.NodeProto]:
+        weight = self.weight(node)
+        assert weight is not None
+        inputs, outputs = weight.shape
+        name = node.input[1]
+        codes, scales, zeros = int4_blocks(weight.T, block)
+        stored = self.constant(f"{name}_int4", nibbles(codes).reshape(outputs, -1, block // 2))
+        zero = self.constant(f"{name}_zero", nibbles(zeros))
+        scale, cast = self.half(f"{name}_scale", as_half(scales).reshape(-1))
+        product = node.output[0] if node.op_type == "MatMul" else f"{node.output[0]}_product"
+        multiply = _contrib(
+            "MatMulNBits",
+            [node.input[0], stored, scale, zero],
+            [product],
+            K=inputs,
+            N=outputs,
+            bits=4,
+            block_size=block,
+            accuracy_level=accuracy_level,
+        )
+        return [*cast, multiply, *_bias(node, product)]
+
+    def matmul8(self, node: onnx.NodeProto, block: int | None) -> list[onnx.NodeProto]:
+        """8-bit products; with `block` the weights go into the packed file, 4 bits each."""
+        weight = self.weight(node)
+        assert weight is not None
+        name, output = node.input[1], node.output[0]
+        before: list[onnx.NodeProto] = []
+        if node.input[0] not in self.rows:
+            before = self._quantised_rows(node.input[0], weight.shape[0])
+        activations, row_scale = self.rows[node.input[0]]
+        stored = f"{name}_int8"
+        if block is not None and weight.shape[0] % (2 * block) == 0:
+            codes, zeros, steps, values, scales = packed_columns(weight, block)
+            for part, value in (("codes", codes), ("zeros", zeros), ("steps", steps)):
+                self.packed[f"{stored}.{part}"] = value
+            self.added[stored] = _elsewhere(stored, values)
+        else:
+            values, scales = int7_columns(weight)
+            self.constant(stored, values)
+        middle = self.constant("row_zero", np.array(128, np.uint8))
+        one = self.constant("row_one", np.array(1, np.float32))
+        scale = self.constant(f"{name}_scale", scales)
+        nothing = self.constant(f"{name}_zero", np.zeros(len(scales), np.int8))
+        product = output if node.op_type == "MatMul" else f"{output}_product"
+        columns = f"{output}_columns"
+        return [
+            *before,
+            _contrib(
+                "MatMulIntegerToFloat",
+                [activations, stored, one, scale, middle, nothing],
+                [columns],
+            ),
+            helper.make_node("Mul", [columns, row_scale], [product]),
+            *_bias(node, product),
+        ]
+
+    def _quantised_rows(self, name: str, width: int) -> list[onnx.NodeProto]:
+        """uint8 activations around 128 with one scale a row: no row sees another's range.
+
+        To the runtime a row is a block, for which it has one fast operator.
+        """
+        last = self.constant("last_axis", np.array([-1], np.int64))
+        top = self.constant("row_top", np.array(127, np.float32))
+        tiny = self.constant("row_tiny", np.array(TINY, np.float32))
+        middle = self.constant("row_zero", np.array(128, np.uint8))
+        steps = ("high", "low", "depth", "safe", "scale", "shape", "middle", "uint8")
+        part = {step: f"{name}_row_{step}" for step in steps}
+        self.rows[name] = (part["uint8"], part["scale"])
+        return [
+            helper.make_node("ReduceMax", [name, last], [part["high"]], keepdims=1),
+            helper.make_node("ReduceMin", [name, last], [part["low"]], keepdims=1),
+            helper.make_node("Neg", [part["low"]], [part["depth"]]),
+            helper.make_node("Max", [part["high"], part["depth"], tiny], [part["safe"]]),
+            helper.make_node("Div", [part["safe"], top], [part["scale"]]),
+            helper.make_node("Shape", [part["scale"]], [part["shape"]]),
+            helper.make_node("Expand", [middle, part["shape"]], [part["middle"]]),
+            helper.make_node(
+                "QuantizeLinear",
+                [name, part["scale"], part["middle"]],
+                [part["uint8"]],
+                axis=-1,
+                block_size=width,
+            ),
+        ]
+
+    def finish(self) -> None:
+        graph = self.model.graph
+        nodes = [new for node in graph.node for new in self.replaced.get(node.output[0], [node])]
+        del graph.node[:]
+        graph.node.extend(nodes)
+        used = {name for node in nodes for name in node.input}
+        kept = [item for item in graph.initializer if item.name in used]
+        kept += [item for item in self.added.values() if item.name in used]
+        del graph.initializer[:]
+        graph.initializer.extend(kept)
+        del graph.value_info[:]
+        if not any(o.domain == "com.microsoft" for o in self.model.opset_import):
+            self.model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+        self.model.ir_version = max(self.model.ir_version, 10)  # 4-bit tensors
+
+
+def _bias(node: onnx.NodeProto, product: str) -> list[onnx.NodeProto]:
+    if product == node.output[0]:
+        return []
+    if len(node.input) < 3:
+        return [helper.make_node("Identity", [product], [node.output[0]])]
+    return [helper.make_node("Add", [product, node.input[2]], [node.output[0]])]
+
+
+def _elsewhere(name: str, values: NDArray[Any]) -> onnx.TensorProto:
+    """A constant that is handed over when the model is loaded."""
+    item = TensorProto(name=name, data_type=TensorProto.INT8, dims=values.shape)
+    item.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", "unpacked"), ("offset", "0"), ("length", str(values.size))):
+        item.external_data.add(key=key, value=value)
+    return item
+
+
+def _contrib(kind: str, inputs: list[str], outputs: list[str], **settings: int) -> onnx.NodeProto:
+    return helper.make_node(kind, inputs, outputs, domain="com.microsoft", **settings)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Quantise an fp32 ONNX classifier.")
+    parser.add_argument("model", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--bits", type=int, default=4, choices=(4, 8))
+    parser.add_argument("--packed", action="store_true", help="4 bits in the file, 8 at work")
+    parser.add_argument("--block", type=int, default=64)
+    parser.add_argument("--embeddings", default="int8", choices=("int8", "int4"))
+    parser.add_argument("--accuracy-level", type=int, default=4, choices=(0, 1, 4))
+    options = parser.parse_args()
+    quantise(
+        options.model,
+        options.out,
+        bits=options.bits,
+        block=options.block,
+        embeddings=options.embeddings,
+        accuracy_level=options.accuracy_level,
+        packed=options.packed,
+    )
+
+
+if __name__ == "__main__":
+    main()
