@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import processor
-
 from halldetect import Detector, __version__
 from halldetect.batch.cache import Cache
 from halldetect.batch.cluster import Cluster, rebuilt, run_cluster

@@ -25,10 +25,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.planner import probabilities
 from tokenizers import Tokenizer
-from training.base.evaluate import load_rows
 
+from benchmarks.planner import probabilities
 from halldetect.report import Probabilities
 from halldetect.scoring import Calibration
 from halldetect.text.overlap import Promise
@@ -36,6 +35,7 @@ from halldetect.text.sentences import Span, sentences
 from halldetect.verification.schedule import Course, Place, Rule
 from halldetect.windows.scales import Window
 from halldetect_bench.metrics import auroc
+from training.base.evaluate import load_rows
 
 RESULTS = Path(__file__).parent / "results" / "cascade.json"
 HELD_OUT = ("storysumm", "dialsummeval", "wice", "bump", "pubmedqa")

@@ -13,10 +13,9 @@ import json
 import time
 from pathlib import Path
 
-from training.extractor.hard import varied
-
 from halldetect.claims.extraction import extract_claims
 from halldetect.claims.extractors import load_extractor
+from training.extractor.hard import varied
 
 RESULTS = Path(__file__).parent / "results" / "extract_endless.json"
 

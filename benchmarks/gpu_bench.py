@@ -31,8 +31,6 @@ from typing import Any, TextIO
 
 sys.path.append(str(Path(__file__).parent.parent))
 
-from training import summac_conv
-
 from halldetect.report import Probabilities
 from halldetect.verification.verifiers import Verifier, load_verifier
 from halldetect_bench.datasets import Row, load_dataset
@@ -41,6 +39,7 @@ from halldetect_bench.methods.registry import METHODS, Models, Options
 from halldetect_bench.methods.scored import Method
 from halldetect_bench.predictions import header_of, ledger, prediction_of
 from halldetect_bench.runner import missing, sample
+from training import summac_conv
 
 FIRST = "qags-cnndm"
 DATASETS = (

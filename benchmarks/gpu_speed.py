@@ -26,6 +26,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
+
 from training.base.encoder import Encoder, Layer
 
 RESULTS = Path(__file__).parent / "results" / "gpu.json"

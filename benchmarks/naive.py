@@ -19,8 +19,9 @@ class NaiveLoop:
 
     def __init__(self, shipped: Path) -> None:
         import torch
-        from training.base.unpack import student
         from transformers import MPNetTokenizerFast
+
+        from training.base.unpack import student
 
         self._torch = torch
         self._tokenizer = MPNetTokenizerFast(tokenizer_file=str(shipped / "tokenizer.json"))
@@ -42,8 +43,9 @@ class NaiveLoop:
 
 def as_transformers(model: Encoder) -> Any:
     """A student's weights under the names that transformers gives them."""
-    from training.base.to_hf import config_of, state_of
     from transformers import MPNetConfig, MPNetForSequenceClassification
+
+    from training.base.to_hf import config_of, state_of
 
     network = MPNetForSequenceClassification(MPNetConfig(**config_of(model.shape))).eval()
     missing, unexpected = network.load_state_dict(state_of(model), strict=False)

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
-from training.base.evaluate import load_rows
 
 from halldetect.claims.extraction import Claim
 from halldetect.config import Configuration
@@ -32,6 +31,7 @@ from halldetect.text.sentences import Span, sentences
 from halldetect.verification.rounds import Task, verify
 from halldetect.windows.scales import Window
 from halldetect_bench.metrics import auroc
+from training.base.evaluate import load_rows
 
 RESULTS = Path(__file__).parent / "results" / "planner.json"
 NOTICEABLE = 0.05  # a change of score that a reader might care about

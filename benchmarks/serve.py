@@ -26,9 +26,8 @@ from urllib.parse import urlsplit
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "tests" / "serve"), str(HERE.parent / "tests")]
 
-from running import Running, serving  # noqa: E402
-
 from halldetect.demo import RESPONSE, SOURCE  # noqa: E402
+from tests.support.running import Running, serving  # noqa: E402
 
 QUEUE, BATCH = 32, 8
 # The fake verifier does as it reads: what it takes is then the same on every machine.

@@ -26,7 +26,6 @@ from statistics import median
 from typing import Any
 
 from benchmarks.machine import processor
-
 from halldetect import Detector, Report
 from halldetect.text.sentences import sentences
 from halldetect.verification.verifiers import load_verifier

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from fakes import OverlapVerifier
 from halldetect import Detector, Report, Verdict
 from halldetect.cli import main
 from halldetect.report import Status
+from tests.support.fakes import OverlapVerifier
 
 SOURCE = "The mill was built in 1790. Today it is a museum."
 GOOD = "Today it is a museum."

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakes import OverlapVerifier, SentenceExtractor
 from halldetect import Detector, Pair, Report, Status, Verdict
 from halldetect.claims.extraction import Draft
 from halldetect.errors import ConfigurationError, ExtractionError, InputError, ModelError
 from halldetect.report import Evidence, Probabilities, rounded
 from halldetect.scoring import Calibration, fed
+from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 SOURCE = (
     "The mill on the Arle was built in 1790. It ground barley for the village of Stoke. "

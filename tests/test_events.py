@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fakes import OverlapVerifier, SentenceExtractor
 from halldetect import Detector, Pair, Report
 from halldetect.events import Event, Extracted, Settled
+from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it. " * 3
 PAIRS = [

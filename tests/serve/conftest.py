@@ -7,11 +7,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from fake_service import Fakes
-from running import Inside, front
 
 from halldetect.serve.keeper import Keeper
 from halldetect.serve.settings import Checking, Limits, Settings, Storage
+from tests.support.fake_service import Fakes
+from tests.support.running import Inside, front
 
 CHECKING = Checking(more_extractors=("sentences", "broken"), max_response=5000)
 

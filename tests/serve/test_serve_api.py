@@ -9,12 +9,12 @@ from typing import Any
 import httpx
 import jsonschema
 import pytest
-from fake_service import ObedientVerifier
 
-from fakes import SentenceExtractor
 from halldetect import Detector, Report
 from halldetect.render import json_schema, payload
 from halldetect.serve.problems import STATUS
+from tests.support.fake_service import ObedientVerifier
+from tests.support.fakes import SentenceExtractor
 
 SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it."
 RESPONSE = "The bridge opened in 1932. It is 400 metres long. Whales live nearby."

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from running import Inside, front
-from test_serve_api import ASKED, refused
 
 from halldetect.cli import main
 from halldetect.serve import tokens as module
@@ -17,6 +15,8 @@ from halldetect.serve.database import Database
 from halldetect.serve.keeper import Keeper
 from halldetect.serve.settings import Limits, Settings, Storage
 from halldetect.serve.tokens import Tokens
+from tests.serve.test_serve_api import ASKED, refused
+from tests.support.running import Inside, front
 
 ORIGIN = "https://app.example"
 

@@ -8,9 +8,6 @@ from typing import Any
 
 import httpx
 import pytest
-from running import Inside
-from test_serve_api import RESPONSE, SOURCE, local, untimed
-from upstreams import Script, upstream
 
 from halldetect import Pair, Status
 from halldetect.client import (
@@ -25,6 +22,9 @@ from halldetect.client import (
     Progress,
 )
 from halldetect.errors import ServiceError
+from tests.serve.test_serve_api import RESPONSE, SOURCE, local, untimed
+from tests.support.running import Inside
+from tests.support.upstreams import Script, upstream
 
 
 def check_events(told: list[Event]) -> None:

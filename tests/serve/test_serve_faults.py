@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from running import Inside, eventually, inside, serving
-from test_serve_api import ASKED, SOURCE, events, refused
 
 from halldetect.errors import ModelError
 from halldetect.serve.settings import Limits, Settings, Storage
+from tests.serve.test_serve_api import ASKED, SOURCE, events, refused
+from tests.support.running import Inside, eventually, inside, serving
 
 
 def slow(ms: int, word: str = "Somebody") -> dict[str, Any]:

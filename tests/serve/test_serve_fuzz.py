@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_service import Fakes
 from hypothesis import HealthCheck, given, settings
 from hypothesis.errors import Unsatisfiable
-from running import front
-from upstreams import upstream
 
 from halldetect.serve.database import Database
 from halldetect.serve.keeper import Keeper
 from halldetect.serve.settings import Limits, Settings, Storage, Upstream
 from halldetect.serve.tokens import Tokens
+from tests.support.fake_service import Fakes
+from tests.support.running import front
+from tests.support.upstreams import upstream
 
 schemathesis = pytest.importorskip("schemathesis", reason="needs the extra fuzz")
 pytestmark = pytest.mark.slow

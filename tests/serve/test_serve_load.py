@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from running import Running, serving
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-import serve as bench
+from benchmarks import serve as bench
+from tests.support.running import Running, serving
 
 pytestmark = pytest.mark.slow
 

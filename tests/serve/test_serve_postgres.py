@@ -15,9 +15,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-import store_checks
-from running import eventually, front
-from test_serve_api import ASKED, refused
 
 from halldetect.errors import ServiceError
 from halldetect.serve import tokens as tokens_module
@@ -26,6 +23,9 @@ from halldetect.serve.keeper import Keeper
 from halldetect.serve.settings import Limits, Settings, Storage
 from halldetect.serve.store import Retention, Store
 from halldetect.serve.tokens import Tokens
+from tests.serve.test_serve_api import ASKED, refused
+from tests.support import store_checks
+from tests.support.running import eventually, front
 
 pytestmark = pytest.mark.database
 

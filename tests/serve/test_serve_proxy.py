@@ -11,15 +11,15 @@ from typing import Any
 
 import httpx
 import pytest
-from running import Inside, front
-from test_serve_api import refused
-from upstreams import Script, upstream
 
 from halldetect import models
 from halldetect.errors import ModelError
 from halldetect.serve.guarding import ChatRequest
 from halldetect.serve.keeper import Keeper
 from halldetect.serve.settings import ACTIONS, Limits, Settings, Storage, Upstream
+from tests.serve.test_serve_api import refused
+from tests.support.running import Inside, front
+from tests.support.upstreams import Script, upstream
 
 SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it."
 GOOD, BAD = "Six lanes cross it.", "It is 400 metres long. Six lanes cross it."

@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from running import eventually, serving
 
 from halldetect import Report, demo
 from halldetect.client import Choices, Claims, ClaimVerdict, Client
 from halldetect.errors import ServiceError
+from tests.support.running import eventually, serving
 
 pytestmark = pytest.mark.slow
 

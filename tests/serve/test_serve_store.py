@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-import store_checks
-from store_checks import finding
 
 from halldetect.errors import ConfigurationError, ServiceError
 from halldetect.serve.database import Database
 from halldetect.serve.store import Retention, Store
+from tests.support import store_checks
+from tests.support.store_checks import finding
 
 
 @pytest.fixture

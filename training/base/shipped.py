@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,10 @@ from halldetect.verification.verifiers import Verifier, load_verifier
 from training.base.batches import CODES, read_pairs
 from training.base.calibrate import softmax
 
-TESTS = Path(__file__).parents[2] / "tests"
-
 
 def measure(verifier: Verifier, rows: list[dict[str, object]], whole: Any) -> dict[str, Any]:
     """Accuracy on the rows and on our minimal pairs; `whole` is what fp16 says of the rows."""
-    from checks_suite import accuracy_by_phenomenon
+    from tests.support.checks_suite import accuracy_by_phenomenon
 
     gold = np.array([CODES[str(row["label"])] for row in rows])
     found = verifier.judge([(str(row["premise"]), str(row["hypothesis"])) for row in rows])
@@ -60,7 +57,6 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2500)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    sys.path.insert(0, str(TESTS))
     rows = read_pairs(options.nli / "mnli_dev.eval.jsonl.xz")
     chosen = np.random.default_rng(0).choice(len(rows), options.rows, replace=False)
     picked = [rows[i] for i in chosen]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from page_in_browser import Page
-from running import serving
 
-from chromium import chromium
+from tests.support.chromium import chromium
+from tests.support.page_in_browser import Page
+from tests.support.running import serving
 
 
 @pytest.fixture(scope="session")

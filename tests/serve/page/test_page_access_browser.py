@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from chromium import keys, text_of
 from halldetect import demo
+from tests.support.chromium import keys, text_of
 
 pytestmark = pytest.mark.browser
 

@@ -6,10 +6,10 @@ import json
 import time
 
 import pytest
-from page_in_browser import RECORD
 
-from chromium import text_of
 from halldetect import Report, demo
+from tests.support.chromium import text_of
+from tests.support.page_in_browser import RECORD
 
 pytestmark = pytest.mark.browser
 

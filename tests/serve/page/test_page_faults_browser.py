@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
-from page_in_browser import Page
-from running import SOURCE, serving
 
 from halldetect import demo
+from tests.support.page_in_browser import Page
+from tests.support.running import SOURCE, serving
 
 pytestmark = pytest.mark.browser
 

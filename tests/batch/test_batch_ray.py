@@ -1,0 +1,316 @@
+"""Batches on Ray: the same bytes as here, whatever happens to the workers."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halldetect import Detector
+from halldetect.batch.job import Job
+from halldetect.batch.results import Level
+from halldetect.batch.run import Outcome, run_batch
+from halldetect.errors import CheckError, InputError
+from halldetect.report import Probabilities
+from tests.support.fakes import OverlapVerifier, SentenceExtractor
+
+pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
+
+SOURCE = "The mill was built in 1790. Today it is a museum."
+GOOD = "Today it is a museum."
+WRONG = "The mill was built in 1850."
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ray_here() -> Iterator[Any]:
+    """One Ray for all tests: starting it takes longer than most of them."""
+    pytest.importorskip("ray")
+    from halldetect.batch.connection import connected
+
+    with pytest.MonkeyPatch.context() as patched:
+        # Workers must find the modules of the tests.
+        patched.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+        with connected(None, 2) as ray:
+            yield ray
+
+
+def rows(count: int) -> list[dict[str, Any]]:
+    kinds: list[dict[str, Any]] = [
+        {"response": GOOD},
+        {"response": WRONG},
+        {"response": ""},
+        {"oops": 1},
+        {"response": f"{GOOD} {WRONG}", "source": ["Rye bread rests.", SOURCE]},
+    ]
+    return [{"source": SOURCE, "n": n, **kinds[n % len(kinds)]} for n in range(count)]
+
+
+def write(path: Path, given: Sequence[Any]) -> Path:
+    path.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in given))
+    return path
+
+
+def plain(path: Path) -> bytes:
+    """The bytes of a results file apart from timings."""
+    return re.sub(rb'"seconds":\{[^}]*\}', b'"seconds":{}', path.read_bytes())
+
+
+def detector() -> Detector:
+    return Detector(SentenceExtractor(), OverlapVerifier())
+
+
+def on_ray(source: Any, target: Path | str, make: Any = detector, **options: Any) -> Outcome:
+    from halldetect.batch.cluster import Cluster, run_cluster
+
+    job = Job(source, str(target), parted=True, **options)
+    return run_cluster(detector(), job, Cluster(workers=2, part_rows=8), make=make)
+
+
+def here(source: Any, target: Path, **options: Any) -> Path:
+    run_batch(detector(), Job(source, str(target), **options))
+    return target
+
+
+@pytest.mark.parametrize("level", list(Level))
+def test_the_same_bytes_as_the_local_engine(tmp_path: Path, level: Level) -> None:
+    source = str(write(tmp_path / "in.jsonl", [*rows(100), "no row"]))
+    expected = here(source, tmp_path / "here.jsonl", level=level)
+    outcome = on_ray(source, tmp_path / "there.jsonl", level=level)
+    assert plain(tmp_path / "there.jsonl") == plain(expected)
+    assert (outcome.tally.rows, outcome.tally.bad, outcome.interrupted) == (101, 21, False)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "here.jsonl",
+        "in.jsonl",
+        "there.jsonl",
+    ]
+
+
+def test_many_files_of_many_formats_into_parquet(tmp_path: Path) -> None:
+    from pyarrow.parquet import read_table
+
+    for at in range(3):
+        write(tmp_path / f"in-{at}.jsonl", rows(10 + at))
+    (tmp_path / "in-3.csv").write_text(f"source,response\n{SOURCE},{GOOD}\n", encoding="utf-8")
+    pattern = str(tmp_path / "in-*")
+    expected = here(pattern, tmp_path / "here.parquet")
+    on_ray(pattern, tmp_path / "there.parquet")
+    kept = ["id", "verdict", "reason", "bad_row", "score", "claims", "columns"]
+    mine, theirs = (read_table(tmp_path / f"{name}.parquet") for name in ("there", "here"))
+    assert mine.select(kept).equals(theirs.select(kept))
+    assert mine.column("id")[0].as_py() == f"{tmp_path / 'in-0.jsonl'}:1"
+    assert expected.exists()
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_a_folder_of_parts_at_an_address(tmp_path: Path, ending: str) -> None:
+    from pyarrow.parquet import read_table
+
+    source = str(write(tmp_path / "in.jsonl", rows(30)))
+    expected = here(source, tmp_path / "here.jsonl")
+    folder = tmp_path / f"there.{ending}"
+    on_ray(f"file://{source}", f"file://{folder}")
+    parts = sorted(folder.glob("part-*"))
+    assert len(parts) == 4
+    if ending == "jsonl":
+        joined = tmp_path / "joined"
+        joined.write_bytes(b"".join(part.read_bytes() for part in parts))
+        assert plain(joined) == plain(expected)
+    else:
+        found = [row for part in parts for row in read_table(part)["id"].to_pylist()]
+        assert found == [str(n) for n in range(1, 31)]
+    assert json.loads((folder / "_done.json").read_bytes())["rows"] == 30
+    with pytest.raises(InputError, match="is there already"):
+        on_ray(f"file://{source}", f"file://{folder}")
+    with pytest.raises(InputError, match="another list of input files"):
+        on_ray(source, f"file://{folder}", resume=True)
+    # nothing left to do
+    outcome = on_ray(f"file://{source}", f"file://{folder}", resume=True)
+    assert (outcome.tally.rows, outcome.rows_before) == (30, 30)
+
+
+class Dying(OverlapVerifier):
+    """Takes its whole process with it, once."""
+
+    def __init__(self, mark: Path) -> None:
+        super().__init__()
+        self.mark = mark
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        try:
+            self.mark.touch(exist_ok=False)
+        except FileExistsError:
+            return super().judge(pairs)
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
+
+
+def test_a_killed_actor_costs_no_row(tmp_path: Path) -> None:
+    source = str(write(tmp_path / "in.jsonl", rows(60)))
+    expected = here(source, tmp_path / "here.jsonl")
+    mark = tmp_path / "killed"
+    outcome = on_ray(
+        source,
+        tmp_path / "there.jsonl",
+        make=lambda: Detector(SentenceExtractor(), _named(Dying(mark))),
+    )
+    assert mark.exists()
+    assert outcome.tally.rows == 60
+    assert plain(tmp_path / "there.jsonl") == plain(expected)
+
+
+def _named(verifier: OverlapVerifier) -> OverlapVerifier:
+    """Reports name the type of the object: all are to look like the plain one."""
+    type(verifier).__name__ = "OverlapVerifier"
+    return verifier
+
+
+def test_stopped_and_resumed_the_results_are_the_same(tmp_path: Path) -> None:
+    from halldetect.batch.cluster import Cluster, run_cluster
+
+    source = str(write(tmp_path / "in.jsonl", rows(80)))
+    expected = here(source, tmp_path / "here.jsonl")
+    target = tmp_path / "there.jsonl"
+    parts = tmp_path / "there.jsonl.parts"
+    job = Job(source, str(target), parted=True)
+    cluster = Cluster(workers=1, part_rows=8)
+
+    def some_parts() -> bool:
+        return len(list(parts.glob("part-*"))) >= 2
+
+    outcome = run_cluster(detector(), job, cluster, make=lambda: _slow(detector()), stop=some_parts)
+    assert outcome.interrupted
+    assert 0 < outcome.tally.rows < 80
+    assert not target.exists()
+    with pytest.raises(InputError, match="is there already"):
+        on_ray(source, target)
+    with pytest.raises(InputError, match="another --engine"):
+        Job(source, str(target), resume=True)
+    with pytest.raises(InputError, match="another level"):
+        on_ray(source, target, resume=True, level=Level.CLAIM)
+    again = on_ray(source, target, resume=True)
+    assert (again.tally.rows, again.rows_before) == (80, outcome.tally.rows)
+    assert plain(target) == plain(expected)
+    assert not parts.exists()
+
+
+def _slow(made: Detector) -> Detector:
+    real = made.finish
+
+    def finish(*arguments: Any) -> Any:
+        time.sleep(0.3)
+        return real(*arguments)
+
+    made.finish = finish  # type: ignore[method-assign]
+    return made
+
+
+def test_what_ends_a_run_is_one_line(tmp_path: Path) -> None:
+    source = str(write(tmp_path / "in.jsonl", rows(20)))
+    with pytest.raises(InputError, match=r"row 4: 'response' is missing \(--strict stops here\)"):
+        on_ray(source, tmp_path / "strict.jsonl", strict=True)
+    with pytest.raises(InputError, match=r"cannot read .*none\.jsonl"):
+        on_ray(str(tmp_path / "none.jsonl"), tmp_path / "none-out.jsonl")
+    with pytest.raises(CheckError, match="other models or another version"):
+        on_ray(
+            source,
+            tmp_path / "other.jsonl",
+            make=lambda: Detector(SentenceExtractor(), OverlapVerifier(), threshold=0.25),
+        )
+    with pytest.raises(InputError, match="not standard input or output"):
+        Job("-", str(tmp_path / "x.jsonl"), parted=True)
+    with pytest.raises(InputError, match="only --engine ray"):
+        Job(source, f"{tmp_path / 'x.jsonl'}/")
+
+    from halldetect.batch.cluster import Cluster, run_cluster
+
+    job = Job(source, str(tmp_path / "gpu.jsonl"), parted=True)
+    with pytest.raises(InputError, match="this cluster has no GPU"):
+        run_cluster(detector(), job, Cluster(gpus=0.5))
+    assert not (tmp_path / "gpu.jsonl.parts").exists()
+
+
+def test_a_worker_tells_its_settings() -> None:
+    from halldetect.batch.cluster import Cluster, _of_a_worker
+    from halldetect.batch.run import settings
+
+    assert _of_a_worker(detector, Cluster()) == settings(detector())
+
+
+def test_a_full_disk_is_one_line() -> None:
+    from halldetect.batch.parts import Parts
+    from halldetect.batch.workers import PartSink
+
+    class Full(Parts):
+        def write(self, name: str, data: bytes) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    line = b'{"id":1,"verdict":"faithful","reason":null,"bad_row":false}\n'
+    sink = PartSink(Full("out.jsonl.parts"), Level.RESPONSE, ".jsonl", None)  # type: ignore[arg-type]
+    with pytest.raises(CheckError, match="No space left on device; the same command with --resume"):
+        sink._write("part-1", 1.0, line)
+
+
+COMMAND = """
+import sys
+from halldetect.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def command(*arguments: object) -> subprocess.Popen[bytes]:
+    """In a process and a session of its own, as from a shell."""
+    return subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "batch", *map(str, arguments), "--extractor", "sentences"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+
+
+def done(process: subprocess.Popen[bytes]) -> tuple[int, bytes, bytes]:
+    out, err = process.communicate(timeout=400)
+    return process.returncode, out, err
+
+
+def museum(folder: Path) -> Path:
+    return write(
+        folder / "in.jsonl",
+        [
+            {"source": f"The mill was built in {1790 + n}. Today it is a museum.", "response": text}
+            for n, text in enumerate([GOOD, WRONG, "The museum has a roof of straw."] * 6)
+        ],
+    )
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_the_command_with_the_embedded_models(tmp_path: Path, how: signal.Signals) -> None:
+    """Killed, and interrupted as a terminal does it; benchmarks/batch.py compares 500 rows."""
+    source, target = museum(tmp_path), tmp_path / "there.jsonl"
+    ray = [source, target, "--engine", "ray", "--workers", 2, "--part-rows", 1, "--resume"]
+    parts = tmp_path / "there.jsonl.parts"
+    process = command(*ray, "--cache", tmp_path / "kept")
+    while process.poll() is None and not list(parts.glob("part-*")):
+        time.sleep(0.05)
+    os.killpg(process.pid, how)
+    status, _, err = done(process)
+    if how is signal.SIGINT:
+        assert status == 130, err
+        assert b"finishing the rows in hand" in err
+        assert b"the same command with --resume" in err
+    assert not target.exists()
+    assert len(list(parts.glob("part-*"))) < 18
+    assert done(command(*ray, "--quiet")) == (0, b"", b"")
+    assert done(command(source, tmp_path / "here.jsonl", "--quiet")) == (0, b"", b"")
+    assert plain(target) == plain(tmp_path / "here.jsonl")
+    assert (tmp_path / "kept" / "reports.sqlite").exists()

@@ -1,0 +1,83 @@
+"""The report of a dataset in a real browser: nothing refused, nothing loaded, nothing cut off."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halldetect import Detector
+from halldetect.batch.dataset import write_report
+from halldetect.batch.run import Job, run_batch
+from tests.support.chromium import chromium, look
+from tests.support.fakes import OverlapVerifier, SentenceExtractor
+
+pytestmark = pytest.mark.browser
+
+SOURCE = "The mill was built in 1790. Today it is a museum."
+RESPONSES = (
+    "Today it is a museum.",
+    "The mill was built in 1850.",
+    "It has a roof of <b>gold</b>.",
+)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dataset")
+    rows = [
+        {
+            "id": n,
+            "source": SOURCE,
+            "response": RESPONSES[n % 3],
+            "lang": ["en", "<i>de</i>"][n % 2],
+        }
+        for n in range(60)
+    ]
+    (folder / "in.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    out = folder / "out.jsonl"
+    run_batch(
+        Detector(SentenceExtractor(), OverlapVerifier()), Job(str(folder / "in.jsonl"), str(out))
+    )
+    write_report(out, folder / "report")
+    return folder / "report" / "index.html"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with chromium(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_page_fits_and_obeys_its_own_policy(
+    browser: Any, page: Path, width: int, scheme: str
+) -> None:
+    look(browser, width=width, height=900, scheme=scheme)
+    browser.get_log("browser")
+    browser.get(page.as_uri())
+    assert browser.get_log("browser") == []
+    wide = "return document.documentElement.scrollWidth <= window.innerWidth"
+    assert browser.execute_script(wide)
+    bars = (
+        "return [...document.querySelectorAll('.histogram rect')]"
+        ".map(bar => getComputedStyle(bar).fill)"
+    )
+    colours = set(browser.execute_script(bars))
+    assert len(colours) == 2  # faithful and hallucinated, both coloured by the page
+    assert "rgb(0, 0, 0)" not in colours
+    assert browser.find_elements("css selector", "b, i") == browser.find_elements(
+        "css selector", ".legend b"
+    )
+    assert "<i>de</i>" in browser.find_element("css selector", ".groups").text
+
+
+def test_an_id_leads_to_its_audit_page(browser: Any, page: Path) -> None:
+    look(browser, width=1280, height=900, scheme="light")
+    browser.get(page.as_uri())
+    browser.find_element("css selector", ".worst a").click()
+    assert "/rows/" in browser.current_url
+    assert "Hallucinated" in browser.title

@@ -1,0 +1,319 @@
+"""Runs that are stopped, torn and taken up again; the command that starts them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halldetect.cli import main
+from halldetect.cli.pace import paced
+from halldetect.errors import InputError, ModelError
+from halldetect.report import Cost
+from halldetect_bench.datasets.rows import Row
+from halldetect_bench.methods import RougeL, Scored
+from halldetect_bench.methods.registry import METHODS, Models, Options
+from halldetect_bench.predictions import (
+    Prediction,
+    header_of,
+    ledger,
+    prediction_of,
+    read,
+    read_all,
+)
+from halldetect_bench.runner import run, sample
+from tests.support.fakes import OverlapVerifier
+from tests.support.paths import ROOT
+
+ROWS = [
+    Row(
+        "d", f"r{n}", f"The plant has {n} doors.", f"It has {n} doors.", n % 2 == 0, document=str(n)
+    )
+    for n in range(40)
+]
+
+
+class Counting:
+    """Scores a row with the number in its name; remembers what it was asked."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.settings = settings
+        self.asked: list[str] = []
+
+    @property
+    def description(self) -> dict[str, Any]:
+        return {"name": "counting", **self.settings}
+
+    def score_many(self, rows: Sequence[Row]) -> list[Scored]:
+        self.asked += [row.id for row in rows]
+        return [
+            Scored(int(row.id[1:]) / 100, claims=(("a", 0.1),), cost=Cost(pairs_judged=2))
+            for row in rows
+        ]
+
+
+def unmeasured(path: Path) -> list[Prediction]:
+    """What a file holds, without what a second run would measure otherwise."""
+    return [replace(item, resources={}) for item in read(path).predictions]
+
+
+def ids(path: Path) -> list[str]:
+    return [item.id for item in read(path).predictions]
+
+
+def test_a_line_holds_truth_score_and_cost(tmp_path: Path) -> None:
+    ran = run("d", ROWS[:3], Counting(), tmp_path)
+    header, predictions = read(ran.path).header, read(ran.path).predictions
+    assert (ran.new, ran.kept) == (3, 0)
+    assert header.method == {"name": "counting"}
+    assert ran.path == tmp_path / "d" / f"counting-{header.digest}.jsonl"
+    assert [(item.id, item.gold, item.score) for item in predictions] == [
+        ("r0", True, 0.0), ("r1", False, 0.01), ("r2", True, 0.02),
+    ]  # fmt: skip
+    assert predictions[0].cost["pairs_judged"] == 2
+    assert predictions[0].claims == [["a", 0.1]]
+    assert predictions[2].document == "2"
+
+
+def test_rows_that_are_there_are_not_made_again(tmp_path: Path) -> None:
+    run("d", ROWS[:5], Counting(), tmp_path)
+    again = Counting()
+    ran = run("d", ROWS[:8], again, tmp_path, batch=2)
+    assert again.asked == ["r5", "r6", "r7"]
+    assert (ran.new, ran.kept) == (3, 5)
+    assert ids(ran.path) == [f"r{n}" for n in range(8)]
+
+
+def test_another_setting_or_dataset_is_another_file(tmp_path: Path) -> None:
+    paths = {
+        run(name, ROWS[:2], Counting(**settings), tmp_path).path
+        for name in ("d", "e")
+        for settings in ({}, {"chunk": 1}, {"chunk": 2})
+    }
+    assert len(paths) == 6
+    assert len(read_all(tmp_path)) == 6
+
+
+@pytest.mark.parametrize("cut", [1, 2, 30, 150, 100_000])
+def test_a_torn_last_line_is_dropped(cut: int, tmp_path: Path) -> None:
+    path = run("d", ROWS[:6], Counting(), tmp_path).path
+    whole, before = path.read_bytes(), unmeasured(path)
+    path.write_bytes(whole[: max(0, len(whole) - cut)])
+    ran = run("d", ROWS[:6], Counting(), tmp_path)
+    assert ran.new >= 1
+    assert unmeasured(path) == before
+    assert path.read_bytes().endswith(b"\n")
+
+
+def test_data_that_changed_are_refused(tmp_path: Path) -> None:
+    run("d", ROWS[:2], Counting(), tmp_path)
+    changed = Row("d", "r1", "Another source.", "There are 1.", False, document="1")
+    with pytest.raises(InputError, match="row r1 has changed"):
+        run("d", [ROWS[0], changed], Counting(), tmp_path)
+
+
+def test_a_damaged_file_is_refused_not_mended(tmp_path: Path) -> None:
+    path = run("d", ROWS[:3], Counting(), tmp_path).path
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], "{}", *lines[2:]]) + "\n")
+    with pytest.raises(InputError, match="line 2"):
+        run("d", ROWS[:3], Counting(), tmp_path)
+
+
+def test_two_runs_do_not_write_one_file(tmp_path: Path) -> None:
+    header = header_of("d", Counting().description)
+    with ledger(tmp_path, header), pytest.raises(InputError, match="another run"):
+        run("d", ROWS[:1], Counting(), tmp_path)
+    assert run("d", ROWS[:1], Counting(), tmp_path).new == 1
+
+
+def test_gzipped_results_count(tmp_path: Path) -> None:
+    path = run("d", ROWS[:4], Counting(), tmp_path).path
+    path.with_suffix(".jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+    assert run("d", ROWS[:6], Counting(), tmp_path).kept == 4
+    (found,) = read_all(tmp_path)
+    assert sorted(item.id for item in found.predictions) == [f"r{n}" for n in range(6)]
+
+
+def test_a_file_says_nothing_of_this_machine(tmp_path: Path) -> None:
+    model = tmp_path / "some" / "model.gguf"
+    model.parent.mkdir()
+    model.touch()
+    settings = {"model": {"name": f"gguf:{model}", "at": [str(model)]}, "hub": "hf:a/b"}
+    header = header_of(f"adversarial:jsonl:{tmp_path}/rows.jsonl", {"name": "m", **settings})
+    assert header.method["model"] == {"name": "gguf:model.gguf", "at": ["model.gguf"]}
+    assert header.method["hub"] == "hf:a/b"
+    assert header.dataset == "adversarial:jsonl:rows"
+    assert header.path.parent == Path("adversarial-jsonl-rows")
+
+
+def test_odd_characters_survive(tmp_path: Path) -> None:
+    row = Row("d", "a\u2028b", "S\ud800.", "R\n\x85.", True, document="d")
+    scored = Scored(None, "no\u2028answer", (("\ud800", None),))
+    with ledger(tmp_path, header_of("d", {"name": "m"})) as book:
+        book.append(prediction_of(row, scored))
+    (found,) = read_all(tmp_path)[0].predictions
+    assert (found.id, found.score, found.reason) == (row.id, None, scored.reason)
+
+
+def test_a_method_that_fails_stops_the_run_and_keeps_what_is_done(tmp_path: Path) -> None:
+    class Failing(Counting):
+        def score_many(self, rows: Sequence[Row]) -> list[Scored]:
+            if rows[0].id == "r2":
+                raise ModelError("out of memory")
+            return super().score_many(rows)
+
+    with pytest.raises(ModelError):
+        run("d", ROWS[:4], Failing(), tmp_path)
+    later = Counting()
+    assert run("d", ROWS[:4], later, tmp_path).kept == 2
+    assert later.asked == ["r2", "r3"]
+
+
+def test_a_sample_is_seeded_and_grows(tmp_path: Path) -> None:
+    small, large = sample(ROWS, 5, 3), sample(ROWS, 20, 3)
+    assert small == sample(ROWS, 5, 3) != sample(ROWS, 5, 4)
+    assert len(small) == 5
+    assert {row.id for row in small} < {row.id for row in large}
+    assert large == sorted(large, key=ROWS.index)
+    assert sample(ROWS, 99, 0) == sample(ROWS, None, 0) == ROWS
+    with pytest.raises(InputError, match="at least 1"):
+        sample(ROWS, 0, 0)
+
+
+SLOW = """
+import sys, time
+from pathlib import Path
+sys.path[:0] = {paths!r}
+from tests.bench.test_bench_runner import ROWS, Counting
+from halldetect_bench.runner import run
+
+class Slow(Counting):
+    def score_many(self, rows):
+        time.sleep(0.02)
+        return super().score_many(rows)
+
+run("d", ROWS, Slow(), Path({folder!r}))
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+def test_killed_again_and_again_no_row_is_lost_or_repeated(tmp_path: Path) -> None:
+    script = SLOW.format(paths=[str(ROOT), *sys.path], folder=str(tmp_path))
+    path = tmp_path / header_of("d", Counting().description).path
+    for _ in range(3):
+        before = path.stat().st_size if path.exists() else 0
+        worker = subprocess.Popen([sys.executable, "-c", script])
+        deadline = time.monotonic() + 60
+        while not path.exists() or path.stat().st_size < before + 900:
+            assert worker.poll() is None, "it ended before it could be killed"
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        os.kill(worker.pid, signal.SIGKILL)
+        assert worker.wait() == -signal.SIGKILL
+    done = len(ids(path))
+    assert 3 <= done < len(ROWS)
+    last = Counting()
+    run("d", ROWS, last, tmp_path)
+    assert len(last.asked) == len(ROWS) - done
+    assert ids(path) == [row.id for row in ROWS]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.jsonl"
+    lines = [
+        {"source": "The mill is old. It has a wheel.", "response": text, "hallucinated": wrong}
+        for text, wrong in [("The mill is old.", 0), ("It has a clock.", 1), ("", 1)]
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return path
+
+
+def test_the_command_runs_every_method_on_every_dataset(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        "halldetect.verification.verifiers.load_verifier",
+        lambda spec, threads=None: OverlapVerifier(),
+    )
+    command = ["bench", "run", "--dataset", f"jsonl:{data}", "-o", str(tmp_path / "out")]
+    command += ["--method", "halldetect,minicheck,rouge-l", "--extractor", "sentences"]
+    assert main(command) == 0
+    out, err = capsys.readouterr()
+    assert out.count("2 new, 0 already there") == 3
+    assert "2/2 rows" in err
+    assert "1 records left out (1 x empty response)" in err
+    assert main([*command, "--quiet"]) == 0
+    out, err = capsys.readouterr()
+    assert out.count("0 new, 2 already there") == 3
+    assert err == ""
+    assert main([*command, "--granularities", "1", "--quiet"]) == 0
+    assert capsys.readouterr().out.count("2 new") == 1
+    assert len(read_all(tmp_path / "out")) == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"--method": "oracle"}, "no method named 'oracle'"),
+        ({"--dataset": "nowhere"}, "no dataset named 'nowhere'"),
+        ({"--limit": "0"}, "--limit must be at least 1"),
+        ({"--context": "3"}, "--context must be at least 512"),
+        ({"--batch": "0"}, "--batch must be at least 1"),
+        ({"-o": "/dev/null/x"}, "cannot write"),
+    ],
+)
+def test_mistakes_get_one_line(
+    change: dict[str, str], message: str, data: Path, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    options = {"--dataset": f"jsonl:{data}", "--method": "rouge-l", "-o": str(tmp_path / "out")}
+    assert main(["bench", "run", *(x for pair in {**options, **change}.items() for x in pair)]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_a_model_that_is_not_there(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["bench", "run", "--dataset", f"jsonl:{data}", "-o", str(tmp_path), "--quiet"]
+    assert main([*command, "--method", "llm-cot", "--llm", "no/model.gguf"]) == 3
+    assert capsys.readouterr().err == "halldetect: there is no model file no/model.gguf\n"
+
+
+def test_list_names_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "list"]) == 0
+    out = capsys.readouterr().out
+    assert all(f"  {name} " in out for name in [*METHODS, "qags-cnndm", "wice"])
+
+
+def test_the_registry_builds_what_it_names() -> None:
+    built = METHODS["rouge-l"].build(Models(Options()))
+    assert isinstance(built, RougeL)
+    assert all(name == entry.name for name, entry in METHODS.items())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (2.0, "10/40 rows, 5.0 rows/s, 0:06 left"),
+        (100.0, "10/40 rows, 10.0 s/row, 5:00 left"),
+        (4000.0, "10/40 rows, 400.0 s/row, 3:20:00 left"),
+        (0.0, "10/40 rows"),
+    ],
+)
+def test_rate_and_time_left(seconds: float, text: str) -> None:
+    assert paced(10, 40, seconds) == text

@@ -1,0 +1,509 @@
+"""The loaders on tiny files in the publishers' formats, and on the real ones where they are."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halldetect.errors import InputError
+from halldetect_bench.datasets import DATASETS, Row, data_root, load_dataset
+from halldetect_bench.datasets.defacto import corrections
+from tests.support.paths import SHARED_DATASETS
+
+real = pytest.mark.skipif(not SHARED_DATASETS.is_dir(), reason="the shared datasets are not here")
+
+
+def write_json(root: Path, name: str, value: Any) -> None:
+    file = root / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(value), encoding="utf-8")
+
+
+def write_lines(root: Path, name: str, records: Iterable[Any]) -> None:
+    file = root / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+
+def write_csv(root: Path, name: str, records: list[dict[str, Any]]) -> None:
+    file = root / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w", encoding="utf-8", newline="") as lines:
+        writer = csv.DictWriter(lines, fieldnames=list(records[0]))
+        writer.writeheader()
+        writer.writerows(records)
+
+
+def labels(rows: tuple[Row, ...]) -> list[bool | None]:
+    return [row.hallucinated for row in rows]
+
+
+def answers(*given: str) -> list[dict[str, Any]]:
+    return [{"worker_id": place, "response": answer} for place, answer in enumerate(given)]
+
+
+def test_qags_takes_a_strict_majority(tmp_path: Path) -> None:
+    article = {
+        "article": "A long article.",
+        "summary_sentences": [
+            {"sentence": "One.", "responses": answers("yes", "no", "yes")},
+            {"sentence": "Two.", "responses": answers("yes", "no")},
+        ],
+    }
+    fine = {**article, "summary_sentences": article["summary_sentences"][:1]}
+    write_lines(tmp_path, "qags/mturk_cnndm.jsonl", [article, fine])
+    first, second = load_dataset("qags-cnndm", tmp_path).rows
+    assert (first.response, first.hallucinated) == ("One. Two.", True)
+    assert first.sentences == (("One.", False), ("Two.", True))
+    assert second.hallucinated is False
+    assert first.document == second.document != ""
+
+
+def test_rows_are_checked_and_the_reasons_kept(tmp_path: Path) -> None:
+    good = {"doc_id": "d", "system": "M1", "source": "S.", "summary": "R.", "consistency": 5.0}
+    write_lines(
+        tmp_path,
+        "summeval/summeval.jsonl",
+        [
+            good,
+            {**good, "system": "M2", "summary": "  "},
+            {**good, "system": "M3", "source": ""},
+            good,
+            {"doc_id": "d"},
+            {**good, "system": "M4", "consistency": "many"},
+            {**good, "system": "M5", "summary": None},
+        ],
+    )
+    loaded = load_dataset("summeval", tmp_path)
+    assert [row.id for row in loaded.rows] == ["d/M1"]
+    reasons = dict(loaded.dropped)
+    assert reasons["d/M2"] == "empty response"
+    assert reasons["d/M3"] == "empty source"
+    assert reasons["d/M1"] == "id seen before"
+    assert reasons["record 5"] == "no field 'consistency'"
+    assert reasons["record 6"].startswith("malformed: ")
+    assert reasons["d/M5"] == "response is not text"
+
+
+def test_summeval_cuts_below_five(tmp_path: Path) -> None:
+    base = {"doc_id": "d", "source": "S.", "summary": "R."}
+    records = [{**base, "system": str(c), "consistency": c} for c in (5.0, 4.67)]
+    write_lines(tmp_path, "summeval/summeval.jsonl", records)
+    rows = load_dataset("summeval", tmp_path).rows
+    assert [(row.hallucinated, row.score) for row in rows] == [(False, 5.0), (True, 4.67)]
+
+
+def test_xsumfaith_counts_workers(tmp_path: Path) -> None:
+    def mark(system: str, worker: int, kind: str) -> dict[str, str]:
+        return {
+            "bbcid": "7", "system": system, "summary": "s", "hallucination_type": kind,
+            "hallucinated_span": "s", "hallucinated_span_start": "1",
+            "hallucinated_span_end": "2", "worker_id": f"wid_{worker}",
+        }  # fmt: skip
+
+    write_csv(
+        tmp_path,
+        "xsumfaith/hallucination_annotations_xsum_summaries.csv",
+        [
+            mark("A", 0, "extrinsic"), mark("A", 0, "intrinsic"), mark("A", 1, "extrinsic"),
+            mark("A", 2, "NULL"), mark("B", 0, "intrinsic"), mark("B", 1, "NULL"),
+            mark("B", 2, "NULL"), {**mark("A", 0, "NULL"), "bbcid": "8"},
+        ],
+    )  # fmt: skip
+    write_json(tmp_path, "xsumfaith/xsum_docs_joined.json", {"7": "An article."})
+    loaded = load_dataset("xsumfaith", tmp_path)
+    assert [(row.id, row.hallucinated, row.kind) for row in loaded.rows] == [
+        ("7/A", True, "extrinsic"),
+        ("7/B", False, None),
+    ]
+    assert loaded.dropped == (("record 3", "no article with bbcid 8"),)
+
+
+def test_summedits_places_an_error_only_where_it_is_sure(tmp_path: Path) -> None:
+    seed = "He won. She lost."
+    base = {"doc": "D.", "original_summary": seed, "split": "test", "edit_types": []}
+    for domain in ("ectsum", "news", "podcast", "qmsumm", "sales_call", "sales_email", "samsum"):
+        write_json(tmp_path, f"summedits/summedits_{domain}.json", [])
+    edits = ["negation_insertion_removal"]
+    write_json(
+        tmp_path,
+        "summedits/summedits_scitldr.json",
+        [
+            {**base, "id": "1", "summary": seed, "label": 1},
+            {**base, "id": "2", "summary": "He won. He lost.", "label": 0, "edit_types": edits},
+            {**base, "id": "3", "summary": "We won. He lost.", "label": 0},
+        ],
+    )
+    rows = load_dataset("summedits", tmp_path).rows
+    assert labels(rows) == [False, True, True]
+    assert rows[0].sentences == (("He won.", False), ("She lost.", False))
+    assert rows[1].sentences == (("He won.", False), ("He lost.", True))
+    assert rows[1].kind == "negation_insertion_removal"
+    assert rows[2].sentences == ()
+    assert rows == load_dataset("summedits-scitldr", tmp_path).rows
+
+
+def test_faithbench_takes_unwanted_only(tmp_path: Path) -> None:
+    base = {"source": "S, with a comma.", "summary": " R.", "LLM": "m", "best-label": "Consistent"}
+    kinds = ["Consistent", "Unwanted", "Benign", "Questionable", "Unwanted.Intrinsic"]
+    write_csv(
+        tmp_path, "faithbench/FaithBench.csv", [{**base, "worst-label": kind} for kind in kinds]
+    )
+    rows = load_dataset("faithbench", tmp_path).rows
+    assert labels(rows) == [False, True, False, False, True]
+    assert rows[0].response == "R."
+
+
+def test_defacto_splits_and_corrections(tmp_path: Path) -> None:
+    def record(number: int, wrong: bool, corrected: str) -> dict[str, Any]:
+        return {
+            "article": "A.", "abstract": "R.", "candidate": "C.", "doc_id": number,
+            "has_error": wrong, "intrinsic_error": wrong, "extrinsic_error": False,
+            "feedback": {"summary": corrected, "evidence": "", "explanation": ""},
+        }  # fmt: skip
+
+    write_lines(tmp_path, "defacto/train.jsonl", [record(1, True, "Fixed."), record(2, False, "")])
+    write_lines(tmp_path, "defacto/test.jsonl", [record(3, False, "")])
+    rows = load_dataset("defacto-train", tmp_path).rows
+    assert [(row.hallucinated, row.kind) for row in rows] == [(True, "intrinsic"), (False, None)]
+    assert [row.id for row in load_dataset("defacto", tmp_path).rows] == ["test/3"]
+    fixed = corrections(tmp_path / "defacto", "train").rows
+    assert [(row.response, row.hallucinated) for row in fixed] == [("Fixed.", False)]
+    assert fixed[0].document == rows[0].document
+
+
+def test_storysumm_drops_sentence_labels_that_disagree(tmp_path: Path) -> None:
+    base = {"story": "S.", "difficulty": "easy", "story-id": 1, "summary": ["One.", "Two."]}
+    stories = {
+        "a": {**base, "label": 0, "errors": [1, 0]},
+        "b": {**base, "label": 0, "errors": [1, 1]},
+        "c": {**base, "label": 1, "errors": [1]},
+    }
+    write_json(tmp_path, "storysumm/storysumm_fixed.json", stories)
+    rows = load_dataset("storysumm", tmp_path).rows
+    assert labels(rows) == [True, True, False]
+    assert [row.sentences for row in rows] == [(("One.", False), ("Two.", True)), (), ()]
+
+
+def test_dialsummeval_means_and_turns(tmp_path: Path) -> None:
+    record = {
+        "id": "1", "dialogue": "| Ann: Hi! | Bob: a | b", "summary": "Ann greets Bob.",
+        "annotations": [{"consistency": c} for c in (5, 4, 2)], "model_id": "A",
+    }  # fmt: skip
+    write_lines(tmp_path, "dialsummeval/human_judgment.jsonl", [record])
+    (row,) = load_dataset("dialsummeval", tmp_path).rows
+    assert row.score == pytest.approx(11 / 3)
+    assert row.hallucinated is True
+    assert row.source == "Ann: Hi!\nBob: a | b"
+
+
+def test_wice_is_claim_level(tmp_path: Path) -> None:
+    def record(number: int, label: str) -> dict[str, Any]:
+        evidence = ["(meta data) TITLE: T", "A sentence."]
+        return {"label": label, "claim": "C.", "evidence": evidence, "meta": {"id": f"dev{number}"}}
+
+    given = ["supported", "partially_supported", "not_supported", "unsure"]
+    records = [record(number, label) for number, label in enumerate(given)]
+    write_lines(tmp_path, "wice/claim_dev.jsonl", records)
+    loaded = load_dataset("wice", tmp_path)
+    assert labels(loaded.rows) == [False, True, True]
+    assert loaded.rows[1].sentences == (("C.", True),)
+    assert loaded.rows[1].kind == "partially_supported"
+    assert loaded.dropped == (("record 4", "unknown label 'unsure'"),)
+
+
+def test_bump_keeps_a_reference_once(tmp_path: Path) -> None:
+    def record(number: int, edited: str) -> dict[str, Any]:
+        return {
+            "id": number, "article_id": 5, "article": "A.", "reference_summary": "Right.",
+            "edited_summary": edited, "error_type": "Intrinsic Entity Error", "scores": {},
+        }  # fmt: skip
+
+    write_json(tmp_path, "bump/task1_dataset.json", [record(0, "Wrong."), record(1, "Bad.")])
+    write_json(tmp_path, "bump/task2_dataset.json", [record(0, "False.")])
+    rows = load_dataset("bump", tmp_path).rows
+    assert [(row.response, row.hallucinated) for row in rows] == [
+        ("Wrong.", True), ("Right.", False), ("Bad.", True), ("False.", True),
+    ]  # fmt: skip
+    assert rows[0].kind == "intrinsic entity"
+    assert len(load_dataset("bump-task2", tmp_path).rows) == 2
+
+
+def test_pubmedqa_pairs_each_conclusion_with_a_wrong_one(tmp_path: Path) -> None:
+    def record(number: int, conclusion: str) -> dict[str, Any]:
+        return {
+            "QUESTION": "Q?", "CONTEXTS": ["First.", "Second."], "LONG_ANSWER": conclusion,
+            "MESHES": ["Humans", f"Topic {number // 2}"], "final_decision": "yes",
+        }  # fmt: skip
+
+    abstracts = {str(n): record(n, f"The drug was safe in {n + 20} patients.") for n in range(40)}
+    write_json(tmp_path, "pubmedqa/ori_pqal.json", abstracts)
+    loaded = load_dataset("pubmedqa", tmp_path)
+    assert len(loaded.rows) == 80
+    assert sum(row.hallucinated is True for row in loaded.rows) == 40
+    assert {row.kind for row in loaded.rows} == {None, "number", "polarity", "mismatch"}
+    assert loaded.rows[0].source == "First.\n\nSecond."
+    right = {row.document: row.response for row in loaded.rows if not row.hallucinated}
+    for row in loaded.rows:
+        assert not row.hallucinated or row.response != right[row.document]
+        if row.kind == "mismatch":
+            # The neighbour with the same rare topic, not just any abstract on humans.
+            assert row.response == right[str(int(row.document) ^ 1)]
+    assert loaded == load_dataset("pubmedqa", tmp_path)
+
+
+def test_factcg_reads_json_lines_in_a_json_file(tmp_path: Path) -> None:
+    base = {"task": "bin_grounding", "text_a": "D.", "text_b": ["C."], "text_c": []}
+    records = [{**base, "orig_label": label} for label in (1, 0)]
+    write_lines(tmp_path, "factcg/CG2C_doc.json", records)
+    assert labels(load_dataset("factcg", tmp_path).rows) == [False, True]
+
+
+def write_tofueval(root: Path) -> None:
+    base = {"doc_id": "NPR-1", "annotation_id": 1, "topic": "T", "model_name": "m", "exp": ""}
+    right = {**base, "sent_idx": 2, "summ_sent": "Two.", "sent_label": "yes", "type": ""}
+    wrong = {
+        **base, "sent_idx": 1, "summ_sent": "One.", "sent_label": "no",
+        "type": "Extrinsic Information, Reasoning Error",
+    }  # fmt: skip
+    for split in ("dev", "test"):
+        write_csv(root, f"tofueval/mediasum_factual_eval_{split}.csv", [{**right, "topic": split}])
+        write_csv(root, f"tofueval/meetingbank_factual_eval_{split}.csv", [
+            {**right, "doc_id": f"City {split}"}, {**wrong, "doc_id": f"City {split}"},
+        ])  # fmt: skip
+
+
+def test_tofueval_asks_for_its_transcripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HALLDETECT_TRANSCRIPTS", raising=False)
+    write_tofueval(tmp_path)
+    with pytest.raises(InputError, match=r"transcripts is not a folder.*HALLDETECT_TRANSCRIPTS"):
+        load_dataset("tofueval", tmp_path)
+
+
+def test_tofueval_joins_its_transcripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_tofueval(tmp_path)
+    elsewhere = tmp_path / "mine"
+    dialogue = {"id": "NPR-1", "speaker": ["ANN, host"], "utt": ["Hello."]}
+    write_json(elsewhere, "news_dialogue.json", [dialogue])
+    write_csv(
+        elsewhere, "meetingbank_dev_doc.csv", [{"meeting_id": "City dev", "source": "Speaker: Hi."}]
+    )
+    monkeypatch.setenv("HALLDETECT_TRANSCRIPTS", str(elsewhere))
+    loaded = load_dataset("tofueval", tmp_path)
+    assert [(row.dataset, row.hallucinated) for row in loaded.rows] == [
+        ("tofueval-mediasum", False), ("tofueval-mediasum", False), ("tofueval-meetingbank", True),
+    ]  # fmt: skip
+    assert loaded.rows[0].source == "ANN, host: Hello."
+    assert loaded.rows[2].sentences == (("One.", True), ("Two.", False))
+    assert loaded.rows[2].response == "One. Two."
+    assert loaded.rows[2].kind == "extrinsic information+reasoning error"
+    assert loaded.dropped == (("record 1", "no transcript of City test"),)
+
+
+def test_falsesum_cuts_its_stories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HALLDETECT_STORIES", raising=False)
+    story = "Ann won. Bob lost.\n\n@highlight\n\nAnn won the race"
+    start = story.index("Ann won the")
+    write_lines(
+        tmp_path,
+        "falsesum/generated_pairs.dev.jsonl",
+        [
+            {"context_path": "a.story", "label": "1", "summary": [[start, len(story)], [7, 8]]},
+            {"context_path": "a.story", "label": "0", "summary": [[9, 13], [4, 8]]},
+            {"context_path": "b.story", "label": "0", "summary": [[0, 1]]},
+            {"context_path": "a.story", "label": "0", "summary": [[0, 999]]},
+        ],
+    )
+    with pytest.raises(InputError, match="HALLDETECT_STORIES"):
+        load_dataset("falsesum", tmp_path)
+    place = tmp_path / "falsesum" / "stories" / "cnn"
+    place.mkdir(parents=True)
+    (place / "a.story").write_text(story, encoding="utf-8")
+    loaded = load_dataset("falsesum", tmp_path)
+    assert [(row.response, row.hallucinated) for row in loaded.rows] == [
+        ("Ann won the race.", False),
+        ("Bob won.", True),
+    ]
+    assert loaded.rows[0].source == "Ann won. Bob lost."
+    assert loaded.dropped[0] == ("record 3", "no story b.story")
+    assert "outside the story" in loaded.dropped[1][1]
+
+
+AGGREFACT = [
+    {"dataset": "AggreFact-CNN", "doc": "D.", "claim": "C.", "label": 1},
+    {"dataset": "RAGTruth", "doc": "D.", "claim": "C.", "label": 0},
+]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_llm_aggrefact_in_any_published_form(tmp_path: Path, suffix: str) -> None:
+    folder = tmp_path / "llm-aggrefact" / "data"
+    folder.mkdir(parents=True)
+    if suffix == "csv":
+        write_csv(folder, "test.csv", AGGREFACT)
+    elif suffix == "jsonl":
+        write_lines(folder, "test.jsonl", AGGREFACT)
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        table = pyarrow.Table.from_pylist(AGGREFACT)
+        parquet.write_table(table, folder / "test-00000-of-00001.parquet")
+    rows = load_dataset("llm-aggrefact", tmp_path).rows
+    assert labels(rows) == [False, True]
+    assert rows[0].dataset == "llm-aggrefact-AggreFact-CNN"
+    with pytest.raises(InputError, match=r"no dev\*\.parquet"):
+        load_dataset("llm-aggrefact-dev", tmp_path)
+
+
+def test_ragtruth_joins_responses_with_sources(tmp_path: Path) -> None:
+    span = {"start": 0, "end": 2, "text": "R1", "meta": "", "label_type": "Evident Conflict"}
+    base = {"model": "m", "temperature": 0.7, "split": "test", "quality": "good", "labels": []}
+    write_lines(
+        tmp_path,
+        "ragtruth/response.jsonl",
+        [
+            {**base, "id": "1", "source_id": "s", "response": "R1.", "labels": [span]},
+            {**base, "id": "2", "source_id": "q", "response": "R2."},
+            {**base, "id": "3", "source_id": "d", "response": "R3."},
+            {**base, "id": "4", "source_id": "d", "response": "R4.", "split": "train"},
+            {**base, "id": "5", "source_id": "none", "response": "R5."},
+        ],
+    )
+    place = {"name": "Subway", "hours": {"Monday": "9-5"}, "reviews": [{"stars": 1}], "x": None}
+    write_lines(
+        tmp_path,
+        "ragtruth/source_info.jsonl",
+        [
+            {"source_id": "s", "task_type": "Summary", "source_info": "An article."},
+            {"source_id": "q", "task_type": "QA",
+             "source_info": {"question": "Why?", "passages": "passage 1: So."}},
+            {"source_id": "d", "task_type": "Data2txt", "source_info": place},
+        ],
+    )  # fmt: skip
+    loaded = load_dataset("ragtruth", tmp_path)
+    assert labels(loaded.rows) == [True, False, False]
+    assert loaded.rows[0].kind == "evident conflict"
+    assert (loaded.rows[1].source, loaded.rows[1].question) == ("passage 1: So.", "Why?")
+    assert loaded.rows[2].source == (
+        "name: Subway\nhours, Monday: 9-5\nreviews 1, stars: 1\nx: unknown"
+    )
+    assert loaded.dropped == (("record 5", "no source with source_id none"),)
+    assert [row.id for row in load_dataset("ragtruth-train", tmp_path).rows] == ["4"]
+
+
+def test_halueval_gives_both_versions(tmp_path: Path) -> None:
+    question = {"knowledge": "K.", "question": "Q?"}
+    question |= {"right_answer": "A.", "hallucinated_answer": "B."}
+    dialogue = {"knowledge": "K.", "dialogue_history": "[Human]: H."}
+    dialogue |= {"right_response": "A.", "hallucinated_response": "B."}
+    summary = {"document": "D.", "right_summary": "A.", "hallucinated_summary": "B."}
+    write_lines(tmp_path, "halueval/qa_data.json", [question])
+    write_lines(tmp_path, "halueval/dialogue_data.json", [dialogue])
+    write_lines(tmp_path, "halueval/summarization_data.json", [summary])
+    rows = load_dataset("halueval", tmp_path).rows
+    assert [(row.response, row.hallucinated) for row in rows] == [("A.", False), ("B.", True)] * 3
+    assert rows[0].question == "Q?"
+    assert rows[2].source == ("K.", "[Human]: H.")
+    assert load_dataset("halueval-dialogue", tmp_path).rows == rows[2:4]
+
+
+def test_own_file(tmp_path: Path) -> None:
+    write_lines(
+        tmp_path,
+        "mine.jsonl",
+        [
+            {"source": ["D1.", "D2."], "response": "R.", "hallucinated": 1, "kind": "number"},
+            {"id": "b", "source": "D.", "response": "R.", "score": 3,
+             "sentences": [["R.", False]]},
+            {"source": "D.", "response": "R.", "hallucinated": "perhaps"},
+            {"source": "D.", "response": "R."},
+            ["not", "an", "object"],
+        ],
+    )  # fmt: skip
+    loaded = load_dataset(f"jsonl:{tmp_path / 'mine.jsonl'}")
+    assert [(row.id, row.source, row.hallucinated, row.score) for row in loaded.rows] == [
+        ("1", ("D1.", "D2."), True, None),
+        ("b", "D.", None, 3.0),
+    ]
+    assert loaded.rows[1].sentences == (("R.", False),)
+    assert [name for name, _ in loaded.dropped] == ["record 3", "4", "record 5"]
+    assert loaded.dropped[1][1] == "no label"
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_missing_files_say_what_to_put_where(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HALLDETECT_TRANSCRIPTS", raising=False)
+    monkeypatch.delenv("HALLDETECT_STORIES", raising=False)
+    with pytest.raises(InputError, match=r"put .*there") as caught:
+        load_dataset(name, tmp_path)
+    assert str(tmp_path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_unreadable_files_are_input_errors(tmp_path: Path) -> None:
+    broken = tmp_path / "qags" / "mturk_cnndm.jsonl"
+    broken.parent.mkdir()
+    broken.write_text('{"article": "x"}\n{nonsense\n', encoding="utf-8")
+    with pytest.raises(InputError, match="line 2: not JSON"):
+        load_dataset("qags-cnndm", tmp_path)
+    broken.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="cannot be read"):
+        load_dataset("qags-cnndm", tmp_path)
+    with pytest.raises(InputError, match="does not exist"):
+        load_dataset(f"jsonl:{tmp_path / 'none.jsonl'}")
+
+
+def test_the_root_comes_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HALLDETECT_DATA", raising=False)
+    with pytest.raises(InputError, match="HALLDETECT_DATA"):
+        data_root()
+    monkeypatch.setenv("HALLDETECT_DATA", str(tmp_path))
+    assert data_root() == tmp_path
+    with pytest.raises(InputError, match="no dataset named 'nosuch'; there are qags-cnndm"):
+        load_dataset("nosuch")
+
+
+# Rows, hallucinated rows and documents as the publishers count them.
+PUBLISHED = {
+    "qags-cnndm": (235, 122, 235),
+    "summeval": (1600, 294, 100),
+    "xsumfaith": (2500, 2245, 500),
+    "summedits": (4681, 3033, 162),
+    "faithbench": (800, 485, 80),
+    "storysumm": (96, 60, 32),
+    "dialsummeval": (1400, 726, 100),
+    "wice": (349, 234, 349),
+    "defacto-train": (1000, 701, 1000),
+    "defacto-val": (486, 341, 486),
+    "defacto-test": (1075, 779, 1075),
+    "bump": (889 + 198, 889, 198),
+    "factcg": (2068, 1034, 1656),
+    "pubmedqa": (2000, 1000, 1000),
+}
+
+
+@real
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_real_files_have_the_published_size_and_balance(name: str) -> None:
+    loaded = load_dataset(name, SHARED_DATASETS)
+    rows = loaded.rows
+    hallucinated = sum(row.hallucinated is True for row in rows)
+    assert (len(rows), hallucinated, len({row.document for row in rows})) == PUBLISHED[name]
+    assert loaded.dropped == ()
+
+
+@real
+def test_real_tofueval_without_transcripts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HALLDETECT_TRANSCRIPTS", str(tmp_path))
+    loaded = load_dataset("tofueval", SHARED_DATASETS)
+    assert loaded.rows == ()
+    assert len(loaded.dropped) == 1777

@@ -1,0 +1,289 @@
+"""The HTML report in a real browser: clicks, keys, hostile text, print, size."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from halldetect import render
+from tests.support import report_samples as samples
+from tests.support.chromium import chromium, keys, look, text_of
+
+pytestmark = pytest.mark.browser
+
+RIDERS = (
+    "The Harbour Line carried 18,400 passengers on an average weekday, a little above the "
+    "forecast of 17,000."
+)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with chromium(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """Opens a report at a screen size and colour scheme; checks the console afterwards."""
+
+    def opened(report, fragment="", *, width=1440, height=900, scheme="light", script=True):
+        file = tmp_path / "report.html"
+        file.write_text(render.html(report), encoding="utf-8")
+        browser.get("about:blank")
+        off = {"value": not script}
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", off)
+        look(browser, width=width, height=height, scheme=scheme)
+        for kind in ("browser", "performance"):
+            browser.get_log(kind)
+        browser.get(file.as_uri() + fragment)
+        return browser
+
+    yield opened
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert browser.get_log("browser") == []
+
+
+def one(browser, selector):
+    return browser.find_element("css selector", selector)
+
+
+def every(browser, selector):
+    return browser.find_elements("css selector", selector)
+
+
+def in_sight(browser, selector):
+    """Whether the node lies inside what its scrolling pane shows, once scrolling has settled."""
+    time.sleep(0.4)
+    return browser.execute_script(
+        "const node = document.querySelector(arguments[0]).getBoundingClientRect();"
+        "const pane = document.querySelector('.scroller').getBoundingClientRect();"
+        "return node.top >= pane.top && node.bottom <= pane.bottom",
+        selector,
+    )
+
+
+def chosen(browser):
+    """The number of the open claim, or None."""
+    cards = every(browser, ".card.open")
+    return int(cards[0].get_attribute("id").removeprefix("card-")) if cards else None
+
+
+def test_clicking_a_contradicted_claim_shows_the_sentence_that_contradicts_it(show):
+    browser = show(samples.town())
+    one(browser, ".response .claim.contradicted").click()
+    assert text_of(browser, ".scroller .focus") == RIDERS
+    assert in_sight(browser, ".scroller .focus")
+    window = text_of(browser, ".scroller .window")
+    assert window == samples.town().claims[2].contradicting.text
+    assert chosen(browser) == 3
+    detail = one(browser, "#detail-3").text
+    for part in ("The source says otherwise", "Source says instead", "Best support", "m = 16"):
+        assert part in detail
+    figures = one(browser, "#detail-3 .evidence.contradicting .chances").text.split()
+    assert figures == ["entails", "0.01", "neutral", "0.04", "contradicts", "0.96"]
+    assert browser.current_url.endswith("#claim-3")
+
+
+def test_each_evidence_and_scale_can_be_shown_in_the_source(show):
+    browser = show(samples.town(), "#claim-3")
+    claim = samples.town().claims[2]
+    buttons = every(browser, "#detail-3 .scales button")
+    assert [button.text for button in buttons] == ["m = 1", "m = 2", "m = 4, 8", "m = 16"]
+    for button, evidence in zip(buttons, claim.by_scale, strict=True):
+        browser.execute_script("arguments[0].click()", button)
+        assert text_of(browser, ".scroller .window") == evidence.text
+        assert text_of(browser, ".scroller .focus") == RIDERS
+        assert button.get_attribute("aria-pressed") == "true"
+
+
+def test_spans_after_an_emoji_and_in_overlap_are_exact(show):
+    browser = show(samples.town())
+    report = samples.town()
+    for place, claim in enumerate(report.claims):
+        browser.execute_script(f"location.hash = '#claim-{place + 1}'")
+        time.sleep(0.1)
+        assert text_of(browser, ".response .selected") == claim.span.cut(report.response)
+    shared = next(
+        node
+        for node in every(browser, ".response .claim")
+        if node.get_attribute("data-claims") == "0 1"
+    )
+    shared.click()
+    first = chosen(browser)
+    shared.click()
+    assert {first, chosen(browser)} == {1, 2}
+
+
+def test_a_place_in_the_source_leads_to_its_claims(show):
+    browser = show(samples.town())
+    every(browser, ".scroller .use.contradicted")[0].click()
+    found = one(browser, ".found")
+    assert "This passage decides" in found.text
+    assert "3 Contradicted: The Harbour Line carried about 31,000" in found.text
+    found.find_element("css selector", ".to-claim").click()
+    assert chosen(browser) == 3
+    assert in_sight(browser, ".scroller .focus")
+    # A passage no sentence of which decides anything, in plain text: its window is still known.
+    heading = browser.execute_script(
+        "const node = document.querySelectorAll('.document .block')[1].firstChild;"
+        "node.parentElement.scrollIntoView(); const range = document.createRange();"
+        "range.setStart(node, 2); range.setEnd(node, 3);"
+        "const box = range.getBoundingClientRect(); return [box.left + 1, box.top + 5]"
+    )
+    click_at(browser, *heading)
+    assert "best at some scale for claim" in found.text
+    assert "decides" not in found.text
+
+
+def click_at(browser, x, y):
+    for kind in ("mousePressed", "mouseReleased"):
+        browser.execute_cdp_cmd(
+            "Input.dispatchMouseEvent",
+            {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1},
+        )
+    time.sleep(0.1)
+
+
+def test_the_keyboard_alone_is_enough(show):
+    from selenium.webdriver.common.keys import Keys
+
+    browser = show(samples.town())
+    keys(browser, "j")
+    assert chosen(browser) == 3
+    keys(browser, "j", Keys.ARROW_DOWN)
+    assert chosen(browser) == 7
+    keys(browser, "k")
+    assert chosen(browser) == 4
+    assert browser.switch_to.active_element.get_attribute("aria-expanded") == "true"
+    keys(browser, Keys.ENTER)
+    assert chosen(browser) is None
+    # Tab reaches a claim in the response, Enter opens it.
+    browser.execute_script("document.querySelector('.theme').focus()")
+    keys(browser, Keys.TAB, Keys.TAB, Keys.TAB)
+    while browser.switch_to.active_element.get_attribute("data-claims") != "2":
+        keys(browser, Keys.TAB)
+    keys(browser, Keys.ENTER)
+    assert chosen(browser) == 3
+    assert text_of(browser, ".scroller .focus") == RIDERS
+    keys(browser, Keys.ESCAPE)
+    assert chosen(browser) is None
+    # The letters can be switched off; a source passage answers to Enter.
+    browser.execute_script("document.querySelector('.shortcuts input').click()")
+    keys(browser, "j")
+    assert chosen(browser) is None
+    browser.execute_script("document.querySelector('.scroller .use.contradicted').focus()")
+    keys(browser, Keys.ENTER)
+    assert "This passage decides" in one(browser, ".found").text
+
+
+def test_filter_deep_link_and_theme(show):
+    browser = show(samples.town(), "#claim-4", scheme="dark")
+    assert chosen(browser) == 4
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    dark = browser.execute_script(ground)
+    one(browser, ".theme").click()
+    assert browser.execute_script(ground) != dark
+    one(browser, ".chip.supported").click()
+    shown = [card for card in every(browser, ".card") if card.is_displayed()]
+    assert [card.get_attribute("id") for card in shown] == ["card-1", "card-2", "card-5", "card-6"]
+    assert chosen(browser) is None
+    one(browser, ".chip.all").click()
+    assert len([card for card in every(browser, ".card") if card.is_displayed()]) == 7
+    browser.execute_script("localStorage.clear()")
+
+
+def test_hostile_text_is_read_and_not_run(show):
+    report = samples.hostile()
+    browser = show(report)
+    for place in range(1, len(report.claims) + 1):
+        browser.execute_script(f"location.hash = '#claim-{place}'")
+        time.sleep(0.05)
+        assert chosen(browser) == place
+    assert browser.execute_script("return window.pwned === undefined")
+    assert "<script>window.pwned=1</script>" in one(browser, ".response").text
+    assert every(browser, ".response img, .scroller img, .detail img, .response a") == []
+    assert "\u202e" not in browser.execute_script("return document.body.innerText")
+
+
+def test_nothing_is_requested(show):
+    browser = show(samples.hostile(), "#claim-2")
+    time.sleep(0.3)
+    messages = [json.loads(row["message"])["message"] for row in browser.get_log("performance")]
+    asked = [
+        message["params"]["request"]["url"]
+        for message in messages
+        if message["method"] == "Network.requestWillBeSent"
+    ]
+    assert [url.split("#")[0] for url in asked] == [browser.current_url.split("#")[0]]
+
+
+def test_without_javascript_and_on_paper_everything_is_listed(show):
+    browser = show(samples.town(), script=False)
+    listed = one(browser, "#static")
+    assert listed.is_displayed()
+    assert len(every(browser, ".static-claims > li")) == 7
+    assert RIDERS in listed.text
+    browser = show(samples.town(), "#claim-3")
+    assert not one(browser, "#static").is_displayed()
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert one(browser, "#static").is_displayed()
+    assert not one(browser, "#live").is_displayed()
+
+
+@pytest.mark.parametrize("name", samples.ALL)
+@pytest.mark.parametrize(("width", "height"), [(320, 640), (390, 844), (820, 1180), (1440, 900)])
+def test_nothing_runs_off_the_side(show, name, width, height):
+    browser = show(samples.ALL[name](), "#claim-1", width=width, height=height)
+    widest = browser.execute_script("return document.documentElement.scrollWidth")
+    assert widest <= width
+
+
+def test_on_a_phone_the_reader_gets_to_the_source_and_back(show):
+    browser = show(samples.town(), "#claim-3", width=390, height=844)
+    browser.execute_script("document.querySelector('#detail-3 .show').click()")
+    time.sleep(0.3)
+    visible = "const box = document.querySelector(arguments[0]).getBoundingClientRect();"
+    visible += "return box.top >= 0 && box.bottom <= innerHeight"
+    assert browser.execute_script(visible, ".scroller .focus")
+    one(browser, ".found .to-claim").click()
+    time.sleep(0.3)
+    assert browser.execute_script(visible, "#card-3 h3")
+
+
+def test_every_control_has_a_name(show):
+    browser = show(samples.town(), "#claim-3")
+    one(browser, ".scroller .use.contradicted").click()
+    controls = every(browser, "button, [role=button], input, summary, [tabindex='0']")
+    assert len(controls) > 30
+    nameless = [
+        node.get_attribute("outerHTML")
+        for node in controls
+        if node.is_displayed() and node.tag_name != "summary" and not node.accessible_name
+    ]
+    assert nameless == []
+    mark = one(browser, ".response .claim.contradicted")
+    assert mark.accessible_name.endswith("(claim 3, contradicted)")
+
+
+def test_a_megabyte_of_source_stays_quick(show):
+    report = samples.large()
+    start = time.perf_counter()
+    browser = show(report)
+    assert time.perf_counter() - start < 15
+    took = browser.execute_script(
+        "const start = performance.now();"
+        "document.querySelector('#card-38 button').click();"
+        "document.body.offsetHeight; return performance.now() - start"
+    )
+    assert took < 1000
+    assert text_of(browser, ".scroller .focus") == report.claims[37].contradicting.text
+    assert in_sight(browser, ".scroller .focus")
+    # Far jumps cross blocks whose height was only guessed.
+    for number in (20, 2, 30, 5):
+        browser.execute_script(f"document.querySelector('#card-{number} button').click()")
+        expected = report.claims[number - 1].contradicting.text
+        assert text_of(browser, ".scroller .focus") == expected
+        assert in_sight(browser, ".scroller .focus")

@@ -1,0 +1,1 @@
+"""What tests, benchmarks and training share: fakes, tiny models, sample reports, servers."""

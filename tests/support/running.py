@@ -1,0 +1,166 @@
+"""A service in a process of its own, on a free port of loopback."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import uvicorn
+
+from halldetect.serve.app import open_database
+from halldetect.serve.detectors import Builder
+from halldetect.serve.keeper import Keeper
+from halldetect.serve.run import configured, listen
+from halldetect.serve.service import Shared
+from halldetect.serve.settings import Settings
+from tests.support.fake_service import Fakes
+from tests.support.paths import ROOT
+
+SOURCE = ROOT / "src"
+_SERVING = re.compile(r"serving on (http://\S+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    url: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def client(self, token: str | None = None, **options: Any) -> httpx.Client:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=30, **options)
+
+    def worker(self) -> int:
+        """The process id of the verifier worker: the only child that runs `spawn_main`."""
+        own = self.process.pid
+        for child in Path(f"/proc/{own}/task/{own}/children").read_text().split():
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                return int(child)
+        raise AssertionError("no worker")
+
+    def said(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def stop(self, patience: float = 20) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(patience)
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """A service whose HTTP side runs in a thread of the test; its worker is a real process."""
+
+    url: str
+    keeper: Keeper
+
+    def client(self, token: str | None = None, **options: Any) -> httpx.Client:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=30, **options)
+
+    def worker(self) -> int:
+        pid = self.keeper._process.pid
+        assert pid is not None
+        return pid
+
+
+@contextmanager
+def inside(settings: Settings, builder: Builder = Fakes) -> Iterator[Inside]:
+    """Starts faster than a process of its own, for whatever needs no signal."""
+    with (
+        Keeper(settings.checking, settings.limits, builder) as keeper,
+        front(settings, keeper) as it,
+    ):
+        yield it
+
+
+@contextmanager
+def front(settings: Settings, keeper: Keeper) -> Iterator[Inside]:
+    """The HTTP side alone, before a worker that others may be using as well."""
+    with listen(replace(settings, port=0)) as listener:
+        database = open_database(settings)
+        if database is not None:
+            database.migrate()
+            database.close()
+        server = uvicorn.Server(configured(Shared(settings, keeper.socket)))
+        thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        _await(url, time.monotonic() + 180)
+        try:
+            yield Inside(url, keeper)
+        finally:
+            server.should_exit = True
+            thread.join(20)
+
+
+@contextmanager
+def serving(
+    *options: str,
+    real: bool = False,
+    wait: bool = True,
+    environment: Mapping[str, str] | None = None,
+    **how: Any,
+) -> Iterator[Running]:
+    """The service with a fake verifier, or `real`: the command itself with its own models."""
+    program = ["-m", "halldetect", "serve"] if real else ["-m", "tests.support.fake_service"]
+    paths = [str(SOURCE), str(ROOT)]
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        base = {**os.environ, "HALLDETECT_HOME": folder} if not real else {**os.environ}
+        base |= {"PYTHONPATH": os.pathsep.join(paths), **(environment or {})}
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                [sys.executable, *program, "--port", "0", *options], stderr=out, env=base, **how
+            )
+        try:
+            yield Running(_address(process, log) if wait else "", process, log)
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                try:
+                    process.wait(15)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+
+
+def _address(process: subprocess.Popen[bytes], log: Path, patience: float = 180) -> str:
+    until = time.monotonic() + patience
+    while time.monotonic() < until:
+        said = log.read_text(errors="replace")
+        if found := _SERVING.search(said):
+            _await(found[1], until)
+            return found[1]
+        if process.poll() is not None:
+            raise AssertionError(f"the service ended with {process.returncode}: {said}")
+        time.sleep(0.02)
+    raise AssertionError(f"the service did not start: {log.read_text()}")
+
+
+def _await(url: str, until: float) -> None:
+    while time.monotonic() < until:
+        try:
+            if httpx.get(f"{url}/readyz", timeout=5).status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.02)
+
+
+def eventually(condition: Any, patience: float = 15) -> None:
+    until = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < until, "it did not come to that"
+        time.sleep(0.02)

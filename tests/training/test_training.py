@@ -1,0 +1,231 @@
+"""The training recipe end to end on a CPU: a tiny base, a few steps, an export that agrees."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.tiny_models import PAIRS, ROOT, write_transformers
+
+torch = pytest.importorskip("torch", reason="training needs torch")
+pytestmark = pytest.mark.hf
+
+
+LABELS = ("entailment", "neutral", "contradiction", "not_entailment")
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A folder as the fetch and data steps leave it, with a tiny MPNet and few pairs."""
+    from safetensors.torch import load_file, save_file
+
+    write_transformers(tmp_path / "mpnet", "mpnet")
+    weights = tmp_path / "mpnet" / "model.safetensors"
+    state = {
+        name.removeprefix("mpnet."): value
+        for name, value in load_file(weights).items()
+        if name.startswith("mpnet.")
+    }
+    save_file(state, weights)
+    rows = [
+        {"premise": premise, "hypothesis": claim, "label": LABELS[number % 4]}
+        for number, (premise, claim) in enumerate(PAIRS * 6)
+        if premise
+    ]
+    (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return tmp_path
+
+
+def run(monkeypatch: pytest.MonkeyPatch, main: Any, *words: object) -> None:
+    monkeypatch.setattr(sys, "argv", ["step", *map(str, words)])
+    main()
+
+
+# The exporter of torch warns about its own insides.
+@pytest.mark.filterwarnings("ignore")
+def test_a_student_learns_is_cut_down_and_exported(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from halldetect.verification.verifiers import load_verifier
+    from training.base import export, train
+    from training.base.batches import pair_encoder
+    from training.base.encoder import Encoder
+
+    common = ("--pairs", "pairs.jsonl", "--device", "cpu", "--no-compile", "--tokens", 512)
+    run(monkeypatch, train.main, work, "--out", "base", "--steps", 40, "--rate", 1e-3, *common)
+    made = json.loads((work / "base" / "training.json").read_text())
+    assert made["steps"] == 40
+    run(
+        monkeypatch, train.main, work, "--out", "small", "--start", "base", "--keep", "0",
+        "--master", "base", "--steps", 2, *common,
+    )  # fmt: skip
+    assert len(Encoder.load(work / "small").layers) == 1
+    run(monkeypatch, export.main, work, "--out", work / "shipped", "--temperature", 2.0)
+
+    verifier = load_verifier(str(work / "shipped"))
+    pairs = [pair for pair in PAIRS if pair[0]]
+    model = Encoder.load(work / "base").eval()
+    encode = pair_encoder(work / "mpnet", 512)
+    for pair, found in zip(pairs, verifier.judge(pairs), strict=True):
+        ids = torch.tensor([encode([pair])[0]])
+        with torch.no_grad():
+            logits = model(ids, torch.ones_like(ids))
+        expected = torch.softmax(logits / 2.0, -1)[0].numpy()
+        said = np.array([found.entailment, found.neutral, found.contradiction])
+        # The tiny layers are below the size that is quantised; only the tables may be.
+        assert np.abs(expected - said).max() < 0.05
+
+
+# The exporter of torch warns about its own insides.
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_shipped_can_be_taken_up_again(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wide enough to be quantised; a second rounding of rounded weights changes little."""
+    from halldetect.verification.verifiers import load_verifier
+    from training.base import export, unpack
+    from training.base.encoder import Encoder, Shape
+
+    torch.manual_seed(0)
+    shape = Shape("mpnet", 200, 768, 2, 12, 1536, 514, 1, 2, 1e-5)
+    model = Encoder(shape)
+    for parameter in model.parameters():  # no two alike: the exporter would keep one of them
+        parameter.data += 0.02 * torch.randn_like(parameter)
+    model.save(work / "wide")
+    run(
+        monkeypatch, export.main, work, "--model", "wide", "--out", work / "shipped",
+        "--block", 64,
+    )  # fmt: skip
+    run(monkeypatch, unpack.main, work / "shipped", work / "again")
+    again = Encoder.load(work / "again").eval()
+    assert again.shape == shape
+    for name, value in Encoder.load(work / "wide").state_dict().items():
+        error = (again.state_dict()[name] - value).abs().max()
+        assert error <= 0.12 * value.abs().max(), name
+    verifier = load_verifier(str(work / "shipped"))
+    for length in (5, 60):
+        ids = torch.arange(6, 6 + length)[None]
+        found = verifier._session.run(None, {"input_ids": ids.numpy()})[0]
+        with torch.no_grad():
+            expected = again(ids, torch.ones_like(ids)).numpy()
+        assert np.abs(found - expected).max() < 0.1
+
+
+def test_the_encoder_computes_what_transformers_computes(work: Path) -> None:
+    from transformers import MPNetModel
+
+    from training.base.encoder import from_base
+
+    model = from_base(work / "mpnet").eval()
+    reference = MPNetModel.from_pretrained(str(work / "mpnet")).eval()
+    ids = torch.randint(6, 40, (2, 30))
+    mask = torch.ones_like(ids)
+    mask[1, 20:] = 0
+    ids[1, 20:] = model.shape.pad
+    model.dense = torch.nn.Identity()
+    model.classify = torch.nn.Identity()
+    with torch.no_grad():
+        expected = torch.tanh(reference(input_ids=ids, attention_mask=mask).last_hidden_state[:, 0])
+        assert torch.allclose(model(ids, mask), expected, atol=1e-5)
+
+
+def test_a_two_way_label_only_denies_entailment() -> None:
+    from training.base.train import objective
+
+    logits = torch.tensor([[0.0, 5.0, 0.0], [0.0, 0.0, 5.0], [5.0, 0.0, 0.0]])
+    loss = objective(logits, torch.tensor([3, 3, 3]), None, 0.5)
+    assert loss[0] == pytest.approx(loss[1].item())
+    assert loss[2] > 4
+    # A pair with neither a label nor a master weighs nothing; a master alone counts in full.
+    assert objective(logits, torch.tensor([4, 4, 4]), None, 0.5).sum() == 0
+    taught = torch.tensor([[0.0, 1.0, 0.0]]).repeat(3, 1)
+    loss = objective(logits, torch.tensor([4, 4, 4]), taught, 0.5)
+    assert loss[0] < 0.1
+    assert loss[2] > 4
+
+
+def test_a_small_student_reads_the_words_of_mpnet() -> None:
+    """BERT's vectors stand where MPNet's vocabulary has the same words."""
+    from training.base.encoder import _in_vocabulary_of_mpnet
+
+    vocabulary = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4, "tea": 5}
+    vectors = torch.arange(6.0)[:, None]
+    found = _in_vocabulary_of_mpnet(vectors, vocabulary)[:, 0].tolist()
+    assert found == [2, 0, 3, 1, 0, 1, 2, 3, 4, 5, 4]
+
+
+def test_the_mean_of_students_is_a_student(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from training.base import soup, train
+    from training.base.encoder import Encoder
+
+    common = ("--pairs", "pairs.jsonl", "--device", "cpu", "--no-compile", "--tokens", 512)
+    for seed in (1, 2):
+        options = ("--out", f"s{seed}", "--seed", seed, "--steps", 2, "--shares", 0.5)
+        run(monkeypatch, train.main, work, *options, *common)
+    run(monkeypatch, soup.main, work, "s1", "s2", "--out", "mean")
+    one, two, mean = (Encoder.load(work / name).classify.weight for name in ("s1", "s2", "mean"))
+    assert not torch.equal(one, two)
+    assert torch.allclose(mean, (one + two) / 2, atol=1e-3)
+
+
+def test_a_curve_has_a_point_for_every_share(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from training.base import curve
+
+    pairs = (work / "pairs.jsonl").read_text()
+    for name in (curve.HUMAN, curve.RULE):
+        with lzma.open(work / name, "wt", encoding="utf-8") as file:
+            file.write(pairs)
+    (work / "nli").mkdir()
+    for name in curve.NLI:
+        with lzma.open(work / "nli" / f"{name}.eval.jsonl.xz", "wt", encoding="utf-8") as file:
+            file.write(pairs)
+    premise, claim = next(pair for pair in PAIRS if pair[0])
+    rows = [
+        {"dataset": name, "hallucinated": wrong, "document": 0, "claims": [claim]}
+        for name in curve.SETS
+        for wrong in (False, True)
+    ]
+    with lzma.open(work / "eval_rows.jsonl.xz", "wt", encoding="utf-8") as file:
+        file.write("\n".join(map(json.dumps, rows)))
+    with lzma.open(work / "eval_documents.json.xz", "wt", encoding="utf-8") as file:
+        json.dump({"texts": [premise], "windows": [[[0, len(premise), 1]]]}, file)
+    out = work / "curve.json"
+    options = ("--shares", 0.5, 1.0, "--compared", 0.5, "--device", "cpu", "--no-compile")
+    run(monkeypatch, curve.main, work, *options, "--tokens", 512, "--out", out)
+    found = json.loads(out.read_text())
+    half, whole, human, mixed = found["students"]
+    assert half["pairs"] < whole["pairs"] == 2 * len(pairs.splitlines())
+    assert set(human["shares"]) == {curve.HUMAN} < set(mixed["shares"])
+    assert whole["auroc"] == dict.fromkeys(curve.SETS, 0.5), "rows that differ in label only"
+    assert found["rows"] == dict.fromkeys(curve.SETS, 2)
+
+
+def test_batches_hold_every_pair_once_with_little_padding() -> None:
+    from training.base.batches import Encoded, batches
+
+    rng = np.random.default_rng(3)
+    lengths = rng.integers(5, 400, 2000)
+    data = Encoded(
+        ids=np.zeros(lengths.sum(), np.int32),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        labels=np.zeros(2000, np.int64),
+        weights=np.ones(2000, np.float32),
+    )
+    groups = batches(data, 8192, rng)
+    assert sorted(np.concatenate(groups).tolist()) == list(range(2000))
+    padded = sum(len(group) * lengths[group].max() for group in groups)
+    assert padded < 1.1 * lengths.sum()
+
+
+def test_evaluation_texts_are_kept_out() -> None:
+    shared = ROOT.parent / "shared"
+    if not (shared / "datasets").is_dir():
+        pytest.skip("the shared datasets are not here")
+    from training.base.corpus import HELD_OUT_FOLDERS, PAIR_FILES
+
+    assert {"qags", "summeval", "xsumfaith", "summedits", "faithbench"} <= set(HELD_OUT_FOLDERS)
+    assert not {name for name in PAIR_FILES if name.startswith(("anli", "vitaminc", "mnli_dev"))}

@@ -1,0 +1,308 @@
+"""The transformers verifier, on tiny models made here and against their ONNX form."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from halldetect.errors import FetchError, MissingExtra, ModelError
+from halldetect.report import Probabilities
+from halldetect.verification.presets import AFTER_CLAIM, BEFORE_CLAIM, PRESETS, Format, Preset
+from halldetect.verification.verifiers import load, load_verifier
+from halldetect.verification.verifiers.encoding import Encoded
+from halldetect.verification.verifiers.onnx import OnnxVerifier
+from halldetect.verification.verifiers.transformers import (
+    GPU_TOKENS,
+    TransformersVerifier,
+    padded_length,
+    runs,
+)
+from tests.support.paths import ROOT
+from tests.support.tiny_models import LINES, PAIRS, THREE_WAY, export, write_transformers
+
+pytestmark = [
+    pytest.mark.hf,
+    # transformers' DeBERTa is written with it.
+    pytest.mark.filterwarnings("ignore:.torch.jit.script. is:DeprecationWarning"),
+]
+KINDS = ("mpnet", "deberta", "roberta")
+TWO_WAY = ("not_entailment", "entailment")
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    place = tmp_path_factory.mktemp("models")
+    return {kind: write_transformers(place / kind, kind) for kind in KINDS}
+
+
+def identical(verifier: Any, pairs: list[tuple[str, str]]) -> list[Probabilities]:
+    batched: list[Probabilities] = verifier.judge(pairs)
+    assert [verifier.judge([pair])[0] for pair in pairs] == batched
+    order = list(range(len(pairs)))
+    for seed in range(3):
+        random.Random(seed).shuffle(order)
+        assert verifier.judge([pairs[at] for at in order]) == [batched[at] for at in order]
+    return batched
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_are_identical_alone_batched_and_shuffled(
+    kind: str, folders: dict[str, Path]
+) -> None:
+    found = identical(TransformersVerifier(str(folders[kind])), PAIRS)
+    assert len(set(found)) == len(PAIRS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_onnx_form_says_the_same(kind: str, folders: dict[str, Path], tmp_path: Path) -> None:
+    ours = TransformersVerifier(str(folders[kind]), device="cpu")
+    theirs = OnnxVerifier(export(folders[kind], tmp_path / "onnx"))
+    assert ours.max_tokens == theirs.max_tokens
+    texts = [text for pair in PAIRS for text in pair]
+    assert ours.count_tokens(texts) == theirs.count_tokens(texts)
+    for one, other in zip(ours.judge(PAIRS), identical(theirs, PAIRS), strict=True):
+        assert one.entailment == pytest.approx(other.entailment, abs=1e-5)
+        assert one.neutral == pytest.approx(other.neutral, abs=1e-5)
+        assert one.contradiction == pytest.approx(other.contradiction, abs=1e-5)
+
+
+def test_it_gives_what_transformers_gives(folders: dict[str, Path]) -> None:
+    import torch
+    import transformers
+
+    for folder in folders.values():
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        network = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+        for pair, found in zip(
+            PAIRS, TransformersVerifier(str(folder), device="cpu").judge(PAIRS), strict=True
+        ):
+            with torch.inference_mode():
+                logits = network(**tokenizer(*pair, return_tensors="pt")).logits[0]
+            expected = torch.softmax(logits.double(), 0).tolist()
+            assert found.entailment == pytest.approx(expected[0], abs=1e-6)
+            assert found.contradiction == pytest.approx(expected[2], abs=1e-6)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(THREE_WAY)))
+def test_the_order_of_labels_is_the_models_own(
+    order: tuple[str, ...], folders: dict[str, Path], tmp_path: Path
+) -> None:
+    """The same weights under other names: each probability goes where its name says."""
+    other = TransformersVerifier(str(write_transformers(tmp_path / "m", "mpnet", labels=order)))
+    plain = TransformersVerifier(str(folders["mpnet"]))
+    for found, outputs in zip(other.judge(PAIRS), plain.judge(PAIRS), strict=True):
+        shares = (outputs.entailment, outputs.neutral, outputs.contradiction)
+        named = dict(zip(order, shares, strict=True))
+        assert found == Probabilities(
+            named["entailment"] or 0, named["neutral"] or 0, named["contradiction"]
+        )
+
+
+def test_a_two_way_model_has_no_contradiction(tmp_path: Path) -> None:
+    place = write_transformers(tmp_path / "two", "deberta", labels=TWO_WAY)
+    for found in identical(TransformersVerifier(str(place)), PAIRS):
+        assert found.contradiction is None
+        assert found.entailment + found.neutral == pytest.approx(1)
+
+
+@pytest.mark.parametrize("kind", ["roberta", "deberta"])
+def test_the_joined_format_is_one_text_with_the_end_token_between(
+    kind: str, tmp_path: Path
+) -> None:
+    """As MiniCheck's authors feed it; their checkpoints name no labels."""
+    import transformers
+
+    place = write_transformers(tmp_path / "m", kind, labels=("LABEL_0", "LABEL_1"))
+    preset = Preset(str(place), Format.JOINED, TWO_WAY, limit=256)
+    verifier = TransformersVerifier(preset)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(place)
+    for pair, encoded in zip(PAIRS[:8], verifier._encoder.encode(PAIRS[:8]), strict=True):
+        assert list(encoded.ids) == tokenizer(tokenizer.sep_token.join(pair))["input_ids"]
+        assert len(encoded) == sum(verifier.count_tokens(pair)) + 256 - verifier.max_tokens
+    found = identical(verifier, PAIRS)
+    assert {item.contradiction for item in found} == {None}
+    [outside] = verifier._encoder.encode([(f"{LINES[0]}{tokenizer.sep_token}", "No.")])
+    assert outside.ids.count(tokenizer.sep_token_id) == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_special_tokens_in_a_text_are_not_special(kind: str, folders: dict[str, Path]) -> None:
+    """DeBERTa's vocabulary holds them as pieces, also of a text that only becomes one."""
+    verifier = TransformersVerifier(str(folders[kind]))
+    tokens = ["[SEP]", "[CLS]", "[PAD]", "</s>", "<s>", "<pad>", "<mask>", "[MASK]"]
+    [clean] = verifier._encoder.encode([(LINES[0], "No.")])
+    for token in tokens:
+        [hostile] = verifier._encoder.encode([(f"{LINES[0]} {token}", f"{token}{token} No.")])
+        for number in range(3):
+            assert hostile.ids.count(number) == clean.ids.count(number)
+        counts = verifier.count_tokens([f"{LINES[0]} {token}", f"{token}{token} No."])
+        assert len(hostile) == sum(counts) + 300 - verifier.max_tokens
+
+
+def test_the_question_format_puts_the_claim_into_the_question(tmp_path: Path) -> None:
+    import transformers
+
+    place = write_transformers(tmp_path / "m", "deberta", labels=("LABEL_0", "LABEL_1"))
+    verifier = TransformersVerifier(Preset(str(place), Format.QUESTION, TWO_WAY, limit=600))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(place)
+    for pair, encoded in zip(PAIRS, verifier._encoder.encode(PAIRS), strict=True):
+        text = f"{pair[0]}{BEFORE_CLAIM}{pair[1]}{AFTER_CLAIM}"
+        assert list(encoded.ids) == tokenizer(text)["input_ids"]
+        assert len(encoded) <= sum(verifier.count_tokens(pair)) + 600 - verifier.max_tokens
+    assert {item.contradiction for item in identical(verifier, PAIRS)} == {None}
+
+
+def test_the_presets_are_the_models_they_say() -> None:
+    assert PRESETS["deberta-v3-large"] == Preset(
+        "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli"
+    )
+    formats = {name: preset.format for name, preset in PRESETS.items()}
+    assert formats == {
+        "deberta-v3-large": Format.PAIR,
+        "minicheck-deberta": Format.JOINED,
+        "minicheck-roberta": Format.JOINED,
+        "factcg-deberta": Format.QUESTION,
+    }
+    for name in ("minicheck-deberta", "minicheck-roberta", "factcg-deberta"):
+        assert PRESETS[name].labels == TWO_WAY
+
+
+def pair_of(length: int) -> Encoded:
+    return Encoded((5,) * length, (0,) * length)
+
+
+def test_on_a_gpu_a_run_has_a_shape_that_the_pair_alone_decides() -> None:
+    lengths = np.random.default_rng(0).integers(12, 512, 700).tolist()
+    shapes: dict[int, set[tuple[int, int]]] = {}
+    seen: list[int] = []
+    for places, length, rows in runs([pair_of(size) for size in lengths], single=False):
+        assert 1 <= len(places) <= rows
+        assert rows * length <= GPU_TOKENS
+        seen += places
+        for place in places:
+            assert lengths[place] <= length
+            shapes.setdefault(lengths[place], set()).add((length, rows))
+    assert sorted(seen) == list(range(700))
+    assert all(len(found) == 1 for found in shapes.values())
+    for size, found in shapes.items():
+        [(_, length, rows)] = runs([pair_of(size)], single=False)
+        assert found == {(length, rows)}
+
+
+def test_little_is_padded() -> None:
+    for low, high in ((12, 64), (20, 200), (100, 512)):
+        lengths = range(low, high + 1)
+        padded = sum(map(padded_length, lengths))
+        assert 1 - sum(lengths) / padded < 0.1
+    assert [padded_length(size) for size in (1, 8, 9, 64, 65, 129, 257, 512)] == [
+        8, 8, 16, 64, 72, 144, 288, 512
+    ]  # fmt: skip
+
+
+def test_padded_runs_give_what_single_ones_give(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The GPU's way of batching, carried out on the processor."""
+    for folder in folders.values():
+        verifier = TransformersVerifier(str(folder), device="cpu")
+        single = verifier.judge(PAIRS)
+        with monkeypatch.context() as patch:
+            patch.setattr("halldetect.verification.verifiers.transformers.GPU_TOKENS", 512)
+            patch.setattr(
+                "halldetect.verification.verifiers.transformers.runs",
+                lambda encoded, single: runs(encoded, single=False),
+            )
+            for found, expected in zip(identical(verifier, PAIRS), single, strict=True):
+                assert found.entailment == pytest.approx(expected.entailment, abs=1e-5)
+
+
+def test_fp16_on_a_gpu_is_identical_too(folders: dict[str, Path]) -> None:
+    import torch
+
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    for folder in folders.values():
+        verifier = TransformersVerifier(str(folder))
+        assert verifier.description["precision"] == "float16"
+        exact = TransformersVerifier(str(folder), device="cpu").judge(PAIRS * 20)
+        for found, expected in zip(identical(verifier, PAIRS * 20), exact, strict=True):
+            assert found.entailment == pytest.approx(expected.entailment, abs=0.02)
+
+
+def test_nothing_is_cut_off_in_silence(folders: dict[str, Path]) -> None:
+    verifier = TransformersVerifier(str(folders["mpnet"]))
+    assert verifier.max_tokens == 300 - 4
+    with pytest.raises(ModelError, match="the model reads 300"):
+        verifier.judge([("water " * 300, "The water fell.")])
+
+
+def test_the_description_names_the_bytes_and_the_precision(folders: dict[str, Path]) -> None:
+    found = TransformersVerifier(str(folders["deberta"]), device="cpu").description
+    assert found["precision"] == "float32"
+    assert len(found["digest of model.safetensors"]) == 64
+    assert found["labels"] == list(THREE_WAY)
+
+
+def test_a_folder_is_loaded_by_its_path(folders: dict[str, Path]) -> None:
+    verifier = load_verifier(str(folders["mpnet"]))
+    assert isinstance(verifier, TransformersVerifier)
+    assert load_verifier(str(folders["mpnet"])) is verifier
+    load._loaded.clear()
+
+
+@pytest.mark.parametrize("damaged", ["model.safetensors", "config.json", "tokenizer.json"])
+def test_damage_is_one_line(damaged: str, tmp_path: Path) -> None:
+    place = write_transformers(tmp_path / "m", "mpnet")
+    (place / damaged).write_bytes(b"{ not what it was")
+    with pytest.raises(ModelError) as caught:
+        TransformersVerifier(str(place))
+    assert "\n" not in str(caught.value)
+    assert str(place) in str(caught.value)
+
+
+def test_labels_nobody_can_read_are_an_error(tmp_path: Path) -> None:
+    place = write_transformers(tmp_path / "m", "mpnet", labels=("LABEL_0", "LABEL_1"))
+    with pytest.raises(ModelError, match="LABEL_0, LABEL_1"):
+        TransformersVerifier(str(place))
+
+
+def test_offline_means_no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HALLDETECT_OFFLINE", "1")
+    with pytest.raises(FetchError, match="HALLDETECT_OFFLINE forbids") as caught:
+        load_verifier("hf:nobody/no-such-model")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_hub_out_of_reach_is_one_line(tmp_path: Path) -> None:
+    program = (
+        "from halldetect.errors import FetchError\n"
+        "from halldetect.verification.verifiers import load_verifier\n"
+        "try: load_verifier('deberta-v3-large')\n"
+        "except FetchError as error: print(error)"
+    )
+    settings = {
+        "PYTHONPATH": str(ROOT / "src"),
+        "HF_ENDPOINT": "http://127.0.0.1:9",
+        "HF_HOME": str(tmp_path),
+        "HALLDETECT_OFFLINE": "",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=os.environ | settings
+    )
+    [line] = done.stdout.splitlines()
+    assert line.startswith("MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli could not be")
+    assert done.stderr == ""
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtra, match=r"minicheck-roberta.*halldetect\[hf\]"):
+        load_verifier("minicheck-roberta")
