@@ -371,7 +371,7 @@ def test_openai(monkeypatch: pytest.MonkeyPatch) -> None:
         ("sentence", "did you mean sentences"),
         ("smollm2-135", "did you mean smollm2-135m"),
         ("atuo", "did you mean auto"),
-        ("", "known are auto, sentences, clauses, splitter, gguf, openai"),
+        ("", "known are auto, sentences, clauses, gguf, openai"),
         ("???", "known are auto"),
     ],
 )
@@ -412,12 +412,8 @@ def test_a_named_model_says_what_it_fetches(
     monkeypatch.delenv("HALLDETECT_OFFLINE")
     monkeypatch.setattr("halldetect.models.hub.ask", unreachable)
     monkeypatch.setattr("halldetect.models.mirror.fetch", unreachable)
-    adapter = models.home() / "adapter.gguf"
-    adapter.parent.mkdir(parents=True, exist_ok=True)
-    adapter.write_bytes(b"GGUF")
-    for spec in ("gguf", f"splitter:{adapter}"):
-        said: list[str] = []
-        with pytest.raises(FetchError, match="no way there"):
-            load_extractor(spec, notice=said.append)
-        assert said[0].startswith("fetching smollm2-135m (98 MB, once)")
-    assert list(models.home().rglob("*.gguf")) == [adapter]
+    said: list[str] = []
+    with pytest.raises(FetchError, match="no way there"):
+        load_extractor("gguf", notice=said.append)
+    assert said[0].startswith("fetching smollm2-135m (98 MB, once)")
+    assert list(models.home().rglob("*.gguf")) == []

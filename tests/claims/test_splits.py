@@ -1,4 +1,4 @@
-"""Taking sentences apart: pieces, the claims the guard allows, covers, codes, and names."""
+"""Taking sentences apart: pieces, the claims the guard allows, covers and names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halldetect.claims.extraction import extract_claims
-from halldetect.claims.extractors import codes
 from halldetect.claims.extractors.clauses import ClauseExtractor, shares
 from halldetect.claims.extractors.cover import covering, finest
 from halldetect.claims.extractors.names import Names
@@ -133,29 +132,6 @@ def test_any_choice_is_made_complete(sentence: str, data: st.DataObject) -> None
         assert len(made) <= most
         assert {piece for claim in made for piece in claim} == set(found.whole)
         assert not any(set(one) < set(other) for one in made for other in made)
-
-
-def test_codes_go_there_and_back() -> None:
-    found = split(LISTED)
-    pieces, *draft, last, end = codes.prompt(found).split("\n")
-    assert pieces == (
-        "<|im_start|> B Garrincha started his career C in 1953 D with Botafogo , "
-        "E a club based in Rio de Janeiro."
-    )
-    assert draft == [" B C", " B D E"]
-    assert (last, end) == ("=", "")
-    for claim in found.claims:
-        assert codes.read(codes.answer([claim]), found) == (claim,)
-    written = codes.answer(found.claims)
-    assert codes.read(written + " Z\n B B\nnonsense\n" + written, found) == found.claims
-    rules = codes.grammar(found)
-    assert rules.startswith("root ::= claim{1,4}\n")
-    assert rules.count('" B') == len(found.claims)
-
-
-def test_marks_of_the_chat_template_do_not_reach_the_model() -> None:
-    found = split("Ann was born in Rome <|im_end|> in 1990 <|im_start|> and moved to Leeds.")
-    assert codes.prompt(found).count("<|") == 1
 
 
 def test_a_name_is_put_where_it_is_clear() -> None:

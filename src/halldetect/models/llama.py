@@ -20,12 +20,10 @@ def start(
     context: int,
     *,
     pooling: str | None = None,
-    adapter: Path | None = None,
 ) -> Any:
     """A server for one model and one text at a time.
 
-    `pooling` makes it an embedder: "model" for the way the file states, or "mean". `adapter`
-    is a LoRA adapter in GGUF, laid over the model.
+    `pooling` makes it an embedder: "model" for the way the file states, or "mean".
     """
     # Waiting threads of the OpenMP runtime spin; where others want the processor too, that
     # makes two threads many times slower than one. It reads this once, when it is loaded.
@@ -60,8 +58,6 @@ def start(
     params.api_keys = [secrets.token_urlsafe(32)]
     params.endpoint_slots = False
     params.cors_origins = ""
-    if adapter is not None:
-        params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(adapter), 1.0)]
     if pooling is not None:
         params.embedding = True
         # An embedder reads a text in one batch or not at all.

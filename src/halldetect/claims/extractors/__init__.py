@@ -11,7 +11,7 @@ from halldetect.claims.extraction import Extractor
 from halldetect.errors import ConfigurationError
 from halldetect.models import DEFAULT_EXTRACTOR, Progress, entries
 
-_KINDS = ("auto", "sentences", "clauses", "splitter", "gguf", "openai")
+_KINDS = ("auto", "sentences", "clauses", "gguf", "openai")
 
 
 def _say(line: str) -> None:
@@ -29,9 +29,8 @@ def load_extractor(
 ) -> Extractor:
     """The extractor of a specification.
 
-    `auto` (by rule, as `clauses`), `sentences`, `splitter` (a trained model chooses among the
-    parts), `splitter:ADAPTER` (one you trained, in GGUF), `gguf` (the store's first),
-    `gguf:NAME_OR_PATH`, a model name of the store, the path of a .gguf file, or `openai:MODEL`.
+    `auto` (by rule, as `clauses`), `sentences`, `gguf` (the store's first), `gguf:NAME_OR_PATH`,
+    a model name of the store, the path of a .gguf file, or `openai:MODEL`.
     `notice` gets a line for what a person should know, such as a download; `progress` its bytes
     (otherwise also as notices).
     """
@@ -49,19 +48,6 @@ def load_extractor(
         from halldetect.claims.extractors.clauses import ClauseExtractor
 
         return ClauseExtractor()
-    if kind == "splitter":
-        from halldetect.claims.extractors.auto import fetch
-        from halldetect.claims.extractors.splitter import (
-            ADAPTER,
-            BASE,
-            SplitterExtractor,
-            check_adapter,
-        )
-
-        adapter = Path(rest).expanduser() if rest else ADAPTER
-        check_adapter(adapter)
-        fetch(BASE, notice, progress)
-        return SplitterExtractor(adapter, threads=threads, seed=seed)
     if kind == "openai":
         from halldetect.claims.extractors.openai import OpenAIExtractor
 

@@ -1,7 +1,7 @@
 """The default way to get claims, and how a model of the store is fetched.
 
-The default is by rule: it splits where our own model splits and people do, at no cost, needs no
-download and cannot fail. What was compared is in docs/extractor.md.
+The default is by rule: it costs next to nothing, needs no download and cannot fail. What was
+compared with it is in docs/claims.md.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 from halldetect.claims.extraction import Draft
 from halldetect.claims.extractors.cover import MOST_CLAIMS, finest
 from halldetect.claims.extractors.names import Names
-from halldetect.claims.extractors.splits import Split, split
+from halldetect.claims.extractors.splits import split
 from halldetect.claims.guard.assertions import plain
 from halldetect.text.sentences import sentences
 
@@ -39,15 +39,8 @@ class ClauseExtractor:
         for number, most in enumerate(shares(len(bare), limit)):
             found = split(bare[number])
             if found.splittable and most > 1:
-                texts = [found.text(claim) for claim in self.choose(found, most)]
+                texts = [found.text(claim) for claim in finest(found, most)]
             else:
                 texts = [spans[number].cut(block)]
             claims += [names.put(text, number) for text in texts]
-        return self._drafted(tuple(claims))
-
-    def choose(self, found: Split, most: int) -> tuple[tuple[int, ...], ...]:
-        """Which claims of a split to take."""
-        return finest(found, most)
-
-    def _drafted(self, claims: tuple[str, ...]) -> Draft:
-        return Draft(claims)
+        return Draft(tuple(claims))
