@@ -25,8 +25,8 @@ from halldetect import render
 from halldetect.render.html import SCRIPTS, STYLE, asset
 from halldetect.render.markdown import escape
 from halldetect.render.passages import Passages, segments, shorten
+from halldetect.render.phrases import STATE_SYMBOL, one_line, summary, visible
 from halldetect.render.schema import published
-from halldetect.render.wording import STATE_SYMBOL, one_line, summary, visible
 from halldetect.report import Report, Status, Verdict
 from halldetect.text.sentences import Span
 from tests.support import report_samples as samples

@@ -8,23 +8,23 @@ from pathlib import Path
 import httpx
 import pytest
 
-from halldetect.serve.keeper import Keeper
-from halldetect.serve.settings import Checking, Limits, Settings, Storage
+from halldetect.serve.settings import CheckSettings, Limits, Settings, Storage
+from halldetect.serve.worker.supervisor import WorkerSupervisor
 from tests.support.fake_service import Fakes
 from tests.support.running import Inside, front
 
-CHECKING = Checking(more_extractors=("sentences", "broken"), max_response=5000)
+CHECKING = CheckSettings(more_extractors=("sentences", "broken"), max_response=5000)
 
 
 @pytest.fixture(scope="session")
-def keeper() -> Iterator[Keeper]:
+def keeper() -> Iterator[WorkerSupervisor]:
     """One worker for all services that do nothing bad to it."""
-    with Keeper(CHECKING, Limits(queue=32, max_items=8), Fakes) as keeper:
+    with WorkerSupervisor(CHECKING, Limits(queue=32, max_items=8), Fakes) as keeper:
         yield keeper
 
 
 @pytest.fixture(scope="session")
-def service(keeper: Keeper, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
+def service(keeper: WorkerSupervisor, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
     folder: Path = tmp_path_factory.mktemp("service")
     settings = Settings(
         Storage(f"sqlite:///{folder / 'serve.db'}", reports=True),

@@ -12,7 +12,7 @@ import pytest
 
 from halldetect import Detector, Report
 from halldetect.render import json_schema, payload
-from halldetect.serve.problems import STATUS
+from halldetect.serve.error_responses import STATUS
 from tests.support.fake_service import ObedientVerifier
 from tests.support.fakes import SentenceExtractor
 

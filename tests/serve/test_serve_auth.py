@@ -10,11 +10,11 @@ import httpx
 import pytest
 
 from halldetect.cli import main
-from halldetect.serve import tokens as module
-from halldetect.serve.database import Database
-from halldetect.serve.keeper import Keeper
 from halldetect.serve.settings import Limits, Settings, Storage
-from halldetect.serve.tokens import Tokens
+from halldetect.serve.storage import access_tokens as module
+from halldetect.serve.storage.access_tokens import Tokens
+from halldetect.serve.storage.database import Database
+from halldetect.serve.worker.supervisor import WorkerSupervisor
 from tests.serve.test_serve_api import ASKED, refused
 from tests.support.running import Inside, front
 
@@ -27,7 +27,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def guarded(place: Path, keeper: Keeper) -> Iterator[Inside]:
+def guarded(place: Path, keeper: WorkerSupervisor) -> Iterator[Inside]:
     settings = Settings(
         Storage(f"sqlite:///{place}", reports=True),
         auth=True,

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.errors import Unsatisfiable
 
-from halldetect.serve.database import Database
-from halldetect.serve.keeper import Keeper
 from halldetect.serve.settings import Limits, Settings, Storage, Upstream
-from halldetect.serve.tokens import Tokens
+from halldetect.serve.storage.access_tokens import Tokens
+from halldetect.serve.storage.database import Database
+from halldetect.serve.worker.supervisor import WorkerSupervisor
 from tests.support.fake_service import Fakes
 from tests.support.running import front
 from tests.support.upstreams import upstream
@@ -37,7 +37,10 @@ def described(place: Path, *, auth: bool) -> Iterator[tuple[Any, dict[str, str]]
             limits=limits,
             upstream=Upstream(script.url),
         )
-        with Keeper(wanted.checking, limits, Fakes) as keeper, front(wanted, keeper) as service:
+        with (
+            WorkerSupervisor(wanted.checking, limits, Fakes) as keeper,
+            front(wanted, keeper) as service,
+        ):
             headers = {}
             if auth:
                 database = Database(wanted.storage.url)

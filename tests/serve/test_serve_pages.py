@@ -14,7 +14,7 @@ from fastapi import FastAPI
 
 from halldetect import demo
 from halldetect.render.html import SCRIPTS, STYLE, asset
-from halldetect.serve import pages
+from halldetect.serve.routes import static_files as pages
 
 
 class Client:

@@ -17,12 +17,12 @@ import pytest
 import sqlalchemy as sa
 
 from halldetect.errors import ServiceError
-from halldetect.serve import tokens as tokens_module
-from halldetect.serve.database import Database
-from halldetect.serve.keeper import Keeper
 from halldetect.serve.settings import Limits, Settings, Storage
-from halldetect.serve.store import Retention, Store
-from halldetect.serve.tokens import Tokens
+from halldetect.serve.storage import access_tokens as tokens_module
+from halldetect.serve.storage.access_tokens import Tokens
+from halldetect.serve.storage.database import Database
+from halldetect.serve.storage.report_store import Retention, Store
+from halldetect.serve.worker.supervisor import WorkerSupervisor
 from tests.serve.test_serve_api import ASKED, refused
 from tests.support import store_checks
 from tests.support.running import eventually, front
@@ -173,7 +173,7 @@ def test_no_server_and_no_such_database(server: Server) -> None:
 
 
 def test_the_database_goes_and_comes_back(
-    server: Server, url: str, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+    server: Server, url: str, keeper: WorkerSupervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tokens_module, "BELIEVED", 0.0)
     settings = Settings(Storage(url, reports=True), auth=True, limits=Limits(rate=0))

@@ -14,9 +14,9 @@ import pytest
 
 from halldetect import models
 from halldetect.errors import ModelError
-from halldetect.serve.guarding import ChatRequest
-from halldetect.serve.keeper import Keeper
+from halldetect.serve.proxy.messages import ChatRequest
 from halldetect.serve.settings import ACTIONS, Limits, Settings, Storage, Upstream
+from halldetect.serve.worker.supervisor import WorkerSupervisor
 from tests.serve.test_serve_api import refused
 from tests.support.running import Inside, front
 from tests.support.upstreams import Script, upstream
@@ -40,7 +40,7 @@ def far() -> Iterator[Script]:
 
 @pytest.fixture(scope="module")
 def proxies(
-    far: Script, keeper: Keeper, tmp_path_factory: pytest.TempPathFactory
+    far: Script, keeper: WorkerSupervisor, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Inside]]:
     """One service for each action."""
     with ExitStack() as stack:
@@ -264,7 +264,7 @@ def test_an_upstream_that_fails(
         refused(chat(proxies["annotate"], stream=True), code)
 
 
-def test_an_upstream_that_is_not_there(keeper: Keeper, tmp_path: Path) -> None:
+def test_an_upstream_that_is_not_there(keeper: WorkerSupervisor, tmp_path: Path) -> None:
     nowhere = Upstream("http://127.0.0.1:9/v1", timeout=2)
     settings = Settings(Storage(f"sqlite:///{tmp_path / 'x.db'}"), upstream=nowhere)
     with front(settings, keeper) as service:
@@ -298,7 +298,7 @@ def test_answers_are_kept_where_asked_for(proxies: dict[str, Inside], far: Scrip
 
 
 @pytest.mark.slow
-def test_a_real_model_behind_the_proxy(keeper: Keeper, tmp_path: Path) -> None:
+def test_a_real_model_behind_the_proxy(keeper: WorkerSupervisor, tmp_path: Path) -> None:
     xllamacpp = pytest.importorskip("xllamacpp")
     try:
         path = models.pull(models.DEFAULT_EXTRACTOR)

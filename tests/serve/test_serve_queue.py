@@ -10,10 +10,10 @@ import pytest
 
 from halldetect.errors import ConfigurationError
 from halldetect.inputs import Pair
-from halldetect.serve.queueing import Entry, Full, Queue
-from halldetect.serve.rate import Rate
+from halldetect.serve.rate_limit import Rate
 from halldetect.serve.settings import Limits, Settings, Storage, Upstream, is_loopback
-from halldetect.serve.wire import Job, Options, decoded, submission, submitted
+from halldetect.serve.worker.job_queue import Entry, Full, Queue
+from halldetect.serve.worker.wire import Job, Options, decoded, submission, submitted
 
 USUAL = Options("sentences", "embedded", "calibrated", 0.5, False)
 OTHER = Options("sentences", "embedded", "fed", 0.5, False)
@@ -110,7 +110,7 @@ def test_idle_callers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     # Not the clock itself: services of other tests run in threads here and go by it.
     clock = SimpleNamespace(monotonic=lambda: now[0])
-    monkeypatch.setattr("halldetect.serve.rate.time", clock)
+    monkeypatch.setattr("halldetect.serve.rate_limit.time", clock)
     rate = Rate(600)
     for caller in range(10_001):
         rate.wait(str(caller))

@@ -10,8 +10,8 @@ import pytest
 import sqlalchemy as sa
 
 from halldetect.errors import ConfigurationError, ServiceError
-from halldetect.serve.database import Database
-from halldetect.serve.store import Retention, Store
+from halldetect.serve.storage.database import Database
+from halldetect.serve.storage.report_store import Retention, Store
 from tests.support import store_checks
 from tests.support.store_checks import finding
 

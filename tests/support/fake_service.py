@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 
 from halldetect import Detector
 from halldetect.report import Probabilities
-from halldetect.serve.settings import Checking
-from halldetect.serve.wire import Options
+from halldetect.serve.settings import CheckSettings
+from halldetect.serve.worker.wire import Options
 from halldetect.steps import Progress
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
@@ -39,7 +39,9 @@ class ObedientVerifier(OverlapVerifier):
 
 
 class Fakes:
-    def __init__(self, checking: Checking, progress: Progress, alive: Callable[[], None]) -> None:
+    def __init__(
+        self, checking: CheckSettings, progress: Progress, alive: Callable[[], None]
+    ) -> None:
         self._checking = checking
         self._progress = progress
         self._verifier = ObedientVerifier()
@@ -78,7 +80,7 @@ class _Nothing(list[str]):
 def main() -> None:
     from halldetect.cli import build_parser
     from halldetect.cli.serve import settings_for
-    from halldetect.serve.run import run
+    from halldetect.serve.server import run
 
     run(settings_for(build_parser().parse_args(["serve", *sys.argv[1:]])), Fakes)
 

@@ -20,11 +20,11 @@ import httpx
 import uvicorn
 
 from halldetect.serve.app import open_database
-from halldetect.serve.detectors import Builder
-from halldetect.serve.keeper import Keeper
-from halldetect.serve.run import configured, listen
-from halldetect.serve.service import Shared
+from halldetect.serve.dependencies import AppArguments
+from halldetect.serve.server import configured, listen
 from halldetect.serve.settings import Settings
+from halldetect.serve.worker.detectors import Builder
+from halldetect.serve.worker.supervisor import WorkerSupervisor
 from tests.support.fake_service import Fakes
 from tests.support.paths import ROOT
 
@@ -63,7 +63,7 @@ class Inside:
     """A service whose HTTP side runs in a thread of the test; its worker is a real process."""
 
     url: str
-    keeper: Keeper
+    keeper: WorkerSupervisor
 
     def client(self, token: str | None = None, **options: Any) -> httpx.Client:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
@@ -79,21 +79,21 @@ class Inside:
 def inside(settings: Settings, builder: Builder = Fakes) -> Iterator[Inside]:
     """Starts faster than a process of its own, for whatever needs no signal."""
     with (
-        Keeper(settings.checking, settings.limits, builder) as keeper,
+        WorkerSupervisor(settings.checking, settings.limits, builder) as keeper,
         front(settings, keeper) as it,
     ):
         yield it
 
 
 @contextmanager
-def front(settings: Settings, keeper: Keeper) -> Iterator[Inside]:
+def front(settings: Settings, keeper: WorkerSupervisor) -> Iterator[Inside]:
     """The HTTP side alone, before a worker that others may be using as well."""
     with listen(replace(settings, port=0)) as listener:
         database = open_database(settings)
         if database is not None:
             database.migrate()
             database.close()
-        server = uvicorn.Server(configured(Shared(settings, keeper.socket)))
+        server = uvicorn.Server(configured(AppArguments(settings, keeper.socket)))
         thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -11,20 +11,20 @@ import sqlalchemy as sa
 
 from halldetect import Detector
 from halldetect.errors import ConfigurationError, InputError, ServiceError
-from halldetect.serve import database as module
-from halldetect.serve.database import MIGRATIONS, Database, reports
-from halldetect.serve.judge import Finding
-from halldetect.serve.store import DAY, Retention, Store
-from halldetect.serve.tokens import Tokens
-from halldetect.serve.worker import facts
+from halldetect.serve.storage import database as module
+from halldetect.serve.storage.access_tokens import Tokens
+from halldetect.serve.storage.database import MIGRATIONS, Database, reports
+from halldetect.serve.storage.report_store import DAY, Retention, Store
+from halldetect.serve.worker.process import facts
+from halldetect.serve.worker.worker_client import FinishedReport
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 SOURCE = "The bridge opened in 1932. It is 503 metres long."
 
 
-def finding(response: str = "The bridge opened in 1923.") -> Finding:
+def finding(response: str = "The bridge opened in 1923.") -> FinishedReport:
     report = Detector(SentenceExtractor(), OverlapVerifier()).check(SOURCE, response)
-    return Finding(report.to_json(indent=None), facts(report))
+    return FinishedReport(report.to_json(indent=None), facts(report))
 
 
 def check_reports(database: Database) -> None:

@@ -18,7 +18,7 @@ from halldetect.batch.summary import KINDS, Counts, Summary, read_results, summa
 from halldetect.batch.worst import Worst, page_name, shown
 from halldetect.errors import CheckError, InputError
 from halldetect.render.html import html
-from halldetect.render.wording import STATES, one_line, visible
+from halldetect.render.phrases import STATES, one_line, visible
 from halldetect.report import Report
 
 _ENDS = '<span class="ends"><span>0 %</span><span>100 %</span></span>'

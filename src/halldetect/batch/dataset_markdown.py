@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from halldetect.batch.summary import BINS, KINDS, Counts, Summary
 from halldetect.batch.worst import shown
 from halldetect.render.markdown import escape
-from halldetect.render.wording import STATES
+from halldetect.render.phrases import STATES
 
 _BAR = 30
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from halldetect.render.passages import Passages
-from halldetect.render.wording import decisive_evidence, numbered, one_line
+from halldetect.render.phrases import decisive_evidence, numbered, one_line
 from halldetect.report import Report
 
 _QUOTE = 220

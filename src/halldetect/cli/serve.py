@@ -9,7 +9,7 @@ from halldetect.cli.options import add_detector_options
 from halldetect.errors import ConfigurationError, MissingExtra
 
 if TYPE_CHECKING:
-    from halldetect.serve.settings import Checking, Settings, Upstream
+    from halldetect.serve.settings import CheckSettings, Settings, Upstream
 
 
 def add(commands: Any) -> None:
@@ -104,7 +104,7 @@ def _add_proxy(group: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     try:
-        from halldetect.serve.run import run as serve
+        from halldetect.serve.server import run as serve
     except ModuleNotFoundError as error:
         raise MissingExtra("halldetect serve", "serve") from error
     serve(settings_for(arguments))
@@ -152,13 +152,13 @@ def database_url(arguments: argparse.Namespace) -> str:
     return f"sqlite:///{folder / 'serve.db'}"
 
 
-def _checking(arguments: argparse.Namespace) -> Checking:
-    from halldetect.serve.settings import EMBEDDED, Checking
+def _checking(arguments: argparse.Namespace) -> CheckSettings:
+    from halldetect.serve.settings import EMBEDDED, CheckSettings
 
     paper = arguments.paper
     if paper and (arguments.scoring is not None or arguments.threshold is not None):
         raise ConfigurationError("--paper fixes --scoring and --threshold: leave them out")
-    return Checking(
+    return CheckSettings(
         extractor=arguments.extractor,
         verifier=arguments.verifier or EMBEDDED,
         scoring="fed" if paper else arguments.scoring or "calibrated",

@@ -12,7 +12,7 @@ from halldetect.cli.serve import add_database, database_url
 from halldetect.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from halldetect.serve.tokens import Tokens
+    from halldetect.serve.storage.access_tokens import Tokens
 
 
 def add(commands: Any) -> None:
@@ -65,8 +65,8 @@ def run_revoke(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _tokens(arguments: argparse.Namespace) -> Iterator[Tokens]:
     try:
-        from halldetect.serve.database import Database
-        from halldetect.serve.tokens import Tokens
+        from halldetect.serve.storage.access_tokens import Tokens
+        from halldetect.serve.storage.database import Database
     except ModuleNotFoundError as error:
         raise MissingExtra("halldetect tokens", "serve") from error
     database = Database(database_url(arguments))

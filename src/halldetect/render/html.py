@@ -17,7 +17,7 @@ from importlib import resources
 from typing import Any
 
 from halldetect.render.passages import Passages, segments
-from halldetect.render.wording import (
+from halldetect.render.phrases import (
     STATE_MEANING,
     STATE_SYMBOL,
     STATES,
@@ -72,7 +72,7 @@ def html(report: Report) -> str:
 
 @cache
 def asset(name: str) -> str:
-    return (resources.files("halldetect.render") / name).read_text(encoding="utf-8")
+    return (resources.files("halldetect.render") / "assets" / name).read_text(encoding="utf-8")
 
 
 def payload(report: Report) -> dict[str, Any]:

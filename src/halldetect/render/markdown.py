@@ -6,7 +6,7 @@ import json
 import re
 
 from halldetect.render.passages import Passages
-from halldetect.render.wording import (
+from halldetect.render.phrases import (
     STATE_MEANING,
     STATE_SYMBOL,
     VERDICT_SYMBOL,

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from halldetect.render.passages import Passages, shorten
-from halldetect.render.wording import (
+from halldetect.render.phrases import (
     STATE_MEANING,
     STATE_SYMBOL,
     VERDICT_SYMBOL,

@@ -18,19 +18,22 @@ from starlette.middleware.cors import CORSMiddleware
 
 from halldetect import __version__
 from halldetect.errors import ServiceError
-from halldetect.serve import checks, history, pages, problems, proxy, status
-from halldetect.serve.database import Database
-from halldetect.serve.edge import Edge
-from halldetect.serve.judge import Judge
-from halldetect.serve.metrics import Metrics
-from halldetect.serve.problems import problem
-from halldetect.serve.rate import Rate
-from halldetect.serve.service import Service, Shared, request_id
+from halldetect.serve import error_responses as problems
+from halldetect.serve.dependencies import AppArguments, Service, request_id
+from halldetect.serve.error_responses import problem
+from halldetect.serve.middleware import RequestMiddleware
+from halldetect.serve.prometheus import Metrics
+from halldetect.serve.proxy.upstream import Chat
+from halldetect.serve.rate_limit import Rate
+from halldetect.serve.routes import chat_completions as proxy
+from halldetect.serve.routes import checks, history, status
+from halldetect.serve.routes import static_files as pages
+from halldetect.serve.schemas import Problem
 from halldetect.serve.settings import Settings
-from halldetect.serve.shapes import Problem
-from halldetect.serve.store import Retention, Store
-from halldetect.serve.tokens import Tokens
-from halldetect.serve.upstream import Chat
+from halldetect.serve.storage.access_tokens import Tokens
+from halldetect.serve.storage.database import Database
+from halldetect.serve.storage.report_store import Retention, Store
+from halldetect.serve.worker.worker_client import WorkerClient
 
 log = logging.getLogger("halldetect.serve")
 _PRUNE_EVERY = 3600.0
@@ -52,7 +55,7 @@ _DESCRIBED = {
 _CODES: dict[int, str] = {404: "not_found", 405: "method_not_allowed", 400: "invalid_json"}
 
 
-def create_app(shared: Shared) -> FastAPI:
+def create_app(shared: AppArguments) -> FastAPI:
     service = _service(shared)
 
     @asynccontextmanager
@@ -92,7 +95,7 @@ def create_app(shared: Shared) -> FastAPI:
     app.add_exception_handler(ServiceError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
-    app.add_middleware(Edge, service=lambda: service)
+    app.add_middleware(RequestMiddleware, service=lambda: service)
     if shared.settings.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -117,14 +120,14 @@ def _describe(app: FastAPI, settings: Settings) -> None:
             properties["items"]["maxItems"] = settings.limits.max_items
 
 
-def _service(shared: Shared) -> Service:
+def _service(shared: AppArguments) -> Service:
     settings = shared.settings
     database = open_database(settings)
     storage = settings.storage
     keep = Retention(storage.keep_days, storage.keep_reports)
     return Service(
         settings=settings,
-        judge=Judge(shared.worker),
+        judge=WorkerClient(shared.worker),
         metrics=Metrics(),
         rate=Rate(settings.limits.rate, settings.workers),
         database=database,

@@ -17,7 +17,7 @@ UPSTREAM_KEY = "HALLDETECT_UPSTREAM_API_KEY"
 
 
 @dataclass(frozen=True, slots=True)
-class Checking:
+class CheckSettings:
     """How texts are checked where a request does not say; what a request may choose from."""
 
     extractor: str = "auto"
@@ -116,7 +116,7 @@ class Settings:
     port: int = 8000
     workers: int = 1
     auth: bool = False
-    checking: Checking = Checking()
+    checking: CheckSettings = CheckSettings()
     limits: Limits = Limits()
     upstream: Upstream | None = None
     origins: tuple[str, ...] = ()

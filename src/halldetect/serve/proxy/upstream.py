@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from halldetect.errors import ServiceError
-from halldetect.serve.problems import problem
+from halldetect.serve.error_responses import problem
 from halldetect.serve.settings import Upstream
 
 Chunk = dict[str, Any]

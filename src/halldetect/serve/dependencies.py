@@ -8,19 +8,19 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
-from halldetect.serve.database import Database
-from halldetect.serve.judge import Judge
-from halldetect.serve.metrics import Metrics
-from halldetect.serve.problems import problem
-from halldetect.serve.rate import Rate
+from halldetect.serve.error_responses import problem
+from halldetect.serve.prometheus import Metrics
+from halldetect.serve.proxy.upstream import Chat
+from halldetect.serve.rate_limit import Rate
 from halldetect.serve.settings import Settings
-from halldetect.serve.store import Store
-from halldetect.serve.tokens import SCOPES, Token, Tokens
-from halldetect.serve.upstream import Chat
+from halldetect.serve.storage.access_tokens import SCOPES, Token, Tokens
+from halldetect.serve.storage.database import Database
+from halldetect.serve.storage.report_store import Store
+from halldetect.serve.worker.worker_client import WorkerClient
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class AppArguments:
     """What the parent process hands to each HTTP process (it has to pickle)."""
 
     settings: Settings
@@ -30,7 +30,7 @@ class Shared:
 @dataclass(frozen=True, slots=True)
 class Service:
     settings: Settings
-    judge: Judge
+    judge: WorkerClient
     metrics: Metrics
     rate: Rate
     database: Database | None

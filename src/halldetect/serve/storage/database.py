@@ -19,7 +19,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from halldetect.errors import ConfigurationError, MissingExtra
-from halldetect.serve.problems import problem
+from halldetect.serve.error_responses import problem
 
 metadata = sa.MetaData()
 tokens = sa.Table(
@@ -60,7 +60,7 @@ def _first(connection: sa.Connection) -> None:
 def _second(connection: sa.Connection) -> None:
     """What the list and the dashboard show, in columns: they need not read whole reports."""
     from halldetect.report import Report
-    from halldetect.serve.worker import facts
+    from halldetect.serve.worker.process import facts
 
     for column in ("verdict TEXT", "score DOUBLE PRECISION", "seconds DOUBLE PRECISION"):
         connection.execute(sa.text(f"ALTER TABLE reports ADD COLUMN {column}"))

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from halldetect.errors import InputError
-from halldetect.serve.database import Database, tokens
+from halldetect.serve.storage.database import Database, tokens
 
 SCOPES = ("read", "check", "admin")
 PREFIX = "hd_"

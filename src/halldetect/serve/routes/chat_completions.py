@@ -21,9 +21,10 @@ from starlette.types import Receive, Scope, Send
 
 from halldetect.errors import ServiceError
 from halldetect.inputs import Pair
-from halldetect.serve import problems
-from halldetect.serve.checks import KEEP_ALIVE, choose, collect, keep, unless_gone
-from halldetect.serve.guarding import (
+from halldetect.serve import error_responses as problems
+from halldetect.serve.dependencies import Here, RequestId, Service
+from halldetect.serve.error_responses import problem
+from halldetect.serve.proxy.messages import (
     ChatRequest,
     Judged,
     asked_again,
@@ -33,9 +34,8 @@ from halldetect.serve.guarding import (
     text_of,
     texts,
 )
-from halldetect.serve.problems import problem
-from halldetect.serve.service import Here, RequestId, Service
-from halldetect.serve.upstream import Chat, Chunk
+from halldetect.serve.proxy.upstream import Chat, Chunk
+from halldetect.serve.routes.checks import KEEP_ALIVE, choose, collect, keep, unless_gone
 
 router = APIRouter(tags=["proxy"])
 _DONE = b"data: [DONE]\n\n"

@@ -21,11 +21,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from halldetect.errors import ServiceError
-from halldetect.serve import problems
-from halldetect.serve.problems import problem
-from halldetect.serve.service import ANYBODY, Service
+from halldetect.serve import error_responses as problems
+from halldetect.serve.dependencies import ANYBODY, Service
+from halldetect.serve.error_responses import problem
 from halldetect.serve.settings import is_loopback
-from halldetect.serve.tokens import Token
+from halldetect.serve.storage.access_tokens import Token
 
 log = logging.getLogger("halldetect.serve")
 
@@ -51,11 +51,11 @@ GONE = 499
 _PIECE = 256 * 1024
 
 
-class Unfinished(Exception):
+class ClientGone(Exception):
     """The client is gone or reads too slowly: nobody is there to be told."""
 
 
-class Edge:
+class RequestMiddleware:
     def __init__(self, app: ASGIApp, service: Callable[[], Service]) -> None:
         self._app = app
         self._service = service
@@ -71,7 +71,7 @@ class Edge:
             await self._app(scope, visit.receive, visit.send)
         except ServiceError as error:
             await visit.fail(error)
-        except Unfinished:
+        except ClientGone:
             visit.status = GONE
         except Exception as error:
             # The message of a defect may hold somebody's text: its kind and place must do.
@@ -151,7 +151,7 @@ class Visit:
                 while not self._complete:
                     message = await self._receive()
                     if message["type"] == "http.disconnect":
-                        raise Unfinished
+                        raise ClientGone
                     chunks.append(message.get("body", b""))
                     self._complete = not message.get("more_body", False)
                     if sum(map(len, chunks)) > self.service.settings.limits.max_body:
@@ -189,7 +189,7 @@ class Visit:
             async with asyncio.timeout(self.service.settings.limits.write_timeout):
                 await self._send(message)
         except (TimeoutError, OSError):
-            raise Unfinished from None
+            raise ClientGone from None
 
     async def fail(self, error: ServiceError) -> None:
         """The error shape, unless an answer has begun: then all that is left is to break it off."""
@@ -209,7 +209,7 @@ class Visit:
         try:
             await self.send(start)
             await self.send({"type": "http.response.body", "body": body})
-        except Unfinished:
+        except ClientGone:
             self.status = GONE
 
     def count(self, seconds: float) -> None:

@@ -9,8 +9,8 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Path, Query, Response
 
 from halldetect.report import Report, Verdict
-from halldetect.serve.service import Here
-from halldetect.serve.shapes import Deleted, ReportList, Summary, View
+from halldetect.serve.dependencies import Here
+from halldetect.serve.schemas import Deleted, ReportList, Summary, View
 
 router = APIRouter(tags=["reports"])
 Id = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{1,64}$")]

@@ -12,9 +12,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from halldetect.report import Status, Verdict
-from halldetect.serve.database import Database, columns, reports
-from halldetect.serve.judge import Finding
-from halldetect.serve.problems import problem
+from halldetect.serve.error_responses import problem
+from halldetect.serve.storage.database import Database, columns, reports
+from halldetect.serve.worker.worker_client import FinishedReport
 
 DAY = 86400.0
 _SLOWEST = 10
@@ -33,7 +33,7 @@ class Store:
         self._database = database
         self._retention = retention
 
-    def add(self, findings: list[Finding]) -> list[str]:
+    def add(self, findings: list[FinishedReport]) -> list[str]:
         """Keep reports, all or none; their new ids. Those past their time go on the way."""
         now = time.time()
         rows = [

@@ -13,9 +13,9 @@ from typing import Any
 
 from halldetect.errors import ServiceError
 from halldetect.inputs import Pair
-from halldetect.serve import wire
-from halldetect.serve.problems import problem
-from halldetect.serve.wire import Job, Options
+from halldetect.serve.error_responses import problem
+from halldetect.serve.worker import wire
+from halldetect.serve.worker.wire import Job, Options
 
 _RECONNECT = 0.1
 _STATS_TIMEOUT = 1.0
@@ -24,14 +24,14 @@ _AWAY = "the worker is not running yet; it is being started"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FinishedReport:
     """A finished report as JSON text, and what the service itself needs of it."""
 
     report: str
     facts: dict[str, Any]
 
 
-class Judge:
+class WorkerClient:
     """One connection to the worker, made again whenever it breaks."""
 
     def __init__(self, socket: Path) -> None:
@@ -53,10 +53,10 @@ class Judge:
 
     async def submit(
         self, options: Options, pairs: tuple[Pair, ...], seconds: float, *, watch: bool = False
-    ) -> Ticket:
+    ) -> PendingJob:
         """A place in the queue; raises a problem if there is none."""
         job = Job(secrets.token_hex(8), options, pairs, time.time() + seconds, watch)
-        ticket = Ticket(self, job, asyncio.get_running_loop().time() + seconds)
+        ticket = PendingJob(self, job, asyncio.get_running_loop().time() + seconds)
         try:
             ticket.inbox = await self._ask(job.id, wire.submission(job))
             answer = await ticket.next()
@@ -121,10 +121,10 @@ class Judge:
             inbox.put_nowait(None)
 
 
-class Ticket:
+class PendingJob:
     """A job in the worker's hands. Close it, and whatever is left of the job is cancelled."""
 
-    def __init__(self, judge: Judge, job: Job, until: float) -> None:
+    def __init__(self, judge: WorkerClient, job: Job, until: float) -> None:
         self._judge = judge
         self._job = job
         self._until = until
@@ -132,7 +132,7 @@ class Ticket:
         self.queued = 0
         self.started = time.monotonic()
 
-    def __enter__(self) -> Ticket:
+    def __enter__(self) -> PendingJob:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -162,10 +162,10 @@ class Ticket:
             left -= message["event"] == "report"
             yield message
 
-    async def findings(self) -> list[Finding]:
+    async def findings(self) -> list[FinishedReport]:
         """The reports, in the order of the pairs."""
-        found: dict[int, Finding] = {}
+        found: dict[int, FinishedReport] = {}
         async for message in self.events():
             if message["event"] == "report":
-                found[message["pair"]] = Finding(message["report"], message["facts"])
+                found[message["pair"]] = FinishedReport(message["report"], message["facts"])
         return [found[place] for place in sorted(found)]

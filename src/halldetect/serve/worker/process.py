@@ -23,11 +23,11 @@ from typing import Any
 from halldetect.errors import HallDetectError
 from halldetect.events import Event, Extracted
 from halldetect.report import Report, Status
-from halldetect.serve import wire
-from halldetect.serve.detectors import Abandoned, Builder
-from halldetect.serve.queueing import Entry, Full, Queue
-from halldetect.serve.settings import Checking, Limits
-from halldetect.serve.wire import Job
+from halldetect.serve.settings import CheckSettings, Limits
+from halldetect.serve.worker import wire
+from halldetect.serve.worker.detectors import BatchAbandoned, Builder
+from halldetect.serve.worker.job_queue import Entry, Full, Queue
+from halldetect.serve.worker.wire import Job
 
 READY, FAILED = "ready", "failed"
 _PROGRESS_EVERY = 0.1
@@ -35,7 +35,7 @@ _EXCERPT = 120
 
 
 def work(
-    path: Path, checking: Checking, limits: Limits, builder: Builder, lifeline: Connection
+    path: Path, checking: CheckSettings, limits: Limits, builder: Builder, lifeline: Connection
 ) -> None:
     """The life of the process. `lifeline` says when it is ready; its end is the end of this."""
     for name in ("SIGINT", "SIGTERM"):  # who starts the service stops it, after the last request
@@ -67,7 +67,7 @@ class Worker:
         self._batch: list[Entry] = []
         self._last_progress = 0.0
 
-    def load(self, checking: Checking, builder: Builder) -> None:
+    def load(self, checking: CheckSettings, builder: Builder) -> None:
         self._detectors = builder(checking, self._progress, self._alive)
         self._detectors.load()
 
@@ -150,7 +150,7 @@ class Worker:
                 reports = detector.check_many(
                     [entry.pair for entry in self._batch], observe=self._observe
                 )
-            except Abandoned:
+            except BatchAbandoned:
                 pass
             except Exception as error:
                 self._fail(error)
@@ -175,7 +175,7 @@ class Worker:
 
     def _alive(self) -> None:
         if not any(self._queue.wanted(entry.job) for entry in self._batch):
-            raise Abandoned
+            raise BatchAbandoned
 
     def _progress(self, phase: str, done: int, of: int) -> None:
         if not self._batch:

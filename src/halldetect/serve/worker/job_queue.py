@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from threading import Condition
 
 from halldetect.inputs import Pair
-from halldetect.serve.wire import Job, Options
+from halldetect.serve.worker.wire import Job, Options
 
 MAX_RETRY_AFTER = 60
 

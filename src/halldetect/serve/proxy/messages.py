@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from halldetect.serve.judge import Finding
+from halldetect.serve.schemas import Chosen, Text
 from halldetect.serve.settings import Upstream
-from halldetect.serve.shapes import Chosen, Text
+from halldetect.serve.worker.worker_client import FinishedReport
 
 # A message that brings a source: the result of a tool, or one that says so by its name.
 _SOURCE_ROLES = ("tool", "function")
@@ -76,7 +76,7 @@ class Judged:
 
     index: int
     text: str
-    finding: Finding
+    finding: FinishedReport
     stored: dict[str, Any]
 
     @property

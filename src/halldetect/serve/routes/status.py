@@ -7,12 +7,12 @@ from fastapi import APIRouter, Request, Response
 
 from halldetect import __version__
 from halldetect.scoring import SCORINGS
-from halldetect.serve import metrics
-from halldetect.serve.problems import problem
-from halldetect.serve.service import ANYBODY, Here
+from halldetect.serve import prometheus as metrics
+from halldetect.serve.dependencies import ANYBODY, Here
+from halldetect.serve.error_responses import problem
+from halldetect.serve.schemas import Models, Session, State
 from halldetect.serve.settings import EMBEDDED
-from halldetect.serve.shapes import Models, Session, State
-from halldetect.serve.tokens import SCOPES, Token
+from halldetect.serve.storage.access_tokens import SCOPES, Token
 
 router = APIRouter(tags=["service"])
 # What needs no token, even where tokens are wanted (see `edge.py`).

@@ -11,21 +11,21 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 
 from halldetect.errors import ModelError
-from halldetect.serve.detectors import Builder
-from halldetect.serve.settings import Checking, Limits
-from halldetect.serve.worker import FAILED, work
+from halldetect.serve.settings import CheckSettings, Limits
+from halldetect.serve.worker.detectors import Builder
+from halldetect.serve.worker.process import FAILED, work
 
 log = logging.getLogger("halldetect.serve")
 _PAUSES = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
-class Keeper:
+class WorkerSupervisor:
     """Starts the worker, and another whenever it dies, later and later if it dies at once.
 
     A context: the worker runs inside it. Its socket lies in a folder only this user can enter.
     """
 
-    def __init__(self, checking: Checking, limits: Limits, builder: Builder) -> None:
+    def __init__(self, checking: CheckSettings, limits: Limits, builder: Builder) -> None:
         self._checking = checking
         self._limits = limits
         self._builder = builder
@@ -38,7 +38,7 @@ class Keeper:
     def socket(self) -> Path:
         return self._folder / "worker.sock"
 
-    def __enter__(self) -> Keeper:
+    def __enter__(self) -> WorkerSupervisor:
         try:
             self._start()
             self._await_ready()

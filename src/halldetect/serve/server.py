@@ -17,11 +17,11 @@ from uvicorn.supervisors import Multiprocess
 
 from halldetect.errors import ConfigurationError
 from halldetect.serve.app import create_app, open_database
-from halldetect.serve.detectors import Builder, Loaded
-from halldetect.serve.keeper import Keeper
-from halldetect.serve.metrics import SHARED_FOLDER
-from halldetect.serve.service import Shared
+from halldetect.serve.dependencies import AppArguments
+from halldetect.serve.prometheus import SHARED_FOLDER
 from halldetect.serve.settings import Settings
+from halldetect.serve.worker.detectors import Builder, Loaded
+from halldetect.serve.worker.supervisor import WorkerSupervisor
 
 log = logging.getLogger("halldetect.serve")
 _LOGGING = {
@@ -48,11 +48,11 @@ def run(settings: Settings, builder: Builder = Loaded) -> None:
         if database is not None:
             database.migrate()
             database.close()
-        with Keeper(settings.checking, settings.limits, builder) as keeper:
+        with WorkerSupervisor(settings.checking, settings.limits, builder) as keeper:
             host, port = listener.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
             print(f"halldetect: serving on http://{shown}:{port}", file=sys.stderr, flush=True)
-            _serve(Shared(settings, keeper.socket), listener)
+            _serve(AppArguments(settings, keeper.socket), listener)
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -71,7 +71,7 @@ def listen(settings: Settings) -> socket.socket:
     return listener
 
 
-def configured(shared: Shared) -> uvicorn.Config:
+def configured(shared: AppArguments) -> uvicorn.Config:
     """How uvicorn runs the application; what it logs itself is warnings only."""
     settings = shared.settings
     return uvicorn.Config(
@@ -88,7 +88,7 @@ def configured(shared: Shared) -> uvicorn.Config:
     )
 
 
-def _serve(shared: Shared, listener: socket.socket) -> None:
+def _serve(shared: AppArguments, listener: socket.socket) -> None:
     several = shared.settings.workers > 1
     folder = tempfile.mkdtemp(prefix="halldetect-metrics-") if several else None
     if folder is not None:  # before the metrics are imported in the children

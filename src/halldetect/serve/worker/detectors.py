@@ -7,15 +7,15 @@ from typing import Protocol
 
 from halldetect.claims.extraction import Draft, Extractor
 from halldetect.detector import Detector
-from halldetect.serve.settings import EMBEDDED, Checking
-from halldetect.serve.wire import Options
+from halldetect.serve.settings import EMBEDDED, CheckSettings
+from halldetect.serve.worker.wire import Options
 from halldetect.steps import Progress
 
 # As many combinations of options as are kept; beyond, the oldest is built anew when asked for.
 KEPT = 64
 
 
-class Abandoned(BaseException):
+class BatchAbandoned(BaseException):
     """Nobody waits for the batch any more. Not an Exception: no step may take it for a failure
     of its model and go on."""
 
@@ -31,17 +31,19 @@ class Detectors(Protocol):
 
 
 class Builder(Protocol):
-    """Makes the detectors inside the worker process, where `alive` raises Abandoned."""
+    """Makes the detectors inside the worker process, where `alive` raises BatchAbandoned."""
 
     def __call__(
-        self, checking: Checking, progress: Progress, alive: Callable[[], None]
+        self, checking: CheckSettings, progress: Progress, alive: Callable[[], None]
     ) -> Detectors: ...
 
 
 class Loaded:
     """Real models. Verifiers are shared by name within a process, extractors here."""
 
-    def __init__(self, checking: Checking, progress: Progress, alive: Callable[[], None]) -> None:
+    def __init__(
+        self, checking: CheckSettings, progress: Progress, alive: Callable[[], None]
+    ) -> None:
         self._checking = checking
         self._progress = progress
         self._alive = alive
@@ -99,7 +101,7 @@ class Interruptible:
         return self._extractor.draft(block, limit)
 
 
-def default_options(checking: Checking) -> Options:
+def default_options(checking: CheckSettings) -> Options:
     return Options(
         checking.extractor,
         checking.verifier,

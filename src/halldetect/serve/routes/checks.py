@@ -16,13 +16,11 @@ from starlette.types import Receive, Scope, Send
 
 from halldetect.errors import ServiceError
 from halldetect.inputs import Pair
-from halldetect.serve import problems
-from halldetect.serve.edge import Unfinished
-from halldetect.serve.judge import Finding, Ticket
-from halldetect.serve.problems import problem
-from halldetect.serve.service import Here, RequestId, Service
-from halldetect.serve.settings import Checking
-from halldetect.serve.shapes import (
+from halldetect.serve import error_responses as problems
+from halldetect.serve.dependencies import Here, RequestId, Service
+from halldetect.serve.error_responses import problem
+from halldetect.serve.middleware import ClientGone
+from halldetect.serve.schemas import (
     BatchRequest,
     BatchResult,
     CheckRequest,
@@ -31,7 +29,9 @@ from halldetect.serve.shapes import (
     Form,
     Item,
 )
-from halldetect.serve.wire import Options
+from halldetect.serve.settings import CheckSettings
+from halldetect.serve.worker.wire import Options
+from halldetect.serve.worker.worker_client import FinishedReport, PendingJob
 
 log = logging.getLogger("halldetect.serve")
 router = APIRouter(tags=["check"])
@@ -95,7 +95,7 @@ async def check_stream(given: CheckRequest, here: Here, name: RequestId) -> Resp
 class _Watched(StreamingResponse):
     """Whatever becomes of the stream, even if it never begins, its job does not outlive it."""
 
-    def __init__(self, ticket: Ticket, events: AsyncIterator[bytes]) -> None:
+    def __init__(self, ticket: PendingJob, events: AsyncIterator[bytes]) -> None:
         super().__init__(events, media_type="text/event-stream")
         self.headers["X-Accel-Buffering"] = "no"
         self._ticket = ticket
@@ -106,7 +106,7 @@ class _Watched(StreamingResponse):
 
 
 async def _told(
-    here: Service, given: CheckRequest, ticket: Ticket, name: str
+    here: Service, given: CheckRequest, ticket: PendingJob, name: str
 ) -> AsyncIterator[bytes]:
     yield event("accepted", {"request_id": name, "queued": ticket.queued})
     waiting: asyncio.Task[dict[str, Any]] | None = None
@@ -120,7 +120,7 @@ async def _told(
             message, waiting = waiting.result(), None
             kind = message.pop("event")
             if kind == "report":
-                found = Finding(message["report"], message["facts"])
+                found = FinishedReport(message["report"], message["facts"])
                 _count(here, ticket, [found])
                 yield b"event: report\ndata: " + await result(here, given, found, name) + b"\n\n"
                 return
@@ -142,7 +142,7 @@ async def submit(
     items: Sequence[Item],
     *,
     watch: bool = False,
-) -> Ticket:
+) -> PendingJob:
     """A place in the queue for what a request asks, once it is known to ask for what there is."""
     if chosen.store:
         _ = here.kept
@@ -156,7 +156,7 @@ async def submit(
     return await here.judge.submit(options, pairs, seconds, watch=watch)
 
 
-def choose(checking: Checking, chosen: Chosen) -> Options:
+def choose(checking: CheckSettings, chosen: Chosen) -> Options:
     """The request's choices over the service's; models only from the operator's list."""
 
     def among(role: str, name: str | None, names: tuple[str, ...]) -> str:
@@ -173,13 +173,13 @@ def choose(checking: Checking, chosen: Chosen) -> Options:
     )
 
 
-async def collect(here: Service, ticket: Ticket) -> list[Finding]:
+async def collect(here: Service, ticket: PendingJob) -> list[FinishedReport]:
     found = await ticket.findings()
     _count(here, ticket, found)
     return found
 
 
-def _count(here: Service, ticket: Ticket, found: list[Finding]) -> None:
+def _count(here: Service, ticket: PendingJob, found: list[FinishedReport]) -> None:
     for each in found:
         here.metrics.count(each.facts)
     worked = sum(sum(each.facts["seconds"].values()) for each in found)
@@ -187,7 +187,7 @@ def _count(here: Service, ticket: Ticket, found: list[Finding]) -> None:
     here.metrics.phases.labels("queue").observe(max(0.0, waited))
 
 
-async def result(here: Service, given: CheckRequest, found: Finding, name: str) -> bytes:
+async def result(here: Service, given: CheckRequest, found: FinishedReport, name: str) -> bytes:
     """The JSON of a CheckResult; the report goes into it as the worker wrote it."""
     (kept,) = await keep(here, given.store, [found], name)
     forms: dict[str, Any] = dict.fromkeys(map(str, Form))
@@ -206,7 +206,9 @@ def _forms(text: str, wanted: tuple[Form, ...]) -> dict[str, Any]:
     return {str(form): renderers[form](report) for form in wanted}
 
 
-async def keep(here: Service, asked: bool, found: list[Finding], name: str) -> list[dict[str, Any]]:
+async def keep(
+    here: Service, asked: bool, found: list[FinishedReport], name: str
+) -> list[dict[str, Any]]:
     """Where each report was stored. A store that fails costs nobody the report."""
     nothing: dict[str, Any] = {"stored": None, "store_error": None}
     if not asked:
@@ -225,7 +227,7 @@ async def unless_gone(request: Request, work: Coroutine[Any, Any, Result]) -> Re
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
-            raise Unfinished
+            raise ClientGone
         return task.result()
     finally:
         task.cancel()

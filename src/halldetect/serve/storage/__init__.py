@@ -1,0 +1,1 @@
+"""The database with the stored reports and the access tokens."""
