@@ -31,8 +31,9 @@ from typing import Any, TextIO
 
 sys.path.append(str(Path(__file__).parent.parent))
 
+from halldetect.protocols import Verifier
 from halldetect.report import Probabilities
-from halldetect.verification.verifiers import Verifier, load_verifier
+from halldetect.verification.verifiers import load_verifier
 from halldetect_bench.datasets import Row, load_dataset
 from halldetect_bench.meter import Meter
 from halldetect_bench.methods.registry import METHODS, Models, Options

@@ -9,7 +9,19 @@ import pytest
 
 import halldetect
 
-NAMES = ["Detector", "HallDetectError", "Pair", "Report", "Status", "Verdict", "check"]
+NAMES = [
+    "Claim",
+    "Detector",
+    "Evidence",
+    "Extractor",
+    "HallDetectError",
+    "Pair",
+    "Report",
+    "Status",
+    "Verdict",
+    "Verifier",
+    "check",
+]
 HEAVY = {
     "httpx",
     "huggingface_hub",

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from halldetect.claims.extraction import Claim
+from halldetect.protocols import Verifier
 from halldetect.text.sentences import sentences
 from halldetect.verification.rounds import Task, verify
-from halldetect.verification.verifiers import Verifier, load_verifier
+from halldetect.verification.verifiers import load_verifier
 from halldetect_bench.datasets import Row, load_dataset
 from halldetect_bench.methods import summac_conv
 from halldetect_bench.methods.pairwise import single

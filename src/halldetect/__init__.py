@@ -9,25 +9,33 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from halldetect._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from halldetect.claims.extraction import Claim as Claim
     from halldetect.detector import Detector as Detector
     from halldetect.detector import check as check
     from halldetect.errors import HallDetectError as HallDetectError
     from halldetect.inputs import Pair as Pair
+    from halldetect.protocols import Extractor as Extractor
+    from halldetect.protocols import Verifier as Verifier
+    from halldetect.report import Evidence as Evidence
     from halldetect.report import Report as Report
     from halldetect.report import Status as Status
     from halldetect.report import Verdict as Verdict
 
 # Looked up when first used, so that `import halldetect` costs next to nothing.
 _HOME = {
+    "Claim": "halldetect.claims.extraction",
     "Detector": "halldetect.detector",
+    "Evidence": "halldetect.report",
+    "Extractor": "halldetect.protocols",
     "HallDetectError": "halldetect.errors",
     "Pair": "halldetect.inputs",
     "Report": "halldetect.report",
     "Status": "halldetect.report",
     "Verdict": "halldetect.report",
+    "Verifier": "halldetect.protocols",
     "check": "halldetect.detector",
 }
 __all__ = [*sorted(_HOME)]

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from halldetect.claims.extraction import Extraction, Extractor
+from halldetect.claims.extraction import Extraction
 from halldetect.errors import InputError
 from halldetect.inputs import Intake, Pair, Source, take_in
+from halldetect.protocols import Extractor, Verifier
 from halldetect.report import Cost
 from halldetect.verification.rounds import Judged, Task
-from halldetect.verification.verifiers import Verifier
 from halldetect.windows.scales import Window
 
 AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]

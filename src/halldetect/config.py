@@ -1,48 +1,228 @@
-"""The options of a check that change its outcome, as the report records them."""
+"""The options of a check: the only list of them.
+
+`Configuration` has a field for every option, and the field carries all that the command line, the
+service and the client need to offer it (see `Option`). A new option is a new field here, the same
+name in `Settings`, and the code that acts on it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import cache
+from typing import Any, TypedDict, Unpack
 
 from halldetect.errors import ConfigurationError
 from halldetect.scoring import SCORINGS
 from halldetect.windows.scales import GRANULARITIES
 
-# Beyond these sizes a check on an ordinary machine takes hours: say so instead of starting.
+# Beyond these sizes a check on an ordinary machine takes hours: it is refused at once.
 MAX_SOURCE = 1_000_000
 MAX_RESPONSE = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Configuration:
-    """Plain values only: what `Detector.from_provenance` needs to build the same detector.
+class Option:
+    """An option as a command line, a service or a client offers it.
 
-    extractor, verifier  names; None is the embedded verifier. An object passed in by the
-                         caller is recorded as "object:TYPE" and cannot be rebuilt from here
+    name         the field of `Configuration`
+    flag         on the command line; None where it is not offered there
+    help         a line of help, without the default
+    parse        from text to the value; raises ValueError, whose text says what is wrong
+    default      of `Configuration`
+    metavar      the value in a usage line
+    choices      the values there are; empty where any will do
+    sets         for a flag without a value: the value that it sets, else None
+    per_request  whether one request to the service may set it
+    paper        the value that the paper's settings fix; None where they fix none
+    """
+
+    name: str
+    flag: str | None
+    help: str
+    parse: Callable[[str], Any]
+    default: Any
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    sets: bool | None = None
+    per_request: bool = False
+    paper: Any = None
+
+    @property
+    def default_text(self) -> str | None:
+        """The default as one would write it on the command line; None where that says nothing."""
+        if self.default is None or self.sets is not None:
+            return None
+        if isinstance(self.default, tuple):
+            return ",".join(map(str, self.default))
+        return str(self.default)
+
+
+def _option(
+    default: Any,
+    help: str,
+    *,
+    flag: str | None,
+    parse: Callable[[str], Any] = str,
+    metavar: str | None = None,
+    choices: tuple[str, ...] = (),
+    sets: bool | None = None,
+    per_request: bool = False,
+    paper: Any = None,
+) -> Any:
+    """A field of `Configuration`; the arguments are those of `Option`."""
+    metadata = {
+        "help": help,
+        "flag": flag,
+        "parse": parse,
+        "metavar": metavar,
+        "choices": choices,
+        "sets": sets,
+        "per_request": per_request,
+        "paper": paper,
+    }
+    return field(default=default, metadata=metadata)
+
+
+def parse_scales(text: str) -> tuple[int, ...]:
+    """The numbers of a list such as "1,2,4"."""
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"{text!r} is not a list of whole numbers such as 1,2,4") from None
+
+
+def parse_switch(text: str) -> bool:
+    """The value of "true" or "false"."""
+    if text.strip().lower() not in ("true", "false"):
+        raise ValueError(f"{text!r} is neither true nor false")
+    return text.strip().lower() == "true"
+
+
+class Settings(TypedDict, total=False):
+    """The fields of `Configuration` but extractor and verifier, each of which may be left out."""
+
+    scoring: str
+    threshold: float
+    granularities: Sequence[int]
+    guard: bool
+    truncate: bool
+    exact: bool
+    seed: int
+    threads: int | None
+    max_source: int
+    max_response: int
+
+
+class Overrides(Settings, total=False):
+    """The fields of `Configuration`, each of which may be left out."""
+
+    extractor: str
+    verifier: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The options of a check, as plain values: `Detector.from_provenance` needs no more.
+
+    extractor, verifier  names; None is the embedded verifier. An object that the caller passed
+                         in is recorded as "object:TYPE" and cannot be rebuilt from here
+    scoring              which score decides: "calibrated", or "fed", the paper's
+    threshold            hallucinated at this score or above
+    granularities        into how many groups the sentences of a document are cut, per scale
     guard                keep claims faithful to the response, whatever the extractor says
     truncate             cut windows the verifier cannot read whole, as the paper does,
                          instead of judging all their parts
     exact                judge every pair; without it, those that can change the outcome (see
-                         `planner`). The scoring "fed" needs, and judges, every pair anyway
+                         `verification.schedule`). The scoring "fed" needs every pair anyway
+    seed                 of a generative extractor
+    threads              None: as many as there are cores
     max_source,
     max_response         characters beyond which a check is refused
     """
 
-    extractor: str = "auto"
-    verifier: str | None = None
-    scoring: str = "calibrated"
-    threshold: float = 0.5
-    granularities: tuple[int, ...] = GRANULARITIES
-    guard: bool = True
-    truncate: bool = False
-    exact: bool = False
-    seed: int = 0
-    threads: int | None = None
-    max_source: int = MAX_SOURCE
-    max_response: int = MAX_RESPONSE
+    extractor: str = _option(
+        "auto",
+        "how claims are extracted: auto, sentences, a model name, a .gguf file, or openai:MODEL",
+        flag="--extractor",
+        metavar="NAME",
+        per_request=True,
+    )
+    verifier: str | None = _option(
+        None,
+        "how claims are judged: a model name, a folder or hf:NAME; default: the one in the package",
+        flag="--verifier",
+        metavar="NAME",
+        per_request=True,
+    )
+    scoring: str = _option(
+        "calibrated",
+        "which score decides, ours or the paper's",
+        flag="--scoring",
+        choices=SCORINGS,
+        per_request=True,
+        paper="fed",
+    )
+    threshold: float = _option(
+        0.5,
+        "hallucinated at this score or above",
+        flag="--threshold",
+        parse=float,
+        metavar="T",
+        per_request=True,
+        paper=0.5,
+    )
+    granularities: tuple[int, ...] = _option(
+        GRANULARITIES,
+        "into how many groups the source is cut",
+        flag="--granularities",
+        parse=parse_scales,
+        metavar="M,M,...",
+    )
+    guard: bool = _option(
+        True,
+        "take the claims of the extractor as they are",
+        flag="--no-guard",
+        parse=parse_switch,
+        sets=False,
+        paper=False,
+    )
+    truncate: bool = _option(
+        False,
+        "cut off windows that are too long instead of judging all their parts",
+        flag=None,
+        parse=parse_switch,
+        sets=True,
+        paper=True,
+    )
+    exact: bool = _option(
+        False,
+        "judge every pair of claim and window, needed or not",
+        flag="--exact",
+        parse=parse_switch,
+        sets=True,
+        per_request=True,
+        paper=True,
+    )
+    seed: int = _option(0, "seed of the extractor", flag="--seed", parse=int, metavar="N")
+    threads: int | None = _option(
+        None, "default: as many as there are cores", flag="--threads", parse=int, metavar="N"
+    )
+    max_source: int = _option(
+        MAX_SOURCE,
+        "refuse a source of more characters",
+        flag="--max-source",
+        parse=int,
+        metavar="N",
+    )
+    max_response: int = _option(
+        MAX_RESPONSE,
+        "refuse a response of more characters",
+        flag="--max-response",
+        parse=int,
+        metavar="N",
+    )
 
     def __post_init__(self) -> None:
         if self.scoring not in SCORINGS:
@@ -63,17 +243,55 @@ class Configuration:
         object.__setattr__(self, "threshold", float(self.threshold))
         object.__setattr__(self, "granularities", tuple(sorted(set(scales))))
 
+    @classmethod
+    def paper(cls, **overrides: Unpack[Overrides]) -> Configuration:
+        """The paper's method to the letter: no guard, truncation, every pair, FED at 0.5.
+
+        The extractor is a generative one; it and all that the paper leaves open may be
+        overridden. Raises ConfigurationError for an option that the paper fixes.
+        """
+        fixed = {option.name: option.paper for option in options() if option.paper is not None}
+        for name, value in overrides.items():
+            if name in fixed and value != fixed[name]:
+                raise ConfigurationError(f"the paper's settings fix {name}: leave it out")
+        return cls().replaced(**{"extractor": "gguf", **overrides, **fixed})
+
+    def replaced(self, **overrides: Unpack[Overrides]) -> Configuration:
+        """This configuration with some fields set otherwise."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        unknown = sorted(set(overrides) - set(values))
+        if unknown:
+            raise TypeError(f"there is no option {', '.join(unknown)}")
+        values.update(overrides)
+        return Configuration(**{**values, "granularities": tuple(values["granularities"])})
+
     def to_dict(self) -> dict[str, Any]:
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        """The fields as plain JSON values."""
+        plain = {item.name: getattr(self, item.name) for item in fields(self)}
         return {**plain, "granularities": list(self.granularities)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Configuration:
-        known = {field.name for field in fields(cls)}
+        """The configuration that a report records."""
+        known = {item.name for item in fields(cls)}
         if set(values) != known:
             odd = ", ".join(sorted(set(values) ^ known))
             raise ConfigurationError(f"the report's configuration does not fit this version: {odd}")
         return cls(**{**values, "granularities": tuple(values["granularities"])})
+
+
+@cache
+def options() -> tuple[Option, ...]:
+    """Every option of `Configuration`, in the order of its fields."""
+    return tuple(
+        Option(name=item.name, default=_default(item), **item.metadata)
+        for item in fields(Configuration)
+    )
+
+
+def _default(item: Field[Any]) -> Any:
+    assert item.default is not MISSING
+    return item.default
 
 
 def _is_whole(value: object) -> bool:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cache, cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, Unpack
 
 from halldetect import steps
 from halldetect.case import AnyPair, Case
-from halldetect.claims.extraction import Extractor
-from halldetect.config import MAX_RESPONSE, MAX_SOURCE, Configuration
+from halldetect.config import Configuration, Settings
 from halldetect.errors import ConfigurationError, InputError, ModelError
 from halldetect.events import Observe
 from halldetect.inputs import Pair, Source, take_in
+from halldetect.protocols import Extractor, Verifier
 from halldetect.report import Report
 from halldetect.scoring import Calibration
 from halldetect.steps import Progress
-from halldetect.verification.verifiers import Verifier
-from halldetect.windows.scales import GRANULARITIES
 
 Notice = Callable[[str], None]
 
@@ -36,81 +34,53 @@ def say(line: str) -> None:
 class Detector:
     """Checks responses against their sources; models are loaded once, when first needed.
 
-    `extractor` and `verifier` are names or objects of those protocols; the other options are
-    explained in `Configuration`. `calibration` replaces what the verifier brings. `notice`
-    gets one-line messages for a person, `progress` the phase and how far it is.
+    extractor    a name (see `claims.extractors`) or an object; default: what `config` says
+    verifier     a name (see `verification.verifiers`) or an object; default: what `config` says
+    config       the options, as in `Configuration`; default: `Configuration()`
+    calibration  replaces the one that the verifier brings
+    notice       gets one-line messages for a person; default: standard error
+    progress     gets the phase, how much of it is done, and of how much
+    options      fields of `Configuration` that override those of `config`
     """
 
     def __init__(
         self,
-        extractor: str | Extractor = "auto",
+        extractor: str | Extractor | None = None,
         verifier: str | Verifier | None = None,
         *,
-        scoring: str = "calibrated",
-        threshold: float = 0.5,
-        granularities: Sequence[int] = GRANULARITIES,
-        guard: bool = True,
-        truncate: bool = False,
-        exact: bool = False,
-        seed: int = 0,
-        threads: int | None = None,
-        max_source: int = MAX_SOURCE,
-        max_response: int = MAX_RESPONSE,
+        config: Configuration | None = None,
         calibration: Calibration | None = None,
         notice: Notice = say,
         progress: Progress | None = None,
+        **options: Unpack[Settings],
     ) -> None:
-        self.configuration = Configuration(
-            extractor=extractor if isinstance(extractor, str) else _name(extractor),
-            verifier=verifier if verifier is None or isinstance(verifier, str) else _name(verifier),
-            scoring=scoring,
-            threshold=threshold,
-            granularities=tuple(granularities),
-            guard=guard,
-            truncate=truncate,
-            exact=exact,
-            seed=seed,
-            threads=threads,
-            max_source=max_source,
-            max_response=max_response,
+        given = (config or Configuration()).replaced(**options)
+        self._extractor = given.extractor if extractor is None else extractor
+        self._verifier = given.verifier if verifier is None else verifier
+        self.configuration = given.replaced(
+            extractor=_name(self._extractor),
+            verifier=None if self._verifier is None else _name(self._verifier),
         )
-        self._given_extractor = extractor
-        self._given_verifier = verifier
-        self._given_calibration = calibration
+        self._calibration = calibration
         self._notice = notice
         self._progress = progress
 
     @classmethod
     def paper(
         cls,
-        extractor: str | Extractor = "gguf",
+        extractor: str | Extractor | None = None,
         verifier: str | Verifier | None = None,
         *,
-        granularities: Sequence[int] = GRANULARITIES,
-        seed: int = 0,
-        threads: int | None = None,
-        max_source: int = MAX_SOURCE,
-        max_response: int = MAX_RESPONSE,
         notice: Notice = say,
         progress: Progress | None = None,
+        **options: Unpack[Settings],
     ) -> Detector:
-        """The paper to the letter: no guard, truncation, the cap on claims, FED at 0.5."""
-        return cls(
-            extractor,
-            verifier,
-            scoring="fed",
-            threshold=0.5,
-            granularities=granularities,
-            guard=False,
-            truncate=True,
-            exact=True,
-            seed=seed,
-            threads=threads,
-            max_source=max_source,
-            max_response=max_response,
-            notice=notice,
-            progress=progress,
-        )
+        """A detector with the paper's settings (`Configuration.paper`).
+
+        The arguments are those of `Detector`. An option that the paper fixes is refused.
+        """
+        config = Configuration.paper(**options)
+        return cls(extractor, verifier, config=config, notice=notice, progress=progress)
 
     @classmethod
     def from_provenance(
@@ -126,34 +96,38 @@ class Detector:
 
         Objects that the caller had passed in are needed again, everything else is rebuilt.
         """
-        made = report.provenance
-        recorded = Configuration.from_dict(made.configuration)
-        options = recorded.to_dict()
-        if recorded.extractor == "auto" and made.extractor:
-            options["extractor"] = made.extractor["name"]
-        for role, given in (("extractor", extractor), ("verifier", verifier)):
-            if given is not None:
-                options[role] = given
-            elif str(options[role]).startswith(_OBJECT):
-                kind = str(options[role]).removeprefix(_OBJECT)
+        recorded = report.provenance
+        config = Configuration.from_dict(recorded.configuration)
+        for role, name, given in (
+            ("extractor", config.extractor, extractor),
+            ("verifier", config.verifier, verifier),
+        ):
+            if given is None and name is not None and name.startswith(_OBJECT):
+                kind = name.removeprefix(_OBJECT)
                 raise ConfigurationError(f"the report was made with a {kind}: pass it as {role}")
-        calibration = made.verifier.get("calibration")
+        used: str | Extractor | None = extractor
+        if used is None and config.extractor == "auto" and recorded.extractor:
+            used = recorded.extractor["name"]
+        calibration = recorded.verifier.get("calibration")
         detector = cls(
-            **options,
+            used,
+            verifier,
+            config=config,
             calibration=None if calibration is None else Calibration.from_mapping(calibration),
             notice=notice,
             progress=progress,
         )
-        detector.configuration = recorded
-        if made.extractor:
-            _same_model("extractor", made.extractor, detector.extractor.description)
-        if made.verifier:
-            _same_model("verifier", made.verifier, detector.verifier.description)
+        detector.configuration = config
+        if recorded.extractor:
+            _same_model("extractor", recorded.extractor, detector.extractor.description)
+        if recorded.verifier:
+            _same_model("verifier", recorded.verifier, detector.verifier.description)
         return detector
 
     @cached_property
     def extractor(self) -> Extractor:
-        given = self._given_extractor
+        """The extractor, loaded on first use."""
+        given = self._extractor
         if not isinstance(given, str):
             return given
         from halldetect.claims.extractors import load_extractor
@@ -174,7 +148,8 @@ class Detector:
 
     @cached_property
     def verifier(self) -> Verifier:
-        given = self._given_verifier
+        """The verifier, loaded on first use."""
+        given = self._verifier
         if not (given is None or isinstance(given, str)):
             return given
         from halldetect.verification.verifiers import load_verifier
@@ -183,8 +158,9 @@ class Detector:
 
     @cached_property
     def calibration(self) -> Calibration:
-        if self._given_calibration is not None:
-            return self._given_calibration
+        """The calibration given, else the one that the verifier brings."""
+        if self._calibration is not None:
+            return self._calibration
         return Calibration.from_mapping(self.verifier.description.get("calibration") or {})
 
     def check(self, source: Source, response: str, *, question: str | None = None) -> Report:
@@ -252,7 +228,7 @@ def check(source: Source, response: str, *, question: str | None = None) -> Repo
 
 
 def _name(given: object) -> str:
-    return f"{_OBJECT}{type(given).__name__}"
+    return given if isinstance(given, str) else f"{_OBJECT}{type(given).__name__}"
 
 
 def _same_model(role: str, recorded: dict[str, Any], found: dict[str, Any]) -> None:

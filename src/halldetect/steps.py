@@ -14,18 +14,18 @@ from typing import Any
 
 from halldetect import __version__
 from halldetect.case import Case
-from halldetect.claims.extraction import Extractor, extract_claims
+from halldetect.claims.extraction import extract_claims
 from halldetect.config import Configuration
 from halldetect.errors import HallDetectError
 from halldetect.events import Extracted, Observe, Settled
 from halldetect.findings import Scores, find, total, window_support
 from halldetect.inputs import objection
+from halldetect.protocols import Extractor, Verifier
 from halldetect.report import ClaimReport, Provenance, Report, decide, unchecked
 from halldetect.scoring import Calibration
 from halldetect.text.language import is_foreign
 from halldetect.verification.rounds import Judged, verify
 from halldetect.verification.schedule import Rule
-from halldetect.verification.verifiers import Verifier
 from halldetect.windows.scales import library
 
 # The phase ("fetch", in bytes, "extract" or "verify"), how much of it is done, and of how much.

@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from halldetect.claims.extraction import Draft, Extractor, extract_claims
+from halldetect.claims.extraction import Draft, extract_claims
 from halldetect.errors import InputError
+from halldetect.protocols import Extractor, Verifier
 from halldetect.text.words import COORDINATORS, EVERYDAY, RELATIVES, SUBJECTS, finite, words
-from halldetect.verification.verifiers import Verifier
 from halldetect_bench.decompositions import Gold
 
 SAMPLES = 1000

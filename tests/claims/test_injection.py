@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from halldetect.claims.extraction import Draft, Extraction, Extractor, extract_claims
+from halldetect.claims.extraction import Draft, Extraction, extract_claims
 from halldetect.claims.extractors.sentences import SentenceExtractor
 from halldetect.errors import ExtractionError, HallDetectError
+from halldetect.protocols import Extractor
 from halldetect.text.sentences import Span
 from halldetect.text.words import EVERYDAY, same, words
 from tests.support.paths import DATA

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from functools import cache
 
+from halldetect.protocols import Verifier
 from halldetect.report import Probabilities
-from halldetect.verification.verifiers import Verifier
 from tests.support.paths import DATA
 
 SUITE = DATA / "checks.jsonl"

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from halldetect.verification.verifiers import Verifier, load_verifier
+from halldetect.protocols import Verifier
+from halldetect.verification.verifiers import load_verifier
 from training.base.batches import CODES, read_pairs
 from training.base.calibrate import softmax
 

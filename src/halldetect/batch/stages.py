@@ -14,13 +14,12 @@ from typing import Protocol
 from halldetect.batch.cache import Cache, at_no_cost
 from halldetect.batch.rows import Row
 from halldetect.case import AnyPair, Case
-from halldetect.claims.extraction import Extractor
 from halldetect.config import Configuration
 from halldetect.errors import HallDetectError
 from halldetect.inputs import Pair
+from halldetect.protocols import Extractor, Verifier
 from halldetect.report import Report
 from halldetect.scoring import Calibration
-from halldetect.verification.verifiers import Verifier
 
 # A report, or what went wrong instead.
 Finding = Report | str

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
 
 from halldetect.claims.guard.assertions import assertions
 from halldetect.claims.guard.drafts import cleaned, proposals
 from halldetect.claims.guard.matching import Match, Passage
 from halldetect.claims.guard.pronouns import antecedents
 from halldetect.errors import ExtractionError
+from halldetect.protocols import Extractor
 from halldetect.text.sentences import Span, sentences, trimmed
 from halldetect.text.words import EVERYDAY, words
 
@@ -64,19 +64,6 @@ class Extraction:
     tokens_in: int = 0
     tokens_out: int = 0
     notes: tuple[str, ...] = ()
-
-
-class Extractor(Protocol):
-    """Anything that turns a block of text into proposed claims."""
-
-    @property
-    def description(self) -> dict[str, Any]:
-        """Name, model digest, prompt digest, settings: what the report records."""
-        ...
-
-    def draft(self, block: str, limit: int) -> Draft:
-        """Propose at most `limit` claims for the block; raises ExtractionError on failure."""
-        ...
 
 
 def cap(count: int) -> int:

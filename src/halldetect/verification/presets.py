@@ -12,7 +12,7 @@ published: a model answers properly only in the format it was trained on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -30,22 +30,59 @@ class Preset:
     format: Format = Format.PAIR
     labels: tuple[str, ...] | None = None
     limit: int | None = None
+    summary: str = field(default="a transformers model", compare=False)
 
 
+# The folder of the weights in the package.
+DEFAULT = "base"
 _TWO_WAY = ("not_entailment", "entailment")
 
 PRESETS = {
-    "deberta-v3-large": Preset("MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli"),
+    "deberta-v3-large": Preset(
+        "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli",
+        summary="DeBERTa-v3-large trained on NLI, three-way",
+    ),
     "minicheck-deberta": Preset(
-        "lytang/MiniCheck-DeBERTa-v3-Large", Format.JOINED, _TWO_WAY, limit=2048
+        "lytang/MiniCheck-DeBERTa-v3-Large",
+        Format.JOINED,
+        _TWO_WAY,
+        limit=2048,
+        summary="MiniCheck on DeBERTa-v3-large, two-way",
     ),
     "minicheck-roberta": Preset(
-        "lytang/MiniCheck-RoBERTa-Large", Format.JOINED, _TWO_WAY, limit=512
+        "lytang/MiniCheck-RoBERTa-Large",
+        Format.JOINED,
+        _TWO_WAY,
+        limit=512,
+        summary="MiniCheck on RoBERTa-large, two-way",
     ),
     "factcg-deberta": Preset(
-        "yaxili96/FactCG-DeBERTa-v3-Large", Format.QUESTION, _TWO_WAY, limit=2048
+        "yaxili96/FactCG-DeBERTa-v3-Large",
+        Format.QUESTION,
+        _TWO_WAY,
+        limit=2048,
+        summary="FactCG on DeBERTa-v3-large, two-way",
     ),
 }
+
+
+def verifier_table() -> tuple[tuple[str, str], ...]:
+    """Each kind of verifier by the name that `load_verifier` takes, and what it is."""
+    return (
+        ("default", "the verifier in the package; no download"),
+        *((name, f"{preset.summary}; needs the extra hf") for name, preset in PRESETS.items()),
+        ("hf:NAME", "an NLI model on the hub; needs the extra hf"),
+        ("FOLDER", "a folder with an ONNX or a transformers model"),
+    )
+
+
+def describe_verifier(name: str | None) -> str:
+    """What the verifier of that name is, in a few words."""
+    table = dict(verifier_table())
+    if name is None or name == DEFAULT:
+        return table["default"]
+    return table["hf:NAME"] if name.startswith("hf:") else table.get(name, table["FOLDER"])
+
 
 # What FactCG-DeBERTa was trained to complete; not our words, and not ours to improve.
 BEFORE_CLAIM = '\n\nChoose your answer: based on the paragraph above can we conclude that "'

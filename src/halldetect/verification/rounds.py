@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from halldetect.claims.extraction import Claim
+from halldetect.protocols import TokenVerifier, Verifier
 from halldetect.report import Probabilities
 from halldetect.text.overlap import Promise
 from halldetect.text.sentences import Span
 from halldetect.verification.schedule import Course, Planner, Rule
-from halldetect.verification.verifiers import TokenVerifier, Verifier
 from halldetect.windows.pages import beginning, divide
 from halldetect.windows.scales import Window
 from halldetect.windows.tokens import Reading, adds_up

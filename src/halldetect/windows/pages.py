@@ -13,8 +13,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
+from halldetect.protocols import Verifier
 from halldetect.text.sentences import Span
-from halldetect.verification.verifiers import Verifier
 from halldetect.windows.scales import Window, cut
 from halldetect.windows.tokens import Reading
 

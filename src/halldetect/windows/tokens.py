@@ -13,8 +13,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 
+from halldetect.protocols import TokenVerifier, Verifier
 from halldetect.text.sentences import Span
-from halldetect.verification.verifiers import TokenVerifier, Verifier
 from halldetect.windows.scales import Window
 
 # Every tokenizer of the kind splits at these. Of other spaces some are removed before that.

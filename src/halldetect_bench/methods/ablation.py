@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from halldetect.claims.extraction import Claim, Extraction, Extractor, extract_claims
+from halldetect.claims.extraction import Claim, Extraction, extract_claims
+from halldetect.protocols import Extractor, Verifier
 from halldetect.report import Cost, rounded
 from halldetect.scoring import Calibration, contradiction_of
 from halldetect.text.sentences import Span
 from halldetect.verification.rounds import Judged, Task, verify
-from halldetect.verification.verifiers import Verifier
 from halldetect.windows.scales import library
 from halldetect_bench.ablation import ALL_SCALES, SETS, Seen, scored
 from halldetect_bench.datasets.rows import Row

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from halldetect.claims.extraction import Claim
+from halldetect.protocols import Verifier
 from halldetect.report import Cost, Probabilities
 from halldetect.text.sentences import Span, sentences
 from halldetect.verification.rounds import Judged, Task, verify
-from halldetect.verification.verifiers import Verifier
 from halldetect.windows.scales import Window
 from halldetect_bench.datasets.rows import Row
 from halldetect_bench.methods.scored import Scored, documents

@@ -26,7 +26,7 @@ from halldetect_bench.methods import (
 )
 
 if TYPE_CHECKING:
-    from halldetect.verification.verifiers import Verifier
+    from halldetect.protocols import Verifier
     from halldetect_bench.embed import Embedder
     from halldetect_bench.llm import Llm
     from halldetect_bench.methods.ablation import Splitter

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from halldetect.protocols import Verifier
 from halldetect.report import Probabilities
-from halldetect.verification.verifiers import Verifier
 from halldetect.windows.scales import Window
 from halldetect_bench.methods.pairwise import PairwiseMethod, single
 

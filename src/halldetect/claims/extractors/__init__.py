@@ -7,11 +7,34 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from halldetect.claims.extraction import Extractor
 from halldetect.errors import ConfigurationError
 from halldetect.models import DEFAULT_EXTRACTOR, Progress, entries
+from halldetect.protocols import Extractor
 
 _KINDS = ("auto", "sentences", "clauses", "gguf", "openai")
+
+_DESCRIPTIONS = (
+    ("auto", "the default, at present the same as clauses"),
+    ("clauses", "sentences taken apart by rule; no model"),
+    ("sentences", "each sentence is one claim; no model"),
+    ("gguf", f"a language model in this process, {DEFAULT_EXTRACTOR} unless another is named"),
+    ("gguf:NAME", "the same, with a model of the store or a .gguf file"),
+    ("openai:MODEL", "a model on a server that speaks the OpenAI chat protocol"),
+)
+
+
+def extractor_table() -> tuple[tuple[str, str], ...]:
+    """Each kind of extractor by the name that `load_extractor` takes, and what it is."""
+    return _DESCRIPTIONS
+
+
+def describe_extractor(name: str) -> str:
+    """What the extractor of that name is, in a few words."""
+    kind, colon, _ = name.partition(":")
+    for known, text in _DESCRIPTIONS:
+        if name == known or (colon and known.startswith(f"{kind}:")):
+            return text
+    return "a language model in this process"
 
 
 def _say(line: str) -> None:

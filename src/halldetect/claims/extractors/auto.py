@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from halldetect import models
-from halldetect.claims.extraction import Extractor
 from halldetect.claims.extractors.clauses import ClauseExtractor
+from halldetect.protocols import Extractor
 
 
 def auto() -> Extractor:

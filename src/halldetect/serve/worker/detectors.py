@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from halldetect.claims.extraction import Draft, Extractor
+from halldetect.claims.extraction import Draft
 from halldetect.detector import Detector
+from halldetect.protocols import Extractor
 from halldetect.serve.settings import EMBEDDED, CheckSettings
 from halldetect.serve.worker.wire import Options
 from halldetect.steps import Progress

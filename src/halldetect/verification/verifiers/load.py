@@ -6,16 +6,12 @@ import difflib
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from halldetect.errors import ConfigurationError, ModelError
-from halldetect.verification.presets import PRESETS
-
-if TYPE_CHECKING:
-    from halldetect.verification.verifiers import Verifier
+from halldetect.protocols import Verifier
+from halldetect.verification.presets import DEFAULT, PRESETS
 
 WEIGHTS = Path(str(files("halldetect"))) / "weights"
-DEFAULT = "base"
 _HUB = "hf:"
 
 _loaded: dict[tuple[str, int | None], Verifier] = {}
