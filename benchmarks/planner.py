@@ -23,10 +23,9 @@ from tokenizers import Tokenizer
 
 from halldetect.claims.extraction import Claim
 from halldetect.config import Configuration
-from halldetect.findings import find, total
+from halldetect.pipeline import stopping_rule
 from halldetect.report import ClaimReport, Probabilities, Status, decide
-from halldetect.scoring import Calibration
-from halldetect.steps import planning
+from halldetect.scoring import Calibration, score_claim, score_response
 from halldetect.text.sentences import Span, sentences
 from halldetect.verification.rounds import Task, verify
 from halldetect.windows.scales import Window
@@ -78,12 +77,12 @@ class Way:
         self, task: Task, verifier: Recorded, calibration: Calibration, options: Configuration
     ) -> None:
         before = verifier.rounds
-        (judged,) = verify(verifier, [task], rule=planning(options, calibration))
+        (judged,) = verify(verifier, [task], rule=stopping_rule(options, calibration))
         self.calls.append(verifier.rounds - before)
         self.pairs += sum(len(item.windows) for item in judged)
         self.tokens += sum(item.tokens for item in judged)
-        claims = tuple(find(item, options.scoring, calibration) for item in judged)
-        score = total(claims, calibration).calibrated
+        claims = tuple(score_claim(item, options.scoring, calibration) for item in judged)
+        score = score_response(claims, calibration).calibrated
         assert score is not None
         self.scores.append(score)
         self.verdicts.append(decide(score, claims, options.threshold))
@@ -178,7 +177,7 @@ def main() -> None:
         assert next(answers, None) is None, f"{name}: the logits belong to other rows"
         table[name] = compare(gold, exact, lazy)
         print(name, json.dumps(table[name]), flush=True)
-    rule = planning(Configuration(), calibration)
+    rule = stopping_rule(Configuration(), calibration)
     assert rule is not None
     result = {
         "logits": options.logits.name,

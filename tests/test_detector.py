@@ -488,13 +488,6 @@ def test_calibration_comes_with_the_verifier_unless_given() -> None:
     )
 
 
-def test_notes_of_the_extractor_reach_the_report() -> None:
-    extractor = SentenceExtractor()
-    extractor.notes = ("no model could be fetched",)
-    report = detector(extractor=extractor).check(SOURCE, GOOD)
-    assert "no model could be fetched" in report.provenance.notes
-
-
 def test_progress_is_told_by_phase() -> None:
     seen: list[tuple[str, int, int]] = []
     detector(progress=lambda *step: seen.append(step)).check_many([(SOURCE, GOOD), (SOURCE, WRONG)])

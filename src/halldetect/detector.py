@@ -8,16 +8,14 @@ from functools import cache, cached_property
 from itertools import islice
 from typing import Any, Unpack
 
-from halldetect import steps
-from halldetect.case import AnyPair, Case
+from halldetect import pipeline
 from halldetect.config import Configuration, Settings
 from halldetect.errors import ConfigurationError, InputError, ModelError
-from halldetect.events import Observe
 from halldetect.inputs import Pair, Source, take_in
+from halldetect.pipeline import AnyPair, Observe, PairState, Progress
 from halldetect.protocols import Extractor, Verifier
 from halldetect.report import Report
 from halldetect.scoring import Calibration
-from halldetect.steps import Progress
 
 Notice = Callable[[str], None]
 
@@ -164,16 +162,26 @@ class Detector:
         return Calibration.from_mapping(self.verifier.description.get("calibration") or {})
 
     def check(self, source: Source, response: str, *, question: str | None = None) -> Report:
-        """Check one response. Raises InputError for what is not text, ModelError without models."""
-        return self._run([Case(take_in(Pair(source, response, question)))])[0]
+        """Check one response.
+
+        source    the text, or several documents, that the response should be faithful to
+        response  the text to check
+        question  what the response answers; recorded in the report, not judged
+        Raises InputError for what is not text, ModelError where a model cannot be loaded.
+        """
+        state = PairState(take_in(Pair(source, response, question)))
+        pipeline.begin([state], self, self._progress)
+        return pipeline.finish([state], self, self._progress)[0]
 
     def check_many(
         self, pairs: Iterable[AnyPair], *, observe: Observe | None = None
     ) -> list[Report]:
         """Check many responses, batching across them; each report is what `check` would give.
 
-        A pair that is not made of texts gets an uncheckable report instead of an InputError.
-        `observe` is told of claims extracted and claims settled while the check goes on.
+        pairs    `Pair`s, or tuples of source, response and perhaps question. One that does not
+                 consist of texts gets an uncheckable report instead of an InputError
+        observe  is called with the claims of each pair when they are extracted and with each
+                 claim when it is settled, while the check goes on; it changes no report
         """
         if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
             kind = type(pairs).__name__
@@ -181,40 +189,23 @@ class Detector:
         reports: list[Report] = []
         remaining = iter(pairs)
         while block := list(islice(remaining, BLOCK)):
-            cases = [Case.of(item, place) for place, item in enumerate(block, len(reports))]
-            reports.extend(self._run(cases, observe))
+            states = [PairState.of(item, index) for index, item in enumerate(block, len(reports))]
+            pipeline.begin(states, self, self._progress, observe)
+            reports.extend(pipeline.finish(states, self, self._progress, observe))
         return reports
 
-    def begin(self, pairs: Iterable[AnyPair]) -> list[Case]:
+    def begin(self, pairs: Iterable[AnyPair]) -> list[PairState]:
         """The first half of `check_many`: the claims of each pair. `finish` does the rest.
 
         One thread may begin some pairs while another finishes others.
         """
-        cases = [Case.of(item, place) for place, item in enumerate(pairs)]
-        self._begin(cases)
-        return cases
+        states = [PairState.of(item, index) for index, item in enumerate(pairs)]
+        pipeline.begin(states, self, self._progress)
+        return states
 
-    def _run(self, cases: list[Case], observe: Observe | None = None) -> list[Report]:
-        self._begin(cases, observe)
-        return self.finish(cases, observe)
-
-    def _begin(self, cases: list[Case], observe: Observe | None = None) -> None:
-        options = self.configuration
-        steps.refuse_sizes(cases, options.max_source, options.max_response)
-        if todo := steps.unfinished(cases):
-            steps.refuse_languages(todo, self.verifier)
-        if todo := steps.unfinished(cases):
-            steps.extract(todo, self.extractor, options.guard, self._progress, observe)
-
-    def finish(self, cases: list[Case], observe: Observe | None = None) -> list[Report]:
-        """The reports of cases that were begun."""
-        options = self.configuration
-        if todo := steps.unfinished(cases):
-            steps.chunk(todo, options.granularities)
-            rule = steps.planning(options, self.calibration)
-            settled = steps.settling(observe, options, self.calibration)
-            steps.judge(todo, self.verifier, options.truncate, rule, self._progress, settled)
-        return [steps.conclude(case, options, lambda: self.calibration) for case in cases]
+    def finish(self, states: list[PairState]) -> list[Report]:
+        """The reports of pairs that `begin` has returned."""
+        return pipeline.finish(states, self, self._progress)
 
 
 @cache

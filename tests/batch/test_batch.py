@@ -398,16 +398,16 @@ def test_what_a_csv_writer_wrote_is_read_back(
 def test_a_defect_on_one_row_leaves_the_others_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from halldetect import steps
+    from halldetect import pipeline
 
-    real = steps.conclude
+    real = pipeline.conclude
 
     def conclude(case: Any, *rest: Any) -> Report:
         if "1850" in case.intake.response:
             raise KeyError("colour")
         return real(case, *rest)
 
-    monkeypatch.setattr(steps, "conclude", conclude)
+    monkeypatch.setattr(pipeline, "conclude", conclude)
     found = check(tmp_path, write_jsonl(tmp_path / "in.jsonl", ROWS))
     assert [row["bad_row"] for row in found] == [False, True, False, False]
     assert found[1]["reason"] == "the check failed: KeyError: 'colour'"

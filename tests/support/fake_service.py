@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable, Sequence
 
 from halldetect import Detector
+from halldetect.pipeline import Progress
 from halldetect.report import Probabilities
 from halldetect.serve.settings import CheckSettings
 from halldetect.serve.worker.wire import Options
-from halldetect.steps import Progress
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 _SLEEP = re.compile(r"sleeps (\d+) ms")

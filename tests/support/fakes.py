@@ -17,8 +17,6 @@ _NEGATIONS = frozenset("no not never none nobody nothing without".split())
 class SentenceExtractor:
     """Proposes each sentence of a block as a claim, up to the limit."""
 
-    notes: tuple[str, ...] = ()
-
     def __init__(self) -> None:
         self.blocks: list[str] = []
 

@@ -13,10 +13,10 @@ from typing import Protocol
 
 from halldetect.batch.cache import Cache, at_no_cost
 from halldetect.batch.rows import Row
-from halldetect.case import AnyPair, Case
 from halldetect.config import Configuration
 from halldetect.errors import HallDetectError
 from halldetect.inputs import Pair
+from halldetect.pipeline import AnyPair, PairState
 from halldetect.protocols import Extractor, Verifier
 from halldetect.report import Report
 from halldetect.scoring import Calibration
@@ -36,8 +36,8 @@ class Checks(Protocol):
     def verifier(self) -> Verifier: ...
     @property
     def calibration(self) -> Calibration: ...
-    def begin(self, pairs: Iterable[AnyPair]) -> list[Case]: ...
-    def finish(self, cases: list[Case]) -> list[Report]: ...
+    def begin(self, pairs: Iterable[AnyPair]) -> list[PairState]: ...
+    def finish(self, cases: list[PairState]) -> list[Report]: ...
     def check_many(self, pairs: Iterable[AnyPair]) -> list[Report]: ...
 
 
@@ -60,7 +60,7 @@ class _Begun:
     keys: list[bytes | None]
     known: dict[bytes, Report] = field(default_factory=dict)
     pairs: dict[bytes, Pair] = field(default_factory=dict)
-    cases: list[Case] | None = field(default_factory=list)
+    cases: list[PairState] | None = field(default_factory=list)
 
 
 class Checker:
@@ -126,7 +126,7 @@ class Checker:
                 fresh[key] = made if isinstance(made, str) else at_no_cost(made)
         return findings
 
-    def _reports(self, pairs: Sequence[Pair], cases: list[Case] | None) -> list[Finding]:
+    def _reports(self, pairs: Sequence[Pair], cases: list[PairState] | None) -> list[Finding]:
         """A finding for each pair; one that fails takes no other with it."""
         try:
             return list(

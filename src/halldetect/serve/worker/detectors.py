@@ -7,10 +7,10 @@ from typing import Protocol
 
 from halldetect.claims.extraction import Draft
 from halldetect.detector import Detector
+from halldetect.pipeline import Progress
 from halldetect.protocols import Extractor
 from halldetect.serve.settings import EMBEDDED, CheckSettings
 from halldetect.serve.worker.wire import Options
-from halldetect.steps import Progress
 
 # As many combinations of options as are kept; beyond, the oldest is built anew when asked for.
 KEPT = 64
@@ -91,7 +91,6 @@ class Interruptible:
     def __init__(self, extractor: Extractor, alive: Callable[[], None]) -> None:
         self._extractor = extractor
         self._alive = alive
-        self.notes = tuple(getattr(extractor, "notes", ()))
 
     @property
     def description(self) -> dict[str, object]:

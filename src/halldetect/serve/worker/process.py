@@ -21,7 +21,7 @@ from threading import Thread
 from typing import Any
 
 from halldetect.errors import HallDetectError
-from halldetect.events import Event, Extracted
+from halldetect.pipeline import ClaimsExtracted, Event
 from halldetect.report import Report, Status
 from halldetect.serve.settings import CheckSettings, Limits
 from halldetect.serve.worker import wire
@@ -194,11 +194,11 @@ class Worker:
         entry = self._batch[event.pair]
         if not entry.job.watch:
             return
-        if isinstance(event, Extracted):
+        if isinstance(event, ClaimsExtracted):
             told: dict[str, Any] = {"claims": [asdict(claim) for claim in event.claims]}
             self._tell(entry.job, {"event": "claims", **told})
         else:
-            told = {"place": event.place, "claim": asdict(event.claim)}
+            told = {"place": event.index, "claim": asdict(event.claim)}
             self._tell(entry.job, {"event": "verdict", **told})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from halldetect import Detector, Pair, Report
-from halldetect.events import Event, Extracted, Settled
+from halldetect.pipeline import ClaimSettled, ClaimsExtracted, Event
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it. " * 3
@@ -30,9 +30,13 @@ def test_the_last_word_on_each_claim_is_what_the_report_says() -> None:
         seen: list[Event] = []
         reports = detector(**options).check_many(PAIRS, observe=seen.append)
         for pair, report in enumerate(reports):
-            settled = {e.place: e.claim for e in seen if isinstance(e, Settled) and e.pair == pair}
+            settled = {
+                e.index: e.claim for e in seen if isinstance(e, ClaimSettled) and e.pair == pair
+            }
             assert tuple(settled[place] for place in sorted(settled)) == report.claims
-            extracted = [e.claims for e in seen if isinstance(e, Extracted) and e.pair == pair]
+            extracted = [
+                e.claims for e in seen if isinstance(e, ClaimsExtracted) and e.pair == pair
+            ]
             assert [[claim.text for claim in claims] for claims in extracted] == (
                 [[claim.text for claim in report.claims]] if report.claims else []
             )
@@ -45,24 +49,24 @@ def test_claims_come_before_their_verdicts_and_verdicts_one_by_one() -> None:
     Detector(SentenceExtractor(), verifier).check_many(
         PAIRS[:1], observe=lambda event: (seen.append(event), calls.append(len(verifier.calls)))[0]
     )
-    assert isinstance(seen[0], Extracted)
-    assert all(isinstance(event, Settled) for event in seen[1:])
+    assert isinstance(seen[0], ClaimsExtracted)
+    assert all(isinstance(event, ClaimSettled) for event in seen[1:])
     assert calls[0] == 0
     assert calls[1] < calls[-1], "the first verdict does not wait for the last pair"
 
 
 def test_a_claim_that_comes_again_keeps_its_state_and_loses_no_support() -> None:
-    seen: list[Settled] = []
+    seen: list[ClaimSettled] = []
     detector().check_many(
-        PAIRS, observe=lambda event: seen.append(event) if isinstance(event, Settled) else None
+        PAIRS, observe=lambda event: seen.append(event) if isinstance(event, ClaimSettled) else None
     )
-    last: dict[tuple[int, int], Settled] = {}
+    last: dict[tuple[int, int], ClaimSettled] = {}
     for event in seen:
-        before = last.get((event.pair, event.place))
+        before = last.get((event.pair, event.index))
         if before is not None:
             assert before.claim.status is event.claim.status
             assert (before.claim.score or 0.0) <= (event.claim.score or 0.0)
-        last[event.pair, event.place] = event
+        last[event.pair, event.index] = event
 
 
 def test_watching_changes_no_report() -> None:

@@ -1,0 +1,390 @@
+"""The method from top to bottom: inputs, claims, windows, verification, scoring, report.
+
+`begin` and `finish` hold the order of the steps; the steps follow in that order. Each step takes
+the pairs that have met no problem so far. A step that fails for one pair makes that the pair's
+problem, so that no pair stops the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from time import perf_counter
+from typing import Any, Protocol
+
+from halldetect._version import __version__
+from halldetect.claims.extraction import Claim, Extraction, extract_claims
+from halldetect.config import Configuration
+from halldetect.errors import HallDetectError, InputError
+from halldetect.inputs import Intake, Pair, Source, objection, take_in
+from halldetect.protocols import Extractor, Verifier
+from halldetect.report import ClaimReport, Cost, Provenance, Report, decide, unchecked
+from halldetect.scoring import (
+    Calibration,
+    ResponseScores,
+    score_claim,
+    score_response,
+    window_support,
+)
+from halldetect.text.language import is_foreign
+from halldetect.verification.rounds import Judged, Task, verify
+from halldetect.verification.schedule import Rule
+from halldetect.windows.scales import Window, library
+
+AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
+# The phase ("fetch", in bytes, "extract" or "verify"), how much of it is done, and of how much.
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsExtracted:
+    """An event: the claims of one pair; `pair` is its index among the pairs of the call."""
+
+    pair: int
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSettled:
+    """An event: a claim needs no more windows for now; `index` is its index in the response.
+
+    The worst claim of a response may be taken up again: it is then reported again, with the
+    same state and no less support. The last event of a claim agrees with the report.
+    """
+
+    pair: int
+    index: int
+    claim: ClaimReport
+
+
+Event = ClaimsExtracted | ClaimSettled
+Observe = Callable[[Event], None]
+
+
+class Models(Protocol):
+    """What the steps need of a detector. A model is loaded when it is first asked for."""
+
+    @property
+    def configuration(self) -> Configuration: ...
+
+    @property
+    def extractor(self) -> Extractor: ...
+
+    @property
+    def verifier(self) -> Verifier: ...
+
+    @property
+    def calibration(self) -> Calibration: ...
+
+
+@dataclass(slots=True)
+class PairState:
+    """What is known of one pair so far. A `problem` skips all further steps of the pair.
+
+    intake               the texts, checked
+    index                of the pair among the pairs of the call
+    problem              why the pair cannot be checked
+    extractor, verifier  the models that were used; None while they have not been needed
+    extraction           its claims
+    windows              of its source
+    judged               the verifier's answers per claim
+    seconds              spent per phase
+    """
+
+    intake: Intake
+    index: int = 0
+    problem: str | None = None
+    extractor: Extractor | None = None
+    extraction: Extraction = field(default_factory=lambda: Extraction(()))
+    windows: tuple[Window, ...] = ()
+    verifier: Verifier | None = None
+    judged: Sequence[Judged] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, item: AnyPair, index: int = 0) -> PairState:
+        """The state of anything `check_many` takes; what is not a pair of texts is a problem."""
+        try:
+            if isinstance(item, str):  # a string of two letters would unpack into a pair
+                raise TypeError
+            return cls(take_in(item if isinstance(item, Pair) else Pair(*item)), index)
+        except InputError as error:
+            return cls(Intake((), "", None), index, problem=str(error))
+        except TypeError:
+            return cls(Intake((), "", None), index, problem="not a pair of source and response")
+
+    @property
+    def tokens(self) -> int:
+        """The tokens that the verifier has read."""
+        return sum(item.tokens for item in self.judged)
+
+    @property
+    def skipped(self) -> int:
+        """The pairs of claim and window that were not judged."""
+        return sum(item.skipped for item in self.judged)
+
+    @property
+    def finer_scales(self) -> tuple[int, ...]:
+        """The scales that were added because the source is long."""
+        asked = {scale for window in self.windows for scale in window.scales}
+        return tuple(sorted({m for item in self.judged for m in item.scales} - asked))
+
+    @contextmanager
+    def clock(self, phase: str) -> Iterator[None]:
+        """Measure the time of a phase."""
+        started = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[phase] = perf_counter() - started
+
+
+def begin(
+    states: Sequence[PairState],
+    models: Models,
+    progress: Progress | None = None,
+    observe: Observe | None = None,
+) -> None:
+    """The first half of a check: inputs and claims."""
+    config = models.configuration
+    refuse_sizes(states, config)
+    if todo := _unfinished(states):
+        refuse_languages(todo, models.verifier)
+    if todo := _unfinished(states):
+        extract(todo, models.extractor, config.guard, progress, observe)
+
+
+def finish(
+    states: Sequence[PairState],
+    models: Models,
+    progress: Progress | None = None,
+    observe: Observe | None = None,
+) -> list[Report]:
+    """The second half of a check: windows, verification, scoring, report."""
+    if todo := _unfinished(states):
+        cut_windows(todo, models.configuration)
+        judge(todo, models, progress, observe)
+    return [conclude(state, models) for state in states]
+
+
+def _unfinished(states: Sequence[PairState]) -> list[PairState]:
+    return [state for state in states if state.problem is None]
+
+
+# Inputs
+
+
+def refuse_sizes(states: Sequence[PairState], config: Configuration) -> None:
+    """Nothing to check, or too much."""
+    for state in _unfinished(states):
+        state.problem = objection(state.intake, config.max_source, config.max_response)
+
+
+def refuse_languages(states: Sequence[PairState], verifier: Verifier) -> None:
+    """A verifier that states that it reads only English is not asked about anything else."""
+    if verifier.description.get("languages") != ["en"]:
+        return
+    for state in states:
+        texts = {"response": [state.intake.response], "source": state.intake.documents}
+        for what, parts in texts.items():
+            if state.problem is None and is_foreign("\n".join(parts)):
+                state.verifier = verifier
+                state.problem = f"the {what} is not in English, all this verifier reads"
+
+
+# Phase I: claims
+
+
+def extract(
+    states: Sequence[PairState],
+    extractor: Extractor,
+    guard: bool,
+    progress: Progress | None,
+    observe: Observe | None,
+) -> None:
+    """The claims of each response; a response without any has nothing to check."""
+    for done, state in enumerate(states):
+        if progress is not None:
+            progress("extract", done, len(states))
+        state.extractor = extractor
+        try:
+            with state.clock("extract"):
+                state.extraction = extract_claims(state.intake.response, extractor, guard=guard)
+        except Exception as error:
+            state.problem = f"the claims could not be extracted: {_one_line(error)}"
+            continue
+        if not state.extraction.claims:
+            state.problem = (
+                "the response asserts nothing that can be checked"
+                if guard
+                else "the extractor found no claim in the response"
+            )
+        elif observe is not None:
+            observe(ClaimsExtracted(state.index, state.extraction.claims))
+    if progress is not None:
+        progress("extract", len(states), len(states))
+
+
+# Phase II: windows
+
+
+def cut_windows(states: Sequence[PairState], config: Configuration) -> None:
+    """The windows of each source at every scale."""
+    for state in states:
+        with state.clock("chunk"):
+            state.windows = library(state.intake.documents, config.granularities)
+
+
+# Phase III: verification
+
+
+def stopping_rule(config: Configuration, calibration: Calibration) -> Rule | None:
+    """When to stop judging a claim; None where everything is judged.
+
+    The paper's score needs the greatest P(C) of all windows, so no window can be left out.
+    """
+    if config.exact or config.scoring == "fed":
+        return None
+    line = max(calibration.supported_above, 1.0 - config.threshold)
+    return Rule(partial(window_support, calibration), line)
+
+
+def judge(
+    states: Sequence[PairState],
+    models: Models,
+    progress: Progress | None,
+    observe: Observe | None,
+) -> None:
+    """The verifier's answers, batched across all pairs; their time is split by tokens."""
+    config, calibration, verifier = models.configuration, models.calibration, models.verifier
+
+    def advance(done: int, of: int) -> None:
+        if progress is not None:
+            progress("verify", done, of)
+
+    def settled(task: int, claim: int, judged: Judged) -> None:
+        if observe is not None:
+            report = score_claim(judged, config.scoring, calibration)
+            observe(ClaimSettled(states[task].index, claim, report))
+
+    for state in states:
+        state.verifier = verifier
+    started = perf_counter()
+    try:
+        results = verify(
+            verifier,
+            [
+                Task(state.extraction.claims, state.windows, state.intake.documents, finer=True)
+                for state in states
+            ],
+            advance,
+            truncate=config.truncate,
+            rule=stopping_rule(config, calibration),
+            settled=None if observe is None else settled,
+        )
+    except Exception as error:
+        if len(states) == 1:
+            states[0].problem = f"the verifier failed: {_one_line(error)}"
+            return
+        for state in states:  # find out for which of them it fails
+            judge([state], models, progress, observe)
+        return
+    seconds = perf_counter() - started
+    for state, judged in zip(states, results, strict=True):
+        state.judged = judged
+    tokens = sum(state.tokens for state in states) or 1
+    for state in states:
+        state.seconds["verify"] = seconds * state.tokens / tokens
+
+
+# Phase IV: scoring, and the report
+
+
+def conclude(state: PairState, models: Models) -> Report:
+    """The report of a pair. The calibration is asked for only where a verifier was needed."""
+    config = models.configuration
+    claims: tuple[ClaimReport, ...] = ()
+    scores = ResponseScores(None, None)
+    calibration = None if state.verifier is None else models.calibration
+    if state.problem is None and calibration is not None:
+        with state.clock("score"):
+            claims = tuple(score_claim(item, config.scoring, calibration) for item in state.judged)
+            scores = score_response(claims, calibration)
+    score = scores.fed if config.scoring == "fed" else scores.calibrated
+    verdict = decide(score, claims, config.threshold)
+    return Report(
+        verdict=verdict,
+        reason=state.problem or unchecked(verdict, claims),
+        score=score,
+        fed_score=scores.fed,
+        calibrated_score=scores.calibrated,
+        scoring=config.scoring,
+        threshold=config.threshold,
+        claims=claims,
+        response=state.intake.response,
+        documents=state.intake.documents,
+        question=state.intake.question,
+        cost=_cost(state),
+        provenance=_provenance(state, config, calibration),
+    )
+
+
+def _cost(state: PairState) -> Cost:
+    pairs = [(window.text, item.claim.text) for item in state.judged for window in item.windows]
+    judged = len(set(pairs))  # a pair of the same texts is judged once
+    extraction = state.extraction
+    return Cost(
+        generative_passes=extraction.generative_passes,
+        extractor_tokens_in=extraction.tokens_in,
+        extractor_tokens_out=extraction.tokens_out,
+        pairs_judged=judged,
+        pairs_skipped=len(pairs) - judged + state.skipped,
+        verifier_tokens=state.tokens,
+        claims_dropped=extraction.dropped,
+        claims_restored=extraction.restored,
+        seconds={phase: round(spent, 4) for phase, spent in state.seconds.items()},
+    )
+
+
+def _provenance(
+    state: PairState, config: Configuration, calibration: Calibration | None
+) -> Provenance:
+    """How the report came about; a model that was not needed for it is left out."""
+    extractor: dict[str, Any] = {}
+    verifier: dict[str, Any] = {}
+    notes = state.intake.notes + state.extraction.notes
+    if state.extractor is not None:
+        extractor = dict(state.extractor.description)
+    if state.verifier is not None and calibration is not None:
+        rule = stopping_rule(config, calibration)
+        verifier = {
+            **state.verifier.description,
+            "calibration": asdict(calibration),
+            "rule": None if rule is None else rule.to_dict(),
+        }
+    if state.skipped:
+        notes += (
+            f"{state.skipped} pairs were passed over as unlikely to change the verdict; "
+            "evidence and fed_score are over the others",
+        )
+    if state.finer_scales:
+        notes += (
+            "the source is long: its coarse windows are pages that the verifier can read, and the "
+            f"scales {', '.join(map(str, state.finer_scales))} were added",
+        )
+    return Provenance(
+        version=__version__,
+        extractor=extractor,
+        verifier=verifier,
+        configuration=config.to_dict(),
+        seed=config.seed,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _one_line(error: Exception) -> str:
+    """The error in one line, with its type unless it is one of ours."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, HallDetectError) else f"{type(error).__name__}: {text}"
