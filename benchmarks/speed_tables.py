@@ -1,4 +1,4 @@
-"""docs/speed.md from what `benchmarks.speed`, `.planner`, `.cascade` and `.gpu_speed` measured.
+"""docs/speed.md from what `benchmarks.speed`, `.planner` and `.gpu_speed` measured.
 
     python -m benchmarks.speed_tables [--check]
 
@@ -31,8 +31,8 @@ def machine(found: Results) -> str:
     return (
         f"{about['processor']}, {about['cores']} cores, {verifier['runtime']}, verifier "
         f"`{verifier['name']}`; load average {about['load_before']} before and "
-        f"{about['load_after']} after the run (above {about['cores']}: others were at work, and "
-        "only processor seconds and ratios say much)."
+        f"{about['load_after']} after the run (above {about['cores']}: other programs ran, "
+        "and only CPU seconds and ratios are meaningful)."
     )
 
 
@@ -55,7 +55,7 @@ def ways(found: Results) -> str:
         "pairs",
         "tokens",
         "median s",
-        "processor s",
+        "CPU s",
         "time, lazy = 1",
     )
     phases = ", ".join(
@@ -83,10 +83,10 @@ def growth(key: str, label: str) -> Callable[[Results], str]:
             label,
             "claims",
             "pairs judged",
-            "passed over",
+            "skipped",
             "tokens",
             "s",
-            "processor s",
+            "CPU s",
             "peak MiB",
         )
         return table(head, rows)
@@ -116,7 +116,7 @@ def roofline(found: Results) -> str:
         (length, run["tokens_per_second"], run["gops"], f"{100 * run['share_of_peak']:.0f} %")
         for length, run in found["roofline"]["model"].items()
     ]
-    model = table(("tokens a pair", "tokens a second", "GOP/s", "of the largest product"), rows)
+    model = table(("tokens per pair", "tokens per second", "GOP/s", "of the largest product"), rows)
     return f"{products}\n\n{model}"
 
 
@@ -143,27 +143,6 @@ def planner(found: Results) -> str:
     return f"Rule: `{json.dumps(found['rule'])}`.\n\n{table(head, rows)}"
 
 
-def cascade(found: Results) -> str:
-    parts = []
-    for way, about in found["ways"].items():
-        rows = [
-            (
-                f"{name}{' (held out)' if name in found['held_out'] else ''}",
-                f"{run['times_fewer_tokens']} x",
-                f"{run['verdicts_changed_percent']} %",
-                f"{run['auroc_change']:+.4f}",
-            )
-            for name, run in about["datasets"].items()
-        ]
-        head = ("dataset", "less work", "verdicts changed", "AUROC")
-        setting, draws = json.dumps(about["setting"]), found["draws"][way]
-        parts.append(
-            f"{way}, cheapest of {draws} settings within the bars on the held-out sets: "
-            f"`{setting}`\n\n{table(head, rows)}"
-        )
-    return "\n\n".join(parts)
-
-
 def gpu(found: Results) -> str:
     rows = [
         (
@@ -175,14 +154,14 @@ def gpu(found: Results) -> str:
         )
         for run in found["full_batches"]
     ]
-    head = ("attention", "tokens a pair", "tokens a second", "TFLOP/s", "of the peak")
+    head = ("attention", "tokens per pair", "tokens per second", "TFLOP/s", "of the peak")
     qags = found["qags_cnndm"]
     products = ", ".join(f"{size}: {value}" for size, value in found["bf16_product_tflops"].items())
     return (
         f"{found['device']}, torch {found['torch']}, bf16. Products of square matrices, TFLOP/s by "
         f"size: {products}.\n\n{table(head, rows)}\n\nQAGS-CNN/DM, every claim against every "
-        f"window ({qags['way']}): {qags['responses_per_second']} responses a second, "
-        f"{qags['tokens_per_second']:,} tokens a second, {100 * qags['share_of_peak']:.0f} % of "
+        f"window ({qags['way']}): {qags['responses_per_second']} responses per second, "
+        f"{qags['tokens_per_second']:,} tokens per second, {100 * qags['share_of_peak']:.0f} % of "
         f"the peak, {qags['padding_percent']} % padding."
     )
 
@@ -196,7 +175,6 @@ PARTS: dict[str, tuple[str, Callable[[Results], str]]] = {
     "start": ("speed", start),
     "roofline": ("speed", roofline),
     "planner": ("planner", planner),
-    "cascade": ("cascade", cascade),
     "gpu": ("gpu", gpu),
 }
 

@@ -30,7 +30,6 @@ OF_THE_MACHINE = (
     "needs kill -9",
     "paths of other platforms, written as here",
     "the shared datasets are not here",
-    "the starter verifier is not at hand",
 )
 
 

@@ -24,7 +24,7 @@ from halldetect import Report, Verdict, demo, render
 from halldetect.cli import build_parser, main
 from halldetect.cli.screen import Screen
 from tests.support.fakes import OverlapVerifier
-from tests.support.paths import ROOT, SHARED
+from tests.support.paths import ROOT
 
 SOURCE = "The mill was built in 1790. Today it is a museum."
 GOOD = "Today it is a museum."
@@ -463,19 +463,9 @@ def test_demo_says_what_came_out_otherwise(capsys: pytest.CaptureFixture[str]) -
     assert captured.err == ""
 
 
-def real_verifier() -> list[str]:
-    """The weights in the package; before they are there, the starter beside the checkout."""
-    if (Path(halldetect.__file__).parent / "weights").is_dir():
-        return []
-    starter = SHARED / "starter-verifier"
-    if not starter.is_dir():
-        pytest.skip("no weights here")
-    return ["--verifier", str(starter)]
-
-
 @pytest.mark.slow
 def test_demo_with_real_weights_recognises_all_three_claims() -> None:
-    process = halldetect_process("demo", "--json", *BASE, *real_verifier())
+    process = halldetect_process("demo", "--json", *BASE)
     out, err = output_of(process, 300)
     assert process.returncode == 0, err.decode()
     report = Report.from_json(out.decode())
@@ -493,7 +483,7 @@ def unnumbered(text: str) -> str:
 @pytest.mark.slow
 def test_the_readme_shows_what_the_demo_prints() -> None:
     environment = {**os.environ, "COLUMNS": "88"}
-    process = halldetect_process("demo", *BASE, *real_verifier(), env=environment)
+    process = halldetect_process("demo", *BASE, env=environment)
     out, _ = output_of(process, 300)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = readme.partition("```text\n")[2].partition("```")[0]
@@ -502,8 +492,7 @@ def test_the_readme_shows_what_the_demo_prints() -> None:
 
 @pytest.mark.slow
 def test_a_batch_with_real_weights_is_what_single_checks_give() -> None:
-    options = real_verifier()
-    detector = halldetect.Detector("sentences", options[1] if options else None)
+    detector = halldetect.Detector("sentences")
     sentences = [expected.sentence for expected in demo.EXPECTED]
     pairs = [(demo.SOURCE, text) for text in [demo.RESPONSE, *sentences, "", "Is it late?"]]
     untimed = [

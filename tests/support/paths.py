@@ -7,5 +7,4 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 # Benchmark data that is not part of the project: tests that need it skip without it.
-SHARED = ROOT.parent / "shared"
-SHARED_DATASETS = SHARED / "datasets"
+SHARED_DATASETS = ROOT.parent / "shared" / "datasets"

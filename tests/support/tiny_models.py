@@ -12,9 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.paths import ROOT
-
-STARTER = ROOT.parent / "shared" / "starter-verifier"
 WIDTH = 256
 THREE_WAY = ("entailment", "neutral", "contradiction")
 
@@ -40,7 +37,7 @@ PAIRS = [
 
 
 def quantising() -> ModuleType:
-    """The module training/verifier/quantise.py, which is no part of the package."""
+    """The module training/base/quantise.py, which is no part of the package."""
     return importlib.import_module("training.base.quantise")
 
 

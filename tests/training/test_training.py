@@ -62,10 +62,10 @@ def test_a_student_learns_is_cut_down_and_exported(
     made = json.loads((work / "base" / "training.json").read_text())
     assert made["steps"] == 40
     run(
-        monkeypatch, train.main, work, "--out", "small", "--start", "base", "--keep", "0",
+        monkeypatch, train.main, work, "--out", "cut", "--start", "base", "--keep", "0",
         "--master", "base", "--steps", 2, *common,
     )  # fmt: skip
-    assert len(Encoder.load(work / "small").layers) == 1
+    assert len(Encoder.load(work / "cut").layers) == 1
     run(monkeypatch, export.main, work, "--out", work / "shipped", "--temperature", 2.0)
 
     verifier = load_verifier(str(work / "shipped"))

@@ -1,4 +1,4 @@
-"""The ONNX verifier, on tiny models made here and on the real one where it is at hand."""
+"""The ONNX verifier, on tiny models made here and on the weights in the package."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from halldetect.verification.verifiers.cores import physical_cores
 from halldetect.verification.verifiers.labels import Labels
 from halldetect.verification.verifiers.onnx import OnnxVerifier
 from tests.support.paths import ROOT
-from tests.support.tiny_models import LINES, PAIRS, STARTER, THREE_WAY, write_onnx
+from tests.support.tiny_models import LINES, PAIRS, THREE_WAY, write_onnx
 
 pytest.importorskip("onnx", reason="the tiny models are built with onnx")
 
@@ -37,7 +37,7 @@ KINDS: dict[str, Any] = {
     "8 bit": {"bits": 8},
     "packed": {"packed": True, "block": 16},
 }
-WEIGHTS = load.WEIGHTS / "small"
+WEIGHTS = load.WEIGHTS / load.DEFAULT
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +80,15 @@ def test_results_are_identical_alone_batched_shuffled_and_on_any_threads(
 
 
 @pytest.mark.parametrize("threads", [2, 3])
-def test_few_pairs_on_all_threads_and_many_side_by_side_give_the_same_bits(threads: int) -> None:
+def test_few_pairs_on_all_threads_and_many_side_by_side_give_the_same_bits(
+    threads: int, tmp_path: Path
+) -> None:
     """Only with packed weights: sums of other models may depend on the threads."""
+    place = write_onnx(tmp_path / "model", quantisation=KINDS["packed"])
     long = " ".join(LINES)
     pairs = [*PAIRS, (long, PAIRS[0][1]), (f"{long} {long}", PAIRS[1][1])]
-    alone = OnnxVerifier(WEIGHTS, threads=1).judge(pairs)
-    verifier = OnnxVerifier(WEIGHTS, threads=threads)
+    alone = OnnxVerifier(place, threads=1).judge(pairs)
+    verifier = OnnxVerifier(place, threads=threads)
     assert [verifier.judge([pair])[0] for pair in pairs] == alone
     assert "_narrow" not in vars(verifier), "a few pairs do not pay for a second session"
     times = 1 + 128 // len(PAIRS)
@@ -107,19 +110,20 @@ def test_a_padded_batch_would_change_results(tmp_path: Path) -> None:
     assert found != verifier.judge(PAIRS[:4])
 
 
-@pytest.mark.skipif(not STARTER.is_dir(), reason="the starter verifier is not at hand")
-def test_the_starter_verifier_judges_well_and_identically() -> None:
-    verifier = OnnxVerifier(STARTER)
+def test_the_embedded_weights_judge_well_and_identically_on_any_threads() -> None:
+    verifier = OnnxVerifier(WEIGHTS, threads=2)
     pairs = [
         (LINES[0], "A bridge was closed."),
         (LINES[0], "The bridge stayed open."),
         (LINES[0], "The bridge was built by the Romans."),
         (" ".join(LINES[:3]), "Forty-one families had to leave."),
     ]
-    found = identical(verifier, pairs)
+    found = verifier.judge(pairs)
     assert found[0].entailment > 0.8
     assert (found[1].contradiction or 0) > 0.8
     assert found[2].neutral > 0.5
+    assert verifier.judge(pairs[::-1]) == found[::-1]
+    assert OnnxVerifier(WEIGHTS, threads=1).judge(pairs) == found
     assert verifier.max_tokens == 512 - 4
     assert sum(verifier.count_tokens(pairs[0])) + 4 == len(verifier._encoder.encode(pairs[:1])[0])
 
@@ -340,29 +344,13 @@ def test_a_model_file_may_be_named(folder: Path) -> None:
         ("bse", "did you mean base?"),
         ("deberta-v3-lrge", "did you mean deberta-v3-large?"),
         ("minichek-roberta", "did you mean minicheck-roberta?"),
-        ("zzz", "known are default, base"),
+        ("zzz", "known are default, base, deberta"),
         ("", "known are default, base"),
         ("some/model", "hf:some/model"),
     ],
 )
 def test_an_unknown_name_gets_advice(spec: str, words: str) -> None:
     assert words in one_line(lambda: load_verifier(spec), ConfigurationError)
-
-
-def test_only_weights_that_are_here_are_offered(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(load, "WEIGHTS", tmp_path)
-    shutil.copytree(folder, tmp_path / "base")
-    assert load_verifier("base").description["name"] == "base"
-    line = one_line(lambda: load_verifier("small"), ConfigurationError)
-    assert "unknown verifier 'small'" in line
-    assert "known are default, base, deberta" in one_line(
-        lambda: load_verifier("zzz"), ConfigurationError
-    )
-    shutil.copytree(folder, tmp_path / "small")
-    assert load_verifier("small").description["name"] == "small"
-    assert "did you mean small?" in one_line(lambda: load_verifier("smal"), ConfigurationError)
 
 
 def test_a_folder_without_a_model(tmp_path: Path) -> None:

@@ -28,6 +28,3 @@ step third training.base.train "$work" --out third --pairs $made llm_pairs.jsonl
   --shares 1 0.6 1 --seed 3 --seconds "${THIRD:-210}"
 step soup training.base.soup "$work" first second third --out base
 step eval_base training.base.evaluate run "$work" --model base
-step small training.base.train "$work" --start base --keep 0,2,4,6,8,11 --master base \
-  --out small --pairs $made llm_pairs.jsonl.xz --rate 1e-4 --mix 0.8 --seconds "${SMALL:-170}"
-step eval_small training.base.evaluate run "$work" --model small

@@ -21,7 +21,7 @@ _lock = Lock()
 def load_verifier(spec: str | None = None, *, threads: int | None = None) -> Verifier:
     """The verifier of that name.
 
-    None or "default"  the weights in the package (see `embedded`)
+    None or "default"  the weights in the package, which are also called "base"
     a folder           with an .onnx file, or with a transformers model
     hf:NAME            a model on the hub; a few have short names (see `presets`)
     """
@@ -36,18 +36,9 @@ def load_verifier(spec: str | None = None, *, threads: int | None = None) -> Ver
         return _loaded[key]
 
 
-def embedded() -> list[str]:
-    """The names of the weights that this package has."""
-    return [name for name in ("base", "small") if (WEIGHTS / name).is_dir()]
-
-
-def _is_embedded(name: str) -> bool:
-    return name == DEFAULT or name in embedded()  # the default is always meant to be here
-
-
 def _folder(name: str) -> Path | None:
     """Where the verifier lies, unless it is one of the hub. Names win over folders."""
-    if _is_embedded(name):
+    if name == DEFAULT:
         return WEIGHTS / name
     if name in PRESETS or name.startswith(_HUB):
         return None
@@ -64,7 +55,7 @@ def _load(name: str, place: Path | None, threads: int | None) -> Verifier:
         if name in PRESETS:
             return TransformersVerifier(PRESETS[name], name=name, threads=threads)
         return TransformersVerifier(name.removeprefix(_HUB), threads=threads)
-    if _is_embedded(name):
+    if name == DEFAULT:
         from halldetect.verification.verifiers.onnx import OnnxVerifier
 
         if not place.is_dir():
@@ -84,7 +75,7 @@ def _load(name: str, place: Path | None, threads: int | None) -> Verifier:
 def _unknown(name: str) -> str:
     if name.strip() and "/" in name:
         return f"no folder {name}; a model on the hub is written {_HUB}{name}"
-    names = ["default", *embedded(), *PRESETS]
+    names = ["default", DEFAULT, *PRESETS]
     near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
     advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
     return f"unknown verifier {name!r}; {advice}"
