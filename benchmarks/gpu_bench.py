@@ -1,7 +1,7 @@
 """The evaluation on a GPU that cannot fetch anything, in a given time.
 
-    python benchmarks/gpu_bench.py prepare --data DIR --out ROWS.jsonl.gz [--limit 100]
-    python benchmarks/gpu_bench.py run --rows ROWS.jsonl.gz --out RESULTS --seconds 360 \\
+    python -m benchmarks.gpu_bench prepare --data DIR --out ROWS.jsonl.gz [--limit 100]
+    python -m benchmarks.gpu_bench run --rows ROWS.jsonl.gz --out RESULTS --seconds 360 \\
         [--verifier FOLDER] [--llm MODEL.gguf ...] \\
         [--parts fit,verifier,llm,ablation,claims,latency]
     halldetect bench report RESULTS
@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import sys
 import tarfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -29,16 +28,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
-sys.path.append(str(Path(__file__).parent.parent))
-
 from halldetect.protocols import Verifier
 from halldetect.report import Probabilities
 from halldetect.verification.verifiers import load_verifier
-from halldetect_bench.datasets import Row, load_dataset
+from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.meter import Meter
-from halldetect_bench.methods.registry import METHODS, Models, Options
-from halldetect_bench.methods.scored import Method
-from halldetect_bench.predictions import header_of, ledger, prediction_of
+from halldetect_bench.methods.method import Method
+from halldetect_bench.models.selection import RunModels, RunOptions
+from halldetect_bench.predictions import LATENCY, header_of, open_predictions, prediction_of
+from halldetect_bench.registry import METHODS, load_dataset
 from halldetect_bench.runner import missing, sample
 from training import summac_conv
 
@@ -69,7 +67,6 @@ ASKED = (
     "acueval",
     "factscore",
 )
-LATENCY = "latency"
 LATENCY_ROWS = 8
 # The grid of the ablation judges every window of every claim: one set will do.
 ABLATED = FIRST
@@ -145,16 +142,16 @@ def jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> Iterator[Jo
     few = {FIRST: rows[FIRST][:LATENCY_ROWS]}
     ablated = {ABLATED: rows[ABLATED]}
     layer = options.out / LAYER
-    judge = Models(Options(verifier=options.verifier, extractor="sentences", seed=SEED))
+    judge = RunModels(RunOptions(verifier=options.verifier, extractor="sentences", seed=SEED))
 
     @cache
     def remembering() -> Verifier:
         return Remembering(judge.verifier)
 
-    def of(models: Models, name: str, extractor: str | None = None) -> Callable[[], Method]:
+    def of(models: RunModels, name: str, extractor: str | None = None) -> Callable[[], Method]:
         def build() -> Method:
             if extractor is not None:
-                from halldetect_bench.methods import Ablation
+                from halldetect_bench.methods.ablation import Ablation
 
                 return Ablation(models.splitter(extractor), remembering())
             return METHODS[name].build(models)
@@ -162,18 +159,18 @@ def jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> Iterator[Jo
         return build
 
     def conv() -> Method:
-        from halldetect_bench.methods import SummacConv
+        from halldetect_bench.methods.pairwise import SummacConv
 
         fitted = json.loads(layer.read_text()) if layer.is_file() else None
         return SummacConv(judge.verifier, fitted)
 
-    def detecting(models: Models) -> Callable[[], Method]:
+    def detecting(models: RunModels) -> Callable[[], Method]:
         """HallDetect with the language model's claims: its one generative pass counts too."""
 
         def build() -> Method:
             from halldetect.detector import Detector
-            from halldetect_bench.llm_extractor import LlmExtractor
-            from halldetect_bench.methods import HallDetect
+            from halldetect_bench.methods.claim_splitters import LlmExtractor
+            from halldetect_bench.methods.halldetect_method import HallDetect
 
             return HallDetect(Detector(LlmExtractor(models.llm, seed=SEED), options.verifier))
 
@@ -192,7 +189,8 @@ def jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> Iterator[Jo
             yield Job(f"{name}, one by one", LATENCY, of(judge, name), few, 1)
     # Each step for all models, the smallest model last: what is left out is of least interest.
     llms = [
-        Models(Options(llm=str(path), device=options.device, seed=SEED)) for path in options.llm
+        RunModels(RunOptions(llm=str(path), device=options.device, seed=SEED))
+        for path in options.llm
     ]
     fewer = {
         name: found if name == FIRST else sample(found, options.llm_rows, SEED)
@@ -264,7 +262,7 @@ def work(job: Job, out: Path) -> int:
         todo: list[tuple[str, Row]] = []
         for name, rows in job.rows.items():
             header = header_of(name, method.description)
-            book = stack.enter_context(ledger(out / job.folder, header))
+            book = stack.enter_context(open_predictions(out / job.folder, header))
             books[name] = book
             todo += [(name, row) for row in missing(rows, book.done, out / header.path)]
         if job.batch == 1 and todo:

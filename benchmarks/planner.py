@@ -29,7 +29,7 @@ from halldetect.scoring import Calibration, score_claim, score_response
 from halldetect.text.sentences import Span, sentences
 from halldetect.verification.rounds import Task, verify
 from halldetect.windows.scales import Window
-from halldetect_bench.metrics import auroc
+from halldetect_bench.stats.classification_metrics import auroc
 from training.base.evaluate import load_rows
 
 RESULTS = Path(__file__).parent / "results" / "planner.json"

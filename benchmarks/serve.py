@@ -1,6 +1,6 @@
 """How much the service takes, what it does with more, and whether its memory stays flat.
 
-python benchmarks/serve.py [--requests 10000] [--out benchmarks/results/serve.json]
+    python -m benchmarks.serve [--requests 10000] [--out benchmarks/results/serve.json]
 
 Everything goes over HTTP on loopback. The service runs in processes of its own, with the fake
 verifier of the tests (which judges by counting words, so that the service is what is measured)
@@ -23,11 +23,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent / "tests" / "serve"), str(HERE.parent / "tests")]
+from halldetect.demo import RESPONSE, SOURCE
+from tests.support.running import Running, serving
 
-from halldetect.demo import RESPONSE, SOURCE  # noqa: E402
-from tests.support.running import Running, serving  # noqa: E402
+HERE = Path(__file__).parent
 
 QUEUE, BATCH = 32, 8
 # The fake verifier does as it reads: what it takes is then the same on every machine.
@@ -218,7 +217,7 @@ def main() -> None:
         loaded = measure_load(service, 200)
         held = measure_memory(service, arguments.requests, step)
     results = {
-        "command": "python benchmarks/serve.py",
+        "command": "    python -m benchmarks.serve",
         "cores": os.cpu_count(),
         "load_average": round(os.getloadavg()[2], 1),
         "queue": QUEUE,

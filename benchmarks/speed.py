@@ -31,9 +31,9 @@ from halldetect.text.sentences import sentences
 from halldetect.verification.verifiers import load_verifier
 from halldetect.verification.verifiers.cores import physical_cores
 from halldetect.verification.verifiers.onnx import OnnxVerifier
-from halldetect_bench.datasets import load_dataset
-from halldetect_bench.datasets.rows import Row
-from halldetect_bench.methods import PAIRWISE
+from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.methods.pairwise import MiniCheck, SummacZs
+from halldetect_bench.registry import load_dataset
 
 RESULTS = Path(__file__).parent / "results" / "speed.json"
 
@@ -100,8 +100,8 @@ def ways(rows: Sequence[Row], options: argparse.Namespace) -> dict[str, Any]:
             with_detector(Detector("sentences", verifier, exact=True)), options.exhaustive
         ),
         "lazy": Way(with_detector(Detector("sentences", verifier), phases), len(rows)),
-        "MiniCheck-style": Way(with_method(PAIRWISE["minicheck"](verifier)), options.exhaustive),
-        "SummaC-style": Way(with_method(PAIRWISE["summac-zs"](verifier)), options.exhaustive),
+        "MiniCheck-style": Way(with_method(MiniCheck(verifier)), options.exhaustive),
+        "SummaC-style": Way(with_method(SummacZs(verifier)), options.exhaustive),
     }
     if few:
         from benchmarks.naive import NaiveLoop

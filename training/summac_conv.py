@@ -22,11 +22,16 @@ from halldetect.protocols import Verifier
 from halldetect.text.sentences import sentences
 from halldetect.verification.rounds import Task, verify
 from halldetect.verification.verifiers import load_verifier
-from halldetect_bench.datasets import Row, load_dataset
-from halldetect_bench.methods import summac_conv
-from halldetect_bench.methods.pairwise import single
-from halldetect_bench.methods.scored import documents
-from halldetect_bench.methods.summac_conv import BINS, WEIGHTS, histogram
+from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.methods import pairwise
+from halldetect_bench.methods.method import documents
+from halldetect_bench.methods.pairwise import (
+    HISTOGRAM_BINS,
+    SUMMAC_LAYER,
+    histogram,
+    single_sentences,
+)
+from halldetect_bench.registry import load_dataset
 from halldetect_bench.runner import sample
 
 DATA = ("factcg", "bump-task1", "defacto-train", "defacto-val")
@@ -42,7 +47,7 @@ def fit(rows: list[Row], verifier: Verifier) -> dict[str, Any]:
     for row in rows:
         texts = documents(row)
         units = tuple(Claim(span.cut(row.response), span) for span in sentences(row.response))
-        tasks.append(Task(units, single(texts), texts))
+        tasks.append(Task(units, single_sentences(texts), texts))
     spreads, faithful = [], []
     for row, judged in zip(rows, verify(verifier, tasks), strict=True):
         if judged and all(item.probabilities for item in judged):
@@ -55,7 +60,7 @@ def fit(rows: list[Row], verifier: Verifier) -> dict[str, Any]:
     return {
         "weights": [round(float(value), 5) for value in model.coef_[0]],
         "offset": round(float(model.intercept_[0]), 5),
-        "bins": BINS,
+        "bins": HISTOGRAM_BINS,
         "rows": len(faithful),
         "faithful": sum(faithful),
         "seed": SEED,
@@ -71,8 +76,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--verifier")
     parser.add_argument("--limit", type=int, default=500, help="rows a dataset: 500")
-    place = Path(summac_conv.__file__).parent / WEIGHTS
-    parser.add_argument("--out", type=Path, default=place)
+    packaged = Path(pairwise.__file__).parent / SUMMAC_LAYER
+    parser.add_argument("--out", type=Path, default=packaged)
     options = parser.parse_args()
     rows = [
         row

@@ -22,12 +22,14 @@ from typing import Any, TypeVar
 from halldetect import __version__
 from halldetect.errors import InputError
 from halldetect.report import DECIMALS
-from halldetect_bench.datasets.rows import Row
-from halldetect_bench.methods.scored import Scored
+from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.methods.method import Scored
 
 FORMAT = 1
 _DIGITS = 12
 _SUFFIXES = (".jsonl", ".jsonl.gz")
+# Folders of results with this prefix hold rows that were scored one at a time.
+LATENCY = "latency"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ def row_digest(row: Row) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
-class Ledger:
+class PredictionsWriter:
     """An open file of predictions: what it holds, and a way to add to it."""
 
     def __init__(self, file: Any, done: dict[str, str]) -> None:
@@ -129,7 +131,7 @@ class Ledger:
 
 
 @contextmanager
-def ledger(folder: Path, header: Header) -> Iterator[Ledger]:
+def open_predictions(folder: Path, header: Header) -> Iterator[PredictionsWriter]:
     """The file for a header, begun or continued; only one process at a time has it.
 
     Rows in a gzipped file beside it are not made again either.
@@ -157,7 +159,9 @@ def ledger(folder: Path, header: Header) -> Iterator[Ledger]:
             if file.tell() == 0:
                 _write(file, asdict(header))
             held = [read(path), *([read(packed)] if packed.exists() else [])]
-            yield Ledger(file, {item.id: item.row for one in held for item in one.predictions})
+            yield PredictionsWriter(
+                file, {item.id: item.row for one in held for item in one.predictions}
+            )
     finally:
         lock.release()
 
@@ -197,6 +201,14 @@ def read_all(folder: Path) -> list[Results]:
         rows = {item.id: item for item in (*before, *one.predictions)}
         found[key] = Results(one.header, tuple(rows.values()))
     return list(found.values())
+
+
+def latency_folders(folder: Path) -> list[Path]:
+    """The folders inside a folder of results whose rows were scored one at a time.
+
+    folder: a folder of results.
+    """
+    return [inner for inner in sorted(folder.glob(f"{LATENCY}*")) if inner.is_dir()]
 
 
 def _parsed(path: Path, at: int, line: str, kind: type[Record]) -> Record:

@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from halldetect.errors import InputError
-from halldetect_bench.datasets import Row
+from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.meter import Meter
-from halldetect_bench.methods.scored import Method
-from halldetect_bench.predictions import Header, header_of, ledger, prediction_of, row_digest
+from halldetect_bench.methods.method import Method
+from halldetect_bench.predictions import (
+    Header,
+    header_of,
+    open_predictions,
+    prediction_of,
+    row_digest,
+)
 
 # Rows done and rows to do, of this run.
 Progress = Callable[[int, int], None]
@@ -59,7 +65,7 @@ def run(
     if batch < 1:
         raise InputError(f"--batch must be at least 1, not {batch}")
     header = header_of(dataset, method.description)
-    with ledger(folder, header) as book:
+    with open_predictions(folder, header) as book:
         todo = missing(rows, book.done, folder / header.path)
         kept = len(rows) - len(todo)
         meter = Meter()

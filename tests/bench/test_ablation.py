@@ -11,13 +11,22 @@ import pytest
 from halldetect import Detector
 from halldetect.cli import main
 from halldetect.errors import ConfigurationError
-from halldetect_bench.ablation import SCORINGS, SETS, scored
-from halldetect_bench.datasets.rows import Row
-from halldetect_bench.grid import cells
-from halldetect_bench.methods.ablation import Ablation, Asked, Extracted, Whole
-from halldetect_bench.methods.registry import Models, Options
+from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.methods.ablation import (
+    ABLATION_SCORINGS,
+    SCALE_SETS,
+    Ablation,
+    score_from_maxima,
+)
+from halldetect_bench.methods.claim_splitters import (
+    ExtractorSplitter,
+    LlmSplitter,
+    WholeResponse,
+)
+from halldetect_bench.models.selection import RunModels, RunOptions
 from halldetect_bench.predictions import Results, header_of, prediction_of
-from tests.bench.test_llm_methods import Scripted, careful
+from halldetect_bench.stats.ablation_table import ablation_cells
+from tests.support.bench_fakes import ScriptedLlm, only_bob_is_wrong
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 SOURCE = " ".join(
@@ -28,11 +37,11 @@ ROW = Row("d", "1", SOURCE, RESPONSE, True)
 
 
 def grid_of(row: Row = ROW) -> Any:
-    (found,) = Ablation(Extracted(SentenceExtractor()), OverlapVerifier()).score_many([row])
+    (found,) = Ablation(ExtractorSplitter(SentenceExtractor()), OverlapVerifier()).score_many([row])
     return found
 
 
-@pytest.mark.parametrize("scales", SETS.values(), ids=SETS)
+@pytest.mark.parametrize("scales", SCALE_SETS.values(), ids=SCALE_SETS)
 @pytest.mark.parametrize("scoring", ["fed", "calibrated"])
 def test_every_cell_is_what_the_detector_says(scoring: str, scales: tuple[int, ...]) -> None:
     detector = Detector(
@@ -44,10 +53,10 @@ def test_every_cell_is_what_the_detector_says(scoring: str, scales: tuple[int, .
     )
     expected = detector.check(SOURCE, RESPONSE)
     found = grid_of()
-    assert scored(found.details["scales"], scoring, scales) == pytest.approx(
+    assert score_from_maxima(found.details["scales"], scoring, scales) == pytest.approx(
         expected.score, abs=2e-6
     )
-    name = next(name for name, chosen in SETS.items() if chosen == scales)
+    name = next(name for name, chosen in SCALE_SETS.items() if chosen == scales)
     assert found.details["pairs"][name] == expected.cost.pairs_judged
 
 
@@ -56,16 +65,16 @@ def test_support_only_forgets_contradiction() -> None:
         {"1": [0.9, 0.8, 0.2], "16": [0.4, 0.1, 0.35]},
         {"1": [0.5, 0.0, 0.5], "16": [0.7, 0.6, 0.3]},
     ]
-    assert scored(claims, "support only", (1,)) == pytest.approx(0.5)
-    assert scored(claims, "support only", (1, 16)) == pytest.approx(1 - 0.7)
-    assert scored(claims, "calibrated", (1, 16)) == pytest.approx(1 - 0.35)
+    assert score_from_maxima(claims, "support only", (1,)) == pytest.approx(0.5)
+    assert score_from_maxima(claims, "support only", (1, 16)) == pytest.approx(1 - 0.7)
+    assert score_from_maxima(claims, "calibrated", (1, 16)) == pytest.approx(1 - 0.35)
     # 0.9 - 0.8 and 0.5 - 0: one minus the root of their product.
-    assert scored(claims, "fed", (1,)) == pytest.approx(1 - (0.1 * 0.5) ** 0.5)
-    assert scored(claims, "fed", (16,)) == pytest.approx(1 - (0.3 * 0.1) ** 0.5)
+    assert score_from_maxima(claims, "fed", (1,)) == pytest.approx(1 - (0.1 * 0.5) ** 0.5)
+    assert score_from_maxima(claims, "fed", (16,)) == pytest.approx(1 - (0.3 * 0.1) ** 0.5)
 
 
 def test_the_whole_response_is_one_claim() -> None:
-    method = Ablation(Whole(), OverlapVerifier())
+    method = Ablation(WholeResponse(), OverlapVerifier())
     found, empty = method.score_many([ROW, Row("d", "2", SOURCE, "  ", False)])
     assert [text for text, _ in found.claims] == [RESPONSE]
     assert (empty.score, empty.reason) == (None, "the response has no claim")
@@ -76,8 +85,8 @@ def test_the_whole_response_is_one_claim() -> None:
 
 
 def test_grouped_claims_are_judged_as_one() -> None:
-    single = Ablation(Models(Options()).splitter("sentences"), OverlapVerifier())
-    grouped = Ablation(Models(Options()).splitter("groups:2"), OverlapVerifier())
+    single = Ablation(RunModels(RunOptions()).splitter("sentences"), OverlapVerifier())
+    grouped = Ablation(RunModels(RunOptions()).splitter("groups:2"), OverlapVerifier())
     (before,), (found,) = single.score_many([ROW]), grouped.score_many([ROW])
     assert [text for text, _ in before.claims] == RESPONSE.replace(". ", ".|").split("|")
     assert [text for text, _ in found.claims] == [
@@ -87,11 +96,11 @@ def test_grouped_claims_are_judged_as_one() -> None:
     assert found.details["pairs"]["16"] == before.details["pairs"]["16"] * 2 / 3
     assert grouped.description["extractor"] == {"name": "sentences, groups of 2"}
     with pytest.raises(ConfigurationError, match="groups:N"):
-        Models(Options()).splitter("groups:x")
+        RunModels(RunOptions()).splitter("groups:x")
 
 
 def test_claims_of_a_language_model_pass_the_guard() -> None:
-    method = Ablation(Asked(Scripted(careful)), OverlapVerifier())
+    method = Ablation(LlmSplitter(ScriptedLlm(only_bob_is_wrong)), OverlapVerifier())
     (found,) = method.score_many([Row("d", "1", "Ann won.", "Ann won the race. Bob lost.", True)])
     assert [text for text, _ in found.claims] == ["Ann won the race.", "Bob lost."]
     assert found.cost.generative_passes == 1
@@ -99,18 +108,18 @@ def test_claims_of_a_language_model_pass_the_guard() -> None:
 
 
 def test_the_table_has_every_cell_and_the_mean_of_shared_datasets() -> None:
-    method = Ablation(Extracted(SentenceExtractor()), OverlapVerifier())
+    method = Ablation(ExtractorSplitter(SentenceExtractor()), OverlapVerifier())
     rows = [ROW, Row("d", "2", SOURCE, "Gate 3 of the plant opened in 1903.", False)]
     predictions = tuple(
         prediction_of(row, found) for row, found in zip(rows, method.score_many(rows), strict=True)
     )
     results = [Results(header_of(name, method.description), predictions) for name in "ab"]
-    found = cells(results, 0.5)
-    assert len(found) == 3 * len(SETS) * len(SCORINGS)
+    found = ablation_cells(results, 0.5)
+    assert len(found) == 3 * len(SCALE_SETS) * len(ABLATION_SCORINGS)
     first, mean = found[0], next(cell for cell in found if cell.dataset == "mean of 2")
     assert (first.dataset, first.scales, first.scoring, first.rows) == ("a", "1", "fed", 2)
     assert (mean.rows, mean.auroc, mean.pairs) == (4, first.auroc, first.pairs)
-    assert cells([], 0.5) == ()
+    assert ablation_cells([], 0.5) == ()
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,5 +137,5 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["bench", "report", str(tmp_path / "out"), "--samples", "10"]) == 0
     text = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "## Ablations" in text
-    assert text.count("| support only |") == 3 * len(SETS)
+    assert text.count("| support only |") == 3 * len(SCALE_SETS)
     assert main([*command, "--extractors", "nonsense"]) == 2

@@ -13,8 +13,15 @@ from halldetect.claims.extractors.clauses import ClauseExtractor
 from halldetect.claims.extractors.sentences import SentenceExtractor
 from halldetect.cli import main
 from halldetect.report import Probabilities
-from halldetect_bench.decompositions import Gold, in_held_out_part, load_gold
-from halldetect_bench.extract import Answers, figures, judge, responses, sample, stands_alone
+from halldetect_bench.datasets.decompositions import Gold, in_held_out_part, load_gold
+from halldetect_bench.extractor_quality import (
+    Answers,
+    figures,
+    judge,
+    responses,
+    sample,
+    stands_alone,
+)
 from tests.support.paths import SHARED_DATASETS
 
 SENTENCE = "Ann Cole was born in Leeds on 5 June 1952."

@@ -12,54 +12,30 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from halldetect.cli import main
 from halldetect.cli.pace import paced
 from halldetect.errors import InputError, ModelError
-from halldetect.report import Cost
-from halldetect_bench.datasets.rows import Row
-from halldetect_bench.methods import RougeL, Scored
-from halldetect_bench.methods.registry import METHODS, Models, Options
+from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.methods.method import Scored
+from halldetect_bench.methods.rouge import RougeL
+from halldetect_bench.models.selection import RunModels, RunOptions
 from halldetect_bench.predictions import (
     Prediction,
     header_of,
-    ledger,
+    open_predictions,
     prediction_of,
     read,
     read_all,
 )
+from halldetect_bench.registry import METHODS
 from halldetect_bench.runner import run, sample
+from tests.support.bench_fakes import DOOR_ROWS as ROWS
+from tests.support.bench_fakes import CountingMethod
 from tests.support.fakes import OverlapVerifier
 from tests.support.paths import ROOT
-
-ROWS = [
-    Row(
-        "d", f"r{n}", f"The plant has {n} doors.", f"It has {n} doors.", n % 2 == 0, document=str(n)
-    )
-    for n in range(40)
-]
-
-
-class Counting:
-    """Scores a row with the number in its name; remembers what it was asked."""
-
-    def __init__(self, **settings: Any) -> None:
-        self.settings = settings
-        self.asked: list[str] = []
-
-    @property
-    def description(self) -> dict[str, Any]:
-        return {"name": "counting", **self.settings}
-
-    def score_many(self, rows: Sequence[Row]) -> list[Scored]:
-        self.asked += [row.id for row in rows]
-        return [
-            Scored(int(row.id[1:]) / 100, claims=(("a", 0.1),), cost=Cost(pairs_judged=2))
-            for row in rows
-        ]
 
 
 def unmeasured(path: Path) -> list[Prediction]:
@@ -72,7 +48,7 @@ def ids(path: Path) -> list[str]:
 
 
 def test_a_line_holds_truth_score_and_cost(tmp_path: Path) -> None:
-    ran = run("d", ROWS[:3], Counting(), tmp_path)
+    ran = run("d", ROWS[:3], CountingMethod(), tmp_path)
     header, predictions = read(ran.path).header, read(ran.path).predictions
     assert (ran.new, ran.kept) == (3, 0)
     assert header.method == {"name": "counting"}
@@ -86,8 +62,8 @@ def test_a_line_holds_truth_score_and_cost(tmp_path: Path) -> None:
 
 
 def test_rows_that_are_there_are_not_made_again(tmp_path: Path) -> None:
-    run("d", ROWS[:5], Counting(), tmp_path)
-    again = Counting()
+    run("d", ROWS[:5], CountingMethod(), tmp_path)
+    again = CountingMethod()
     ran = run("d", ROWS[:8], again, tmp_path, batch=2)
     assert again.asked == ["r5", "r6", "r7"]
     assert (ran.new, ran.kept) == (3, 5)
@@ -96,7 +72,7 @@ def test_rows_that_are_there_are_not_made_again(tmp_path: Path) -> None:
 
 def test_another_setting_or_dataset_is_another_file(tmp_path: Path) -> None:
     paths = {
-        run(name, ROWS[:2], Counting(**settings), tmp_path).path
+        run(name, ROWS[:2], CountingMethod(**settings), tmp_path).path
         for name in ("d", "e")
         for settings in ({}, {"chunk": 1}, {"chunk": 2})
     }
@@ -106,42 +82,42 @@ def test_another_setting_or_dataset_is_another_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [1, 2, 30, 150, 100_000])
 def test_a_torn_last_line_is_dropped(cut: int, tmp_path: Path) -> None:
-    path = run("d", ROWS[:6], Counting(), tmp_path).path
+    path = run("d", ROWS[:6], CountingMethod(), tmp_path).path
     whole, before = path.read_bytes(), unmeasured(path)
     path.write_bytes(whole[: max(0, len(whole) - cut)])
-    ran = run("d", ROWS[:6], Counting(), tmp_path)
+    ran = run("d", ROWS[:6], CountingMethod(), tmp_path)
     assert ran.new >= 1
     assert unmeasured(path) == before
     assert path.read_bytes().endswith(b"\n")
 
 
 def test_data_that_changed_are_refused(tmp_path: Path) -> None:
-    run("d", ROWS[:2], Counting(), tmp_path)
+    run("d", ROWS[:2], CountingMethod(), tmp_path)
     changed = Row("d", "r1", "Another source.", "There are 1.", False, document="1")
     with pytest.raises(InputError, match="row r1 has changed"):
-        run("d", [ROWS[0], changed], Counting(), tmp_path)
+        run("d", [ROWS[0], changed], CountingMethod(), tmp_path)
 
 
 def test_a_damaged_file_is_refused_not_mended(tmp_path: Path) -> None:
-    path = run("d", ROWS[:3], Counting(), tmp_path).path
+    path = run("d", ROWS[:3], CountingMethod(), tmp_path).path
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], "{}", *lines[2:]]) + "\n")
     with pytest.raises(InputError, match="line 2"):
-        run("d", ROWS[:3], Counting(), tmp_path)
+        run("d", ROWS[:3], CountingMethod(), tmp_path)
 
 
 def test_two_runs_do_not_write_one_file(tmp_path: Path) -> None:
-    header = header_of("d", Counting().description)
-    with ledger(tmp_path, header), pytest.raises(InputError, match="another run"):
-        run("d", ROWS[:1], Counting(), tmp_path)
-    assert run("d", ROWS[:1], Counting(), tmp_path).new == 1
+    header = header_of("d", CountingMethod().description)
+    with open_predictions(tmp_path, header), pytest.raises(InputError, match="another run"):
+        run("d", ROWS[:1], CountingMethod(), tmp_path)
+    assert run("d", ROWS[:1], CountingMethod(), tmp_path).new == 1
 
 
 def test_gzipped_results_count(tmp_path: Path) -> None:
-    path = run("d", ROWS[:4], Counting(), tmp_path).path
+    path = run("d", ROWS[:4], CountingMethod(), tmp_path).path
     path.with_suffix(".jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
     path.unlink()
-    assert run("d", ROWS[:6], Counting(), tmp_path).kept == 4
+    assert run("d", ROWS[:6], CountingMethod(), tmp_path).kept == 4
     (found,) = read_all(tmp_path)
     assert sorted(item.id for item in found.predictions) == [f"r{n}" for n in range(6)]
 
@@ -161,14 +137,14 @@ def test_a_file_says_nothing_of_this_machine(tmp_path: Path) -> None:
 def test_odd_characters_survive(tmp_path: Path) -> None:
     row = Row("d", "a\u2028b", "S\ud800.", "R\n\x85.", True, document="d")
     scored = Scored(None, "no\u2028answer", (("\ud800", None),))
-    with ledger(tmp_path, header_of("d", {"name": "m"})) as book:
+    with open_predictions(tmp_path, header_of("d", {"name": "m"})) as book:
         book.append(prediction_of(row, scored))
     (found,) = read_all(tmp_path)[0].predictions
     assert (found.id, found.score, found.reason) == (row.id, None, scored.reason)
 
 
 def test_a_method_that_fails_stops_the_run_and_keeps_what_is_done(tmp_path: Path) -> None:
-    class Failing(Counting):
+    class Failing(CountingMethod):
         def score_many(self, rows: Sequence[Row]) -> list[Scored]:
             if rows[0].id == "r2":
                 raise ModelError("out of memory")
@@ -176,7 +152,7 @@ def test_a_method_that_fails_stops_the_run_and_keeps_what_is_done(tmp_path: Path
 
     with pytest.raises(ModelError):
         run("d", ROWS[:4], Failing(), tmp_path)
-    later = Counting()
+    later = CountingMethod()
     assert run("d", ROWS[:4], later, tmp_path).kept == 2
     assert later.asked == ["r2", "r3"]
 
@@ -193,28 +169,28 @@ def test_a_sample_is_seeded_and_grows(tmp_path: Path) -> None:
 
 
 SLOW = """
-import sys, time
+import time
 from pathlib import Path
-sys.path[:0] = {paths!r}
-from tests.bench.test_bench_runner import ROWS, Counting
+from tests.support.bench_fakes import DOOR_ROWS, CountingMethod
 from halldetect_bench.runner import run
 
-class Slow(Counting):
+class Slow(CountingMethod):
     def score_many(self, rows):
         time.sleep(0.02)
         return super().score_many(rows)
 
-run("d", ROWS, Slow(), Path({folder!r}))
+run("d", DOOR_ROWS, Slow(), Path({folder!r}))
 """
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 def test_killed_again_and_again_no_row_is_lost_or_repeated(tmp_path: Path) -> None:
-    script = SLOW.format(paths=[str(ROOT), *sys.path], folder=str(tmp_path))
-    path = tmp_path / header_of("d", Counting().description).path
+    script = SLOW.format(folder=str(tmp_path))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    path = tmp_path / header_of("d", CountingMethod().description).path
     for _ in range(3):
         before = path.stat().st_size if path.exists() else 0
-        worker = subprocess.Popen([sys.executable, "-c", script])
+        worker = subprocess.Popen([sys.executable, "-c", script], env=environment)
         deadline = time.monotonic() + 60
         while not path.exists() or path.stat().st_size < before + 900:
             assert worker.poll() is None, "it ended before it could be killed"
@@ -224,7 +200,7 @@ def test_killed_again_and_again_no_row_is_lost_or_repeated(tmp_path: Path) -> No
         assert worker.wait() == -signal.SIGKILL
     done = len(ids(path))
     assert 3 <= done < len(ROWS)
-    last = Counting()
+    last = CountingMethod()
     run("d", ROWS, last, tmp_path)
     assert len(last.asked) == len(ROWS) - done
     assert ids(path) == [row.id for row in ROWS]
@@ -301,7 +277,7 @@ def test_list_names_all(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_registry_builds_what_it_names() -> None:
-    built = METHODS["rouge-l"].build(Models(Options()))
+    built = METHODS["rouge-l"].build(RunModels(RunOptions()))
     assert isinstance(built, RougeL)
     assert all(name == entry.name for name, entry in METHODS.items())
 

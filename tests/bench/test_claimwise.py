@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from halldetect_bench.claimwise import claimwise, sentence_scores
 from halldetect_bench.predictions import Prediction
+from halldetect_bench.stats.sentence_level import sentence_quality, sentence_scores
 
 SENTENCES = ["Ann Lee won the race in May.", "Bob lost it.", "Nobody was hurt."]
 
@@ -31,7 +31,7 @@ def made(claims: list[list[object]], gold: list[list[object]]) -> Prediction:
 def test_figures_by_hand() -> None:
     gold = [[SENTENCES[0], True], [SENTENCES[1], False], [SENTENCES[2], False]]
     claims = [[SENTENCES[0], 0.6], [SENTENCES[1], 0.55], [SENTENCES[2], None]]
-    found = claimwise("one", "a", [made(claims, gold)], 0.5)
+    found = sentence_quality("one", "a", [made(claims, gold)], 0.5)
     assert found is not None
     assert (found.labelled, found.scored, found.hallucinated) == (3, 2, 1)
     assert found.auroc == 1.0
@@ -41,5 +41,5 @@ def test_figures_by_hand() -> None:
 
 
 def test_nothing_without_labels_or_claims() -> None:
-    assert claimwise("one", "a", [made([[SENTENCES[0], 0.6]], [])], 0.5) is None
-    assert claimwise("one", "a", [made([], [[SENTENCES[0], True]])], 0.5) is None
+    assert sentence_quality("one", "a", [made([[SENTENCES[0], 0.6]], [])], 0.5) is None
+    assert sentence_quality("one", "a", [made([], [[SENTENCES[0], True]])], 0.5) is None

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from halldetect.errors import InputError
-from halldetect_bench.datasets import DATASETS, Row, data_root, load_dataset
 from halldetect_bench.datasets.defacto import corrections
+from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.registry import DATASETS, data_root, load_dataset
 from tests.support.paths import SHARED_DATASETS
 
 real = pytest.mark.skipif(not SHARED_DATASETS.is_dir(), reason="the shared datasets are not here")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from halldetect.errors import ConfigurationError, ModelError
-from halldetect_bench.decoding import Choice, Decoder, Job, batches
-from halldetect_bench.hf_llm import form_of
+from halldetect_bench.models.decoding import Choice, Decoder, Job, batches
+from halldetect_bench.models.transformers_llm import form_of
 
 WORDS = [f"w{n}" for n in range(60)]
 
@@ -41,7 +41,7 @@ def model() -> tuple[Any, Any]:
     transformers = pytest.importorskip("transformers")
     from tokenizers import Tokenizer, models, pre_tokenizers
 
-    from halldetect_bench.hf_llm import _ATTENTION, _register_attention
+    from halldetect_bench.models.transformers_llm import _ATTENTION, _register_attention
 
     _register_attention(torch)
     torch.manual_seed(1)
@@ -198,7 +198,7 @@ def tiny_gguf(path: Path, kind: str) -> dict[str, np.ndarray]:
 @pytest.mark.hf
 def test_a_gguf_file_becomes_a_folder(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
-    from halldetect_bench.gguf_weights import convert
+    from halldetect_bench.models.gguf_to_transformers import convert
 
     made = tiny_gguf(tmp_path / "m.gguf", "qwen2")
     folder = convert(tmp_path / "m.gguf", tmp_path / "out", threads=3)
@@ -220,7 +220,7 @@ def test_a_gguf_file_becomes_a_folder(tmp_path: Path) -> None:
 def test_llamas_queries_are_put_in_the_order_of_transformers(tmp_path: Path) -> None:
     load = pytest.importorskip("safetensors.numpy").load_file
     pytest.importorskip("ml_dtypes")
-    from halldetect_bench.gguf_weights import convert
+    from halldetect_bench.models.gguf_to_transformers import convert
 
     made = tiny_gguf(tmp_path / "m.gguf", "llama")
     state = load(convert(tmp_path / "m.gguf", tmp_path / "out") / "model.safetensors")
@@ -232,7 +232,7 @@ def test_llamas_queries_are_put_in_the_order_of_transformers(tmp_path: Path) -> 
 
 @pytest.mark.hf
 def test_other_kinds_of_model_are_refused(tmp_path: Path) -> None:
-    from halldetect_bench.gguf_weights import convert
+    from halldetect_bench.models.gguf_to_transformers import convert
 
     tiny_gguf(tmp_path / "m.gguf", "mamba")
     with pytest.raises(ModelError, match="kind mamba"):

@@ -10,7 +10,7 @@ import pytest
 from halldetect_bench import meter
 from halldetect_bench.meter import WATTS_A_CORE, Meter
 from halldetect_bench.predictions import Prediction
-from halldetect_bench.spending import spent
+from halldetect_bench.stats.per_dataset import mean_cost
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_costs_tell_means_and_the_greatest_memory() -> None:
         {"joules": 4.0, "energy": "RAPL", "memory_mib": 30.0, "gpu_memory_mib": None},
         {},
     ]
-    found = spent(
+    found = mean_cost(
         "d",
         "m",
         [

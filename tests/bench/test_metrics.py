@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
 from halldetect.errors import InputError
-from halldetect_bench import metrics, resample
+from halldetect_bench.stats import bootstrap
+from halldetect_bench.stats import classification_metrics as metrics
 
 # Two hallucinated, three faithful. At 0.5: 0.9 and 0.6 are flagged; one right, one wrong.
 GOLD = [True, False, True, False, False]
@@ -113,7 +114,9 @@ def test_correlations() -> None:
 
 def test_recall_by_kind() -> None:
     kinds = ["number", "number", "entity", None, None]
-    found = metrics.by_kind(kinds, [True, True, True, False, True], [0.9, 0.1, 0.7, 0.9, 0.9])
+    found = metrics.recall_by_kind(
+        kinds, [True, True, True, False, True], [0.9, 0.1, 0.7, 0.9, 0.9]
+    )
     assert found == {"entity": (1.0, 1), "number": (0.5, 2)}
 
 
@@ -131,19 +134,19 @@ def share_flagged(_: object, scores: object) -> float:
 def test_interval_matches_the_binomial_one() -> None:
     # The mean of 400 fair coin flips: standard error 0.025, so about 0.5 +- 0.049.
     flips = [float(n % 2) for n in range(400)]
-    found = resample.interval(share_flagged, [True] * 400, flips, seed=1, samples=2000)
+    found = bootstrap.interval(share_flagged, [True] * 400, flips, seed=1, samples=2000)
     assert found is not None
     assert found.value == 0.5
     assert found.low == pytest.approx(0.451, abs=0.006)
     assert found.high == pytest.approx(0.549, abs=0.006)
-    assert found == resample.interval(share_flagged, [True] * 400, flips, seed=1, samples=2000)
+    assert found == bootstrap.interval(share_flagged, [True] * 400, flips, seed=1, samples=2000)
 
 
 def test_interval_by_document_is_wider() -> None:
     # 20 documents of 20 identical rows hold the information of 20 rows: error 0.112, not 0.025.
     flips = [float(n // 20 % 2) for n in range(400)]
     documents = [str(n // 20) for n in range(400)]
-    found = resample.interval(
+    found = bootstrap.interval(
         share_flagged, [True] * 400, flips, seed=1, samples=2000, documents=documents
     )
     assert found is not None
@@ -151,23 +154,23 @@ def test_interval_by_document_is_wider() -> None:
 
 
 def test_interval_leaves_out_samples_of_one_class() -> None:
-    found = resample.interval(metrics.auroc, [True, False], [0.9, 0.1], seed=0, samples=200)
+    found = bootstrap.interval(metrics.auroc, [True, False], [0.9, 0.1], seed=0, samples=200)
     assert found is not None
     # Half of the draws of two rows hold the same row twice.
     assert 60 <= found.samples <= 140
     assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
-    assert resample.interval(metrics.auroc, [True], [0.9], seed=0) is None
+    assert bootstrap.interval(metrics.auroc, [True], [0.9], seed=0) is None
 
 
 def test_paired_difference() -> None:
     gold = [n % 2 == 0 for n in range(200)]
     perfect = [0.9 if wrong else 0.1 for wrong in gold]
     chance = [0.1 + (n * 37 % 80) / 100 for n in range(200)]
-    better = resample.difference(metrics.auroc, gold, chance, perfect, seed=3, samples=300)
+    better = bootstrap.difference(metrics.auroc, gold, chance, perfect, seed=3, samples=300)
     assert better is not None
     assert better.low > 0
     assert better.p_value == pytest.approx(2 * 1 / 301)
-    same = resample.difference(metrics.auroc, gold, chance, chance, seed=3, samples=300)
+    same = bootstrap.difference(metrics.auroc, gold, chance, chance, seed=3, samples=300)
     assert same is not None
     assert (same.value, same.p_value) == (0.0, 1.0)
 
@@ -177,7 +180,7 @@ def test_mcnemar() -> None:
     gold = [True] * 8
     first = [0.9, 0.1, 0.1, 0.1, 0.1, 0.1, 0.9, 0.1]
     second = [0.1, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.1]
-    found = resample.mcnemar(gold, first, second)
+    found = bootstrap.mcnemar(gold, first, second)
     assert (found.only_first, found.only_second) == (1, 5)
     assert found.p_value == pytest.approx(2 * (1 + 6) / 2**6)
-    assert resample.mcnemar(gold, first, first).p_value == 1.0
+    assert bootstrap.mcnemar(gold, first, first).p_value == 1.0

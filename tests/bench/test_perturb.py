@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.errors import InputError
-from halldetect_bench import lexicon
-from halldetect_bench.datasets import load_dataset
 from halldetect_bench.datasets.adversarial import adversarial
-from halldetect_bench.datasets.rows import Row
-from halldetect_bench.perturb import KINDS, perturb, perturb_any
+from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.perturbation import lexicon
+from halldetect_bench.perturbation.perturb import KINDS, perturb, perturb_any
+from halldetect_bench.registry import load_dataset
 from tests.support.paths import SHARED_DATASETS
 
 SOURCE = (

@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 
 from halldetect.errors import ModelError
-from halldetect_bench.datasets.rows import Row
-from halldetect_bench.embed import Embedding
-from halldetect_bench.llm import Llm, Messages, Question, Reply, TooLong
-from halldetect_bench.methods import PROMPTED, SelfCheck
-from halldetect_bench.together import together
-from tests.bench.test_llm_methods import Letters, Scripted, careful
+from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.methods.embedding import SelfCheck
+from halldetect_bench.methods.prompted import AcuEval, FactScore, LlmCot, LongContext
+from halldetect_bench.models.embedders import Embedding
+from halldetect_bench.models.llm import Llm, Messages, Question, Reply, TooLong
+from halldetect_bench.models.question_batches import run_together
+from tests.support.bench_fakes import LetterEmbedder, ScriptedLlm, only_bob_is_wrong
+
+PROMPTED = {method.name: method for method in (LlmCot, LongContext, FactScore, AcuEval)}
 
 ROWS = [
     Row("d", "1", "Ann won the race. Bob lost the game.", "Ann won. Bob won.", True),
@@ -24,11 +27,11 @@ ROWS = [
 ]
 
 
-class Batched(Scripted):
+class Batched(ScriptedLlm):
     """The scripted model, asked in lists; keeps their sizes."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(careful, **options)
+        super().__init__(only_bob_is_wrong, **options)
         self.sizes: list[int] = []
 
     def ask_many(self, questions: Sequence[Question]) -> list[Reply | TooLong]:
@@ -52,9 +55,9 @@ class Batched(Scripted):
 @pytest.mark.parametrize("name", [*PROMPTED, "selfcheck"])
 def test_together_is_as_one_by_one(name: str) -> None:
     def method(llm: Llm) -> Any:
-        return SelfCheck(llm, Letters()) if name == "selfcheck" else PROMPTED[name](llm)
+        return SelfCheck(llm, LetterEmbedder()) if name == "selfcheck" else PROMPTED[name](llm)
 
-    alone = method(Scripted(careful, context=300)).score_many(ROWS)
+    alone = method(ScriptedLlm(only_bob_is_wrong, context=300)).score_many(ROWS)
     batched = Batched(context=300)
     found = method(batched).score_many(ROWS)
     for one, other in zip(alone, found, strict=True):
@@ -87,9 +90,9 @@ def test_what_is_asked_together_does_not_depend_on_who_is_quick() -> None:
 
     echo = Echo()
     echo.groups = []
-    assert together(echo, range(6), work)[:4] == ["0", "1 1/0", "2 2/0 2/1", "3 3/0 3/1 3/2"]
+    assert run_together(echo, range(6), work)[:4] == ["0", "1 1/0", "2 2/0 2/1", "3 3/0 3/1 3/2"]
     assert echo.groups == [["1/0", "2/0", "3/0", "5/0"], ["2/1", "3/1"], ["3/2"]]
-    assert together(echo, [], work) == []
+    assert run_together(echo, [], work) == []
 
 
 def test_a_model_that_fails_fails_for_all_who_asked() -> None:
@@ -101,7 +104,7 @@ def test_a_model_that_fails_fails_for_all_who_asked() -> None:
         PROMPTED["acueval"](Broken()).score_many(ROWS)
 
 
-class Vectors(Letters):
+class Vectors(LetterEmbedder):
     """Counts how often it is called."""
 
     calls = 0
@@ -131,5 +134,5 @@ def test_messages_reach_the_model_as_they_are() -> None:
             return [TooLong("no room")]
 
     with pytest.raises(TooLong, match="no room"):
-        together(Keeping(), [[{"role": "user", "content": "hi"}]], work)
+        run_together(Keeping(), [[{"role": "user", "content": "hi"}]], work)
     assert seen == [{"role": "user", "content": "hi"}]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from halldetect.errors import (
     ModelError,
 )
 from halldetect.models.gguf_header import read_header
+from tests.support.tiny_models import gguf_bytes
 
 # The prompt
 
@@ -152,35 +152,10 @@ def test_any_json_is_read(data: Any) -> None:
 
 # Heads of GGUF files
 
-TOKENS = ["a", "b", "<|end|>"]
-
-
-def text(value: str) -> bytes:
-    return struct.pack("<Q", len(value.encode())) + value.encode()
-
-
-def tiny_gguf(*, layers: int = 1, cut: int = 0, version: int = 3, vocabulary: bool = True) -> bytes:
-    """The smallest file with a head like a real model's: one layer of one 32-weight tensor."""
-    values = [
-        text("general.architecture") + struct.pack("<I", 8) + text("llama"),
-        text("llama.block_count") + struct.pack("<II", 4, layers),
-        text("tokenizer.chat_template") + struct.pack("<I", 8) + text("{{ x }}"),
-    ]
-    if vocabulary:
-        tokens = b"".join(map(text, TOKENS))
-        values += [
-            text("tokenizer.ggml.tokens") + struct.pack("<IIQ", 9, 8, 3) + tokens,
-            text("tokenizer.ggml.token_type") + struct.pack("<IIQ3i", 9, 5, 3, 1, 1, 3),
-        ]
-    tensor = text("blk.0.weight") + struct.pack("<IQIQ", 1, 32, 3, 0)
-    head = b"GGUF" + struct.pack("<IQQ", version, 1, len(values)) + b"".join(values) + tensor
-    head += b"\0" * (-len(head) % 32)
-    return (head + b"\0" * 20)[: len(head) + 20 - cut]
-
 
 def test_a_whole_head(tmp_path: Path) -> None:
     path = tmp_path / "m.gguf"
-    path.write_bytes(tiny_gguf())
+    path.write_bytes(gguf_bytes())
     header = read_header(path)
     assert header.architecture == "llama"
     assert header.has_chat_template
@@ -192,12 +167,12 @@ def test_a_whole_head(tmp_path: Path) -> None:
     [
         (b"", "empty"),
         (b"<html>not found</html>", "does not begin with GGUF"),
-        (tiny_gguf(version=99), "version is 99"),
-        (tiny_gguf(cut=1), "should have"),
-        (tiny_gguf(cut=200), ""),
-        (tiny_gguf()[:10], ""),
-        (tiny_gguf(layers=65_000), "last layer is missing"),
-        (tiny_gguf(vocabulary=False), "no vocabulary"),
+        (gguf_bytes(version=99), "version is 99"),
+        (gguf_bytes(cut=1), "should have"),
+        (gguf_bytes(cut=200), ""),
+        (gguf_bytes()[:10], ""),
+        (gguf_bytes(layers=65_000), "last layer is missing"),
+        (gguf_bytes(vocabulary=False), "no vocabulary"),
         (b"GGUF" + b"\xff" * 400, ""),
         (b"GGUF\x03\0\0\0" + b"\xff" * 400, "counts make no sense"),
     ],
@@ -210,11 +185,11 @@ def test_broken_heads(data: bytes, why: str, tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-@given(at=st.integers(4, len(tiny_gguf()) - 1), byte=st.integers(0, 255))
+@given(at=st.integers(4, len(gguf_bytes()) - 1), byte=st.integers(0, 255))
 def test_no_broken_byte_does_more_than_be_refused(
     at: int, byte: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    data = bytearray(tiny_gguf())
+    data = bytearray(gguf_bytes())
     data[at] = byte
     path = tmp_path_factory.mktemp("gguf") / "m.gguf"
     path.write_bytes(data)
@@ -266,7 +241,7 @@ class PlayedServer:
 @pytest.fixture
 def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     path = tmp_path / "m.gguf"
-    path.write_bytes(tiny_gguf())
+    path.write_bytes(gguf_bytes())
 
     def extractor(*pieces: str, **options: Any) -> tuple[gguf.GgufExtractor, PlayedServer]:
         server = PlayedServer(list(pieces), **options)

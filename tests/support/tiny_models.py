@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import struct
 import warnings
 from pathlib import Path
 from types import ModuleType
@@ -265,3 +266,29 @@ def export(folder: Path, out: Path) -> Path:
     for name in ("config.json", "tokenizer.json"):
         (out / name).write_bytes((folder / name).read_bytes())
     return out
+
+
+def _gguf_text(value: str) -> bytes:
+    return struct.pack("<Q", len(value.encode())) + value.encode()
+
+
+def gguf_bytes(
+    *, layers: int = 1, cut: int = 0, version: int = 3, vocabulary: bool = True
+) -> bytes:
+    """The smallest file with a header like a real model's: one layer of one 32-weight tensor."""
+    text = _gguf_text
+    values = [
+        text("general.architecture") + struct.pack("<I", 8) + text("llama"),
+        text("llama.block_count") + struct.pack("<II", 4, layers),
+        text("tokenizer.chat_template") + struct.pack("<I", 8) + text("{{ x }}"),
+    ]
+    if vocabulary:
+        tokens = b"".join(map(text, ("a", "b", "<|end|>")))
+        values += [
+            text("tokenizer.ggml.tokens") + struct.pack("<IIQ", 9, 8, 3) + tokens,
+            text("tokenizer.ggml.token_type") + struct.pack("<IIQ3i", 9, 5, 3, 1, 1, 3),
+        ]
+    tensor = text("blk.0.weight") + struct.pack("<IQIQ", 1, 32, 3, 0)
+    head = b"GGUF" + struct.pack("<IQQ", version, 1, len(values)) + b"".join(values) + tensor
+    head += b"\0" * (-len(head) % 32)
+    return (head + b"\0" * 20)[: len(head) + 20 - cut]

@@ -15,7 +15,7 @@ step() {
     { echo "$name failed"; tail -n 5 "$work/$name.log"; return 1; }
 }
 
-step convert training.gguf_weights "$work/qwen2.5-coder-1.5b.gguf" "$work/qwen2.5-coder-1.5b"
+step convert halldetect_bench.models.gguf_to_transformers "$work/qwen2.5-coder-1.5b.gguf" "$work/qwen2.5-coder-1.5b"
 # Writing claims leaves the chip half idle: it runs beside the first students' training.
 step write training.base.generate write "$work" --seconds "${WRITE:-170}" &
 step first training.base.train "$work" --out first --pairs $made --seed 1 \

@@ -23,8 +23,8 @@ from scipy.optimize import minimize_scalar
 
 from halldetect.report import Probabilities
 from halldetect.scoring import Calibration, fed, fed_claim
-from halldetect_bench.metrics import at_threshold, auroc
-from halldetect_bench.resample import interval
+from halldetect_bench.stats.bootstrap import interval
+from halldetect_bench.stats.classification_metrics import at_threshold, auroc
 from training.base.batches import CODES, read_pairs
 from training.base.evaluate import NLI, OTHERS, SIX, accuracy, load_rows
 

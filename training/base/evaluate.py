@@ -43,7 +43,7 @@ def prepare(options: argparse.Namespace) -> None:
 
     from halldetect.text.sentences import sentences
     from halldetect.windows.scales import library
-    from halldetect_bench.datasets import load_dataset
+    from halldetect_bench.registry import load_dataset
 
     tokenizer = Tokenizer.from_file(str(options.work / "mpnet" / "tokenizer.json"))
     tokenizer.no_truncation()

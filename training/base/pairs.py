@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import halldetect_bench.datasets  # noqa: F401
-from halldetect_bench.perturb import KINDS, perturb
+from halldetect_bench.perturbation.perturb import KINDS, perturb
 from training.base.corpus import Document, HeldOut, Pair, read, split, words
 
 SIZES = (1, 1, 2, 3, 4, 6, 8, 12, 99)

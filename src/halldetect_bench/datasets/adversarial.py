@@ -10,8 +10,8 @@ import random
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from halldetect_bench.datasets.rows import Row
-from halldetect_bench.perturb import KINDS, perturb
+from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.perturbation.perturb import KINDS, perturb
 
 
 def adversarial(rows: Iterable[Row], *, seed: int, kinds: Iterable[str] = KINDS) -> Iterator[Row]:

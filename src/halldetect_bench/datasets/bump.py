@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from halldetect_bench.datasets.files import folder, locate, read_table_file
-from halldetect_bench.datasets.rows import Loaded, Row, collect, join
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, collect, join
+from halldetect_bench.datasets.readers import folder, locate, read_table_file
 
 HINT = "the BUMP release, github.com/dataminr-ai/BUMP"
 TASKS = (1, 2)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from halldetect_bench.datasets.files import folder, locate, read_jsonl
-from halldetect_bench.datasets.rows import Loaded, Row, collect
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, collect
+from halldetect_bench.datasets.readers import folder, locate, read_jsonl
 
 HINT = "the DeFacto release, github.com/microsoft/DeFacto, data/"
 SPLITS = ("train", "val", "test")

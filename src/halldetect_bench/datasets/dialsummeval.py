@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from halldetect_bench.datasets.files import locate, mean, read_jsonl
-from halldetect_bench.datasets.rows import Loaded, Row, collect
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, collect
+from halldetect_bench.datasets.readers import locate, mean, read_jsonl
 
 HINT = "the DialSummEval release, github.com/kite99520/DialSummEval"
 

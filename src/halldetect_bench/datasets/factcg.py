@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from halldetect_bench.datasets.files import locate, read_table_file
-from halldetect_bench.datasets.rows import Loaded, Row, collect
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, collect
+from halldetect_bench.datasets.readers import locate, read_table_file
 
 HINT = "the FactCG release, github.com/derenlei/FactCG"
 

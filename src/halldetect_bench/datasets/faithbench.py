@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from halldetect_bench.datasets.files import locate, read_csv
-from halldetect_bench.datasets.rows import Loaded, Row, collect
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, collect
+from halldetect_bench.datasets.readers import locate, read_csv
 
 HINT = "the FaithBench release, github.com/vectara/FaithBench"
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.errors import InputError
-from halldetect_bench.datasets.files import folder, locate, read_jsonl
-from halldetect_bench.datasets.rows import Loaded, Row, Unusable, collect
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, Unusable, collect
+from halldetect_bench.datasets.readers import folder, locate, read_jsonl
 
 HINT = "the FalseSum release, github.com/joshbambrick/Falsesum"
 VARIABLE = "HALLDETECT_STORIES"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halldetect_bench.datasets.files import folder, locate, read_table_file
-from halldetect_bench.datasets.rows import Loaded, Row, collect, join
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, collect, join
+from halldetect_bench.datasets.readers import folder, locate, read_table_file
 
 HINT = "the HaluEval release, github.com/RUCAIBox/HaluEval, data/"
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.errors import InputError
-from halldetect_bench.datasets.files import read_table_file
-from halldetect_bench.datasets.rows import Loaded, Row, collect
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, collect
+from halldetect_bench.datasets.readers import read_table_file
 
 SUFFIXES = (".parquet", ".csv", ".jsonl", ".json")
 

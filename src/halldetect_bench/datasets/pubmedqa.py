@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.errors import InputError
-from halldetect_bench.datasets.files import locate, read_json
-from halldetect_bench.datasets.rows import Loaded, Row, collect
-from halldetect_bench.perturb import perturb
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, collect
+from halldetect_bench.datasets.readers import locate, read_json
+from halldetect_bench.perturbation.perturb import perturb
 
 HINT = "the PubMedQA release, github.com/pubmedqa/pubmedqa, data/ori_pqal.json"
 SEED = 0

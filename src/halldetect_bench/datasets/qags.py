@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from halldetect_bench.datasets.files import locate, read_jsonl
-from halldetect_bench.datasets.rows import Loaded, Row, Unusable, collect
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, Unusable, collect
+from halldetect_bench.datasets.readers import locate, read_jsonl
 
 HINT = "the QAGS release, github.com/W4ngatang/qags, data/"
 

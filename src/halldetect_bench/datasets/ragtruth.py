@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from halldetect_bench.datasets.files import folder, locate, read_jsonl
-from halldetect_bench.datasets.rows import Loaded, Row, Unusable, collect
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, Unusable, collect
+from halldetect_bench.datasets.readers import folder, locate, read_jsonl
 
 HINT = "the RAGTruth release, github.com/ParticleMedia/RAGTruth, dataset/"
 

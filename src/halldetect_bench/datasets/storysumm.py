@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from halldetect_bench.datasets.files import locate, read_json
-from halldetect_bench.datasets.rows import Loaded, Row, collect
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, collect
+from halldetect_bench.datasets.readers import locate, read_json
 
 HINT = "the StorySumm release, github.com/melaniesubbiah/storysumm"
 

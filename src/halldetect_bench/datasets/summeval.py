@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from halldetect_bench.datasets.files import locate, read_jsonl
-from halldetect_bench.datasets.rows import Loaded, Row, collect
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, collect
+from halldetect_bench.datasets.readers import locate, read_jsonl
 
 HINT = "SummEval joined with its articles: doc_id, system, source, summary, consistency"
 

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from halldetect.errors import InputError
-from halldetect_bench.datasets.files import folder, locate, read_csv, read_json
-from halldetect_bench.datasets.rows import Loaded, Row, Unusable, collect, join
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, Unusable, collect, join
+from halldetect_bench.datasets.readers import folder, locate, read_csv, read_json
 
 HINT = "the TofuEval release, github.com/amazon-science/tofueval, factual_consistency/"
 VARIABLE = "HALLDETECT_TRANSCRIPTS"

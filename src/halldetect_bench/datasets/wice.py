@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from halldetect_bench.datasets.files import locate, read_jsonl
-from halldetect_bench.datasets.rows import Loaded, Row, Unusable, collect, digest
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, Unusable, collect, digest
+from halldetect_bench.datasets.readers import locate, read_jsonl
 
 HINT = "the WiCE release, github.com/ryokamoi/wice, data/entailment_retrieval/claim/dev.jsonl"
 LABELS = ("supported", "partially_supported", "not_supported")

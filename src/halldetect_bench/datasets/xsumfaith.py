@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from halldetect_bench.datasets.files import folder, locate, read_csv, read_json
-from halldetect_bench.datasets.rows import Loaded, Row, Unusable, collect
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, Unusable, collect
+from halldetect_bench.datasets.readers import folder, locate, read_csv, read_json
 
 ANNOTATIONS = "hallucination_annotations_xsum_summaries.csv"
 DOCUMENTS = "xsum_docs_joined.json"

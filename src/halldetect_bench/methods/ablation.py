@@ -1,123 +1,68 @@
-"""The grid behind the ablations: every claim against every window of every scale, judged once.
+"""The ablation: every claim is judged against every window of every scale, once.
 
-What each scale alone says of a claim is kept, so that the score of any set of scales under
-any scoring is a matter of maxima (`bench.ablation`), and no pair is judged twice for it. The
-method's own score is that of all scales, calibrated: HallDetect's with every pair judged.
+For each claim and scale the maxima of P(E), P(C) and calibrated support are kept. The score of
+any set of scales under any scoring follows from these maxima (`score_from_maxima`), so no pair
+is judged twice. The method's own score is that of all scales, calibrated: HallDetect's score
+with every pair judged.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
-from halldetect.claims.extraction import Claim, Extraction, extract_claims
-from halldetect.protocols import Extractor, Verifier
+from halldetect.claims.extraction import Extraction
+from halldetect.protocols import Verifier
 from halldetect.report import Cost, rounded
-from halldetect.scoring import Calibration, contradiction_of
-from halldetect.text.sentences import Span
+from halldetect.scoring import Calibration, contradiction_of, fed
 from halldetect.verification.rounds import Judged, Task, verify
-from halldetect.windows.scales import library
-from halldetect_bench.ablation import ALL_SCALES, SETS, Seen, scored
-from halldetect_bench.datasets.rows import Row
-from halldetect_bench.llm import BatchLlm, Llm
-from halldetect_bench.llm_extractor import LlmExtractor
-from halldetect_bench.methods.scored import Scored, documents
-from halldetect_bench.together import together
+from halldetect.windows.scales import GRANULARITIES, library
+from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.methods.claim_splitters import ClaimSplitter
+from halldetect_bench.methods.method import Scored, documents
+
+# Of one claim, by scale: the maxima of P(E), P(C) and calibrated support over its windows.
+ScaleMaxima = dict[str, list[float]]
+
+ALL_SCALES = GRANULARITIES
+SCALE_SETS: dict[str, tuple[int, ...]] = {
+    "1": (1,),
+    "16": (16,),
+    "1, 16": (1, 16),
+    "1, 4, 16": (1, 4, 16),
+    "all": ALL_SCALES,
+}
+ABLATION_SCORINGS = ("fed", "calibrated", "support only")
 
 
-class Splitter(Protocol):
-    """A way to get the claims of many responses."""
+def score_from_maxima(claims: Sequence[ScaleMaxima], scoring: str, scales: Sequence[int]) -> float:
+    """The hallucination score of a response under one set of scales and one scoring.
 
-    @property
-    def description(self) -> dict[str, Any]: ...
-
-    def split(self, responses: Sequence[str]) -> list[Extraction]: ...
-
-
-class Whole:
-    """No decomposition: the response is one claim."""
-
-    description = {"name": "whole"}  # noqa: RUF012
-
-    def split(self, responses: Sequence[str]) -> list[Extraction]:
-        return [Extraction(_whole(text)) for text in responses]
+    claims: the maxima of each claim.
+    scoring: `fed` (the paper's: best entailment minus best contradiction, geometric mean),
+        `calibrated` (1 - the least calibrated support) or `support only` (1 - the least of the
+        maxima of P(E), without contradiction).
+    scales: the scales to use.
+    """
+    best = [_maxima([seen[str(m)] for m in scales if str(m) in seen]) for seen in claims]
+    if scoring == "fed":
+        return fed([entailment - contradiction for entailment, contradiction, _ in best])
+    column = {"support only": 0, "calibrated": 2}[scoring]
+    return 1 - min(values[column] for values in best)
 
 
-def _whole(text: str) -> tuple[Claim, ...]:
-    start = len(text) - len(text.lstrip())
-    clean = text.strip()
-    return (Claim(clean, Span(start, start + len(clean))),) if clean else ()
-
-
-@dataclass(frozen=True, slots=True)
-class Extracted:
-    """The claims of an extractor, behind the guard as in a check."""
-
-    extractor: Extractor
-
-    @property
-    def description(self) -> dict[str, Any]:
-        return self.extractor.description
-
-    def split(self, responses: Sequence[str]) -> list[Extraction]:
-        return [extract_claims(text, self.extractor) for text in responses]
-
-
-@dataclass(frozen=True, slots=True)
-class Grouped:
-    """Claim grouping: so many neighbouring claims are judged as one, for fewer pairs."""
-
-    splitter: Splitter
-    size: int
-
-    @property
-    def description(self) -> dict[str, Any]:
-        inner = self.splitter.description
-        return {**inner, "name": f"{inner['name']}, groups of {self.size}"}
-
-    def split(self, responses: Sequence[str]) -> list[Extraction]:
-        return [
-            replace(found, claims=tuple(map(_joined, self._groups(found.claims))))
-            for found in self.splitter.split(responses)
-        ]
-
-    def _groups(self, claims: Sequence[Claim]) -> list[Sequence[Claim]]:
-        return [claims[at : at + self.size] for at in range(0, len(claims), self.size)]
-
-
-def _joined(claims: Sequence[Claim]) -> Claim:
-    if len(claims) == 1:
-        return claims[0]
-    text = " ".join(claim.text for claim in claims)
-    return Claim(text, None, "several claims are judged as one")
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The claims of a language model, behind the guard, for all responses at once if it can."""
-
-    llm: Llm
-    seed: int = 0
-
-    @property
-    def description(self) -> dict[str, Any]:
-        return LlmExtractor(self.llm, seed=self.seed).description
-
-    def split(self, responses: Sequence[str]) -> list[Extraction]:
-        def one(text: str, llm: Llm) -> Extraction:
-            return extract_claims(text, LlmExtractor(llm, seed=self.seed))
-
-        if isinstance(self.llm, BatchLlm):
-            return together(self.llm, responses, one)
-        return [one(text, self.llm) for text in responses]
+def _maxima(scales: Sequence[Sequence[float]]) -> list[float]:
+    return [max(values) for values in zip(*scales, strict=True)]
 
 
 class Ablation:
+    """HallDetect with every pair judged, and the maxima of each scale in the details."""
+
     name = "ablation"
 
-    def __init__(self, splitter: Splitter, verifier: Verifier) -> None:
+    def __init__(self, splitter: ClaimSplitter, verifier: Verifier) -> None:
+        """splitter: gives the claims. verifier: judges them."""
         self.splitter = splitter
         self.verifier = verifier
         stated = verifier.description.get("calibration") or {}
@@ -125,6 +70,7 @@ class Ablation:
 
     @property
     def description(self) -> dict[str, Any]:
+        """The method's name with the splitter's and the verifier's descriptions."""
         return {
             "name": self.name,
             "extractor": self.splitter.description,
@@ -132,6 +78,10 @@ class Ablation:
         }
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
+        """Split all responses, then judge all pairs together.
+
+        rows: the rows to score.
+        """
         start = time.perf_counter()
         extractions = self.splitter.split([row.response for row in rows])
         extracted = time.perf_counter()
@@ -168,36 +118,35 @@ class Ablation:
         unread = next((item for item in judged if not item.probabilities), None)
         if unread is not None:
             return Scored(None, unread.reason or "the source has no sentence", cost=cost)
-        seen = [self._seen(item) for item in judged]
-        support = [1 - scored([one], "calibrated", ALL_SCALES) for one in seen]
+        maxima = [self._scale_maxima(item) for item in judged]
         return Scored(
-            scored(seen, "calibrated", ALL_SCALES),
+            score_from_maxima(maxima, "calibrated", ALL_SCALES),
             claims=tuple(
-                (item.claim.text, 1 - value) for item, value in zip(judged, support, strict=True)
+                (item.claim.text, score_from_maxima([seen], "calibrated", ALL_SCALES))
+                for item, seen in zip(judged, maxima, strict=True)
             ),
             cost=cost,
             details={
-                "scales": seen,
+                "scales": maxima,
                 "pairs": {
                     name: sum(
                         bool(set(window.scales) & set(scales))
                         for item in judged
                         for window in item.windows
                     )
-                    for name, scales in SETS.items()
+                    for name, scales in SCALE_SETS.items()
                 },
             },
         )
 
-    def _seen(self, judged: Judged) -> Seen:
-        """For each scale the greatest P(E), P(C) and calibrated support of its windows."""
-        seen: Seen = {}
+    def _scale_maxima(self, judged: Judged) -> ScaleMaxima:
+        maxima: ScaleMaxima = {}
         for window, item in zip(judged.windows, judged.probabilities, strict=True):
             support = self.calibration.window_support(item)
             values = (item.entailment, contradiction_of(item), support)
             for scale in window.scales:
-                before = seen.get(str(scale), [0.0, 0.0, 0.0])
-                seen[str(scale)] = [
+                before = maxima.get(str(scale), [0.0, 0.0, 0.0])
+                maxima[str(scale)] = [
                     max(old, rounded(new)) for old, new in zip(before, values, strict=True)
                 ]
-        return seen
+        return maxima

@@ -1,14 +1,24 @@
 """Methods that judge units of the response against parts of the source with one verifier.
 
-They differ in three things only: the units, the parts, and how the judgements are put together.
+They differ in three things only: the parts of the source, the units of the response, and how
+the judgements are combined. `nli-only`, `summac-zs`, `summac-conv`, `minicheck` and
+`alignscore` follow the published methods of these names on a verifier of your choice.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from importlib.resources import files
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from halldetect.claims.extraction import Claim
 from halldetect.protocols import Verifier
@@ -16,49 +26,70 @@ from halldetect.report import Cost, Probabilities
 from halldetect.text.sentences import Span, sentences
 from halldetect.verification.rounds import Judged, Task, verify
 from halldetect.windows.scales import Window
-from halldetect_bench.datasets.rows import Row
-from halldetect_bench.methods.scored import Scored, documents
+from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.methods.method import Scored, documents
+
+HISTOGRAM_BINS = 50
+SUMMAC_LAYER = "summac_conv.json"
 
 
 class PairwiseMethod(ABC):
-    """Subclasses say what is judged against what (`parts`, `units`) and what it means."""
+    """The shared part: subclasses name the parts and units and combine the judgements."""
 
     name: str
-    # Whether a part the verifier cannot read whole is cut off, as the original method does,
-    # instead of being divided.
+    # True: a part longer than the verifier's limit is truncated, as the original method does.
+    # False: it is divided.
     truncate = False
 
     def __init__(self, verifier: Verifier) -> None:
+        """verifier: the model that judges pairs of a part and a unit."""
         self.verifier = verifier
 
     @property
     def description(self) -> dict[str, Any]:
+        """The method's name and the verifier's description."""
         return {"name": self.name, "verifier": self.verifier.description}
 
     @abstractmethod
-    def parts(self, texts: tuple[str, ...]) -> tuple[Window, ...]:
-        """The parts of the source."""
+    def source_parts(self, texts: tuple[str, ...]) -> tuple[Window, ...]:
+        """The parts of the source.
 
-    def units(self, response: str) -> tuple[Claim, ...]:
-        """The units of the response; its sentences unless a method says otherwise."""
+        texts: the documents of the source.
+        """
+
+    def response_units(self, response: str) -> tuple[Claim, ...]:
+        """The units of the response; by default its sentences.
+
+        response: the text to check.
+        """
         return tuple(Claim(span.cut(response), span) for span in sentences(response))
 
     @abstractmethod
     def support(self, probabilities: Sequence[Probabilities]) -> float:
-        """How well one unit is supported by the parts together, higher is better."""
+        """How well the parts together support one unit; higher is better.
+
+        probabilities: the judgement of the unit against each part.
+        """
 
     @abstractmethod
-    def hallucination(self, supports: Sequence[float]) -> float:
-        """The score of the response, from 0 (faithful) to 1, from its units' support."""
+    def hallucination_score(self, supports: Sequence[float]) -> float:
+        """The score of the response, from 0 (faithful) to 1.
+
+        supports: the support of each of its units.
+        """
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
+        """Judge all pairs of all rows together.
+
+        rows: the rows to score.
+        """
         start = time.perf_counter()
         tasks = []
         for row in rows:
             texts = documents(row)
-            tasks.append(Task(self.units(row.response), self.parts(texts), texts))
+            tasks.append(Task(self.response_units(row.response), self.source_parts(texts), texts))
         results = verify(self.verifier, tasks, truncate=self.truncate)
-        # Rows are judged together, so each bears its share of the time.
+        # Rows are judged together, so each gets an equal share of the time.
         seconds = (time.perf_counter() - start) / max(1, len(rows))
         return [self._scored(judged, seconds) for judged in results]
 
@@ -75,17 +106,162 @@ class PairwiseMethod(ABC):
         ]
         known = [support for support in supports if support is not None]
         claims = tuple(
-            (item.claim.text, None if support is None else self.hallucination([support]))
+            (item.claim.text, None if support is None else self.hallucination_score([support]))
             for item, support in zip(judged, supports, strict=True)
         )
         if len(known) < len(supports):
             missing = next(item for item in judged if not item.probabilities)
             return Scored(None, missing.reason or "the source has no sentence", claims, cost)
-        return Scored(self.hallucination(known), None, claims, cost)
+        return Scored(self.hallucination_score(known), None, claims, cost)
 
 
-def whole(texts: tuple[str, ...]) -> tuple[Window, ...]:
-    """Each document as one part."""
+class NliOnly(PairwiseMethod):
+    """One judgement of the whole response against the whole source: 1 - P(entailment).
+
+    The source is truncated to what the verifier reads, as in the paper; several documents are
+    read as one. A response too long for the verifier is not scored.
+    """
+
+    name = "nli-only"
+    truncate = True
+
+    def source_parts(self, texts: tuple[str, ...]) -> tuple[Window, ...]:
+        return whole_documents(texts)
+
+    def response_units(self, response: str) -> tuple[Claim, ...]:
+        text = response.strip()
+        return (Claim(text, Span(0, len(text))),) if text else ()
+
+    def support(self, probabilities: Sequence[Probabilities]) -> float:
+        return max(item.entailment for item in probabilities)
+
+    def hallucination_score(self, supports: Sequence[float]) -> float:
+        return 1 - supports[0]
+
+    def score_many(self, rows: Sequence[Row]) -> list[Scored]:
+        return super().score_many([_as_one_document(row) for row in rows])
+
+
+def _as_one_document(row: Row) -> Row:
+    return row if isinstance(row.source, str) else replace(row, source="\n\n".join(row.source))
+
+
+class SummacZs(PairwiseMethod):
+    """SummaC-ZS: every sentence of the response against every sentence of the source.
+
+    A response sentence is worth its best entailment minus contradiction, the response the mean
+    over its sentences. The mean, from -1 to 1, is mapped to a score from 1 to 0. A two-way
+    verifier gives no contradiction to subtract.
+    """
+
+    name = "summac-zs"
+
+    def source_parts(self, texts: tuple[str, ...]) -> tuple[Window, ...]:
+        return single_sentences(texts)
+
+    def support(self, probabilities: Sequence[Probabilities]) -> float:
+        return max(item.entailment - (item.contradiction or 0.0) for item in probabilities)
+
+    def hallucination_score(self, supports: Sequence[float]) -> float:
+        return (1 - sum(supports) / len(supports)) / 2
+
+
+class SummacConv(PairwiseMethod):
+    """SummaC-Conv: as SummaC-ZS, with a fitted layer instead of the maximum.
+
+    The layer reads the histogram of P(E) over all source sentences and has one weight per bin.
+    A sentence is worth the weighted sum; the response their mean, mapped to 0 to 1.
+    `python -m training.summac_conv` fits the layer on data whose license allows training, with
+    the verifier that is named in the layer.
+    """
+
+    name = "summac-conv"
+
+    def __init__(self, verifier: Verifier, layer: dict[str, Any] | None = None) -> None:
+        """verifier: the model that judges pairs. layer: default is the one in the package."""
+        super().__init__(verifier)
+        self._given_layer = layer
+
+    @cached_property
+    def layer(self) -> dict[str, Any]:
+        """Weights, offset, and what they were fitted on."""
+        return self._given_layer or packaged_layer()
+
+    @property
+    def description(self) -> dict[str, Any]:
+        return {**super().description, "layer": self.layer}
+
+    def source_parts(self, texts: tuple[str, ...]) -> tuple[Window, ...]:
+        return single_sentences(texts)
+
+    def support(self, probabilities: Sequence[Probabilities]) -> float:
+        spread = histogram([item.entailment for item in probabilities])
+        return float(spread @ np.asarray(self.layer["weights"])) + float(self.layer["offset"])
+
+    def hallucination_score(self, supports: Sequence[float]) -> float:
+        return 1 / (1 + math.exp(min(700.0, sum(supports) / len(supports))))
+
+
+def histogram(values: Sequence[float]) -> NDArray[np.float64]:
+    """How many values fall into each bin between 0 and 1.
+
+    values: probabilities.
+    """
+    counts, _ = np.histogram(np.clip(values, 0, 1), bins=HISTOGRAM_BINS, range=(0, 1))
+    return counts.astype(np.float64)
+
+
+def packaged_layer() -> dict[str, Any]:
+    """The fitted SummaC-Conv layer that comes with the package."""
+    text = (files("halldetect_bench") / "methods" / SUMMAC_LAYER).read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
+class _Chunked(PairwiseMethod):
+    """The best support of each sentence over chunks of the source.
+
+    The chunk size is in the verifier's own tokens; a verifier that reads less gets smaller
+    chunks.
+    """
+
+    chunk_tokens: int
+
+    @property
+    def description(self) -> dict[str, Any]:
+        return {**super().description, "chunk_tokens": self.chunk_tokens}
+
+    def source_parts(self, texts: tuple[str, ...]) -> tuple[Window, ...]:
+        return token_chunks(self.verifier, texts, self.chunk_tokens)
+
+    def support(self, probabilities: Sequence[Probabilities]) -> float:
+        return max(item.entailment for item in probabilities)
+
+
+class MiniCheck(_Chunked):
+    """MiniCheck: chunks of 500 tokens; the response is as good as its worst sentence."""
+
+    name = "minicheck"
+    chunk_tokens = 500
+
+    def hallucination_score(self, supports: Sequence[float]) -> float:
+        return 1 - min(supports)
+
+
+class AlignScore(_Chunked):
+    """AlignScore: chunks of 350 tokens; the response is worth the mean over its sentences."""
+
+    name = "alignscore"
+    chunk_tokens = 350
+
+    def hallucination_score(self, supports: Sequence[float]) -> float:
+        return 1 - sum(supports) / len(supports)
+
+
+def whole_documents(texts: tuple[str, ...]) -> tuple[Window, ...]:
+    """Each document as one part.
+
+    texts: the documents of a source.
+    """
     return tuple(
         Window(text, place, Span(0, len(text)), (1,), spans)
         for place, text in enumerate(texts)
@@ -93,8 +269,11 @@ def whole(texts: tuple[str, ...]) -> tuple[Window, ...]:
     )
 
 
-def single(texts: tuple[str, ...]) -> tuple[Window, ...]:
-    """Each sentence as one part."""
+def single_sentences(texts: tuple[str, ...]) -> tuple[Window, ...]:
+    """Each sentence as one part.
+
+    texts: the documents of a source.
+    """
     return tuple(
         Window(span.cut(text), place, span, (len(spans),), (span,))
         for place, text in enumerate(texts)
@@ -103,8 +282,13 @@ def single(texts: tuple[str, ...]) -> tuple[Window, ...]:
     )
 
 
-def packed(verifier: Verifier, texts: tuple[str, ...], tokens: int) -> tuple[Window, ...]:
-    """Runs of whole sentences of at most so many tokens; a longer sentence is a part alone."""
+def token_chunks(verifier: Verifier, texts: tuple[str, ...], tokens: int) -> tuple[Window, ...]:
+    """Runs of whole sentences; a sentence longer than a chunk is a part of its own.
+
+    verifier: counts the tokens.
+    texts: the documents of a source.
+    tokens: the size limit of a chunk.
+    """
     parts: list[Window] = []
     for place, text in enumerate(texts):
         spans = sentences(text)

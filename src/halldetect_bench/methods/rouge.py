@@ -1,6 +1,6 @@
-"""ROUGE-L: the share of the response's words not in its longest common subsequence with the source.
+"""`rouge-l`: how much of the response is not in its longest common subsequence with the source.
 
-Precision, not F1: a summary must leave most of its source out, and recall would punish that.
+Precision, not F1: a summary must leave out most of its source, and recall would punish that.
 """
 
 from __future__ import annotations
@@ -11,20 +11,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from halldetect.report import Cost
-from halldetect_bench.datasets.rows import Row
-from halldetect_bench.methods.scored import Scored, documents
+from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.methods.method import Scored, documents
 
 _WORD = re.compile(r"\w+")
 
 
 class RougeL:
+    """1 - the precision of ROUGE-L."""
+
     name = "rouge-l"
 
     @property
     def description(self) -> dict[str, Any]:
+        """The method's name."""
         return {"name": self.name}
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
+        """Score rows one after the other.
+
+        rows: the rows to score.
+        """
         return [_scored(row) for row in rows]
 
 
@@ -43,10 +50,10 @@ def _words(text: str) -> list[str]:
 
 
 def common_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """The length of the longest common subsequence, one bit of an integer for each word.
+    """The length of the longest common subsequence of two lists of words.
 
-    The rows of the usual table differ by at most one from place to place, so a row fits into
-    the bits of one number (Hyyrö's form of Allison and Dix's algorithm).
+    The rows of the usual table differ by at most one from column to column, so a row fits into
+    the bits of one integer (Hyyrö's form of the algorithm of Allison and Dix).
     """
     places: dict[str, int] = {}
     for place, word in enumerate(other):

@@ -1,0 +1,323 @@
+"""The command `halldetect bench`: list, run, ablate, report and extract.
+
+The detector's command line adds these through `halldetect.cli.bench`. Modules that take time to
+import are imported where they are used.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halldetect.cli.interrupt import interruptible
+from halldetect.cli.options import write
+from halldetect.cli.pace import Pace
+from halldetect.cli.screen import Screen, put
+from halldetect.errors import ConfigurationError, InputError
+from halldetect.scoring import SCORINGS
+from halldetect.windows.scales import GRANULARITIES
+from halldetect_bench.cli import compare_extractors
+
+if TYPE_CHECKING:
+    from halldetect_bench.datasets.labelled_rows import Loaded, Row
+    from halldetect_bench.methods.method import Method
+    from halldetect_bench.predictions import Results
+    from halldetect_bench.stats.tables import Tables
+
+# A smaller context has no room for a question and its answer.
+MIN_CONTEXT = 512
+EXTRACTORS = ("whole", "sentences", "groups:2")
+RUN = """\
+Score the rows of datasets with methods and add the predictions to a folder of results, one
+file for each dataset, method and configuration. A run that was stopped, in whatever way, goes
+on where it was; rows that are there are not made again.
+"""
+ABLATE = """\
+Judge every claim against every window of every scale once for each extractor, and keep what
+each scale says. `bench report` then tells how each set of scales and each scoring would do.
+Results are added to a folder, and a run that was stopped goes on, as with `bench run`.
+"""
+BuildMethods = Callable[[Callable[[str], None]], "list[Method]"]
+
+
+def add(commands: Any) -> None:
+    """Add the command and its actions.
+
+    commands: the subparsers of the main parser.
+    """
+    parser = commands.add_parser(
+        "bench",
+        help="compare methods on datasets",
+        description="Run methods over labelled datasets, and make tables of the results.",
+        allow_abbrev=False,
+    )
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="every dataset and method", allow_abbrev=False)
+    listing.set_defaults(run=run_list)
+    _add_run(actions)
+    _add_ablate(actions)
+    _add_report(actions)
+    compare_extractors.add(actions)
+
+
+def _add_run(actions: Any) -> None:
+    parser = actions.add_parser(
+        "run", help="score datasets with methods", description=RUN, allow_abbrev=False
+    )
+    add = parser.add_argument
+    add("--method", type=_names, required=True, metavar="NAME,...", help="see `bench list`")
+    add("--extractor", default="auto", metavar="NAME", help="as for `check`; halldetect only")
+    add(
+        "--granularities",
+        type=_scales,
+        default=GRANULARITIES,
+        metavar="M,M,...",
+        help="as for `check`; halldetect only",
+    )
+    add("--scoring", choices=SCORINGS, default="calibrated", help="halldetect only")
+    add("--embedder", metavar="NAME", help="a GGUF model or an ONNX folder; default: the --llm")
+    _add_common(parser)
+    parser.set_defaults(run=run_methods)
+
+
+def _add_ablate(actions: Any) -> None:
+    parser = actions.add_parser(
+        "ablate",
+        help="what each part of HallDetect is worth",
+        description=ABLATE,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--extractors",
+        type=_names,
+        default=list(EXTRACTORS),
+        metavar="NAME,...",
+        help="whole, groups:N, llm (the --llm), or as for `check`: whole,sentences,groups:2",
+    )
+    _add_common(parser)
+    parser.set_defaults(run=run_ablate)
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--dataset", type=_names, required=True, metavar="NAME,...", help="see `bench list`")
+    add("--data", type=Path, metavar="DIR", help="where the datasets are; or HALLDETECT_DATA")
+    add("-o", "--out", type=Path, required=True, metavar="DIR", help="the folder of results")
+    add("--limit", type=int, metavar="N", help="a random sample of so many rows a dataset")
+    add("--batch", type=int, default=1, metavar="N", help="rows scored together: 1")
+    add("--verifier", metavar="NAME", help="as for `check`")
+    add("--llm", metavar="NAME", help="a GGUF model by name or path, for methods that ask one")
+    add("--context", type=int, metavar="N", help="tokens the --llm reads: 8192")
+    add(
+        "--device",
+        choices=("cpu", "cuda"),
+        help="the --llm in PyTorch, there; default: in llama.cpp",
+    )
+    add("--seed", type=int, default=0, metavar="N", help="of the sample and the models: 0")
+    add("--threads", type=int, metavar="N", help="default: as many as there are cores")
+    add("--quiet", action="store_true", help="no notices and no progress on standard error")
+
+
+def _add_report(actions: Any) -> None:
+    parser = actions.add_parser("report", help="make tables of results", allow_abbrev=False)
+    add = parser.add_argument
+    add("results", type=Path, metavar="DIR", help="the folder that `bench run` wrote to")
+    add("-o", "--out", type=Path, metavar="DIR", help="where to write; default: the same folder")
+    add("--against", metavar="NAME", help="compare with this method; default: halldetect")
+    add("--samples", type=int, default=1000, metavar="N", help="bootstrap samples: 1000")
+    add("--markdown", type=Path, metavar="FILE", help="write the text of the report there too")
+    add("--no-figures", action="store_true", help="tables only, without matplotlib")
+    parser.set_defaults(run=run_report)
+
+
+def run_list(arguments: argparse.Namespace) -> int:
+    """Print every dataset and method.
+
+    arguments: not used.
+    """
+    from halldetect_bench.registry import ADVERSARIAL, DATASETS, METHODS, USER_FILE
+
+    lines = ["DATASETS (name, folder under --data)"]
+    width = max(map(len, DATASETS))
+    lines += [f"  {item.name.ljust(width)}  {item.folder}/" for item in DATASETS.values()]
+    lines += [f"  {USER_FILE}FILE".ljust(width + 4) + "your own rows"]
+    lines += [f"  {ADVERSARIAL}NAME".ljust(width + 4) + "faithful rows of NAME, made wrong"]
+    lines += ["", "METHODS (name, needs, what it is)"]
+    width = max(map(len, METHODS))
+    needs = max(len(item.needs) for item in METHODS.values())
+    lines += [
+        f"  {item.name.ljust(width)}  {item.needs.ljust(needs)}  {item.summary}"
+        for item in METHODS.values()
+    ]
+    put("\n".join(lines) + "\n")
+    return 0
+
+
+def run_methods(arguments: argparse.Namespace) -> int:
+    """Score datasets with methods.
+
+    arguments: of `bench run`.
+    """
+    from halldetect_bench.models.selection import RunModels, RunOptions
+    from halldetect_bench.registry import METHODS
+
+    for name in arguments.method:
+        if name not in METHODS:
+            raise ConfigurationError(f"no method named {name!r}; there are {', '.join(METHODS)}")
+
+    def build(notice: Callable[[str], None]) -> list[Method]:
+        models = RunModels(
+            RunOptions(
+                **_common_options(arguments),
+                extractor=arguments.extractor,
+                granularities=arguments.granularities,
+                scoring=arguments.scoring,
+                embedder=arguments.embedder,
+                notice=notice,
+            )
+        )
+        return [METHODS[name].build(models) for name in arguments.method]
+
+    return _run(arguments, build)
+
+
+def run_ablate(arguments: argparse.Namespace) -> int:
+    """Run the ablation with each extractor.
+
+    arguments: of `bench ablate`.
+    """
+    from halldetect_bench.methods.ablation import Ablation
+    from halldetect_bench.models.selection import RunModels, RunOptions
+
+    def build(notice: Callable[[str], None]) -> list[Method]:
+        models = RunModels(RunOptions(**_common_options(arguments), notice=notice))
+        return [Ablation(models.splitter(name), models.verifier) for name in arguments.extractors]
+
+    return _run(arguments, build)
+
+
+def _common_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    if arguments.context is not None and arguments.context < MIN_CONTEXT:
+        raise ConfigurationError(f"--context must be at least {MIN_CONTEXT}")
+    names = ("verifier", "seed", "threads", "llm", "context", "device")
+    return {name: getattr(arguments, name) for name in names}
+
+
+def _run(arguments: argparse.Namespace, build: BuildMethods) -> int:
+    from halldetect_bench.registry import load_dataset
+    from halldetect_bench.runner import sample
+
+    with Screen(quiet=arguments.quiet) as screen:
+        # Load all data first: a wrong name must not show up after hours.
+        rows: dict[str, list[Row]] = {}
+        for name in arguments.dataset:
+            loaded = load_dataset(name, arguments.data)
+            _report_dropped(name, loaded, screen)
+            rows[name] = sample(loaded.rows, arguments.limit, arguments.seed)
+            if not rows[name]:
+                raise InputError(f"{name} has no usable row")
+        methods = build(screen.notice)
+
+        def work() -> None:
+            for name, chosen in rows.items():
+                for method in methods:
+                    _run_one(name, chosen, method, arguments)
+
+        interruptible(work, screen)
+    return 0
+
+
+def _run_one(
+    dataset: str, rows: Sequence[Row], method: Method, arguments: argparse.Namespace
+) -> None:
+    from halldetect_bench.runner import run
+
+    pace = Pace(f"{dataset}, {method.description['name']}", quiet=arguments.quiet)
+    try:
+        outcome = run(
+            dataset, rows, method, arguments.out, batch=arguments.batch, progress=pace.advance
+        )
+    finally:
+        pace.finish()
+    put(f"{outcome.path}: {outcome.new} new, {outcome.kept} already there\n")
+
+
+def _report_dropped(name: str, loaded: Loaded, screen: Screen) -> None:
+    if loaded.dropped:
+        reasons = Counter(reason for _, reason in loaded.dropped).most_common(3)
+        summary = "; ".join(f"{count} x {reason}" for reason, count in reasons)
+        screen.notice(f"{name}: {len(loaded.dropped)} records left out ({summary})")
+
+
+def run_report(arguments: argparse.Namespace) -> int:
+    """Write the report of a folder of results.
+
+    arguments: of `bench report`.
+    """
+    from halldetect_bench.predictions import latency_folders, read_all
+    from halldetect_bench.report.blocks import markdown, page
+    from halldetect_bench.report.csv_files import csv_files
+    from halldetect_bench.report.sections import report_blocks
+
+    results = read_all(arguments.results)
+    tables = _tables(results, arguments.against, arguments.samples)
+    latency = {
+        folder.name: _tables(read_all(folder), None, arguments.samples)
+        for folder in latency_folders(arguments.results)
+    }
+    out = arguments.out or arguments.results
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {str(out)!r}: {error.strerror}") from error
+    drawings: list[Path] = []
+    if not arguments.no_figures:
+        from halldetect_bench.report.charts import draw
+
+        drawings = draw(results, tables, out)
+    blocks = report_blocks(tables, latency, drawings, _remarks(arguments.results))
+    texts = {
+        out / "report.md": markdown(blocks),
+        out / "report.html": page(blocks, "HallDetect: results"),
+        **{out / name: text for name, text in csv_files(tables).items()},
+    }
+    if arguments.markdown is not None:
+        texts[arguments.markdown] = markdown(blocks)
+    for path, text in texts.items():
+        write(path, text)
+    put("".join(f"{path}\n" for path in (*texts, *drawings)))
+    return 0
+
+
+def _tables(results: Sequence[Results], reference: str | None, samples: int) -> Tables:
+    from halldetect_bench.registry import METHODS
+    from halldetect_bench.stats.tables import make_tables
+
+    return make_tables(results, order=tuple(METHODS), reference=reference, samples=samples)
+
+
+def _remarks(folder: Path) -> list[str]:
+    """The paragraphs of `remarks.md` in the folder of results, if it has one."""
+    from halldetect.cli.inputs import read_file
+
+    path = folder / "remarks.md"
+    return read_file(path, "remarks").strip().split("\n\n") if path.is_file() else []
+
+
+def _names(text: str) -> list[str]:
+    names = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not names:
+        raise argparse.ArgumentTypeError("no name given")
+    return names
+
+
+def _scales(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of whole numbers such as 1,2,4"
+        ) from None

@@ -1,0 +1,1 @@
+"""Language models and embedders of the evaluation, and the decoder for PyTorch."""

@@ -1,0 +1,122 @@
+"""The models that the options of a run name, loaded when a method first needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from halldetect.errors import ConfigurationError
+from halldetect.models import DEFAULT_EXTRACTOR
+from halldetect.windows.scales import GRANULARITIES
+
+if TYPE_CHECKING:
+    from halldetect.protocols import Verifier
+    from halldetect_bench.methods.claim_splitters import ClaimSplitter
+    from halldetect_bench.models.embedders import Embedder
+    from halldetect_bench.models.llm import Llm
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What a person may choose about the methods of a run.
+
+    verifier, extractor, granularities, scoring, seed, threads: as for `halldetect check`.
+    llm: a GGUF model, by name or path, for the methods that ask a language model.
+    embedder: a GGUF model or a folder with an ONNX model; by default the language model.
+    context: the tokens that the language model reads.
+    device: None for llama.cpp; `cpu` or `cuda` for PyTorch.
+    notice: called with each message for the user.
+    """
+
+    verifier: str | None = None
+    extractor: str = "auto"
+    granularities: Sequence[int] = GRANULARITIES
+    scoring: str = "calibrated"
+    seed: int = 0
+    threads: int | None = None
+    llm: str | None = None
+    embedder: str | None = None
+    context: int | None = None
+    device: str | None = None
+    notice: Callable[[str], None] = lambda line: None
+
+
+class RunModels:
+    """The models of one run; all methods share them."""
+
+    def __init__(self, options: RunOptions) -> None:
+        """options: name the models."""
+        self.options = options
+
+    @cached_property
+    def verifier(self) -> Verifier:
+        """The model that judges pairs."""
+        from halldetect.verification.verifiers import load_verifier
+
+        return load_verifier(self.options.verifier, threads=self.options.threads)
+
+    @cached_property
+    def llm(self) -> Llm:
+        """The language model, in llama.cpp or PyTorch."""
+        from halldetect_bench.models.llm import CONTEXT, LlamaLlm, fetch_if_stored
+
+        options = self.options
+        model = fetch_if_stored(options.llm or DEFAULT_EXTRACTOR, options.notice)
+        context = options.context or CONTEXT
+        if options.device is None:
+            return LlamaLlm(model, threads=options.threads, context=context)
+        from halldetect_bench.models.transformers_llm import TransformersLlm
+
+        return TransformersLlm(model, device=options.device, context=context)
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The model that turns texts into vectors."""
+        from halldetect_bench.models.embedders import load_embedder
+        from halldetect_bench.models.llm import fetch_if_stored
+
+        options = self.options
+        if options.device is not None and options.embedder is None:
+            from halldetect_bench.models.transformers_llm import (
+                TransformersEmbedder,
+                TransformersLlm,
+            )
+
+            llm = self.llm
+            assert isinstance(llm, TransformersLlm)
+            return TransformersEmbedder(llm)
+        model = options.embedder or fetch_if_stored(
+            options.llm or DEFAULT_EXTRACTOR, options.notice
+        )
+        return load_embedder(model, threads=options.threads)
+
+    def splitter(self, name: str) -> ClaimSplitter:
+        """How the ablation gets its claims.
+
+        name: `whole`, `llm` (the --llm), an extractor, or `groups:N` to judge N neighbouring
+            sentences as one claim (`groups` alone: 2).
+        """
+        from halldetect_bench.methods.claim_splitters import (
+            ExtractorSplitter,
+            GroupedClaims,
+            LlmSplitter,
+            WholeResponse,
+        )
+
+        if name == "whole":
+            return WholeResponse()
+        if name == "llm":
+            return LlmSplitter(self.llm, self.options.seed)
+        kind, _, size = name.partition(":")
+        if kind == "groups":
+            if not (size or "2").isdecimal() or int(size or 2) < 1:
+                raise ConfigurationError(f"groups:N needs a whole number from 1 up, not {size!r}")
+            return GroupedClaims(self.splitter("sentences"), int(size or 2))
+        from halldetect.claims.extractors import load_extractor
+
+        options = self.options
+        return ExtractorSplitter(
+            load_extractor(name, threads=options.threads, seed=options.seed, notice=options.notice)
+        )

@@ -1,0 +1,1 @@
+"""Edits that make a faithful text wrong in one known way."""

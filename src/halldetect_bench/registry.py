@@ -1,0 +1,215 @@
+"""Every dataset and every method, by name.
+
+A new dataset is a module in `datasets/` and a line in DATASETS; a new method is a class in
+`methods/` and a line in METHODS.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from halldetect.errors import InputError
+from halldetect_bench.datasets import (
+    bump,
+    defacto,
+    dialsummeval,
+    factcg,
+    faithbench,
+    falsesum,
+    halueval,
+    llm_aggrefact,
+    pubmedqa,
+    qags,
+    ragtruth,
+    storysumm,
+    summedits,
+    summeval,
+    tofueval,
+    user_file,
+    wice,
+    xsumfaith,
+)
+from halldetect_bench.datasets.adversarial import adversarial
+from halldetect_bench.datasets.labelled_rows import Loaded
+from halldetect_bench.methods.ablation import Ablation
+from halldetect_bench.methods.embedding import EmbeddingDivergence, SelfCheck
+from halldetect_bench.methods.method import Method
+from halldetect_bench.methods.pairwise import (
+    AlignScore,
+    MiniCheck,
+    NliOnly,
+    PairwiseMethod,
+    SummacConv,
+    SummacZs,
+)
+from halldetect_bench.methods.prompted import (
+    AcuEval,
+    FactScore,
+    LlmCot,
+    LongContext,
+    PromptedMethod,
+)
+from halldetect_bench.methods.rouge import RougeL
+from halldetect_bench.models.selection import RunModels
+
+ROOT_VARIABLE = "HALLDETECT_DATA"
+USER_FILE = "jsonl:"
+ADVERSARIAL = "adversarial:"
+ADVERSARIAL_SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A dataset: its name, its folder under the data folder, and its loader."""
+
+    name: str
+    folder: str
+    load: Callable[[Path], Loaded]
+
+
+DATASETS: dict[str, Dataset] = {
+    dataset.name: dataset
+    for dataset in (
+        Dataset("qags-cnndm", "qags", qags.load),
+        Dataset("summeval", "summeval", summeval.load),
+        Dataset("xsumfaith", "xsumfaith", xsumfaith.load),
+        Dataset("summedits", "summedits", summedits.load),
+        *(
+            Dataset(f"summedits-{domain}", "summedits", summedits.loader(domain))
+            for domain in summedits.DOMAINS
+        ),
+        Dataset("faithbench", "faithbench", faithbench.load),
+        Dataset("defacto", "defacto", defacto.load),
+        *(
+            Dataset(f"defacto-{split}", "defacto", defacto.loader(split))
+            for split in defacto.SPLITS
+        ),
+        Dataset("storysumm", "storysumm", storysumm.load),
+        Dataset("dialsummeval", "dialsummeval", dialsummeval.load),
+        Dataset("wice", "wice", wice.load),
+        Dataset("pubmedqa", "pubmedqa", pubmedqa.load),
+        Dataset("bump", "bump", bump.load),
+        *(Dataset(f"bump-task{task}", "bump", bump.loader(task)) for task in bump.TASKS),
+        Dataset("factcg", "factcg", factcg.load),
+        Dataset("tofueval", "tofueval", tofueval.load),
+        *(
+            Dataset(f"tofueval-{corpus}", "tofueval", tofueval.loader(corpus))
+            for corpus in tofueval.CORPORA
+        ),
+        Dataset("falsesum", "falsesum", falsesum.load),
+        Dataset("llm-aggrefact", "llm-aggrefact", llm_aggrefact.load),
+        Dataset("llm-aggrefact-dev", "llm-aggrefact", llm_aggrefact.loader("dev")),
+        Dataset("ragtruth", "ragtruth", ragtruth.load),
+        Dataset("ragtruth-train", "ragtruth", ragtruth.loader("train")),
+        Dataset("halueval", "halueval", halueval.load),
+        *(
+            Dataset(f"halueval-{task}", "halueval", halueval.loader(task))
+            for task in halueval.TASKS
+        ),
+    )
+}
+
+
+def load_dataset(name: str, root: Path | str | None = None) -> Loaded:
+    """The rows of a dataset.
+
+    name: a name of DATASETS; `jsonl:PATH` for a file of your own; or `adversarial:NAME` for the
+        faithful responses of another dataset, each as it is and once per kind of edit that
+        applies (see `perturbation`), always with the same seed.
+    root: the folder that holds the datasets' folders; default: HALLDETECT_DATA.
+    """
+    if name.startswith(USER_FILE):
+        return user_file.load(Path(name.removeprefix(USER_FILE)))
+    if name.startswith(ADVERSARIAL):
+        base = load_dataset(name.removeprefix(ADVERSARIAL), root)
+        return Loaded(tuple(adversarial(base.rows, seed=ADVERSARIAL_SEED)), base.dropped)
+    dataset = DATASETS.get(name)
+    if dataset is None:
+        raise InputError(
+            f"no dataset named {name!r}; there are {', '.join(DATASETS)}, {USER_FILE}PATH and "
+            f"{ADVERSARIAL}NAME"
+        )
+    return dataset.load(data_root(root) / dataset.folder)
+
+
+def data_root(root: Path | str | None = None) -> Path:
+    """The folder that holds the datasets' folders.
+
+    root: the folder; default: HALLDETECT_DATA.
+    """
+    chosen = root if root is not None else os.environ.get(ROOT_VARIABLE)
+    if not chosen:
+        raise InputError(f"say where the datasets are: pass --data DIR or set {ROOT_VARIABLE}")
+    return Path(chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class MethodEntry:
+    """A method: its name, a summary, the models it needs, and how to build it."""
+
+    name: str
+    summary: str
+    needs: str
+    build: Callable[[RunModels], Method]
+
+
+def _pairwise(method: type[PairwiseMethod], summary: str) -> MethodEntry:
+    return MethodEntry(method.name, summary, "verifier", lambda run: method(run.verifier))
+
+
+def _prompted(method: type[PromptedMethod], summary: str) -> MethodEntry:
+    return MethodEntry(method.name, summary, "llm", lambda run: method(run.llm))
+
+
+def _halldetect(run: RunModels) -> Method:
+    from halldetect.detector import Detector
+    from halldetect_bench.methods.halldetect_method import HallDetect
+
+    options = run.options
+    return HallDetect(
+        Detector(
+            options.extractor,
+            options.verifier,
+            scoring=options.scoring,
+            granularities=options.granularities,
+            seed=options.seed,
+            threads=options.threads,
+            notice=options.notice,
+        )
+    )
+
+
+def _selfcheck(run: RunModels) -> Method:
+    return SelfCheck(run.llm, run.embedder, seed=run.options.seed)
+
+
+def _embedding(run: RunModels) -> Method:
+    return EmbeddingDivergence(run.embedder)
+
+
+def _ablation(run: RunModels) -> Method:
+    return Ablation(run.splitter(run.options.extractor), run.verifier)
+
+
+METHODS: dict[str, MethodEntry] = {
+    entry.name: entry
+    for entry in (
+        MethodEntry("halldetect", "claims against windows", "verifier, extractor", _halldetect),
+        _pairwise(NliOnly, "all against all in one judgement"),
+        _pairwise(SummacZs, "sentence against sentence"),
+        _pairwise(SummacConv, "the same, spread learned"),
+        _pairwise(MiniCheck, "the worst sentence"),
+        _pairwise(AlignScore, "the mean sentence"),
+        _prompted(LlmCot, "reasons, then yes or no"),
+        _prompted(LongContext, "one call for all sentences"),
+        _prompted(FactScore, "facts against near passages"),
+        _prompted(AcuEval, "content units against the source"),
+        MethodEntry("selfcheck", "distance to five other responses", "llm, embedder", _selfcheck),
+        MethodEntry("embedding", "distance to the source", "embedder", _embedding),
+        MethodEntry("rouge-l", "words in common, in order", "nothing", lambda run: RougeL()),
+        MethodEntry("ablation", "see `bench ablate`", "verifier, extractor", _ablation),
+    )
+}

@@ -1,0 +1,1 @@
+"""The report of a folder of results: Markdown, HTML, CSV and charts."""

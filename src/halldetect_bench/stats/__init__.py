@@ -1,0 +1,1 @@
+"""Figures from predictions: metrics, bootstrap intervals, tables."""

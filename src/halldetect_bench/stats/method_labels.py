@@ -1,0 +1,76 @@
+"""What a configuration is called in a table: its name, and what sets it apart from its kin."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from halldetect_bench.predictions import Header
+
+# The first eight places of a digest tell it from another.
+_DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,}\b")
+
+
+def method_labels(headers: Iterable[Header]) -> dict[str, str]:
+    """A label for each configuration digest: the method's name, and where several
+    configurations share it, the settings in which they differ."""
+    kin: dict[str, dict[str, dict[str, str]]] = {}
+    for header in headers:
+        settings = {"version": header.version, **_flat(header.method)}
+        kin.setdefault(header.method["name"], {})[header.digest] = settings
+    return {
+        digest: f"{name} ({told})" if (told := _told(settings, family)) else name
+        for name, family in kin.items()
+        for digest, settings in family.items()
+    }
+
+
+def _told(settings: dict[str, str], family: dict[str, dict[str, str]]) -> str:
+    keys = sorted({key for one in family.values() for key in one})
+    differing = [key for key in keys if len({one.get(key) for one in family.values()}) > 1]
+    # A model is known by its name; its digests are told only where nothing else differs.
+    plain = [key for key in differing if "digest" not in key]
+    for chosen in (_names_first(plain), plain, differing):
+        if _distinct(chosen, family):
+            break
+    told: dict[str, str] = {}
+    for key in sorted(chosen, key=lambda key: not key.startswith("llm")):
+        # One model in two roles is named once.
+        value = settings.get(key, "none").removeprefix("gguf:").removesuffix(".gguf")
+        value = _DIGEST.sub(r"\1", value)
+        if not (key.endswith(".name") and value in told.values()):
+            told[_short(key)] = value
+    return ", ".join(f"{name} {value}" for name, value in told.items())
+
+
+def _names_first(keys: list[str]) -> list[str]:
+    """Without the details of a model whose name differs as well."""
+    named = {key.rpartition(".")[0] for key in keys if key.endswith(".name")}
+    roles = {prefix.rpartition(".")[2] for prefix in named}
+    return [
+        key
+        for key in keys
+        if key.endswith(".name")
+        or not (key.rpartition(".")[0] in named or key.rpartition(".")[2] in roles)
+    ]
+
+
+def _distinct(keys: list[str], family: dict[str, dict[str, str]]) -> bool:
+    return len({tuple(one.get(key) for key in keys) for one in family.values()}) == len(family)
+
+
+def _short(key: str) -> str:
+    """`configuration.scoring` is known as scoring, `verifier.name` as verifier."""
+    return key.removesuffix(".name").rpartition(".")[2]
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, str]:
+    if not isinstance(value, dict):
+        if isinstance(value, list):
+            value = "+".join(map(str, value))
+        return {prefix: str(value)}
+    found: dict[str, str] = {}
+    for key, item in value.items():
+        found.update(_flat(item, f"{prefix}.{key}" if prefix else key))
+    return found

@@ -1,0 +1,95 @@
+"""How well a method says which sentence is wrong, where the publisher labelled sentences.
+
+A claim belongs to every labelled sentence nearly all of whose words it has (a claim may be the
+whole response), else to the sentence that has most of the claim's words. A sentence is as
+hallucinated as the worst of its claims; one without a claim is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from halldetect_bench.predictions import Prediction
+from halldetect_bench.stats.classification_metrics import at_threshold, auroc
+
+NEARLY_ALL = 0.8
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceQuality:
+    """`labelled` sentences, of which `scored` have a claim and `hallucinated` are wrong."""
+
+    dataset: str
+    method: str
+    labelled: int
+    scored: int
+    hallucinated: int
+    auroc: float | None
+    balanced_accuracy: float | None
+    f1: float | None
+
+
+def sentence_quality(
+    dataset: str, method: str, predictions: Sequence[Prediction], threshold: float
+) -> SentenceQuality | None:
+    """None where the dataset has no labelled sentences or the method no scored claims."""
+    gold: list[bool] = []
+    scores: list[float] = []
+    labelled = 0
+    for item in predictions:
+        found = sentence_scores(
+            [text for text, _ in item.gold_claims],
+            [(text, score) for text, score in item.claims if score is not None],
+        )
+        labelled += len(found)
+        for (_, wrong), score in zip(item.gold_claims, found, strict=True):
+            if score is not None:
+                gold.append(bool(wrong))
+                scores.append(score)
+    if not scores:
+        return None
+    cut = at_threshold(gold, scores, threshold)
+    return SentenceQuality(
+        dataset,
+        method,
+        labelled,
+        len(scores),
+        sum(gold),
+        auroc(gold, scores),
+        cut.balanced_accuracy,
+        cut.f1,
+    )
+
+
+def sentence_scores(
+    sentences: Sequence[str], claims: Sequence[tuple[str, float]]
+) -> list[float | None]:
+    """The score of each sentence from those of its claims."""
+    found: list[float | None] = [None] * len(sentences)
+    words = [_words(text) for text in sentences]
+    for text, score in claims:
+        for place in _places(_words(text), words):
+            before = found[place]
+            found[place] = score if before is None else max(before, score)
+    return found
+
+
+def _places(claim: frozenset[str], sentences: Sequence[frozenset[str]]) -> list[int]:
+    if not claim or not sentences:
+        return []
+    held = [
+        place
+        for place, words in enumerate(sentences)
+        if words and len(words & claim) >= NEARLY_ALL * len(words)
+    ]
+    if held:
+        return held
+    shares = [len(words & claim) for words in sentences]
+    return [shares.index(max(shares))] if any(shares) else []
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.casefold() for word in _WORD.findall(text))
