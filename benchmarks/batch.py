@@ -29,14 +29,15 @@ from typing import Any
 
 from benchmarks.machine import processor
 from halldetect import Detector, __version__
-from halldetect.batch.cache import Cache
-from halldetect.batch.cluster import Cluster, rebuilt, run_cluster
-from halldetect.batch.formats import open_input
-from halldetect.batch.progress import Progress
+from halldetect.batch.cache import ReportCache
+from halldetect.batch.counts import RowCounts
+from halldetect.batch.formats import open_records
+from halldetect.batch.job import Job
+from halldetect.batch.local import NoProgress, run_local, run_settings
+from halldetect.batch.ray.cluster import Cluster
+from halldetect.batch.ray.driver import rebuild_detector, run_on_ray
 from halldetect.batch.results import Level
-from halldetect.batch.rows import Columns, read_rows
-from halldetect.batch.run import Job, run_batch, settings
-from halldetect.batch.tally import Tally
+from halldetect.batch.rows import ColumnNames, read_rows
 from halldetect.config import Configuration
 from halldetect.report import Probabilities
 from halldetect.verification.verifiers.cores import physical_cores
@@ -118,7 +119,7 @@ def measured(work: Callable[[], Any], results: Path, rows: int) -> dict[str, Any
 
 def counting(folder: str, configuration: Any, cpus: int) -> Any:
     """A worker's detector that notes, after each slice, its processor time and the clock."""
-    detector: Any = rebuilt(configuration, cpus)
+    detector: Any = rebuild_detector(configuration, cpus)
     used, began = time.process_time(), time.time()
     finish = detector.finish
 
@@ -140,11 +141,11 @@ def on_ray(source: str, folder: Path, workers: int, part_rows: int, rows: int) -
     cluster = Cluster(workers=workers, part_rows=part_rows)
     configuration = detector.configuration
     outcome = measured(
-        lambda: run_cluster(
+        lambda: run_on_ray(
             detector,
-            Job(source, str(out), parted=True),
+            Job(source, str(out), in_parts=True),
             cluster,
-            make=lambda: counting(str(notes), configuration, 1),
+            make_detector=lambda: counting(str(notes), configuration, 1),
         ),
         out,
         rows,
@@ -169,19 +170,19 @@ def throughput(rows: int) -> dict[str, Any]:
             source = write_rows(folder / f"{label}.jsonl", made_rows(rows, sentences))
             for threads in (1, None) if label == "short" else (None,):
                 detector = Detector("sentences", threads=threads)
-                settings(detector)
+                run_settings(detector)
                 out = folder / f"{label}-{threads}.jsonl"
                 key = f"local, {label}, {threads or physical_cores()} threads"
                 job = Job(source, str(out))
-                found[key] = measured(lambda d=detector, j=job: run_batch(d, j), out, rows)
+                found[key] = measured(lambda d=detector, j=job: run_local(d, j), out, rows)
                 print(key, found[key], flush=True)
         detector = Detector("sentences")
-        with_cache = Cache(folder / "kept", settings(detector))
+        with_cache = ReportCache(folder / "kept", run_settings(detector))
         for name in ("filling the cache", "from the cache"):
             out = folder / f"{name}.jsonl"
             job = Job(str(folder / "short.jsonl"), str(out))
             found[f"local, short, {name}"] = measured(
-                lambda j=job: run_batch(detector, j, cache=with_cache), out, rows
+                lambda j=job: run_local(detector, j, cache=with_cache), out, rows
             )
         for workers in (1, 2):
             key = f"ray, short, {workers} workers of 1 thread"
@@ -205,12 +206,12 @@ def generative(rows: int) -> dict[str, Any]:
         given = made_rows(rows, 4)
         source = write_rows(folder / "in.jsonl", given)
         detector = Detector(GENERATIVE)
-        made_with = settings(detector)
+        made_with = run_settings(detector)
         found["extractor"] = made_with["extractor"]["name"]
         for key, size in (("one batch: no overlap", rows), ("batches of 4: overlap", 4)):
             out = folder / f"{size}.jsonl"
             job = Job(source, str(out), batch_size=size)
-            found[key] = measured(lambda j=job: run_batch(detector, j), out, rows)
+            found[key] = measured(lambda j=job: run_local(detector, j), out, rows)
             print(key, found[key], flush=True)
     return found
 
@@ -222,10 +223,10 @@ def same(rows: int) -> dict[str, Any]:
         detector = Detector("sentences")
         here, there = folder / "here.jsonl", folder / "there.jsonl"
         began = time.perf_counter()
-        run_batch(detector, Job(source, str(here)))
+        run_local(detector, Job(source, str(here)))
         middle = time.perf_counter()
-        run_cluster(
-            detector, Job(source, str(there), parted=True), Cluster(workers=2, part_rows=32)
+        run_on_ray(
+            detector, Job(source, str(there), in_parts=True), Cluster(workers=2, part_rows=32)
         )
         ended = time.perf_counter()
         mine, theirs = (
@@ -262,18 +263,17 @@ class Words:
         return [Probabilities(0.98 * share, 1 - 0.98 * share, 0.0) for share in shares]
 
 
-class Watch(Progress):
+class Watch(NoProgress):
     """Notes the memory of the process along the way."""
 
     def __init__(self, every: int) -> None:
-        super().__init__(quiet=True)
         self.every = every
         self.seen: list[tuple[int, int]] = []
 
-    def advance(self, tally: Tally, fraction: float | None) -> None:
-        if tally.rows // self.every > len(self.seen) - 1:
+    def advance(self, counts: RowCounts, fraction: float | None) -> None:
+        if counts.rows // self.every > len(self.seen) - 1:
             pages = int(Path("/proc/self/statm").read_text().split()[1])
-            self.seen.append((tally.rows, pages * resource.getpagesize() >> 20))
+            self.seen.append((counts.rows, pages * resource.getpagesize() >> 20))
             print(self.seen[-1], flush=True)
 
 
@@ -297,15 +297,15 @@ def flat(rows: int) -> dict[str, Any]:
         out = folder / "out.jsonl"
         job = Job(source, str(out), level=Level.CLAIM, batch_size=512)
         wall, used = time.perf_counter(), time.process_time()
-        cache = Cache(None, settings(detector))
-        outcome = run_batch(detector, job, cache=cache, progress=watch)
+        cache = ReportCache(None, run_settings(detector))
+        outcome = run_local(detector, job, cache=cache, progress=watch)
         cache.close()
         wall, used = time.perf_counter() - wall, time.process_time() - used
         with out.open("rb") as lines:
             written = sum(1 for _ in lines)
     seen = watch.seen[1:]
     return {
-        "rows": outcome.tally.rows,
+        "rows": outcome.counts.rows,
         "results": written,
         "rows_a_second": round(rows / wall, 1),
         "rows_a_cpu_second": round(rows / used, 1),
@@ -322,8 +322,8 @@ def sizes(rows: int) -> dict[str, Any]:
         path = Path(name, "in.jsonl")
         source = write_rows(path, made_rows(rows, 10))
         used = time.process_time()
-        with open_input(source) as given:
-            for row in read_rows(given, Columns(), Configuration()):
+        with open_records(source) as given:
+            for row in read_rows(given, ColumnNames(), Configuration()):
                 row.fingerprint()
         found["rows_read_a_cpu_second"] = round(rows / (time.process_time() - used))
         found["input_bytes_a_row"] = round(path.stat().st_size / rows)
@@ -336,7 +336,7 @@ def sizes(rows: int) -> dict[str, Any]:
 
 def loaded(extractor: str) -> dict[str, Any]:
     detector = Detector(extractor)
-    settings(detector)
+    run_settings(detector)
     (row,) = made_rows(1, 10)
     report = detector.check(row["source"], row["response"])
     return {

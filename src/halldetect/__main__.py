@@ -13,7 +13,7 @@ def main() -> int:
         return run()
     except KeyboardInterrupt:
         print("halldetect: interrupted", file=sys.stderr)
-        return 130  # halldetect.cli.exits.INTERRUPTED, which may not be there yet
+        return 130  # halldetect.cli.exits.INTERRUPTED, which may not be imported yet
 
 
 if __name__ == "__main__":

@@ -23,11 +23,10 @@ from hypothesis import strategies as st
 
 from halldetect import Detector, Report
 from halldetect.batch import formats
-from halldetect.batch.progress import Progress, duration
+from halldetect.batch.job import Job
+from halldetect.batch.local import BatchOutcome, run_local
 from halldetect.batch.results import Level
-from halldetect.batch.rows import Columns
-from halldetect.batch.run import Job, Outcome, run_batch
-from halldetect.batch.tally import Tally
+from halldetect.batch.rows import ColumnNames
 from halldetect.cli import main
 from halldetect.errors import CheckError, InputError, MissingExtra
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
@@ -77,7 +76,7 @@ def check(tmp_path: Path, data: bytes | Path, **options: Any) -> list[dict[str, 
     if isinstance(data, bytes):
         source.write_bytes(data)
     out = tmp_path / "out.jsonl"
-    run_batch(detector(), Job(str(source), str(out), overwrite=True, **options))
+    run_local(detector(), Job(str(source), str(out), overwrite=True, **options))
     return results(out)
 
 
@@ -145,7 +144,7 @@ def test_parquet_in_and_out(tmp_path: Path) -> None:
     source = tmp_path / "in.parquet"
     parquet.write_table(pa.Table.from_pylist(extra), source)
     out = tmp_path / "out.parquet"
-    run_batch(detector(), Job(str(source), str(out)))
+    run_local(detector(), Job(str(source), str(out)))
     found = parquet.read_table(out).to_pylist()
     assert [row["verdict"] for row in found] == VERDICTS
     assert found[1]["claims"]["contradicted"] == 1
@@ -153,7 +152,7 @@ def test_parquet_in_and_out(tmp_path: Path) -> None:
     assert json.loads(found[1]["columns"]) == {"lang": "de", "n": 1, "when": None, "x": None}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out.parquet"]
     claims = tmp_path / "claims.parquet"
-    run_batch(detector(), Job(str(source), str(claims), level=Level.CLAIM))
+    run_local(detector(), Job(str(source), str(claims), level=Level.CLAIM))
     assert parquet.read_table(claims).column("claim").to_pylist() == [1, 1, 2, 1, None]
 
 
@@ -181,7 +180,7 @@ def test_parquet_without_pyarrow_names_the_extra(
         monkeypatch.setitem(sys.modules, name, None)
     for given_file, out in (("in.parquet", "out.jsonl"), (source.name, "out.parquet")):
         with pytest.raises(MissingExtra, match=r"halldetect\[parquet\]"):
-            run_batch(detector(), Job(str(tmp_path / given_file), str(tmp_path / out)))
+            run_local(detector(), Job(str(tmp_path / given_file), str(tmp_path / out)))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "in.parquet"]
 
 
@@ -199,13 +198,13 @@ def test_standard_streams(
 
 def test_columns_by_other_names(tmp_path: Path) -> None:
     row = {"key": 7, "context": SOURCE, "answer": GOOD, "q": "What is it?", "id": "x", "source": 1}
-    columns = Columns(source="context", response="answer", id="key", question="q")
+    columns = ColumnNames(source="context", response="answer", id="key", question="q")
     (found,) = check(tmp_path, write_jsonl(tmp_path / "in.jsonl", [row]), columns=columns)
     assert (found["id"], found["verdict"]) == (7, "faithful")
     assert found["report"]["question"] == "What is it?"
     assert found["columns"] == {"id": "x", "source": 1}
     with pytest.raises(InputError, match="two things"):
-        Columns(source="a", response="a")
+        ColumnNames(source="a", response="a")
     (tmp_path / "in.csv").write_text("context,answer\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"no column 'key', only context, answer.*--id-column"):
         check(tmp_path, tmp_path / "in.csv", columns=columns)
@@ -274,7 +273,7 @@ def test_a_bad_row_is_a_result_that_says_why(tmp_path: Path, line: bytes, reason
 
 
 def test_a_row_too_long_to_hold_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "MAX_ROW", 300)
+    monkeypatch.setattr(formats, "MAX_ROW_BYTES", 300)
     good = dumps(ROWS[0]).encode()
     found = check(tmp_path, b"x" * 2_000 + b"\n" + good + b"\n" + b"y" * 301)
     assert [row["bad_row"] for row in found] == [True, False, True]
@@ -473,41 +472,6 @@ def test_wrong_usage(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.jsonl", "in.jsonl"]
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_progress_on_a_terminal_and_elsewhere(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    now = [100.0]
-    monkeypatch.setattr("halldetect.batch.progress.monotonic", lambda: now[0])
-    tally = Tally(rows=60, faithful=30, hallucinated=10, uncheckable=20)
-    words = "60 rows, 2.0 a second, 1 min 00 s left, 25% hallucinated"
-    with Progress(quiet=False) as progress:
-        progress.begin(20, 0.2)
-        progress.advance(tally, 0.6)
-        now[0] += 20
-        progress.advance(tally, 0.4 + 0.2 / 3)
-        progress.advance(tally, 0.5)
-    assert capsys.readouterr().err.startswith("halldetect: 60 rows, 2.0 a second, 40 s left, 25%")
-    with Progress(quiet=True) as progress:
-        now[0] += 60
-        progress.advance(tally, None)
-    assert capsys.readouterr().err == ""
-    monkeypatch.setenv("COLUMNS", "150")
-    monkeypatch.setenv("TERM", "xterm")
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    with Progress(quiet=False) as progress:
-        progress.begin(0, 0.0)
-        now[0] += 30
-        progress.advance(tally, 1 / 3)
-    assert words in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
-    assert [duration(5), duration(61), duration(3_700)] == ["5 s", "1 min 01 s", "1 h 01 min"]
-
-
 # Crashes
 
 
@@ -527,7 +491,7 @@ DRIVER = """
 import json, os, random, signal, sys, time
 from pathlib import Path
 from halldetect.verification import verifiers
-from halldetect.batch import run
+from halldetect.batch import local
 from halldetect.cli import main
 from tests.support.fakes import OverlapVerifier
 
@@ -535,7 +499,7 @@ try:
     import pyarrow.parquet  # once, before the forks
 except ImportError:
     pass
-run.SLICE = 4
+local.BLOCK_ROWS = 4
 PAUSE = 0.0
 
 class Slow(OverlapVerifier):
@@ -571,7 +535,7 @@ for seed in range(first, last):
     killed = []
     def rows_done():
         try:
-            return json.loads(Path(target + ".partial.state").read_text())["tally"]["rows"]
+            return json.loads(Path(target + ".partial.state").read_text())["counts"]["rows"]
         except FileNotFoundError:
             return 0
     for _ in range(random.randint(1, 4)):
@@ -750,37 +714,37 @@ def test_ctrl_c_finishes_the_rows_in_hand(tmp_path: Path) -> None:
     assert same_results(tmp_path / "out.jsonl", tmp_path / "whole.jsonl")
 
 
-def stopped_after(tmp_path: Path, slices: int, rows: int = 100, **options: Any) -> Outcome:
+def stopped_after(tmp_path: Path, slices: int, rows: int = 100, **options: Any) -> BatchOutcome:
     """An unfinished run in out.jsonl."""
     asked = iter(range(1, 1_000))
     source = write_jsonl(tmp_path / "in.jsonl", many(rows))
     job = Job(str(source), str(tmp_path / "out.jsonl"), **options)
-    return run_batch(detector(), job, stop=lambda: next(asked) >= slices)
+    return run_local(detector(), job, stop=lambda: next(asked) >= slices)
 
 
 def test_resume_wants_the_same_input_and_configuration(tmp_path: Path) -> None:
     outcome = stopped_after(tmp_path, 2)
-    assert (outcome.interrupted, outcome.tally.rows) == (True, 64)
+    assert (outcome.interrupted, outcome.counts.rows) == (True, 64)
     job = Job(str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), resume=True)
     other = Detector(SentenceExtractor(), OverlapVerifier(), threshold=0.25)
     with pytest.raises(InputError, match=r"cannot resume: .* had another configuration; give"):
-        run_batch(other, job)
+        run_local(other, job)
     with pytest.raises(InputError, match="another level"):
-        run_batch(detector(), Job(job.source, job.target, resume=True, level=Level.CLAIM))
+        run_local(detector(), Job(job.source, job.target, resume=True, level=Level.CLAIM))
     for rows in (many(63), [*many(10), *many(90)]):
         changed = write_jsonl(tmp_path / "other.jsonl", rows)
         with pytest.raises(InputError, match=r"first 64 rows .* are not those"):
-            run_batch(detector(), Job(str(changed), job.target, resume=True))
-    columns = Columns(id="n")
+            run_local(detector(), Job(str(changed), job.target, resume=True))
+    columns = ColumnNames(id="n")
     with pytest.raises(InputError, match="first 64 rows"):
-        run_batch(detector(), Job(job.source, job.target, columns, resume=True))
+        run_local(detector(), Job(job.source, job.target, columns, resume=True))
     with pytest.raises(InputError, match="is there already"):
         Job(job.source, job.target)
 
-    outcome = run_batch(detector(), job)
-    assert (outcome.tally.rows, outcome.rows_before, outcome.interrupted) == (100, 64, False)
+    outcome = run_local(detector(), job)
+    assert (outcome.counts.rows, outcome.rows_before, outcome.interrupted) == (100, 64, False)
     whole = Job(job.source, str(tmp_path / "whole.jsonl"))
-    assert run_batch(detector(), whole).tally == outcome.tally
+    assert run_local(detector(), whole).counts == outcome.counts
     assert same_results(tmp_path / "out.jsonl", tmp_path / "whole.jsonl")
 
 
@@ -791,14 +755,14 @@ def test_resume_refuses_a_damaged_state(tmp_path: Path) -> None:
     data = partial.read_bytes()
     partial.write_bytes(data[:-1])
     with pytest.raises(InputError, match="results are missing"):
-        run_batch(detector(), job)
+        run_local(detector(), job)
     partial.write_bytes(data)
     state = tmp_path / "out.jsonl.partial.state"
     for broken in (b"", b"{}", b"[]", b'{"format": 99}'):
         state.write_bytes(broken)
         with pytest.raises(InputError, match="does not fit"):
-            run_batch(detector(), job)
-    run_batch(detector(), Job(job.source, job.target, overwrite=True))
+            run_local(detector(), job)
+    run_local(detector(), Job(job.source, job.target, overwrite=True))
     assert len(results(tmp_path / "out.jsonl")) == 100
 
 
@@ -809,12 +773,12 @@ def test_two_runs_do_not_write_to_one_file(tmp_path: Path) -> None:
     def second() -> bool:
         job = Job(str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), resume=True)
         with pytest.raises(InputError) as error:
-            run_batch(detector(), job)
+            run_local(detector(), job)
         refused.append(str(error.value))
         return False
 
     source = write_jsonl(tmp_path / "in.jsonl", many(40))
-    run_batch(detector(), Job(str(source), str(tmp_path / "out.jsonl")), stop=second)
+    run_local(detector(), Job(str(source), str(tmp_path / "out.jsonl")), stop=second)
     assert len(results(tmp_path / "out.jsonl")) == 40
     assert "another run is writing" in refused[0]
 
@@ -884,10 +848,10 @@ def test_a_parquet_file_that_cannot_be_written_is_resumable(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:
-        patched.setattr("halldetect.batch.run.convert", full)
+        patched.setattr("halldetect.batch.local.write_parquet", full)
         with pytest.raises(CheckError, match="No space left on device, after 10 rows"):
-            run_batch(detector(), job)
-    run_batch(detector(), Job(job.source, job.target, resume=True))
+            run_local(detector(), job)
+    run_local(detector(), Job(job.source, job.target, resume=True))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.parquet"]
 
 
@@ -895,7 +859,7 @@ FLAT = """
 import resource
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-run.SLICE = 32
+local.BLOCK_ROWS = 32
 batch(sys.argv[1], sys.argv[3] + ".few.jsonl", "--quiet", "--level", "claim")
 before = peak()
 batch(sys.argv[2], sys.argv[3] + ".many.jsonl", "--quiet", "--level", "claim")

@@ -18,8 +18,8 @@ import pytest
 
 from halldetect import Detector
 from halldetect.batch.job import Job
+from halldetect.batch.local import BatchOutcome, run_local
 from halldetect.batch.results import Level
-from halldetect.batch.run import Outcome, run_batch
 from halldetect.errors import CheckError, InputError
 from halldetect.report import Probabilities
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
@@ -35,7 +35,7 @@ WRONG = "The mill was built in 1850."
 def ray_here() -> Iterator[Any]:
     """One Ray for all tests: starting it takes longer than most of them."""
     pytest.importorskip("ray")
-    from halldetect.batch.connection import connected
+    from halldetect.batch.ray.cluster import connected
 
     with pytest.MonkeyPatch.context() as patched:
         # Workers must find the modules of the tests.
@@ -69,15 +69,18 @@ def detector() -> Detector:
     return Detector(SentenceExtractor(), OverlapVerifier())
 
 
-def on_ray(source: Any, target: Path | str, make: Any = detector, **options: Any) -> Outcome:
-    from halldetect.batch.cluster import Cluster, run_cluster
+def on_ray(
+    source: Any, target: Path | str, make_detector: Any = detector, **options: Any
+) -> BatchOutcome:
+    from halldetect.batch.ray.cluster import Cluster
+    from halldetect.batch.ray.driver import run_on_ray
 
-    job = Job(source, str(target), parted=True, **options)
-    return run_cluster(detector(), job, Cluster(workers=2, part_rows=8), make=make)
+    job = Job(source, str(target), in_parts=True, **options)
+    return run_on_ray(detector(), job, Cluster(workers=2, part_rows=8), make_detector=make_detector)
 
 
 def here(source: Any, target: Path, **options: Any) -> Path:
-    run_batch(detector(), Job(source, str(target), **options))
+    run_local(detector(), Job(source, str(target), **options))
     return target
 
 
@@ -87,7 +90,7 @@ def test_the_same_bytes_as_the_local_engine(tmp_path: Path, level: Level) -> Non
     expected = here(source, tmp_path / "here.jsonl", level=level)
     outcome = on_ray(source, tmp_path / "there.jsonl", level=level)
     assert plain(tmp_path / "there.jsonl") == plain(expected)
-    assert (outcome.tally.rows, outcome.tally.bad, outcome.interrupted) == (101, 21, False)
+    assert (outcome.counts.rows, outcome.counts.bad, outcome.interrupted) == (101, 21, False)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "here.jsonl",
         "in.jsonl",
@@ -135,7 +138,7 @@ def test_a_folder_of_parts_at_an_address(tmp_path: Path, ending: str) -> None:
         on_ray(source, f"file://{folder}", resume=True)
     # nothing left to do
     outcome = on_ray(f"file://{source}", f"file://{folder}", resume=True)
-    assert (outcome.tally.rows, outcome.rows_before) == (30, 30)
+    assert (outcome.counts.rows, outcome.rows_before) == (30, 30)
 
 
 class Dying(OverlapVerifier):
@@ -161,10 +164,10 @@ def test_a_killed_actor_costs_no_row(tmp_path: Path) -> None:
     outcome = on_ray(
         source,
         tmp_path / "there.jsonl",
-        make=lambda: Detector(SentenceExtractor(), _named(Dying(mark))),
+        make_detector=lambda: Detector(SentenceExtractor(), _named(Dying(mark))),
     )
     assert mark.exists()
-    assert outcome.tally.rows == 60
+    assert outcome.counts.rows == 60
     assert plain(tmp_path / "there.jsonl") == plain(expected)
 
 
@@ -175,21 +178,24 @@ def _named(verifier: OverlapVerifier) -> OverlapVerifier:
 
 
 def test_stopped_and_resumed_the_results_are_the_same(tmp_path: Path) -> None:
-    from halldetect.batch.cluster import Cluster, run_cluster
+    from halldetect.batch.ray.cluster import Cluster
+    from halldetect.batch.ray.driver import run_on_ray
 
     source = str(write(tmp_path / "in.jsonl", rows(80)))
     expected = here(source, tmp_path / "here.jsonl")
     target = tmp_path / "there.jsonl"
     parts = tmp_path / "there.jsonl.parts"
-    job = Job(source, str(target), parted=True)
+    job = Job(source, str(target), in_parts=True)
     cluster = Cluster(workers=1, part_rows=8)
 
     def some_parts() -> bool:
         return len(list(parts.glob("part-*"))) >= 2
 
-    outcome = run_cluster(detector(), job, cluster, make=lambda: _slow(detector()), stop=some_parts)
+    outcome = run_on_ray(
+        detector(), job, cluster, make_detector=lambda: _slow(detector()), stop=some_parts
+    )
     assert outcome.interrupted
-    assert 0 < outcome.tally.rows < 80
+    assert 0 < outcome.counts.rows < 80
     assert not target.exists()
     with pytest.raises(InputError, match="is there already"):
         on_ray(source, target)
@@ -198,7 +204,7 @@ def test_stopped_and_resumed_the_results_are_the_same(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="another level"):
         on_ray(source, target, resume=True, level=Level.CLAIM)
     again = on_ray(source, target, resume=True)
-    assert (again.tally.rows, again.rows_before) == (80, outcome.tally.rows)
+    assert (again.counts.rows, again.rows_before) == (80, outcome.counts.rows)
     assert plain(target) == plain(expected)
     assert not parts.exists()
 
@@ -224,38 +230,40 @@ def test_what_ends_a_run_is_one_line(tmp_path: Path) -> None:
         on_ray(
             source,
             tmp_path / "other.jsonl",
-            make=lambda: Detector(SentenceExtractor(), OverlapVerifier(), threshold=0.25),
+            make_detector=lambda: Detector(SentenceExtractor(), OverlapVerifier(), threshold=0.25),
         )
     with pytest.raises(InputError, match="not standard input or output"):
-        Job("-", str(tmp_path / "x.jsonl"), parted=True)
+        Job("-", str(tmp_path / "x.jsonl"), in_parts=True)
     with pytest.raises(InputError, match="only --engine ray"):
         Job(source, f"{tmp_path / 'x.jsonl'}/")
 
-    from halldetect.batch.cluster import Cluster, run_cluster
+    from halldetect.batch.ray.cluster import Cluster
+    from halldetect.batch.ray.driver import run_on_ray
 
-    job = Job(source, str(tmp_path / "gpu.jsonl"), parted=True)
+    job = Job(source, str(tmp_path / "gpu.jsonl"), in_parts=True)
     with pytest.raises(InputError, match="this cluster has no GPU"):
-        run_cluster(detector(), job, Cluster(gpus=0.5))
+        run_on_ray(detector(), job, Cluster(gpus=0.5))
     assert not (tmp_path / "gpu.jsonl.parts").exists()
 
 
 def test_a_worker_tells_its_settings() -> None:
-    from halldetect.batch.cluster import Cluster, _of_a_worker
-    from halldetect.batch.run import settings
+    from halldetect.batch.local import run_settings
+    from halldetect.batch.ray.cluster import Cluster
+    from halldetect.batch.ray.driver import worker_settings
 
-    assert _of_a_worker(detector, Cluster()) == settings(detector())
+    assert worker_settings(detector, Cluster()) == run_settings(detector())
 
 
 def test_a_full_disk_is_one_line() -> None:
-    from halldetect.batch.parts import Parts
-    from halldetect.batch.workers import PartSink
+    from halldetect.batch.ray.parts import PartsFolder
+    from halldetect.batch.ray.workers import PartWriter
 
-    class Full(Parts):
+    class Full(PartsFolder):
         def write(self, name: str, data: bytes) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     line = b'{"id":1,"verdict":"faithful","reason":null,"bad_row":false}\n'
-    sink = PartSink(Full("out.jsonl.parts"), Level.RESPONSE, ".jsonl", None)  # type: ignore[arg-type]
+    sink = PartWriter(Full("out.jsonl.parts"), Level.RESPONSE, ".jsonl", None)  # type: ignore[arg-type]
     with pytest.raises(CheckError, match="No space left on device; the same command with --resume"):
         sink._write("part-1", 1.0, line)
 

@@ -18,13 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halldetect import Detector, Pair, Report
-from halldetect.batch.cache import Cache
-from halldetect.batch.dataset import write_report
-from halldetect.batch.places import files_of
-from halldetect.batch.results import Level
-from halldetect.batch.run import Job, run_batch
-from halldetect.batch.run import settings as made_with
-from halldetect.batch.summary import interval, read_results, summarise
+from halldetect.batch.cache import ReportCache
+from halldetect.batch.counts import wilson_interval
+from halldetect.batch.dataset_report import summarise, write_report
+from halldetect.batch.job import Job
+from halldetect.batch.local import run_local
+from halldetect.batch.local import run_settings as made_with
+from halldetect.batch.locations import expand_inputs
+from halldetect.batch.results import Level, read_results
 from halldetect.claims.extraction import Draft
 from halldetect.cli import main
 from halldetect.errors import ExtractionError, InputError
@@ -78,17 +79,17 @@ def test_several_files_and_patterns_are_read_in_order(
     monkeypatch.chdir(tmp_path)
     for name in ("b", "a", "c"):
         write(tmp_path / f"{name}.jsonl", [{"source": SOURCE, "response": GOOD}] * 2 + [5])
-    run_batch(detector(), Job(("c.jsonl", "[ab].jsonl"), "out.jsonl"))
+    run_local(detector(), Job(("c.jsonl", "[ab].jsonl"), "out.jsonl"))
     found = results(tmp_path / "out.jsonl")
     assert [row["id"] for row in found] == [
         f"{file}.jsonl:{row}" for file in "cab" for row in (1, 2, 3)
     ]
     assert found[2]["reason"].startswith("line 3: ")
     # A pattern names its files however few they are today.
-    run_batch(detector(), Job("c*.jsonl", "one.jsonl"))
+    run_local(detector(), Job("c*.jsonl", "one.jsonl"))
     assert results(tmp_path / "one.jsonl")[0]["id"] == "c.jsonl:1"
     with pytest.raises(InputError, match=r"row 3 of 'a.jsonl': .*strict"):
-        run_batch(detector(), Job("[ab].jsonl", "strict.jsonl", strict=True))
+        run_local(detector(), Job("[ab].jsonl", "strict.jsonl", strict=True))
 
 
 def test_a_run_over_several_files_is_resumable(tmp_path: Path) -> None:
@@ -97,10 +98,10 @@ def test_a_run_over_several_files_is_resumable(tmp_path: Path) -> None:
     source = str(tmp_path / "?.jsonl")
     asked = iter(range(9))
     job = Job(source, str(tmp_path / "out.jsonl"))
-    outcome = run_batch(detector(), job, stop=lambda: next(asked) >= 1)
-    assert (outcome.interrupted, outcome.tally.rows) == (True, 64)
-    assert run_batch(detector(), replace(job, resume=True)).tally.rows == 120
-    run_batch(detector(), Job(source, str(tmp_path / "whole")[:-5] + "whole.jsonl"))
+    outcome = run_local(detector(), job, stop=lambda: next(asked) >= 1)
+    assert (outcome.interrupted, outcome.counts.rows) == (True, 64)
+    assert run_local(detector(), replace(job, resume=True)).counts.rows == 120
+    run_local(detector(), Job(source, str(tmp_path / "whole")[:-5] + "whole.jsonl"))
     assert plain(tmp_path / "out.jsonl") == plain(tmp_path / "whole.jsonl")
 
 
@@ -109,13 +110,13 @@ def test_inputs_that_make_no_sense(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     write(tmp_path / "a.jsonl", [])
     (tmp_path / "b.csv").write_text("source,text\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"no file matches 'x\*.jsonl'"):
-        files_of(["x*.jsonl"])
+        expand_inputs(["x*.jsonl"])
     with pytest.raises(InputError, match="named twice"):
-        files_of(["a.jsonl", "*.jsonl"])
+        expand_inputs(["a.jsonl", "*.jsonl"])
     with pytest.raises(InputError, match="one of several"):
-        files_of(["-", "a.jsonl"])
+        expand_inputs(["-", "a.jsonl"])
     with pytest.raises(InputError, match="no column 'response'"):
-        run_batch(detector(), Job(("a.jsonl", "b.csv"), "out.jsonl"))
+        run_local(detector(), Job(("a.jsonl", "b.csv"), "out.jsonl"))
     with pytest.raises(InputError, match="is the input"):
         Job("*.jsonl", "a.jsonl", overwrite=True)
     with pytest.raises(InputError, match="only --engine ray"):
@@ -128,7 +129,7 @@ def test_a_file_with_the_name_of_a_pattern_is_meant_itself(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "[a].jsonl", rows(1))
-    run_batch(detector(), Job("[a].jsonl", "out.jsonl"))
+    run_local(detector(), Job("[a].jsonl", "out.jsonl"))
     assert len(results(tmp_path / "out.jsonl")) == 1
 
 
@@ -137,18 +138,20 @@ def test_addresses_are_read_through_pyarrow(tmp_path: Path) -> None:
     (tmp_path / "deep" / "er").mkdir(parents=True)
     write(tmp_path / "deep" / "a.jsonl", rows(2))
     write(tmp_path / "deep" / "er" / "b.jsonl", rows(3))
-    run_batch(detector(), Job(f"file://{tmp_path}/deep/a.jsonl", str(tmp_path / "one.jsonl")))
+    run_local(detector(), Job(f"file://{tmp_path}/deep/a.jsonl", str(tmp_path / "one.jsonl")))
     assert [row["id"] for row in results(tmp_path / "one.jsonl")] == [0, 1]
-    assert files_of([f"file://{tmp_path}/**/*.jsonl"]) == tuple(
+    assert expand_inputs([f"file://{tmp_path}/**/*.jsonl"]) == tuple(
         f"file://{tmp_path}/{name}" for name in ("deep/a.jsonl", "deep/er/b.jsonl", "one.jsonl")
     )
-    assert files_of([f"file://{tmp_path}/*/[ab].jsonl"]) == (f"file://{tmp_path}/deep/a.jsonl",)
+    assert expand_inputs([f"file://{tmp_path}/*/[ab].jsonl"]) == (
+        f"file://{tmp_path}/deep/a.jsonl",
+    )
     with pytest.raises(InputError, match=r"cannot read 'file://.*none.jsonl'"):
-        run_batch(
+        run_local(
             detector(), Job(f"file://{tmp_path}/none.jsonl", str(tmp_path / "none-out.jsonl"))
         )
     with pytest.raises(InputError, match=r"cannot reach 'nonsense://x\.jsonl'"):
-        run_batch(detector(), Job("nonsense://x.jsonl", str(tmp_path / "none-out.jsonl")))
+        run_local(detector(), Job("nonsense://x.jsonl", str(tmp_path / "none-out.jsonl")))
 
 
 @pytest.mark.parametrize("name", ["in.jsonl.zst", "in.csv.zst"])
@@ -159,12 +162,12 @@ def test_zstandard(tmp_path: Path, name: str) -> None:
         data = b"source,response\n" + f"{SOURCE},{GOOD}\n".encode() * 50
     packed = pa.compress(data, "zstd", asbytes=True)
     (tmp_path / name).write_bytes(packed)
-    run_batch(detector(), Job(str(tmp_path / name), str(tmp_path / "out.jsonl")))
+    run_local(detector(), Job(str(tmp_path / name), str(tmp_path / "out.jsonl")))
     assert len(results(tmp_path / "out.jsonl")) == 50
     for damaged in (packed[:-9], b"not packed"):
         (tmp_path / name).write_bytes(damaged)
         with pytest.raises(InputError, match=r"cannot be read to its end|does not begin"):
-            run_batch(detector(), Job(str(tmp_path / name), str(tmp_path / "bad.jsonl")))
+            run_local(detector(), Job(str(tmp_path / name), str(tmp_path / "bad.jsonl")))
 
 
 # Claims ahead of verdicts
@@ -197,7 +200,7 @@ def test_extractor_and_verifier_work_at_the_same_time(tmp_path: Path) -> None:
 
     source = write(tmp_path / "in.jsonl", rows(12, [f"{GOOD} {n}" for n in range(12)]))
     job = Job(str(source), str(tmp_path / "out.jsonl"), batch_size=4)
-    run_batch(Detector(extractor, Judge()), job)
+    run_local(Detector(extractor, Judge()), job)
     assert together
     assert all(together)
     expected = detector().check_many(
@@ -223,9 +226,9 @@ def test_no_division_of_the_rows_changes_a_byte(
     source = write(
         folder / "in.jsonl", [{"source": SOURCE, "response": text} for text in responses]
     )
-    run_batch(detector(), Job(str(source), str(folder / "one.jsonl"), batch_size=100))
-    with_cache = Cache(folder / "kept", made_with(detector()))
-    run_batch(
+    run_local(detector(), Job(str(source), str(folder / "one.jsonl"), batch_size=100))
+    with_cache = ReportCache(folder / "kept", made_with(detector()))
+    run_local(
         detector(), Job(str(source), str(folder / "two.jsonl"), batch_size=size), cache=with_cache
     )
     with_cache.close()
@@ -235,9 +238,9 @@ def test_no_division_of_the_rows_changes_a_byte(
 # The cache
 
 
-def counted(folder: Path | None, **options: Any) -> tuple[Detector, Cache]:
+def counted(folder: Path | None, **options: Any) -> tuple[Detector, ReportCache]:
     made = detector()
-    return made, Cache(folder, made_with(made), **options)
+    return made, ReportCache(folder, made_with(made), **options)
 
 
 def judged(made: Detector) -> int:
@@ -249,11 +252,11 @@ def judged(made: Detector) -> int:
 def test_a_second_run_costs_nothing_and_says_the_same(tmp_path: Path, level: Level) -> None:
     given_rows = [*rows(10), {"source": [SOURCE, "More."], "response": WRONG, "question": "When?"}]
     source = str(write(tmp_path / "in.jsonl", given_rows))
-    run_batch(detector(), Job(source, str(tmp_path / "none.jsonl"), level=level))
+    run_local(detector(), Job(source, str(tmp_path / "none.jsonl"), level=level))
     for name, works in (("first", True), ("second", False)):
         made, cache = counted(tmp_path / "kept")
         job = Job(source, str(tmp_path / f"{name}.jsonl"), level=level, batch_size=4)
-        run_batch(made, job, cache=cache)
+        run_local(made, job, cache=cache)
         cache.close()
         assert bool(judged(made)) is works
         assert plain(tmp_path / f"{name}.jsonl") == plain(tmp_path / "none.jsonl")
@@ -262,7 +265,7 @@ def test_a_second_run_costs_nothing_and_says_the_same(tmp_path: Path, level: Lev
 def test_what_comes_again_in_a_run_is_checked_once(tmp_path: Path) -> None:
     source = str(write(tmp_path / "in.jsonl", rows(40)))
     made, cache = counted(None)
-    run_batch(made, Job(source, str(tmp_path / "out.jsonl"), batch_size=8), cache=cache)
+    run_local(made, Job(source, str(tmp_path / "out.jsonl"), batch_size=8), cache=cache)
     assert isinstance(made.extractor, SentenceExtractor)
     assert len(made.extractor.blocks) <= 2 * 2  # once for each of the slices begun before the end
     found = results(tmp_path / "out.jsonl")
@@ -277,7 +280,7 @@ def test_what_comes_again_in_a_run_is_checked_once(tmp_path: Path) -> None:
 def test_other_settings_or_other_content_are_other_keys(tmp_path: Path) -> None:
     pair = Pair(SOURCE, GOOD)
     _, cache = counted(tmp_path)
-    other = Cache(tmp_path, made_with(detector(threshold=0.25)))
+    other = ReportCache(tmp_path, made_with(detector(threshold=0.25)))
     assert cache.key(pair) == cache.key(Pair([SOURCE], GOOD))
     assert len(
         {
@@ -313,7 +316,7 @@ def test_failures_are_not_kept(tmp_path: Path) -> None:
             raise ExtractionError("no answer")
 
     made = Detector(Broken(), OverlapVerifier())
-    cache = Cache(tmp_path, made_with(made))
+    cache = ReportCache(tmp_path, made_with(made))
     pairs = [Pair(SOURCE, GOOD), Pair(SOURCE, "")]
     keys = {cache.key(pair): pair for pair in pairs}
     cache.put(dict(zip(keys, made.check_many(pairs), strict=True)))
@@ -346,7 +349,7 @@ def test_a_cache_that_fails_half_way_costs_no_result(tmp_path: Path) -> None:
     made, cache = counted(tmp_path / "kept", notice=told.append)
     assert cache._store is not None
     cache._store.execute("DROP TABLE reports")
-    run_batch(made, Job(source, str(tmp_path / "out.jsonl")), cache=cache)
+    run_local(made, Job(source, str(tmp_path / "out.jsonl")), cache=cache)
     assert len(results(tmp_path / "out.jsonl")) == 20
     assert len(told) == 1
     assert "going on without the cache" in told[0]
@@ -409,9 +412,9 @@ HOSTILE = '<script>alert(1)</script> & "quoted" | \u202ereversed'
 def test_the_summary_counts_every_row(tmp_path: Path) -> None:
     given_rows = [*rows(30), {"source": SOURCE}, {"source": SOURCE, "response": ""}]
     source = str(write(tmp_path / "in.jsonl", given_rows))
-    run_batch(detector(), Job(source, str(tmp_path / "out.jsonl")))
+    run_local(detector(), Job(source, str(tmp_path / "out.jsonl")))
     summary = summarise(read_results(tmp_path / "out.jsonl"))
-    assert dict(summary.counts.by) == {
+    assert dict(summary.counts.by_kind) == {
         "faithful": 15, "hallucinated": 15, "bad": 1, "uncheckable": 1
     }  # fmt: skip
     assert summary.counts.rate == 0.5
@@ -424,8 +427,8 @@ def test_the_summary_counts_every_row(tmp_path: Path) -> None:
     scores = [result["score"] for _, result in summary.worst]
     assert scores == sorted(scores, reverse=True)
     assert summary.reasons == {"'response' is missing": 1, "the response is empty": 1}
-    assert interval(0, 0) is None
-    assert interval(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-3)
+    assert wilson_interval(0, 0) is None
+    assert wilson_interval(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-3)
 
 
 def test_the_report_shows_hostile_text_and_runs_none_of_it(
@@ -467,7 +470,7 @@ def test_a_report_is_refused_before_the_work(
     folder = str(tmp_path / "report")
     for target, more in (("-", []), (str(tmp_path / "o.jsonl"), ["--level", "claim"])):
         assert main(["batch", source, target, *BASE, "--report", folder, *more]) == 2
-        assert "--report needs results a response" in capsys.readouterr().err
+        assert "--report needs results per response" in capsys.readouterr().err
     other = tmp_path / "mine"
     other.mkdir()
     (other / "thesis.txt").touch()
@@ -480,9 +483,9 @@ def test_a_report_is_refused_before_the_work(
 def test_a_report_of_parquet_and_of_nothing(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     source = str(write(tmp_path / "in.jsonl", rows(6)))
-    run_batch(detector(), Job(source, str(tmp_path / "out.parquet")))
+    run_local(detector(), Job(source, str(tmp_path / "out.parquet")))
     assert write_report(tmp_path / "out.parquet", tmp_path / "a").counts.rows == 6
-    run_batch(
+    run_local(
         detector(), Job(str(write(tmp_path / "no.jsonl", [5])), str(tmp_path / "no-out.jsonl"))
     )
     write_report(tmp_path / "no-out.jsonl", tmp_path / "b")

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from halldetect import Detector
-from halldetect.batch.dataset import write_report
-from halldetect.batch.run import Job, run_batch
+from halldetect.batch.dataset_report import write_report
+from halldetect.batch.job import Job
+from halldetect.batch.local import run_local
 from tests.support.chromium import chromium, look
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
@@ -38,7 +39,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     (folder / "in.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     out = folder / "out.jsonl"
-    run_batch(
+    run_local(
         Detector(SentenceExtractor(), OverlapVerifier()), Job(str(folder / "in.jsonl"), str(out))
     )
     write_report(out, folder / "report")

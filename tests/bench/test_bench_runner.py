@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from halldetect.cli import main
-from halldetect.cli.pace import paced
 from halldetect.errors import InputError, ModelError
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored
@@ -280,16 +279,3 @@ def test_the_registry_builds_what_it_names() -> None:
     built = METHODS["rouge-l"].build(RunModels(RunOptions()))
     assert isinstance(built, RougeL)
     assert all(name == entry.name for name, entry in METHODS.items())
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (2.0, "10/40 rows, 5.0 rows/s, 0:06 left"),
-        (100.0, "10/40 rows, 10.0 s/row, 5:00 left"),
-        (4000.0, "10/40 rows, 400.0 s/row, 3:20:00 left"),
-        (0.0, "10/40 rows"),
-    ],
-)
-def test_rate_and_time_left(seconds: float, text: str) -> None:
-    assert paced(10, 40, seconds) == text

@@ -22,7 +22,6 @@ import pytest
 import halldetect
 from halldetect import Report, Verdict, demo, render
 from halldetect.cli import build_parser, main
-from halldetect.cli.screen import Screen
 from tests.support.fakes import OverlapVerifier
 from tests.support.paths import ROOT
 
@@ -151,7 +150,7 @@ def test_text_forces_literals(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ],
 )
 def test_what_looks_like_a_path(words: str, path: bool) -> None:
-    from halldetect.cli.inputs import looks_like_path
+    from halldetect.cli.text_io import looks_like_path
 
     assert looks_like_path(words) is path
 
@@ -253,44 +252,6 @@ def test_a_defect_is_one_line_and_status_3(
     monkeypatch.setenv("HALLDETECT_DEBUG", "1")
     with pytest.raises(KeyError):
         main(["check", SOURCE, GOOD, *BASE])
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_progress_is_a_bar_on_a_terminal_and_gone_at_the_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    with Screen(quiet=False) as screen:
-        screen.progress("verify", 5, 10)
-        screen.notice("a word")
-        screen.progress("verify", 10, 10)
-    text = stream.getvalue()
-    assert "[##############..............] 5/10" in text
-    assert "\x1b[2Khalldetect: a word\n" in text
-    assert text.endswith("\x1b[2K")
-
-
-def test_progress_is_plain_lines_elsewhere_and_nothing_when_quiet(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    now = [100.0]
-    monkeypatch.setattr("halldetect.cli.screen.monotonic", lambda: now[0])
-    with Screen(quiet=False) as screen:
-        screen.progress("verify", 1, 10)
-        now[0] += 6
-        screen.progress("verify", 5, 10)
-        screen.progress("verify", 6, 10)
-    assert capsys.readouterr().err == "halldetect: judging pairs, 5 of 10\n"
-    with Screen(quiet=True) as screen:
-        now[0] += 60
-        screen.progress("verify", 5, 10)
-        screen.notice("a word")
-    assert capsys.readouterr().err == ""
 
 
 def halldetect_process(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
@@ -418,7 +379,7 @@ sys.exit(main())
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as on a terminal")
-@pytest.mark.parametrize("module", ["halldetect.cli", "argparse", "halldetect.cli.schema"])
+@pytest.mark.parametrize("module", ["halldetect.cli", "argparse", "halldetect.cli.text_io"])
 def test_ctrl_c_while_the_command_is_still_being_imported(module: str) -> None:
     run = subprocess.run(
         [sys.executable, "-c", EARLY, module],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import signal
@@ -544,26 +543,3 @@ def test_progress_in_lines() -> None:
     often = models.lines(said.append, every=0)
     often(49_000_000, 98_362_432, "x")
     assert said[-1] == "x: 49 MB of 98 MB"
-
-
-def test_progress_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with models.shown() as report:
-        report(0, 98_362_432, "fetching tiny from the hub")
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err == "halldetect: fetching tiny from the hub (98 MB)\n"
-
-
-def test_progress_on_a_terminal_is_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "120")
-    with models.shown() as report:
-        report(49_000_000, 98_362_432, "fetching tiny")
-    assert "fetching tiny" in terminal.getvalue()
-    assert "49.0/98.4 MB" in terminal.getvalue()

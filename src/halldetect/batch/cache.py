@@ -1,7 +1,7 @@
-"""Reports by the content they were made from and the settings they were made with.
+"""A cache of reports, by the texts they were made from and the settings they were made with.
 
-A SQLite file that several processes may use at once. It holds no source and no response, only
-what the check found (which quotes both). Whatever goes wrong with it costs time, never a result.
+It is a SQLite file that several processes may use at once. It holds no whole source or response,
+only reports (which quote both). A failure of the cache costs time, never a result.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from halldetect.errors import InputError
 from halldetect.inputs import Pair, take_in
 from halldetect.report import Report
 
-FILE = "reports.sqlite"
-DEFAULT_LIMIT = 1 << 30
-# Without a folder: for repetitions within one run, in a temporary file.
-TEMPORARY_LIMIT = 256 << 20
+FILE_NAME = "reports.sqlite"
+DEFAULT_LIMIT_BYTES = 1 << 30
+# Of a cache without a folder: a temporary file, for repetitions within one run.
+TEMPORARY_LIMIT_BYTES = 256 << 20
 _FORMAT = 1
-# When it is full, this share of it is made free, so that not every report costs a deletion.
-_FREED = 0.1
+# A full cache frees this share of itself, so that not every new report costs a deletion.
+_FREED_SHARE = 0.1
 _TEXTS = ("response", "documents", "question")
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS reports (
@@ -43,8 +43,15 @@ CREATE TRIGGER IF NOT EXISTS less AFTER DELETE ON reports BEGIN
 """
 
 
-class Cache:
-    """`settings` is everything but the pair that a report depends on."""
+class ReportCache:
+    """Reports of earlier checks.
+
+    Args:
+        folder: where the cache file is; None is a temporary file.
+        settings: everything but the texts that a report depends on.
+        limit: the size in bytes beyond which the longest unused reports are deleted.
+        notice: receives a line if the cache cannot be used any further.
+    """
 
     def __init__(
         self,
@@ -54,7 +61,7 @@ class Cache:
         limit: int | None = None,
         notice: Callable[[str], None] = lambda line: None,
     ) -> None:
-        self._limit = limit or (TEMPORARY_LIMIT if folder is None else DEFAULT_LIMIT)
+        self._limit = limit or (TEMPORARY_LIMIT_BYTES if folder is None else DEFAULT_LIMIT_BYTES)
         self._notice = notice
         self._settings = json.dumps(settings, sort_keys=True).encode()
         self._lock = Lock()
@@ -62,8 +69,8 @@ class Cache:
         try:
             if folder is not None:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            place = "" if folder is None else str(folder / FILE)
-            self._store = _opened(place)
+            path = "" if folder is None else str(folder / FILE_NAME)
+            self._store = _opened(path)
         except (OSError, sqlite3.Error) as error:
             if folder is None:  # no room for temporary files: go without
                 return
@@ -71,14 +78,15 @@ class Cache:
             raise InputError(f"cannot use the cache {str(folder)!r}: {why}") from error
 
     @classmethod
-    def none(cls) -> Cache:
-        """One that knows nothing and keeps nothing."""
+    def disabled(cls) -> ReportCache:
+        """A cache that holds nothing and keeps nothing."""
         cache = cls.__new__(cls)
         cache._settings, cache._lock, cache._store = b"", Lock(), None
         cache._limit, cache._notice = 0, lambda line: None
         return cache
 
     def key(self, pair: Pair) -> bytes:
+        """The key of a pair: a digest of its texts and the settings."""
         taken = take_in(pair)
         content = [taken.documents, taken.response, taken.question, taken.replaced]
         digest = blake2b(self._settings, digest_size=24)
@@ -86,7 +94,7 @@ class Cache:
         return digest.digest()
 
     def get(self, wanted: Mapping[bytes, Pair]) -> dict[bytes, Report]:
-        """The reports that are there, as if just made, but at no cost in time."""
+        """The cached reports of the wanted keys, with the texts of their pairs and no timings."""
         found: dict[bytes, bytes] = {}
         with self._using() as store:
             if store is not None:
@@ -104,9 +112,9 @@ class Cache:
         reports = {key: _unpacked(data, wanted[key]) for key, data in found.items()}
         return {key: report for key, report in reports.items() if report is not None}
 
-    def put(self, made: Mapping[bytes, Report]) -> None:
-        """Keep what will be the same another time."""
-        packed = {key: _packed(report) for key, report in made.items() if _is_lasting(report)}
+    def put(self, reports: Mapping[bytes, Report]) -> None:
+        """Keep the reports that another check of the same pair would repeat."""
+        packed = {key: _packed(report) for key, report in reports.items() if _is_repeatable(report)}
         with self._using() as store:
             if store is None or not packed:
                 return
@@ -127,7 +135,7 @@ class Cache:
         (held,) = store.execute("SELECT bytes FROM held").fetchone()
         if held <= self._limit:
             return
-        excess = held - int(self._limit * (1 - _FREED))
+        excess = held - int(self._limit * (1 - _FREED_SHARE))
         oldest = []
         for key, size in store.execute("SELECT key, size FROM reports ORDER BY used, rowid"):
             if excess <= 0:
@@ -151,21 +159,22 @@ class Cache:
             store.close()
 
     def close(self) -> None:
+        """Close the file."""
         with self._lock:
             self._abandon()
 
 
-def at_no_cost(report: Report) -> Report:
-    """The report of a pair that was checked before."""
+def without_cost(report: Report) -> Report:
+    """The report without timings, for a pair that was checked before."""
     return replace(report, cost=replace(report.cost, seconds={}))
 
 
-def _opened(place: str) -> sqlite3.Connection:
+def _opened(path: str) -> sqlite3.Connection:
     # Python would open transactions by itself; here they are explicit.
-    store = sqlite3.connect(place, timeout=60, isolation_level=None, check_same_thread=False)
+    store = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
     try:
         store.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        store.execute(f"PRAGMA journal_mode = {'WAL' if place else 'MEMORY'}")
+        store.execute(f"PRAGMA journal_mode = {'WAL' if path else 'MEMORY'}")
         store.execute("PRAGMA synchronous = NORMAL")
         with _transaction(store):
             (format,) = store.execute("PRAGMA user_version").fetchone()
@@ -206,7 +215,7 @@ def _now() -> int:
     return int(time() * 1000)
 
 
-def _is_lasting(report: Report) -> bool:
+def _is_repeatable(report: Report) -> bool:
     """A failure may not happen again, and a refusal is as cheap as a look into the cache."""
     return report.score is not None and not any(
         note.startswith("the extractor failed") for note in report.provenance.notes
@@ -214,7 +223,7 @@ def _is_lasting(report: Report) -> bool:
 
 
 def _packed(report: Report) -> bytes:
-    plain = at_no_cost(report).to_dict()
+    plain = without_cost(report).to_dict()
     kept = {name: value for name, value in plain.items() if name not in _TEXTS}
     return zlib.compress(json.dumps(kept, separators=(",", ":")).encode(), 1)
 

@@ -1,4 +1,4 @@
-"""What a run is to do: from where to where, and how."""
+"""What a batch run is to do: which rows, to where, and how."""
 
 from __future__ import annotations
 
@@ -6,118 +6,128 @@ import os
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from halldetect.batch.formats import JSONL
-from halldetect.batch.parts import Parts
-from halldetect.batch.places import STANDARD, files_of, is_address, is_pattern
+from halldetect.batch.formats import JSONL_SUFFIXES
+from halldetect.batch.locations import STANDARD_STREAM, expand_inputs, is_pattern, is_url
+from halldetect.batch.ray.parts import PartsFolder
 from halldetect.batch.results import Level
-from halldetect.batch.rows import Columns
-from halldetect.batch.sinks import partial_of, parts_of
+from halldetect.batch.resume import already_exists, partial_file, parts_folder
+from halldetect.batch.rows import ColumnNames
 from halldetect.errors import InputError
 
-DEFAULT_COLUMNS = Columns()
+DEFAULT_COLUMNS = ColumnNames()
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`source` is a file, an address, a pattern, or several of them. `strict` stops at the
-    first bad row. So many rows as `batch_size` are checked together.
+    """One run over the rows of files.
 
-    A `target` with a scheme or a slash at its end is a folder of parts; `parted` says that the
-    run makes parts in any case."""
+    Attributes:
+        source: a path, a URL, a pattern, or several of them.
+        target: the file to write; with a scheme or a final slash, a folder of parts.
+        columns: which column holds what.
+        level: one result per response or one per claim.
+        strict: whether to stop at the first bad row.
+        resume: whether to continue an unfinished run.
+        overwrite: whether to replace results that exist.
+        batch_size: how many rows are checked together.
+        in_parts: whether the engine writes parts (Ray) or one file.
+    """
 
     source: str | tuple[str, ...]
     target: str
-    columns: Columns = DEFAULT_COLUMNS
+    columns: ColumnNames = DEFAULT_COLUMNS
     level: Level = Level.RESPONSE
     strict: bool = False
     resume: bool = False
     overwrite: bool = False
     batch_size: int | None = None
-    parted: bool = False
+    in_parts: bool = False
 
     def __post_init__(self) -> None:
         if self.batch_size is not None and self.batch_size < 1:
             raise InputError(f"--batch-size must be 1 or more, not {self.batch_size}")
         files = self.files
-        if self.parted and STANDARD in (self.target, *files):
+        if self.in_parts and STANDARD_STREAM in (self.target, *files):
             raise InputError("--engine ray reads and writes files, not standard input or output")
         if self.is_folder:
-            self._refuse_ending()
-            if not self.parted:
+            self._require_known_suffix()
+            if not self.in_parts:
                 raise InputError(
                     f"{self.target!r} names a folder of parts: only --engine ray makes one"
                 )
             return
-        if self.target == STANDARD:
+        if self.target == STANDARD_STREAM:
             if self.resume or self.overwrite:
                 raise InputError("standard output can be neither resumed nor overwritten")
             return
         try:
-            self._refuse_target(self.out, files)
+            self._require_usable_target(self.out, files)
         except OSError as error:
             raise InputError(f"cannot write {self.target!r}: {error.strerror}") from error
 
-    def _refuse_target(self, out: Path, files: tuple[str, ...]) -> None:
-        self._refuse_ending()
+    def _require_usable_target(self, out: Path, files: tuple[str, ...]) -> None:
+        self._require_known_suffix()
         if out.exists() and not out.is_file():
             raise InputError(f"{self.target!r} is not a file; - is standard output")
         if not out.parent.is_dir():
             raise InputError(
                 f"cannot write {self.target!r}: there is no folder {str(out.parent)!r}"
             )
-        if any(file != STANDARD and Path(os.path.realpath(file)) == out for file in files):
+        if any(file != STANDARD_STREAM and Path(os.path.realpath(file)) == out for file in files):
             raise InputError(f"{self.target!r} is the input")
-        other = partial_of(out) if self.parted else parts_of(out)
-        if self.resume and other.exists():
+        other_engine = partial_file(out) if self.in_parts else parts_folder(out)
+        if self.resume and other_engine.exists():
             raise InputError(
-                f"cannot resume: the unfinished run had another --engine ({str(other)!r} is there)"
+                "cannot resume: the unfinished run had another --engine "
+                f"({str(other_engine)!r} is there)"
             )
         if self.resume or self.overwrite:
             return
-        for path in (out, partial_of(out), parts_of(out)):
+        for path in (out, partial_file(out), parts_folder(out)):
             if path.exists():
-                raise InputError(
-                    f"{str(path)!r} is there already: --resume goes on with an unfinished run, "
-                    "--overwrite begins again"
-                )
+                raise already_exists(str(path))
 
-    def _refuse_ending(self) -> None:
-        if self.ending not in (*JSONL, ".parquet"):
+    def _require_known_suffix(self) -> None:
+        if self.suffix not in (*JSONL_SUFFIXES, ".parquet"):
             raise InputError(
                 f"cannot tell the format of {self.target!r} by its ending: use .jsonl, .parquet, "
                 "or - for JSON lines on standard output"
             )
 
     @property
-    def ending(self) -> str:
+    def suffix(self) -> str:
+        """The ending of the target's name, in lower case."""
         return PurePath(self.target.rstrip("/")).suffix.lower()
 
     @property
     def is_folder(self) -> bool:
-        return is_address(self.target) or self.target.endswith("/")
+        """Whether the target is a folder of parts."""
+        return is_url(self.target) or self.target.endswith("/")
 
     @property
     def sources(self) -> tuple[str, ...]:
+        """The input arguments, always several."""
         return (self.source,) if isinstance(self.source, str) else self.source
 
     @property
     def files(self) -> tuple[str, ...]:
-        return files_of(self.sources)
+        """The input files."""
+        return expand_inputs(self.sources)
 
     @property
-    def may_be_many(self) -> bool:
-        """Whether rows must say which file they are from, however many there are today."""
+    def label_files(self) -> bool:
+        """Whether rows name their file: there may be several, however many there are today."""
         return len(self.sources) > 1 or is_pattern(self.sources[0])
 
     @property
     def out(self) -> Path:
-        """The file itself: a link to it would be replaced."""
+        """The target file, links resolved: a link would be replaced by the new file."""
         return Path(os.path.realpath(self.target))
 
     @property
     def is_complete(self) -> bool:
-        """Whether there is nothing to resume, because the run came to its end."""
+        """Whether a run that is to be resumed has already come to its end."""
         if self.is_folder:
-            return self.resume and Parts(self.target).is_complete
-        unfinished = partial_of(self.out).exists() or parts_of(self.out).exists()
+            return self.resume and PartsFolder(self.target).is_complete
+        unfinished = partial_file(self.out).exists() or parts_folder(self.out).exists()
         return self.resume and self.out.exists() and not unfinished

@@ -1,26 +1,27 @@
-"""Rows to check, from records: which column holds what, and what is wrong with a row."""
+"""Rows to check, from the records of all input files, and what is wrong with each bad one."""
 
 from __future__ import annotations
 
 import base64
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from halldetect.batch.formats import Input, Malformed, Record
+from halldetect.batch.formats import BadRecord, Record, RecordFile, open_records
+from halldetect.batch.locations import STANDARD_STREAM, file_sizes
 from halldetect.config import Configuration
 from halldetect.errors import InputError
 from halldetect.inputs import Pair
 
-# Columns that are carried through may be nested; no deeper than this.
-DEEPEST = 32
+# How deep the values of carried columns may be nested.
+MAX_DEPTH = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
-    """The names of the columns. One that is None has its usual name and may be missing."""
+class ColumnNames:
+    """Which column holds what. One that is None has its usual name and may be missing."""
 
     source: str = "source"
     response: str = "response"
@@ -32,24 +33,30 @@ class Columns:
         if len(set(used)) < len(used):
             raise InputError(f"one column cannot be two things: {', '.join(used)}")
 
-    def require(self, given: Input) -> None:
-        """In a file where all rows have the same columns a missing one is a usage mistake."""
-        if given.names is None:
+    def require(self, file: RecordFile) -> None:
+        """Raise InputError if the file has columns, the same for all rows, and lacks one."""
+        if file.column_names is None:
             return
         for role in ("source", "response", "id", "question"):
             name = getattr(self, role)
-            if name is not None and name not in given.names:
+            if name is not None and name not in file.column_names:
                 raise InputError(
-                    f"{given.name} has no column {name!r}, only {', '.join(given.names)}: "
+                    f"{file.name} has no column {name!r}, only {', '.join(file.column_names)}: "
                     f"name the right one with --{role}-column"
                 )
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row, counted from 1 in its file; exactly one of `pair` and `problem` is there.
+    """One row; exactly one of `pair` and `problem` is set.
 
-    `file` is named where there may be several.
+    Attributes:
+        number: its number in its file, from 1.
+        id: its id, or one made from its number.
+        pair: what to check.
+        problem: why it cannot be checked.
+        columns: the other columns, carried through to the result.
+        file: the name of its file, where there may be several.
     """
 
     number: int
@@ -61,78 +68,149 @@ class Row:
 
     @property
     def label(self) -> str:
+        """How messages name the row."""
         return f"row {self.number}" + ("" if self.file is None else f" of {self.file!r}")
 
     def fingerprint(self) -> bytes:
-        """Equal for equal rows, so that a resumed run knows its input again."""
+        """Bytes that are equal for equal rows, so that a resumed run can compare its input."""
         pair = self.pair and [self.pair.source, self.pair.response, self.pair.question]
         return json.dumps([self.id, pair, self.problem, self.columns]).encode() + b"\n"
 
 
-class _Bad(Exception):
+class _BadRow(Exception):
     pass
 
 
+class InputRows:
+    """The rows of all files of a run, one file after the other.
+
+    Args:
+        files: paths or URLs.
+        columns: which column holds what.
+        limits: the configuration whose limits on sizes apply.
+        label_files: whether rows name their file, because there may be several.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[str],
+        columns: ColumnNames,
+        limits: Configuration,
+        *,
+        label_files: bool,
+    ) -> None:
+        self._files = files
+        self._columns = columns
+        self._limits = limits
+        self._label_files = label_files
+        self._sizes = file_sizes(files) if len(files) > 1 else [1]
+        self._files_done = 0
+        self._open_file: RecordFile | None = None
+
+    @property
+    def name(self) -> str:
+        """How messages name the input."""
+        if len(self._files) > 1:
+            return f"the {len(self._files)} files"
+        return "standard input" if self._files[0] == STANDARD_STREAM else repr(self._files[0])
+
+    def require_columns(self) -> None:
+        """If there are several files, look at each of them before the long work begins."""
+        if len(self._files) < 2:
+            return
+        for file in self._files:
+            with open_records(file) as records:
+                self._columns.require(records)
+
+    def rows(self) -> Generator[Row, None, None]:
+        """All rows, in order."""
+        for index, file in enumerate(self._files):
+            with open_records(file) as records:
+                self._files_done, self._open_file = index, records
+                label = file if self._label_files else None
+                yield from read_rows(records, self._columns, self._limits, label)
+            self._files_done, self._open_file = index + 1, None
+
+    def fraction_read(self) -> float | None:
+        """How much of the input has been read, None where that is unknown."""
+        total = sum(self._sizes)
+        done = float(sum(self._sizes[: self._files_done]))
+        if self._open_file is not None:
+            fraction = self._open_file.fraction_read()
+            if fraction is None:
+                return None
+            done += fraction * self._sizes[self._files_done]
+        return done / total if total else None
+
+
 def read_rows(
-    given: Input, columns: Columns, limits: Configuration, file: str | None = None
+    records: RecordFile, columns: ColumnNames, limits: Configuration, file: str | None = None
 ) -> Iterator[Row]:
-    columns.require(given)
-    for number, record in enumerate(given.records, start=1):
-        yield _row(number, record, columns, limits, given.texts_only, file)
+    """The rows of one file.
+
+    Args:
+        records: the open file.
+        columns: which column holds what.
+        limits: the configuration whose limits on sizes apply.
+        file: the name that the rows give their file, if any.
+    """
+    columns.require(records)
+    for number, record in enumerate(records.records, start=1):
+        yield _row(number, record, columns, limits, records.text_only, file)
 
 
 def _row(
     number: int,
     record: Record,
-    columns: Columns,
+    columns: ColumnNames,
     limits: Configuration,
-    texts_only: bool,
+    text_only: bool,
     file: str | None,
 ) -> Row:
     id: str | int = number if file is None else f"{file}:{number}"
-    if isinstance(record, Malformed):
+    if isinstance(record, BadRecord):
         return Row(number, id, None, record.reason, file=file)
     values = dict(record)
     identity = values.pop(columns.id or "id", None)
     source = values.pop(columns.source, None)
     response = values.pop(columns.response, None)
     question = values.pop(columns.question or "question", None)
-    if texts_only:  # without nulls, an id or a question of no characters is none
+    if text_only:  # the format has no nulls: an empty id or question is none
         identity, question, source = identity or None, question or None, _documents(source)
     carried: dict[str, Any] = {}
     try:
         if identity is not None:
             if not isinstance(identity, (str, int)) or isinstance(identity, bool):
-                raise _Bad(f"the id must be text or a whole number, not {_kind(identity)}")
+                raise _BadRow(f"the id must be text or a whole number, not {_kind(identity)}")
             id = identity
         carried = {name: _plain(value) for name, value in values.items()}
         pair = _pair(source, response, question, columns)
         _refuse_sizes(pair, limits)
-    except _Bad as bad:
+    except _BadRow as bad:
         return Row(number, id, None, str(bad), carried, file)
     return Row(number, id, pair, None, carried, file)
 
 
-def _pair(source: Any, response: Any, question: Any, columns: Columns) -> Pair:
+def _pair(source: Any, response: Any, question: Any, columns: ColumnNames) -> Pair:
     if source is None:
-        raise _Bad(f"{columns.source!r} is missing")
+        raise _BadRow(f"{columns.source!r} is missing")
     if response is None:
-        raise _Bad(f"{columns.response!r} is missing")
+        raise _BadRow(f"{columns.response!r} is missing")
     if isinstance(source, list):
         for document in source:
             if not isinstance(document, str):
-                raise _Bad(f"{columns.source!r} must hold texts only, not {_kind(document)}")
+                raise _BadRow(f"{columns.source!r} must hold texts only, not {_kind(document)}")
     elif not isinstance(source, str):
-        raise _Bad(f"{columns.source!r} must be text or a list of texts, not {_kind(source)}")
+        raise _BadRow(f"{columns.source!r} must be text or a list of texts, not {_kind(source)}")
     if not isinstance(response, str):
-        raise _Bad(f"{columns.response!r} must be text, not {_kind(response)}")
+        raise _BadRow(f"{columns.response!r} must be text, not {_kind(response)}")
     if question is not None and not isinstance(question, str):
-        raise _Bad(f"{columns.question or 'question'!r} must be text, not {_kind(question)}")
+        raise _BadRow(f"{columns.question or 'question'!r} must be text, not {_kind(question)}")
     return Pair(source, response, question)
 
 
 def _refuse_sizes(pair: Pair, limits: Configuration) -> None:
-    """Here and not by the detector, so that the output need not hold what is too large."""
+    """Refuse large texts here, not in the detector, so that no result holds them."""
     source = pair.source
     size = len(source) if isinstance(source, str) else sum(map(len, source))
     for what, found, most in (
@@ -140,7 +218,7 @@ def _refuse_sizes(pair: Pair, limits: Configuration) -> None:
         ("response", len(pair.response), limits.max_response),
     ):
         if found > most:
-            raise _Bad(
+            raise _BadRow(
                 f"the {what} has {found:,} characters, more than the limit of {most:,}; "
                 f"--max-{what} raises it"
             )
@@ -159,9 +237,9 @@ def _documents(source: Any) -> Any:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """A value as JSON can hold it; numbers that are none (NaN, infinity) become null."""
-    if depth > DEEPEST:
-        raise _Bad(f"a column is nested more than {DEEPEST} deep")
+    """The value as JSON can hold it; NaN and infinity become null."""
+    if depth > MAX_DEPTH:
+        raise _BadRow(f"a column is nested more than {MAX_DEPTH} deep")
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""The command line: one file a command.
+"""The command line: one module per command, or per group of commands.
 
 Standard output carries only results; notices, progress and errors go to standard error.
 """
@@ -6,29 +6,38 @@ Standard output carries only results; notices, progress and errors go to standar
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 from halldetect import __version__
-from halldetect.cli import batch, bench, check, demo, models, schema, serve, tokens
-from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, USAGE
-from halldetect.errors import ConfigurationError, HallDetectError, InputError
+from halldetect.cli import batch, bench, check, models, serve
+from halldetect.cli.exits import USAGE, exit_status
 
 EPILOG = """\
 exit status: 0 faithful, 1 hallucinated, 2 wrong usage, 3 could not check, 130 interrupted
 """
+COMMANDS = (
+    check.add,
+    batch.add,
+    check.add_demo,
+    models.add,
+    bench.add,
+    serve.add,
+    serve.add_tokens,
+    check.add_schema,
+)
 
 
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line instead of printing the usage."""
 
     def error(self, message: str) -> NoReturn:
+        """Exit with the status for wrong usage."""
         self.exit(USAGE, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """The parser of all commands and their options."""
     parser = Parser(
         prog="halldetect",
         description="Tells whether a text is faithful to its source, which claim is wrong, "
@@ -39,31 +48,16 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"halldetect {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    for command in (check, batch, demo, models, bench, serve, tokens, schema):
-        command.add(commands)
+    for add in COMMANDS:
+        add(commands)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; the result is the exit status."""
+    """Run a command; the result is the exit status.
+
+    Args:
+        argv: the arguments after the program's name; those of the process by default.
+    """
     arguments = build_parser().parse_args(argv)
-    try:
-        status: int = arguments.run(arguments)
-    except (InputError, ConfigurationError) as error:
-        return _fail(error, USAGE)
-    except HallDetectError as error:
-        return _fail(error, COULD_NOT_CHECK)
-    except KeyboardInterrupt:
-        print("halldetect: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except Exception as error:
-        if os.environ.get("HALLDETECT_DEBUG"):
-            raise
-        described = f"{type(error).__name__}: {error} (HALLDETECT_DEBUG=1 shows where)"
-        return _fail(f"this is a defect of halldetect: {described}", COULD_NOT_CHECK)
-    return status
-
-
-def _fail(message: object, status: int) -> int:
-    print(f"halldetect: {' '.join(str(message).split())}", file=sys.stderr)
-    return status
+    return exit_status(lambda: int(arguments.run(arguments)))

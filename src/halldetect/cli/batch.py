@@ -1,31 +1,30 @@
-"""halldetect batch IN OUT"""
+"""halldetect batch: check every row of files, on this machine or on a Ray cluster."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from concurrent.futures import Future, wait
+from collections.abc import Callable
+from contextlib import closing, redirect_stdout
 from pathlib import Path
-from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from halldetect.cli.engines import Work, add_running_options, engine_for
-from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED
-from halldetect.cli.interrupt import interruptible
+from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, interruptible
 from halldetect.cli.options import add_detector_options, detector_for
-from halldetect.cli.screen import Screen
+from halldetect.cli.progress import BatchDisplay, ProgressDisplay, duration_text, rate_text
 from halldetect.errors import InputError
 
 if TYPE_CHECKING:
     from halldetect.batch.job import Job
-    from halldetect.batch.progress import Progress
-    from halldetect.batch.run import Outcome
+    from halldetect.batch.local import BatchOutcome
+    from halldetect.batch.ray.driver import CacheOptions
+    from halldetect.detector import Detector
 
 DESCRIPTION = """\
 Check every row of IN (.jsonl, .csv, each also .gz or .zst, or .parquet; - is JSON lines on
 standard input; several files and patterns such as 'logs/*.jsonl' are read one after the other)
-and write one result a row to OUT (.jsonl or .parquet; - is JSON lines on standard output), in
+and write one result per row to OUT (.jsonl or .parquet; - is JSON lines on standard output), in
 the same order. A row has source, response and, if you like, id and question; its other columns
 are carried through. A row that cannot be read becomes a result that says why.
 """
@@ -33,9 +32,16 @@ EPILOG = """\
 exit status: 0 all rows done, whatever the verdicts, 2 wrong usage, 3 nothing could be checked
 or the results could not be written, 130 interrupted
 """
+_RAY_OPTIONS = ("address", "workers", "cpus_per_worker", "gpus_per_worker", "part_rows")
+
+# Does the work with a detector; asks whether to stop, and shows its progress.
+Engine = Callable[
+    ["Detector", "Job", Callable[[], bool], BatchDisplay, Callable[[str], None]], "BatchOutcome"
+]
 
 
 def add(commands: Any) -> None:
+    """Add the command `batch` to the parser."""
     parser = commands.add_parser(
         "batch",
         help="check every row of a file",
@@ -47,6 +53,13 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("input", metavar="IN", nargs="+", help="the rows to check")
     parser.add_argument("output", metavar="OUT", help="where the results go")
+    _add_row_options(parser)
+    _add_engine_options(parser)
+    add_detector_options(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_row_options(parser: argparse.ArgumentParser) -> None:
     for role, missing in (
         ("id", "the number of the row"),
         ("source", None),
@@ -63,99 +76,87 @@ def add(commands: Any) -> None:
         "--level",
         choices=("response", "claim"),
         default="response",
-        help="one result a response (default) or one a claim",
+        help="one result per response (default) or one per claim",
     )
     parser.add_argument("--strict", action="store_true", help="stop at the first bad row")
     existing = parser.add_mutually_exclusive_group()
-    existing.add_argument("--resume", action="store_true", help="go on with an unfinished run")
-    existing.add_argument("--overwrite", action="store_true", help="replace OUT if it is there")
+    existing.add_argument("--resume", action="store_true", help="continue an unfinished run")
+    existing.add_argument("--overwrite", action="store_true", help="replace OUT if it exists")
     parser.add_argument(
-        "--report", type=Path, metavar="DIR", help="also write what the results come to, as HTML"
+        "--report", type=Path, metavar="DIR", help="also write a report of all results, as HTML"
     )
     parser.add_argument(
         "--by",
         action="append",
         default=[],
         metavar="NAME",
-        help="in the report, break down by this column; may be given again",
+        help="in the report, break down by this column; repeatable",
     )
     parser.add_argument("--quiet", action="store_true", help="nothing but errors on standard error")
-    add_running_options(parser)
-    add_detector_options(parser)
-    parser.set_defaults(run=run)
 
 
-class Loading(Screen):
-    """Of the detector's own progress, the fetching of a model: the rows have their own."""
-
-    def progress(self, phase: str, done: int, of: int) -> None:
-        if phase == "fetch":
-            super().progress(phase, done, of)
+def _add_engine_options(parser: argparse.ArgumentParser) -> None:
+    add_option = parser.add_argument_group("how to run").add_argument
+    add_option("--batch-size", type=int, metavar="N", help="rows that are checked together: 32")
+    cache = parser.add_mutually_exclusive_group()
+    cache.add_argument(
+        "--cache", metavar="DIR", help="keep reports there, so that the same check costs nothing"
+    )
+    cache.add_argument("--no-cache", action="store_true", help="check repeated pairs again")
+    add_option("--cache-size", type=int, metavar="MB", help="delete the oldest beyond this: 1024")
+    add_option("--engine", choices=("local", "ray"), default="local", help="default: local")
+    add_option(
+        "--address", metavar="HOST:PORT", help="of a Ray cluster; default: this machine alone"
+    )
+    add_option("--workers", type=int, metavar="N", help="detectors on the cluster: as many as fit")
+    add_option("--cpus-per-worker", type=int, metavar="N", help="processors per detector: 1")
+    add_option("--gpus-per-worker", type=float, metavar="X", help="may be a fraction: 0")
+    add_option("--part-rows", type=int, metavar="N", help="rows per part of a run with ray: 256")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from halldetect.batch.progress import Progress
-    from halldetect.batch.run import settings
-    from halldetect.batch.sinks import tidy
+    """Check every row; status 0 if all rows are done."""
+    from halldetect.batch.local import run_settings
+    from halldetect.batch.writer import remove_leftovers
 
     job = _job(arguments)
-    _require_report(arguments, job)
-    engine = engine_for(arguments)
-    with Loading(quiet=arguments.quiet) as screen:
+    _require_report_possible(arguments, job)
+    engine = _engine(arguments)
+    with ProgressDisplay(quiet=arguments.quiet) as display:
         if job.is_complete:
             if not job.is_folder:
-                tidy(job.out)
-            screen.notice(f"{job.target!r} is complete; --overwrite would check it all again")
-            _report(arguments, job, screen)
+                remove_leftovers(job.out)
+            display.notice(f"{job.target!r} is complete; --overwrite would check it all again")
+            _write_report(arguments, job, display)
             return 0
-        detector = detector_for(arguments, screen)
-        made_with = interruptible(lambda: settings(detector), screen)  # the models, first of all
-        screen.wipe()
-        with Progress(quiet=arguments.quiet) as progress:
-            work = engine(detector, job, made_with, screen, progress)
-            outcome = _until_interrupted(work, job, progress)
-        for line in _summary(outcome, arguments.engine):
-            screen.notice(line)
-    if outcome.interrupted:
-        print(f"halldetect: {_how_to_go_on(job, outcome.tally.rows)}", file=sys.stderr)
-        return INTERRUPTED
-    _report(arguments, job, screen)
-    return 0 if outcome.tally.checked else COULD_NOT_CHECK
-
-
-def _require_report(arguments: argparse.Namespace, job: Job) -> None:
-    from halldetect.batch.places import STANDARD, is_address
-    from halldetect.batch.results import Level
-
-    if arguments.report is None:
-        if arguments.by:
-            raise InputError("--by is for --report")
-        return
-    if job.target == STANDARD or is_address(job.target) or job.level is Level.CLAIM:
-        raise InputError("--report needs results a response, in a file or folder of this machine")
-    from halldetect.batch.dataset import require_folder
-
-    require_folder(arguments.report)
-
-
-def _report(arguments: argparse.Namespace, job: Job, screen: Screen) -> None:
-    if arguments.report is None:
-        return
-    from halldetect.batch.dataset import PAGE, write_report
-
-    write_report(job.out, arguments.report, arguments.by)
-    screen.notice(f"the report is in {str(arguments.report / PAGE)!r}")
+        detector = detector_for(arguments, display, phases=("fetch",))
+        interruptible(lambda stop: run_settings(detector), display)  # load the models first
+        display.clear()
+        outcome = interruptible(
+            lambda stop: engine(detector, job, stop, BatchDisplay(display), display.notice),
+            display,
+            on_first="finishing the rows in hand; Ctrl-C again to leave them",
+            on_exit=_interrupted_message(job, None),
+        )
+        for line in _summary_lines(outcome, arguments.engine):
+            display.notice(line)
+        if outcome.interrupted:
+            message = _interrupted_message(job, outcome.counts.rows)
+            print(f"halldetect: {message}", file=sys.stderr)
+            return INTERRUPTED
+        _write_report(arguments, job, display)
+    return 0 if outcome.counts.checked else COULD_NOT_CHECK
 
 
 def _job(arguments: argparse.Namespace) -> Job:
     from halldetect.batch.job import Job
     from halldetect.batch.results import Level
-    from halldetect.batch.rows import Columns
+    from halldetect.batch.rows import ColumnNames
 
     return Job(
         source=tuple(arguments.input),
         target=arguments.output,
-        columns=Columns(
+        columns=ColumnNames(
             source=arguments.source_column or "source",
             response=arguments.response_column or "response",
             id=arguments.id_column,
@@ -166,67 +167,131 @@ def _job(arguments: argparse.Namespace) -> Job:
         resume=arguments.resume,
         overwrite=arguments.overwrite,
         batch_size=arguments.batch_size,
-        parted=arguments.engine == "ray",
+        in_parts=arguments.engine == "ray",
     )
 
 
-def _until_interrupted(work: Work, job: Job, progress: Progress) -> Outcome:
-    """Work in a thread, so that Ctrl-C is noticed at once: the first one lets the rows in hand
-    be finished, the second does not wait for them."""
-    future: Future[Outcome] = Future()
-    stop = Event()
+def _require_report_possible(arguments: argparse.Namespace, job: Job) -> None:
+    from halldetect.batch.locations import STANDARD_STREAM, is_url
+    from halldetect.batch.results import Level
 
-    def run() -> None:
-        try:
-            future.set_result(work(stop.is_set))
-        except BaseException as error:
-            future.set_exception(error)
+    if arguments.report is None:
+        if arguments.by:
+            raise InputError("--by is for --report")
+        return
+    if job.target == STANDARD_STREAM or is_url(job.target) or job.level is Level.CLAIM:
+        raise InputError("--report needs results per response, in a file or folder of this machine")
+    from halldetect.batch.dataset_report import require_folder
 
-    Thread(target=run, daemon=True).start()
-    while True:
-        try:
-            # Not Thread.join: interrupted, it may take the thread for finished.
-            while not future.done():
-                wait([future], timeout=0.2)
-            break
-        except KeyboardInterrupt:
-            if stop.is_set():
-                progress.stop()
-                print(f"halldetect: {_how_to_go_on(job, None)}", file=sys.stderr, flush=True)
-                # An orderly exit would wait for native code, or crash under it.
-                os._exit(INTERRUPTED)
-            stop.set()
-            words = "finishing the rows in hand; Ctrl-C again to leave them"
-            print(f"halldetect: {words}", file=sys.stderr, flush=True)
-    return future.result()
+    require_folder(arguments.report)
 
 
-def _how_to_go_on(job: Job, rows: int | None) -> str:
-    from halldetect.batch.places import STANDARD
-    from halldetect.batch.sinks import HOW_TO_RESUME
+def _write_report(arguments: argparse.Namespace, job: Job, display: ProgressDisplay) -> None:
+    if arguments.report is None:
+        return
+    from halldetect.batch.dataset_report import PAGE, write_report
+
+    write_report(job.out, arguments.report, arguments.by)
+    display.notice(f"the report is in {str(arguments.report / PAGE)!r}")
+
+
+def _engine(arguments: argparse.Namespace) -> Engine:
+    if arguments.cache_size is not None and arguments.cache_size < 1:
+        raise InputError(f"--cache-size must be 1 or more, not {arguments.cache_size}")
+    return _ray_engine(arguments) if arguments.engine == "ray" else _local_engine(arguments)
+
+
+def _local_engine(arguments: argparse.Namespace) -> Engine:
+    from halldetect.batch.cache import ReportCache
+    from halldetect.batch.local import run_local, run_settings
+
+    for name in _RAY_OPTIONS:
+        if getattr(arguments, name) is not None:
+            raise InputError(f"--{name.replace('_', '-')} is for --engine ray")
+
+    def engine(
+        detector: Detector,
+        job: Job,
+        stop: Callable[[], bool],
+        progress: BatchDisplay,
+        notice: Callable[[str], None],
+    ) -> BatchOutcome:
+        cache_options = _cache_options(arguments)
+        if cache_options is None:
+            cache = ReportCache.disabled()
+        else:
+            folder, limit = cache_options
+            path = None if folder is None else Path(folder)
+            cache = ReportCache(path, run_settings(detector), limit=limit, notice=notice)
+        with closing(cache):
+            return run_local(detector, job, cache=cache, stop=stop, progress=progress)
+
+    return engine
+
+
+def _ray_engine(arguments: argparse.Namespace) -> Engine:
+    from halldetect.batch.ray.cluster import DEFAULT_PART_ROWS, Cluster, require_ray
+    from halldetect.batch.ray.driver import run_on_ray
+
+    cluster = Cluster(
+        address=arguments.address,
+        workers=arguments.workers,
+        cpus=1 if arguments.cpus_per_worker is None else arguments.cpus_per_worker,
+        gpus=arguments.gpus_per_worker or 0.0,
+        part_rows=DEFAULT_PART_ROWS if arguments.part_rows is None else arguments.part_rows,
+    )
+    require_ray()
+
+    def engine(
+        detector: Detector,
+        job: Job,
+        stop: Callable[[], bool],
+        progress: BatchDisplay,
+        notice: Callable[[str], None],
+    ) -> BatchOutcome:
+        # Ray prints messages about its workers; standard output is for results.
+        with Path(os.devnull).open("w") as null:
+            messages = null if arguments.quiet or sys.stderr is None else sys.stderr
+            with redirect_stdout(messages):
+                cache = _cache_options(arguments)
+                return run_on_ray(detector, job, cluster, cache=cache, stop=stop, progress=progress)
+
+    return engine
+
+
+def _cache_options(arguments: argparse.Namespace) -> CacheOptions | None:
+    """The folder (None: for this run only) and the limit in bytes, or None for no cache."""
+    if arguments.no_cache:
+        return None
+    limit = None if arguments.cache_size is None else arguments.cache_size << 20
+    return arguments.cache and os.path.realpath(arguments.cache), limit
+
+
+def _interrupted_message(job: Job, rows: int | None) -> str:
+    from halldetect.batch.locations import STANDARD_STREAM
+    from halldetect.batch.resume import HOW_TO_RESUME
 
     done = "interrupted" if rows is None else f"interrupted after {rows} rows"
-    return done if job.target == STANDARD else f"{done}; {HOW_TO_RESUME}"
+    return done if job.target == STANDARD_STREAM else f"{done}; {HOW_TO_RESUME}"
 
 
-def _summary(outcome: Outcome, engine: str) -> list[str]:
-    from halldetect.batch.progress import duration
-
-    tally = outcome.tally
-    new = tally.rows - outcome.rows_before
-    pace = f"{new:,} in {duration(outcome.seconds)}"
-    if new and outcome.seconds:
-        pace += f", {new / outcome.seconds:.1f} a second"
-    lines = [
-        f"{tally.rows:,} rows ({pace}): {tally.faithful:,} faithful, "
-        f"{tally.hallucinated:,} hallucinated, {tally.uncheckable:,} uncheckable, {tally.bad:,} bad"
-    ]
-    if tally.first_bad is not None:
-        lines.append(f"the first bad row: {tally.first_bad}")
-    if engine == "ray":  # rows are read in many places at once
+def _summary_lines(outcome: BatchOutcome, engine: str) -> list[str]:
+    counts = outcome.counts
+    new_rows = counts.rows - outcome.rows_before
+    pace = f"{new_rows:,} in {duration_text(outcome.seconds)}"
+    if rate := rate_text(new_rows, outcome.seconds):
+        pace += f", {rate}"
+    kinds = ", ".join(
+        f"{counts.by_kind[kind]:,} {kind}"
+        for kind in ("faithful", "hallucinated", "uncheckable", "bad")
+    )
+    lines = [f"{counts.rows:,} rows ({pace}): {kinds}"]
+    if counts.first_bad is not None:
+        lines.append(f"the first bad row: {counts.first_bad}")
+    if engine == "ray":  # rows are read in many places at once, so ids are not compared
         return lines
     if outcome.repeated_ids is None:
-        lines.append("no room for temporary files: ids that occur again were not counted")
+        lines.append("no room for temporary files: repeated ids were not counted")
     elif outcome.repeated_ids:
         lines.append(f"rows with an id that was there before: {outcome.repeated_ids:,}")
     return lines

@@ -1,21 +1,18 @@
-"""halldetect check SOURCE RESPONSE"""
+"""halldetect check, halldetect demo, halldetect schema: one check, and the shape of its report."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import textwrap
+from pathlib import Path
 from typing import Any
 
-from halldetect.cli.exits import OF_VERDICT
-from halldetect.cli.inputs import Inputs
-from halldetect.cli.interrupt import interruptible
-from halldetect.cli.options import (
-    add_detector_options,
-    add_output_options,
-    check_writable,
-    detector_for,
-    write,
-)
-from halldetect.cli.screen import Screen, put
+from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, interruptible
+from halldetect.cli.options import add_detector_options, detector_for
+from halldetect.cli.progress import ProgressDisplay
+from halldetect.cli.text_io import TextArguments, print_result, require_writable, write_file
+from halldetect.demo import QUESTION, RESPONSE, SOURCE, surprises
 from halldetect.errors import InputError
 from halldetect.report import Report
 
@@ -27,6 +24,7 @@ arguments as they are.
 
 
 def add(commands: Any) -> None:
+    """Add the command `check` to the parser."""
     parser = commands.add_parser(
         "check",
         help="check a response against its source",
@@ -45,39 +43,105 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--question", metavar="TEXT", help="what the response answers (recorded)")
     parser.add_argument("--text", action="store_true", help="SOURCE and RESPONSE are the texts")
-    add_output_options(parser)
+    _add_output_options(parser)
     add_detector_options(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run_check)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def add_demo(commands: Any) -> None:
+    """Add the command `demo` to the parser."""
+    parser = commands.add_parser(
+        "demo",
+        help="check a built-in example",
+        description="Check a built-in example with a supported, a contradicted and an invented "
+        "claim. The exit status is 0 when all three are recognised, else 3.",
+        usage="halldetect demo [options]",
+        allow_abbrev=False,
+    )
+    _add_output_options(parser)
+    add_detector_options(parser)
+    parser.set_defaults(run=run_demo)
+
+
+def add_schema(commands: Any) -> None:
+    """Add the command `schema` to the parser."""
+    parser = commands.add_parser(
+        "schema",
+        help="print the JSON Schema of a report",
+        description="Print the JSON Schema that every report of check --json fulfils.",
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run_schema)
+
+
+def _add_output_options(parser: argparse.ArgumentParser) -> None:
+    add_option = parser.add_argument_group("what to show").add_argument
+    add_option("--json", action="store_true", help="the report as JSON on standard output")
+    add_option("--markdown", type=Path, metavar="FILE", help="write the report as Markdown")
+    add_option("--html", type=Path, metavar="FILE", help="write the report as one HTML file")
+    add_option("--quiet", action="store_true", help="no notices and no progress on standard error")
+
+
+def run_check(arguments: argparse.Namespace) -> int:
+    """Check the texts of the command line; the verdict is the exit status."""
     *first, response = arguments.texts
     if len(first) > 1 or not (first or arguments.source):
         raise InputError(
             f"check takes one SOURCE and one RESPONSE, not {len(arguments.texts)} arguments; "
             "quote a text with spaces, and name further documents with --source"
         )
-    inputs = Inputs(literal=arguments.text)
-    documents = [inputs.read(item, "source") for item in first]
-    documents += [inputs.read_document(item, "--source") for item in arguments.source]
-    response = inputs.read(response, "response")
-    check_writable(arguments.markdown)
-    check_writable(arguments.html)
-    with Screen(quiet=arguments.quiet) as screen:
-        detector = detector_for(arguments, screen)
-        report = interruptible(
-            lambda: detector.check(documents, response, question=arguments.question), screen
-        )
-    show(report, arguments)
+    reader = TextArguments(literal=arguments.text)
+    documents = [reader.read(item, "source") for item in first]
+    documents += [reader.read_document(item, "--source") for item in arguments.source]
+    response = reader.read(response, "response")
+    report = _checked(arguments, documents, response, arguments.question)
+    _show(report, arguments)
     return OF_VERDICT[report.verdict]
 
 
-def show(report: Report, arguments: argparse.Namespace) -> None:
-    """The report in every form that was asked for; standard output first, it cannot fail."""
+def run_demo(arguments: argparse.Namespace) -> int:
+    """Check the built-in example; status 0 if its three claims are recognised."""
+    report = _checked(arguments, SOURCE, RESPONSE, QUESTION)
+    if not arguments.json:
+        print_result(f"SOURCE\n{_wrapped(SOURCE)}\n\nRESPONSE\n{_wrapped(RESPONSE)}\n\n")
+    _show(report, arguments)
+    unexpected = surprises(report)
+    display = ProgressDisplay(quiet=arguments.quiet)
+    for line in unexpected:
+        display.notice(line)
+    return COULD_NOT_CHECK if unexpected else 0
+
+
+def run_schema(arguments: argparse.Namespace) -> int:
+    """Print the JSON Schema of a report."""
     from halldetect import render
 
-    put(f"{report.to_json()}\n" if arguments.json else render.terminal(report))
+    print_result(json.dumps(render.json_schema(), indent=2, ensure_ascii=False) + "\n")
+    return 0
+
+
+def _checked(
+    arguments: argparse.Namespace, source: str | list[str], response: str, question: str | None
+) -> Report:
+    require_writable(arguments.markdown)
+    require_writable(arguments.html)
+    with ProgressDisplay(quiet=arguments.quiet) as display:
+        detector = detector_for(arguments, display)
+        return interruptible(
+            lambda stop: detector.check(source, response, question=question), display
+        )
+
+
+def _show(report: Report, arguments: argparse.Namespace) -> None:
+    """Every form that was asked for; standard output first, since it cannot fail."""
+    from halldetect import render
+
+    print_result(f"{report.to_json()}\n" if arguments.json else render.terminal(report))
     if arguments.markdown is not None:
-        write(arguments.markdown, render.markdown(report))
+        write_file(arguments.markdown, render.markdown(report))
     if arguments.html is not None:
-        write(arguments.html, render.html(report))
+        write_file(arguments.html, render.html(report))
+
+
+def _wrapped(text: str) -> str:
+    return "\n".join(textwrap.fill(line, 88) for line in text.strip().split("\n"))

@@ -1,15 +1,97 @@
-"""The exit statuses, the same for every command."""
+"""How a command ends: exit statuses, errors in one line, and Ctrl-C while native code runs."""
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from threading import Event, Thread
+from typing import TypeVar
+
+from halldetect.cli.progress import ProgressDisplay
+from halldetect.errors import ConfigurationError, HallDetectError, InputError
 from halldetect.report import Verdict
 
 USAGE = 2
 COULD_NOT_CHECK = 3
 INTERRUPTED = 130
-
 OF_VERDICT = {
     Verdict.FAITHFUL: 0,
     Verdict.HALLUCINATED: 1,
     Verdict.UNCHECKABLE: COULD_NOT_CHECK,
 }
+_POLL_SECONDS = 0.2
+
+Result = TypeVar("Result")
+
+
+def exit_status(command: Callable[[], int]) -> int:
+    """Run a command; its errors become one line on standard error and an exit status.
+
+    Args:
+        command: does the work and returns the exit status.
+    """
+    try:
+        return command()
+    except (InputError, ConfigurationError) as error:
+        return _fail(error, USAGE)
+    except HallDetectError as error:
+        return _fail(error, COULD_NOT_CHECK)
+    except KeyboardInterrupt:
+        return _fail("interrupted", INTERRUPTED)
+    except Exception as error:
+        if os.environ.get("HALLDETECT_DEBUG"):
+            raise
+        described = f"{type(error).__name__}: {error} (HALLDETECT_DEBUG=1 shows where)"
+        return _fail(f"this is a defect of halldetect: {described}", COULD_NOT_CHECK)
+
+
+def _fail(message: object, status: int) -> int:
+    print(f"halldetect: {' '.join(str(message).split())}", file=sys.stderr, flush=True)
+    return status
+
+
+def interruptible(
+    work: Callable[[Callable[[], bool]], Result],
+    display: ProgressDisplay,
+    *,
+    on_first: str | None = None,
+    on_exit: str = "interrupted",
+) -> Result:
+    """Do the work in a thread that Ctrl-C can leave behind.
+
+    A model that generates text swallows KeyboardInterrupt or delays it for minutes; the main
+    thread, which only waits, receives it at once.
+
+    Args:
+        work: is called with a function that says whether it was asked to stop.
+        display: is cleared before anything else is printed.
+        on_first: if given, the first Ctrl-C only asks the work to stop, and prints this line.
+        on_exit: the line to print before the process ends without waiting for the work.
+    """
+    future: Future[Result] = Future()
+    stop = Event()
+
+    def run() -> None:
+        try:
+            future.set_result(work(stop.is_set))
+        except BaseException as error:
+            future.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    while True:
+        try:
+            # Not Thread.join: if it is interrupted, it may take the thread for finished.
+            while not future.done():
+                wait([future], timeout=_POLL_SECONDS)
+            return future.result()
+        except KeyboardInterrupt:
+            if future.done():  # it is the work's own
+                raise
+            display.clear()
+            if on_first is None or stop.is_set():
+                # An orderly exit would wait for the native code, or crash under it.
+                os._exit(_fail(on_exit, INTERRUPTED))
+            stop.set()
+            print(f"halldetect: {on_first}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""halldetect models list|pull|verify"""
+"""halldetect models list|pull|verify: the models that can be used by name."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from halldetect.cli.exits import COULD_NOT_CHECK
-from halldetect.cli.screen import put
+from halldetect.cli.progress import ProgressDisplay
+from halldetect.cli.text_io import print_result
 from halldetect.errors import InputError, ModelError
 
 
 def add(commands: Any) -> None:
+    """Add the command `models` to the parser."""
     parser = commands.add_parser(
         "models",
         help="list, fetch and verify models",
@@ -34,6 +36,7 @@ def add(commands: Any) -> None:
 
 
 def run_list(arguments: argparse.Namespace) -> int:
+    """Print every model and its state."""
     from halldetect import models
 
     rows = [("NAME", "STATE", "SIZE", "LICENCE")]
@@ -48,33 +51,32 @@ def run_list(arguments: argparse.Namespace) -> int:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
-    put("\n".join([*lines, "", f"cache: {models.home()}"]) + "\n")
+    print_result("\n".join([*lines, "", f"cache: {models.home()}"]) + "\n")
     return 0
 
 
 def run_pull(arguments: argparse.Namespace) -> int:
+    """Download models into the cache."""
     from halldetect import models
 
-    _known(arguments.names)
+    _require_known(arguments.names)
     for name in arguments.names:
-        if arguments.quiet:
-            path = models.pull(name)
-        else:
-            with models.shown() as progress:
-                path = models.pull(name, progress)
-        put(f"{path}\n")
+        with ProgressDisplay(quiet=arguments.quiet) as display:
+            path = models.pull(name, display.download)
+        print_result(f"{path}\n")
     return 0
 
 
 def run_verify(arguments: argparse.Namespace) -> int:
+    """Read cached models in full and compare their digests."""
     from halldetect import models
 
-    _known(arguments.names)
+    _require_known(arguments.names)
     names = arguments.names or [
         status.entry.name for status in models.status() if status.state is not models.State.ABSENT
     ]
     if not names:
-        put(f"no model in the cache {models.home()}\n")
+        print_result(f"no model in the cache {models.home()}\n")
     failed = False
     for name in names:
         try:
@@ -83,12 +85,12 @@ def run_verify(arguments: argparse.Namespace) -> int:
             failed = True
             print(f"halldetect: {error}", file=sys.stderr)
         else:
-            put(f"{models.find(name).name}: sha256 {models.sha256_of(name)} {path}\n")
+            print_result(f"{models.find(name).name}: sha256 {models.sha256_of(name)} {path}\n")
     return COULD_NOT_CHECK if failed else 0
 
 
-def _known(names: Sequence[str]) -> None:
-    """A name that is wrong is a mistake in the command, found out before anything is done."""
+def _require_known(names: Sequence[str]) -> None:
+    """A wrong name is a mistake in the command: say so before anything is done."""
     from halldetect import models
 
     for name in names:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halldetect.cli.screen import Screen
+from halldetect.cli.progress import ProgressDisplay
 from halldetect.config import MAX_RESPONSE, MAX_SOURCE
-from halldetect.errors import ConfigurationError, InputError
+from halldetect.errors import ConfigurationError
 from halldetect.scoring import SCORINGS
 from halldetect.windows.scales import GRANULARITIES
 
@@ -65,17 +63,23 @@ def add_detector_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_output_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what to show")
-    add = group.add_argument
-    add("--json", action="store_true", help="the report as JSON on standard output")
-    add("--markdown", type=Path, metavar="FILE", help="write the report as Markdown")
-    add("--html", type=Path, metavar="FILE", help="write the report as one HTML file")
-    add("--quiet", action="store_true", help="no notices and no progress on standard error")
+def detector_for(
+    arguments: argparse.Namespace,
+    display: ProgressDisplay,
+    phases: tuple[str, ...] = ("fetch", "extract", "verify"),
+) -> Detector:
+    """The detector that the options stand for.
 
-
-def detector_for(arguments: argparse.Namespace, screen: Screen) -> Detector:
+    Args:
+        arguments: the parsed command line.
+        display: shows notices and progress.
+        phases: which phases of a check to show.
+    """
     from halldetect.detector import Detector
+
+    def progress(phase: str, done: int, total: int) -> None:
+        if phase in phases:
+            display.phase(phase, done, total)
 
     if arguments.paper:
         for name in ("scoring", "threshold"):
@@ -89,8 +93,8 @@ def detector_for(arguments: argparse.Namespace, screen: Screen) -> Detector:
             threads=arguments.threads,
             max_source=arguments.max_source,
             max_response=arguments.max_response,
-            notice=screen.notice,
-            progress=screen.progress,
+            notice=display.notice,
+            progress=progress,
         )
     return Detector(
         arguments.extractor,
@@ -104,36 +108,9 @@ def detector_for(arguments: argparse.Namespace, screen: Screen) -> Detector:
         threads=arguments.threads,
         max_source=arguments.max_source,
         max_response=arguments.max_response,
-        notice=screen.notice,
-        progress=screen.progress,
+        notice=display.notice,
+        progress=progress,
     )
-
-
-def check_writable(path: Path | None) -> None:
-    """Find out before the long work that its result could not be written."""
-    if path is None:
-        return
-    try:
-        if path.is_dir():
-            why = "it is a directory"
-        elif not path.parent.is_dir():
-            why = f"there is no folder {str(path.parent)!r}"
-        elif not os.access(path if path.exists() else path.parent, os.W_OK):
-            why = "permission denied"
-        else:
-            return
-    except OSError as error:  # a name that no file can have
-        why = str(error.strerror)
-    raise InputError(f"cannot write {str(path)!r}: {why}")
-
-
-def write(path: Path | None, text: str) -> None:
-    if path is None:
-        return
-    try:
-        path.write_bytes(text.encode("utf-8", "replace"))
-    except OSError as error:
-        raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from error
 
 
 def _scales(text: str) -> tuple[int, ...]:

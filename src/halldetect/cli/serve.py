@@ -1,18 +1,23 @@
-"""halldetect serve"""
+"""halldetect serve, halldetect tokens: the HTTP service and who may use it."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.options import add_detector_options
+from halldetect.cli.text_io import print_result
 from halldetect.errors import ConfigurationError, MissingExtra
 
 if TYPE_CHECKING:
     from halldetect.serve.settings import CheckSettings, Settings, Upstream
+    from halldetect.serve.storage.access_tokens import Tokens
 
 
 def add(commands: Any) -> None:
+    """Add the command `serve` to the parser."""
     parser = commands.add_parser(
         "serve",
         help="an HTTP API and a page",
@@ -38,6 +43,7 @@ def add(commands: Any) -> None:
 
 
 def add_database(group: Any) -> None:
+    """Add the option that names the database."""
     group.add_argument(
         "--database",
         metavar="URL",
@@ -103,6 +109,7 @@ def _add_proxy(group: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Serve until the process is told to stop."""
     try:
         from halldetect.serve.server import run as serve
     except ModuleNotFoundError as error:
@@ -112,6 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def settings_for(arguments: argparse.Namespace) -> Settings:
+    """The settings of the service that the options stand for."""
     from halldetect.serve.settings import Limits, Settings, Storage
 
     return Settings(
@@ -143,6 +151,7 @@ def settings_for(arguments: argparse.Namespace) -> Settings:
 
 
 def database_url(arguments: argparse.Namespace) -> str:
+    """The database that the options name; by default, a file in HALLDETECT_HOME."""
     from halldetect.models import home
 
     if arguments.database is not None:
@@ -189,3 +198,67 @@ def _upstream(arguments: argparse.Namespace) -> Upstream | None:
         timeout=arguments.upstream_timeout,
         key=upstream_key(),
     )
+
+
+def add_tokens(commands: Any) -> None:
+    """Add the command `tokens` to the parser."""
+    parser = commands.add_parser(
+        "tokens",
+        help="who may use the service",
+        description="The tokens of halldetect serve --auth. Only a digest of each is kept.",
+        allow_abbrev=False,
+    )
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    create = actions.add_parser("create", help="make a token and show it once", allow_abbrev=False)
+    create.add_argument("name", metavar="NAME", help="who it is for")
+    create.add_argument(
+        "--scope",
+        action="append",
+        choices=("read", "check", "admin"),
+        help="repeatable; admin includes the others; default: read and check",
+    )
+    create.set_defaults(run=run_create)
+    listing = actions.add_parser("list", help="names and scopes", allow_abbrev=False)
+    listing.set_defaults(run=run_list)
+    revoke = actions.add_parser("revoke", help="delete a token", allow_abbrev=False)
+    revoke.add_argument("name", metavar="NAME", help="as `tokens list` shows it")
+    revoke.set_defaults(run=run_revoke)
+    for action in (create, listing, revoke):
+        add_database(action)
+
+
+def run_create(arguments: argparse.Namespace) -> int:
+    """Make a token and print it."""
+    with _tokens(arguments) as tokens:
+        print_result(f"{tokens.create(arguments.name, arguments.scope or ('read', 'check'))}\n")
+    return 0
+
+
+def run_list(arguments: argparse.Namespace) -> int:
+    """Print the name, the scopes and the time of each token."""
+    with _tokens(arguments) as tokens:
+        for token in tokens.all():
+            print_result(f"{token.name}  {','.join(sorted(token.scopes))}  {token.moment}\n")
+    return 0
+
+
+def run_revoke(arguments: argparse.Namespace) -> int:
+    """Delete a token."""
+    with _tokens(arguments) as tokens:
+        tokens.revoke(arguments.name)
+    return 0
+
+
+@contextmanager
+def _tokens(arguments: argparse.Namespace) -> Iterator[Tokens]:
+    try:
+        from halldetect.serve.storage.access_tokens import Tokens
+        from halldetect.serve.storage.database import Database
+    except ModuleNotFoundError as error:
+        raise MissingExtra("halldetect tokens", "serve") from error
+    database = Database(database_url(arguments))
+    try:
+        database.migrate()
+        yield Tokens(database)
+    finally:
+        database.close()

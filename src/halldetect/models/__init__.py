@@ -21,7 +21,7 @@ from halldetect.models.cache import (
 )
 from halldetect.models.catalogue import DEFAULT_EXTRACTOR, ModelEntry, entries, find
 from halldetect.models.fetch import offline, pull
-from halldetect.models.progress import Progress, lines, megabytes, shown
+from halldetect.models.progress import Progress, lines, megabytes
 
 __all__ = [
     "DEFAULT_EXTRACTOR",
@@ -41,7 +41,6 @@ __all__ = [
     "path",
     "pull",
     "sha256_of",
-    "shown",
     "status",
     "verify",
 ]

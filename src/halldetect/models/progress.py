@@ -1,10 +1,8 @@
-"""How a download is shown: a bar on a terminal, plain lines elsewhere, always standard error."""
+"""How a download is told to whoever shows it."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from time import monotonic
 
 # Bytes done, bytes in all where known, and what is being done.
@@ -32,46 +30,6 @@ def lines(say: Callable[[str], None], every: float = _LINE_EVERY) -> Progress:
             say(f"{what}: {megabytes(done)}{of}")
 
     return report
-
-
-@contextmanager
-def shown() -> Iterator[Progress]:
-    """Progress for a person: a bar if standard error is a terminal, lines if it is not."""
-    if sys.stderr is None:
-        yield lambda done, total, what: None
-    elif sys.stderr.isatty():
-        with _bar() as report:
-            yield report
-    else:
-        yield lines(lambda line: print(f"halldetect: {line}", file=sys.stderr, flush=True))
-
-
-@contextmanager
-def _bar() -> Iterator[Progress]:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
-    from rich.progress import Progress as RichProgress
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with RichProgress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task("", total=None)
-
-        def report(done: int, total: int | None, what: str) -> None:
-            bars.update(task, completed=done, total=total, description=what)
-
-        yield report
 
 
 def megabytes(count: int) -> str:

@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halldetect.cli.interrupt import interruptible
-from halldetect.cli.options import write
-from halldetect.cli.pace import Pace
-from halldetect.cli.screen import Screen, put
+from halldetect.cli.exits import interruptible
+from halldetect.cli.progress import ProgressDisplay, RowsDisplay
+from halldetect.cli.text_io import print_result, read_file, write_file
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.scoring import SCORINGS
 from halldetect.windows.scales import GRANULARITIES
@@ -152,7 +151,7 @@ def run_list(arguments: argparse.Namespace) -> int:
         f"  {item.name.ljust(width)}  {item.needs.ljust(needs)}  {item.summary}"
         for item in METHODS.values()
     ]
-    put("\n".join(lines) + "\n")
+    print_result("\n".join(lines) + "\n")
     return 0
 
 
@@ -210,46 +209,46 @@ def _run(arguments: argparse.Namespace, build: BuildMethods) -> int:
     from halldetect_bench.registry import load_dataset
     from halldetect_bench.runner import sample
 
-    with Screen(quiet=arguments.quiet) as screen:
+    with ProgressDisplay(quiet=arguments.quiet) as display:
         # Load all data first: a wrong name must not show up after hours.
         rows: dict[str, list[Row]] = {}
         for name in arguments.dataset:
             loaded = load_dataset(name, arguments.data)
-            _report_dropped(name, loaded, screen)
+            _report_dropped(name, loaded, display)
             rows[name] = sample(loaded.rows, arguments.limit, arguments.seed)
             if not rows[name]:
                 raise InputError(f"{name} has no usable row")
-        methods = build(screen.notice)
+        methods = build(display.notice)
 
-        def work() -> None:
+        def work(stop: Callable[[], bool]) -> None:
             for name, chosen in rows.items():
                 for method in methods:
-                    _run_one(name, chosen, method, arguments)
+                    _run_one(name, chosen, method, arguments, display)
 
-        interruptible(work, screen)
+        interruptible(work, display)
     return 0
 
 
 def _run_one(
-    dataset: str, rows: Sequence[Row], method: Method, arguments: argparse.Namespace
+    dataset: str,
+    rows: Sequence[Row],
+    method: Method,
+    arguments: argparse.Namespace,
+    display: ProgressDisplay,
 ) -> None:
     from halldetect_bench.runner import run
 
-    pace = Pace(f"{dataset}, {method.description['name']}", quiet=arguments.quiet)
-    try:
-        outcome = run(
-            dataset, rows, method, arguments.out, batch=arguments.batch, progress=pace.advance
-        )
-    finally:
-        pace.finish()
-    put(f"{outcome.path}: {outcome.new} new, {outcome.kept} already there\n")
+    progress = RowsDisplay(display, f"{dataset}, {method.description['name']}").advance
+    outcome = run(dataset, rows, method, arguments.out, batch=arguments.batch, progress=progress)
+    display.clear()
+    print_result(f"{outcome.path}: {outcome.new} new, {outcome.kept} already there\n")
 
 
-def _report_dropped(name: str, loaded: Loaded, screen: Screen) -> None:
+def _report_dropped(name: str, loaded: Loaded, display: ProgressDisplay) -> None:
     if loaded.dropped:
         reasons = Counter(reason for _, reason in loaded.dropped).most_common(3)
         summary = "; ".join(f"{count} x {reason}" for reason, count in reasons)
-        screen.notice(f"{name}: {len(loaded.dropped)} records left out ({summary})")
+        display.notice(f"{name}: {len(loaded.dropped)} records left out ({summary})")
 
 
 def run_report(arguments: argparse.Namespace) -> int:
@@ -287,8 +286,8 @@ def run_report(arguments: argparse.Namespace) -> int:
     if arguments.markdown is not None:
         texts[arguments.markdown] = markdown(blocks)
     for path, text in texts.items():
-        write(path, text)
-    put("".join(f"{path}\n" for path in (*texts, *drawings)))
+        write_file(path, text)
+    print_result("".join(f"{path}\n" for path in (*texts, *drawings)))
     return 0
 
 
@@ -301,8 +300,6 @@ def _tables(results: Sequence[Results], reference: str | None, samples: int) -> 
 
 def _remarks(folder: Path) -> list[str]:
     """The paragraphs of `remarks.md` in the folder of results, if it has one."""
-    from halldetect.cli.inputs import read_file
-
     path = folder / "remarks.md"
     return read_file(path, "remarks").strip().split("\n\n") if path.is_file() else []
 

@@ -9,9 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from halldetect.cli.options import write
-from halldetect.cli.pace import Pace
-from halldetect.cli.screen import Screen, put
+from halldetect.cli.progress import ProgressDisplay, RowsDisplay
+from halldetect.cli.text_io import print_result, write_file
 from halldetect.errors import ConfigurationError, InputError
 
 WORDS = 60
@@ -64,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     texts = responses(golds, WORDS, arguments.responses, arguments.seed)
     if not rows:
         raise InputError("there is no held-out sentence in this folder")
-    with Screen(quiet=arguments.quiet) as screen:
+    with ProgressDisplay(quiet=arguments.quiet) as screen:
         verifier = None
         if arguments.verifier != "none":
             verifier = load_verifier(arguments.verifier, threads=arguments.threads)
@@ -75,16 +74,14 @@ def run(arguments: argparse.Namespace) -> int:
             extractor = replayed or load_extractor(
                 name, threads=arguments.threads, notice=screen.notice
             )
-            pace = Pace(f"extract, {name}", quiet=arguments.quiet)
+            shown = RowsDisplay(screen, f"extract, {name}")
             judged = []
             if not chosen:
                 raise InputError(f"{str(arguments.answers)!r} answers none of these sentences")
-            try:
-                for number, gold in enumerate(chosen, 1):
-                    judged.append(judge(gold, extractor, verifier, guard=not arguments.no_guard))
-                    pace.advance(number, len(chosen))
-            finally:
-                pace.finish()
+            for number, gold in enumerate(chosen, 1):
+                judged.append(judge(gold, extractor, verifier, guard=not arguments.no_guard))
+                shown.advance(number, len(chosen))
+            screen.clear()
             timed, worked = [], []
             for text in texts if replayed is None else ():
                 began, used = time.perf_counter(), time.process_time()
@@ -101,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
             if arguments.no_guard:
                 found[f"{name}, no guard"] = found.pop(name)
                 name += ", no guard"
-            put(_line(name, found[name]))
+            print_result(_line(name, found[name]))
     if arguments.out:
         _add_to(arguments.out, found, verifier.description if verifier else None)
     return 0
@@ -138,7 +135,7 @@ def _add_to(path: Path, found: dict[str, Any], verifier: Any) -> None:
             known = json.loads(path.read_text(encoding="utf-8"))["extractors"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{str(path)!r} is no file of extractor figures") from error
-    write(
+    write_file(
         path,
         json.dumps({"verifier": verifier, "extractors": {**known, **found}}, indent=1) + "\n",
     )

@@ -1,4 +1,4 @@
-"""The dataset report: a page, the same in Markdown, an audit page for each of the worst rows."""
+"""The report of a dataset: an HTML page, and the folder with all that belongs to it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,18 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from halldetect.batch import dataset_markdown
-from halldetect.batch.figures import histogram, stack, whisker
-from halldetect.batch.summary import KINDS, Counts, Summary, read_results, summarise
-from halldetect.batch.worst import Worst, page_name, shown
+from halldetect.batch.counts import ROW_KINDS, RowCounts
+from halldetect.batch.dataset_report.dataset_charts import histogram, stack, whisker
+from halldetect.batch.dataset_report.dataset_markdown import dataset_markdown
+from halldetect.batch.dataset_report.summary import (
+    NO_VALUE,
+    Summary,
+    WorstRow,
+    page_name,
+    summarise,
+    worst_row,
+)
+from halldetect.batch.results import read_results
 from halldetect.errors import CheckError, InputError
 from halldetect.render.html import html
 from halldetect.render.phrases import STATES, one_line, visible
@@ -26,7 +34,7 @@ PAGE, MARKDOWN, DATA, ROWS = "index.html", "report.md", "summary.json", "rows"
 
 
 def require_folder(folder: Path) -> None:
-    """Find out before the long work that the report could not be written."""
+    """Raise InputError before the long work if the report could not be written to the folder."""
     try:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{str(folder)!r} is not a folder")
@@ -38,36 +46,50 @@ def require_folder(folder: Path) -> None:
 
 
 def write_report(results: Path, folder: Path, by: Sequence[str] = ()) -> Summary:
-    """Read the results of a finished run and write what they come to."""
+    """Read the results of a finished run and write the report of the dataset.
+
+    Args:
+        results: a file of results, one per response, or a folder of parts.
+        folder: where the report goes.
+        by: the carried columns to break down by; without it, those with few values.
+    """
     require_folder(folder)
     summary = summarise(read_results(results), by)
-    if missing := [name for name in by if _is_unknown(summary, name)]:
+    if missing := [name for name in by if _is_unknown_column(summary, name)]:
         raise InputError(f"no row has a column {missing[0]!r} to break down by")
     try:
         shutil.rmtree(folder / ROWS, ignore_errors=True)
         (folder / ROWS).mkdir()
-        for place, result in summary.worst:
+        for number, result in summary.worst:
             report = Report.from_dict(result["report"])
-            _write(folder / ROWS / page_name(place), html(report))
+            _write(folder / ROWS / page_name(number), html(report))
         title = results.name
         _write(folder / DATA, json.dumps(summary.to_dict(), indent=1))
-        _write(folder / MARKDOWN, dataset_markdown.markdown(summary, title))
-        _write(folder / PAGE, page(summary, title))
+        _write(folder / MARKDOWN, dataset_markdown(summary, title))
+        _write(folder / PAGE, dataset_page(summary, title))
     except OSError as error:
         raise CheckError(f"cannot write {str(folder)!r}: {error.strerror}") from error
     return summary
 
 
-def _is_unknown(summary: Summary, name: str) -> bool:
-    return set(summary.groups.get(name, {})) <= {"(none)"} and summary.counts.rows > 0
+def _is_unknown_column(summary: Summary, name: str) -> bool:
+    return set(summary.groups.get(name, {})) <= {NO_VALUE} and summary.counts.rows > 0
 
 
 def _write(path: Path, text: str) -> None:
     path.write_bytes(text.encode("utf-8", "replace"))
 
 
-def page(summary: Summary, title: str) -> str:
-    style = (resources.files("halldetect.batch") / "dataset.css").read_text(encoding="utf-8")
+def dataset_page(summary: Summary, title: str) -> str:
+    """The report as one HTML page that loads nothing and runs no script.
+
+    Args:
+        summary: what the results come to.
+        title: the name of the dataset.
+    """
+    style = (resources.files("halldetect.batch.dataset_report") / "dataset.css").read_text(
+        encoding="utf-8"
+    )
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     parts = [
@@ -98,6 +120,7 @@ def _safe(text: object) -> str:
 
 
 def percent(value: float) -> str:
+    """A share as text."""
     return f"{value:.1%}"
 
 
@@ -145,7 +168,7 @@ def _legend(counts: Mapping[str, float], unit: str = "") -> str:
 
 
 def _verdicts(summary: Summary) -> str:
-    counts = {kind: summary.counts.by[kind] for kind in KINDS}
+    counts = {kind: summary.counts.by_kind[kind] for kind in ROW_KINDS}
     return (
         f"<section><h2>Responses</h2><p>{summary.counts.rows:,} rows by how they came out</p>"
         f"{stack(counts, 'Responses by verdict')}{_legend(counts)}</section>"
@@ -174,7 +197,7 @@ def _groups(summary: Summary) -> str:
     )
 
 
-def _group(values: Mapping[str, Counts], overall: float | None) -> str:
+def _group(values: Mapping[str, RowCounts], overall: float | None) -> str:
     rows = []
     for value, counts in values.items():
         rate, span = counts.rate, counts.interval
@@ -202,7 +225,7 @@ def _group(values: Mapping[str, Counts], overall: float | None) -> str:
 def _worst(summary: Summary) -> str:
     if not summary.worst:
         return ""
-    rows = "".join(_worst_row(shown(place, result)) for place, result in summary.worst)
+    rows = "".join(_worst_row(worst_row(number, result)) for number, result in summary.worst)
     return (
         f"<section><h2>The {len(summary.worst)} highest scores</h2>"
         "<p>Each id leads to the audit page of its row.</p>"
@@ -212,7 +235,7 @@ def _worst(summary: Summary) -> str:
     )
 
 
-def _worst_row(row: Worst) -> str:
+def _worst_row(row: WorstRow) -> str:
     claim = "–"
     if row.claim is not None:
         claim = (
@@ -254,11 +277,12 @@ def _cost(summary: Summary) -> str:
         "<section><h2>Cost</h2><p>Of all checks; time is that of this run, none for what came "
         f"from a cache.</p>{figure}"
         '<div class="scroll"><table><thead><tr><th></th><th class="number">total</th>'
-        f'<th class="number">a row</th></tr></thead><tbody>{rows}</tbody></table></div></section>'
+        f'<th class="number">per row</th></tr></thead><tbody>{rows}</tbody></table></div></section>'
     )
 
 
 def cost_rows(summary: Summary) -> list[tuple[str, int, float]]:
+    """Each cost: its name, its total and its mean per row."""
     rows = summary.counts.rows or 1
     return [(name.replace("_", " "), total, total / rows) for name, total in summary.cost.items()]
 

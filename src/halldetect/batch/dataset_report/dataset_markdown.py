@@ -1,23 +1,29 @@
-"""The dataset report as GitHub Markdown."""
+"""The report of a dataset as GitHub Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from halldetect.batch.summary import BINS, KINDS, Counts, Summary
-from halldetect.batch.worst import shown
+from halldetect.batch.counts import ROW_KINDS, RowCounts
+from halldetect.batch.dataset_report.summary import BINS, Summary, worst_row
 from halldetect.render.markdown import escape
 from halldetect.render.phrases import STATES
 
 _BAR = 30
 
 
-def markdown(summary: Summary, title: str) -> str:
+def dataset_markdown(summary: Summary, title: str) -> str:
+    """The report as Markdown.
+
+    Args:
+        summary: what the results come to.
+        title: the name of the dataset.
+    """
     counts = summary.counts
     parts = [f"# {escape(title)}: HallDetect dataset report", f"**{_headline(counts)}**"]
     parts += [
         "## Responses",
-        _table(["", "rows", "share"], _shares((kind, counts.by[kind]) for kind in KINDS)),
+        _table(["", "rows", "share"], _shares((kind, counts.by_kind[kind]) for kind in ROW_KINDS)),
     ]
     if any(bin.total() for bin in summary.histogram):
         parts += ["## Scores", _histogram(summary)]
@@ -26,7 +32,7 @@ def markdown(summary: Summary, title: str) -> str:
     for name, values in summary.groups.items():
         parts += [f"## By {escape(name)}", _group(values.items())]
     if summary.worst:
-        rows = [shown(place, result) for place, result in summary.worst]
+        rows = [worst_row(number, result) for number, result in summary.worst]
         parts += [
             "## The highest scores",
             _table(
@@ -57,11 +63,11 @@ def markdown(summary: Summary, title: str) -> str:
         (f"seconds: {escape(phase)}", f"{spent:,.1f}", f"{spent / total:,.3f}")
         for phase, spent in summary.seconds.items()
     ]
-    parts += ["## Cost", _table(["", "total", "a row"], cost)]
+    parts += ["## Cost", _table(["", "total", "per row"], cost)]
     return "\n\n".join(parts) + "\n"
 
 
-def _headline(counts: Counts) -> str:
+def _headline(counts: RowCounts) -> str:
     if counts.rate is None or counts.interval is None:
         return f"Nothing could be checked in {counts.rows:,} rows."
     low, high = counts.interval
@@ -98,7 +104,7 @@ def _histogram(summary: Summary) -> str:
     )
 
 
-def _group(values: Iterable[tuple[str, Counts]]) -> str:
+def _group(values: Iterable[tuple[str, RowCounts]]) -> str:
     rows = []
     for value, counts in values:
         rate = "–" if counts.rate is None else f"{counts.rate:.1%}"

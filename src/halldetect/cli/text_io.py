@@ -1,16 +1,17 @@
-"""Text from the command line: a path, a literal, or standard input."""
+"""What a command reads and writes: text arguments, standard streams, files of results."""
 
 from __future__ import annotations
 
 import codecs
+import os
 import re
 import sys
 from pathlib import Path
 
 from halldetect.errors import InputError
 
-# Longest first: the mark of UTF-32 begins with that of UTF-16.
-_MARKS = (
+# Longest first: the byte order mark of UTF-32 begins with that of UTF-16.
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -22,18 +23,27 @@ _FILE_ENDING = re.compile(
     re.IGNORECASE,
 )
 _ANY_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
-_LONGEST_NAME = 255
+_MAX_NAME_LENGTH = 255
 
 
-class Inputs:
-    """Reads arguments as text; standard input can be named once."""
+class TextArguments:
+    """Reads arguments as text; standard input can be named once.
+
+    Args:
+        literal: whether every argument is the text itself.
+    """
 
     def __init__(self, *, literal: bool) -> None:
         self._literal = literal
         self._stdin_taken = False
 
     def read(self, argument: str, what: str) -> str:
-        """`-` is standard input, an existing file is read, anything else is the text itself."""
+        """The text of an argument: standard input for `-`, a file's text, or the argument itself.
+
+        Args:
+            argument: as given on the command line.
+            what: what it is, for messages.
+        """
         if self._literal or not argument.strip():  # Path("") would be the current folder
             return argument
         if argument == "-":
@@ -46,7 +56,7 @@ class Inputs:
         return argument
 
     def read_document(self, argument: str, what: str) -> str:
-        """As `read`, but never a literal: a name that is no file is an error."""
+        """As `read`, but an argument that names no file is an error."""
         return self._read_stdin(what) if argument == "-" else read_file(Path(argument), what)
 
     def _read_stdin(self, what: str) -> str:
@@ -63,7 +73,12 @@ class Inputs:
 
 
 def read_file(path: Path, what: str) -> str:
-    """The text of a file, or an InputError that says what is wrong with it."""
+    """The text of a file; InputError says why it cannot be read.
+
+    Args:
+        path: the file.
+        what: what it is, for messages.
+    """
     try:
         if path.is_dir():
             raise InputError(f"{what}: {str(path)!r} is a directory, not a file")
@@ -78,8 +93,14 @@ def read_file(path: Path, what: str) -> str:
 
 
 def decode(data: bytes, what: str, name: str) -> str:
-    """UTF-8, or whatever the byte order mark announces; other encodings are not guessed."""
-    encoding = next((known for mark, known in _MARKS if data.startswith(mark)), "utf-8")
+    """Decode UTF-8, or what a byte order mark announces; other encodings are not guessed.
+
+    Args:
+        data: the bytes.
+        what: what they are, for messages.
+        name: where they come from, for messages.
+    """
+    encoding = next((known for mark, known in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     if encoding == "utf-8" and b"\x00" in data:
         raise InputError(f"{what}: {name} is a binary file; extract its text first")
     try:
@@ -92,8 +113,8 @@ def decode(data: bytes, what: str, name: str) -> str:
 
 
 def looks_like_path(argument: str) -> bool:
-    """Whether words that name no file were probably meant to."""
-    if not argument or len(argument) > _LONGEST_NAME or "\n" in argument:
+    """Whether an argument that names no file was probably meant to."""
+    if not argument or len(argument) > _MAX_NAME_LENGTH or "\n" in argument:
         return False
     if argument.startswith(("./", "../", "~/", "/")) or _FILE_ENDING.search(argument):
         return True
@@ -110,3 +131,46 @@ def _exists(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return True
+
+
+def print_result(text: str) -> None:
+    """Write a result to standard output as UTF-8; a reader that has left is no error."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+        sys.stdout.flush()
+    except OSError as error:
+        # Python would complain again when it closes the stream at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise InputError(f"cannot write to standard output: {error.strerror}") from error
+
+
+def require_writable(path: Path | None) -> None:
+    """Raise InputError before the long work if its result could not be written to the path."""
+    if path is None:
+        return
+    try:
+        if path.is_dir():
+            why = "it is a directory"
+        elif not path.parent.is_dir():
+            why = f"there is no folder {str(path.parent)!r}"
+        elif not os.access(path if path.exists() else path.parent, os.W_OK):
+            why = "permission denied"
+        else:
+            return
+    except OSError as error:  # a name that no file can have
+        why = str(error.strerror)
+    raise InputError(f"cannot write {str(path)!r}: {why}")
+
+
+def write_file(path: Path | None, text: str) -> None:
+    """Write a text to a file as UTF-8; without a path, do nothing."""
+    if path is None:
+        return
+    try:
+        path.write_bytes(text.encode("utf-8", "replace"))
+    except OSError as error:
+        raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from error

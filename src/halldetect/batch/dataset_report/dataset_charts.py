@@ -1,19 +1,24 @@
-"""Figures of the dataset report, as SVG that takes its colours from the page."""
+"""Charts of the report of a dataset, as SVG that takes its colours from the page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from halldetect.batch.summary import KINDS
+from halldetect.batch.counts import ROW_KINDS
 
 _WIDTH, _HEIGHT = 760, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 26, 40
 
 
 def histogram(bins: Sequence[Mapping[str, int]], threshold: float | None) -> str:
-    """Scores in bins, each bar divided by verdict, with the threshold as a post."""
-    top = _nice(max((sum(bin.values()) for bin in bins), default=0))
+    """A histogram of scores, each bar divided by outcome, with a line at the threshold.
+
+    Args:
+        bins: per bin of the score from 0 to 1, rows by outcome.
+        threshold: where the line is; None for no line.
+    """
+    top = _axis_end(max((sum(bin.values()) for bin in bins), default=0))
     width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
     step = width / len(bins)
     floor = _TOP + height
@@ -29,16 +34,18 @@ def histogram(bins: Sequence[Mapping[str, int]], threshold: float | None) -> str
     for at, bin in enumerate(bins):
         y = float(floor)
         low, high = at / len(bins), (at + 1) / len(bins)
-        told = ", ".join(f"{bin[kind]:,} {kind}" for kind in KINDS if bin.get(kind))
+        description = ", ".join(f"{bin[kind]:,} {kind}" for kind in ROW_KINDS if bin.get(kind))
         bar = ""
-        for kind in KINDS:
+        for kind in ROW_KINDS:
             if size := height * bin.get(kind, 0) / top:
                 y -= size
                 bar += (
                     f'<rect class="{kind}" x="{_LEFT + at * step + 1.5:.1f}" y="{y:.1f}" '
                     f'width="{step - 3:.1f}" height="{size:.1f}"/>'
                 )
-        parts.append(f"<g><title>Score {low:.2f} to {high:.2f}: {told or 'none'}</title>{bar}</g>")
+        parts.append(
+            f"<g><title>Score {low:.2f} to {high:.2f}: {description or 'none'}</title>{bar}</g>"
+        )
     parts.append(
         f'<line class="base" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{floor}" y2="{floor}"/>'
     )
@@ -70,16 +77,21 @@ def histogram(bins: Sequence[Mapping[str, int]], threshold: float | None) -> str
 
 
 def stack(counts: Mapping[str, float], label: str) -> str:
-    """One bar, divided; what each part is stands in the legend below it."""
+    """One divided bar; the legend below it says what each part is.
+
+    Args:
+        counts: the size of each part.
+        label: what the bar shows, for screen readers.
+    """
     total = sum(counts.values()) or 1
     x, parts = 0.0, []
     for kind, count in counts.items():
         if count:
             size = 1000 * count / total
-            told = f"{escape(kind)}: {count:,.6g} ({count / total:.1%})"
+            description = f"{escape(kind)}: {count:,.6g} ({count / total:.1%})"
             parts.append(
                 f'<rect class="{escape(kind)}" x="{x:.2f}" width="{max(size - 2, 1):.2f}" '
-                f'height="14"><title>{told}</title></rect>'
+                f'height="14"><title>{description}</title></rect>'
             )
             x += size
     return (
@@ -89,7 +101,13 @@ def stack(counts: Mapping[str, float], label: str) -> str:
 
 
 def whisker(rate: float, span: tuple[float, float], overall: float | None) -> str:
-    """A rate as a dot, its interval as a line, the rate of all rows as a post."""
+    """A rate as a dot, its interval as a line, the rate of all rows as a mark.
+
+    Args:
+        rate: the rate.
+        span: its interval.
+        overall: the rate of all rows; None for no mark.
+    """
     low, high = (1000 * value for value in span)
     post = (
         ""
@@ -105,7 +123,7 @@ def whisker(rate: float, span: tuple[float, float], overall: float | None) -> st
     )
 
 
-def _nice(most: int) -> int:
+def _axis_end(most: int) -> int:
     """The end of an axis: 1, 2, 4, 5 or 8 times a power of ten."""
     scale = 1
     while True:

@@ -1,6 +1,6 @@
-"""Slices of rows on their way to reports: known ones, claims, verdicts.
+"""Blocks of rows to reports: those in the cache, then claims, then verdicts.
 
-While the verifier judges one slice, the extractor already reads the next.
+While the verifier judges one block, the extractor already works on the next.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import Protocol
 
-from halldetect.batch.cache import Cache, at_no_cost
+from halldetect.batch.cache import ReportCache, without_cost
 from halldetect.batch.rows import Row
 from halldetect.config import Configuration
 from halldetect.errors import HallDetectError
@@ -22,11 +22,11 @@ from halldetect.report import Report
 from halldetect.scoring import Calibration
 
 # A report, or what went wrong instead.
-Finding = Report | str
+ReportOrProblem = Report | str
 
 
-class Checks(Protocol):
-    """What is needed of a detector."""
+class BatchDetector(Protocol):
+    """What a batch needs of a detector; `halldetect.Detector` has it."""
 
     @property
     def configuration(self) -> Configuration: ...
@@ -42,19 +42,25 @@ class Checks(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
-    """Rows that are checked and written together, and how the input stands after them."""
+class RowBlock:
+    """Rows that are checked and written together.
+
+    Attributes:
+        rows: the rows.
+        input_digest: a digest of the input up to and including these rows.
+        fraction_read: how much of the input had been read after them.
+    """
 
     rows: Sequence[Row]
     input_digest: str = ""
-    fraction: float | None = None
+    fraction_read: float | None = None
 
 
 @dataclass(slots=True)
 class _Begun:
-    """The different pairs of a slice: what the cache knows, and cases for the rest.
+    """The distinct pairs of a block: reports from the cache, and cases for the others.
 
-    `cases` is None where beginning them failed; they are then checked one by one.
+    `cases` is None if beginning them failed; the pairs are then checked one by one.
     """
 
     keys: list[bytes | None]
@@ -63,32 +69,40 @@ class _Begun:
     cases: list[PairState] | None = field(default_factory=list)
 
 
-class Checker:
-    """Rows in, findings out: the same whatever is cached and however the rows are divided."""
+class RowChecker:
+    """Checks rows; the reports depend neither on the cache nor on the size of the blocks.
 
-    def __init__(self, detector: Checks, cache: Cache) -> None:
+    Args:
+        detector: what checks the pairs.
+        cache: where reports of earlier checks are.
+    """
+
+    def __init__(self, detector: BatchDetector, cache: ReportCache) -> None:
         self._detector = detector
         self._cache = cache
 
-    def findings(
-        self, slices: Iterable[Slice]
-    ) -> Generator[tuple[Slice, list[Finding]], None, None]:
-        """The slices in order. Whoever leaves early waits for no more than one row."""
-        left = Event()
+    def check(
+        self, blocks: Iterable[RowBlock]
+    ) -> Generator[tuple[RowBlock, list[ReportOrProblem]], None, None]:
+        """Each block with the outcomes of its rows, in order.
+
+        A caller that closes the generator early waits for one row at most.
+        """
+        closed = Event()
         with ThreadPoolExecutor(1, "extract") as ahead:
             try:
-                following: tuple[Slice, Future[_Begun]] | None = None
-                for item in slices:
-                    begun = ahead.submit(self._begin, item.rows, left.is_set)
+                following: tuple[RowBlock, Future[_Begun]] | None = None
+                for block in blocks:
+                    begun = ahead.submit(self._begin, block.rows, closed.is_set)
                     if following is not None:
                         yield following[0], self._finish(following[0].rows, following[1].result())
-                    following = (item, begun)
+                    following = (block, begun)
                 if following is not None:
                     yield following[0], self._finish(following[0].rows, following[1].result())
             finally:
-                left.set()
+                closed.set()
 
-    def _begin(self, rows: Sequence[Row], left: Callable[[], bool]) -> _Begun:
+    def _begin(self, rows: Sequence[Row], closed: Callable[[], bool]) -> _Begun:
         begun = _Begun([None if row.pair is None else self._cache.key(row.pair) for row in rows])
         wanted = {
             key: row.pair
@@ -99,35 +113,39 @@ class Checker:
         begun.pairs = {key: pair for key, pair in wanted.items() if key not in begun.known}
         try:
             for pair in begun.pairs.values():
-                if left() or begun.cases is None:
+                if closed() or begun.cases is None:
                     break
                 begun.cases += self._detector.begin([pair])
-        except HallDetectError:  # the detector itself cannot work: so would every further row
+        except (
+            HallDetectError
+        ):  # the detector itself cannot work, so every other row would fail too
             raise
         except Exception:
             begun.cases = None
         return begun
 
-    def _finish(self, rows: Sequence[Row], begun: _Begun) -> list[Finding]:
-        fresh: dict[bytes, Finding] = {}
+    def _finish(self, rows: Sequence[Row], begun: _Begun) -> list[ReportOrProblem]:
+        fresh: dict[bytes, ReportOrProblem] = {}
         if begun.pairs:
-            found = self._reports(list(begun.pairs.values()), begun.cases)
-            fresh = dict(zip(begun.pairs, found, strict=True))
-        self._cache.put({key: made for key, made in fresh.items() if isinstance(made, Report)})
-        findings: list[Finding] = []
+            reports = self._reports(list(begun.pairs.values()), begun.cases)
+            fresh = dict(zip(begun.pairs, reports, strict=True))
+        self._cache.put({key: item for key, item in fresh.items() if isinstance(item, Report)})
+        outcomes: list[ReportOrProblem] = []
         for row, key in zip(rows, begun.keys, strict=True):
             if row.pair is None or key is None:
-                findings.append(str(row.problem))
+                outcomes.append(str(row.problem))
             elif key in begun.known:
-                findings.append(begun.known[key])
+                outcomes.append(begun.known[key])
             else:
-                made = fresh[key]
-                findings.append(made)
-                fresh[key] = made if isinstance(made, str) else at_no_cost(made)
-        return findings
+                outcome = fresh[key]
+                outcomes.append(outcome)
+                fresh[key] = outcome if isinstance(outcome, str) else without_cost(outcome)
+        return outcomes
 
-    def _reports(self, pairs: Sequence[Pair], cases: list[PairState] | None) -> list[Finding]:
-        """A finding for each pair; one that fails takes no other with it."""
+    def _reports(
+        self, pairs: Sequence[Pair], cases: list[PairState] | None
+    ) -> list[ReportOrProblem]:
+        """The outcome of each pair; one that fails does not affect the others."""
         try:
             return list(
                 self._detector.check_many(pairs) if cases is None else self._detector.finish(cases)
@@ -137,4 +155,4 @@ class Checker:
         except Exception as error:
             if len(pairs) == 1:
                 return [f"the check failed: {type(error).__name__}: {' '.join(str(error).split())}"]
-            return [finding for pair in pairs for finding in self._reports([pair], None)]
+            return [outcome for pair in pairs for outcome in self._reports([pair], None)]

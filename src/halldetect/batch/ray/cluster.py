@@ -1,0 +1,125 @@
+"""A Ray cluster: which one, how a run is spread over it, and the connection to it."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from halldetect.errors import CheckError, InputError, MissingExtra
+
+DEFAULT_PART_ROWS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Which cluster, and how a run is spread over it.
+
+    Attributes:
+        address: HOST:PORT of the cluster, None for Ray on this machine.
+        workers: how many detectors; None is as many as the cluster has room for.
+        cpus: processors of each detector.
+        gpus: GPUs of each detector; may be a fraction.
+        part_rows: how many rows make a part.
+    """
+
+    address: str | None = None
+    workers: int | None = None
+    cpus: int = 1
+    gpus: float = 0.0
+    part_rows: int = DEFAULT_PART_ROWS
+
+    def __post_init__(self) -> None:
+        for name, value in (
+            ("workers", self.workers),
+            ("cpus-per-worker", self.cpus),
+            ("part-rows", self.part_rows),
+        ):
+            if value is not None and value < 1:
+                raise InputError(f"--{name} must be 1 or more, not {value}")
+        if self.gpus < 0:
+            raise InputError(f"--gpus-per-worker must not be negative, not {self.gpus}")
+
+    def worker_count(self) -> int:
+        """How many detectors to start on the connected cluster."""
+        import ray
+
+        resources = ray.cluster_resources()
+        if self.gpus and not resources.get("GPU"):  # Ray would wait for one to be added
+            raise InputError("--gpus-per-worker: this cluster has no GPU")
+        if self.workers is not None:
+            return self.workers
+        if self.gpus:
+            return max(1, int(resources["GPU"] / self.gpus))
+        return max(1, int(resources.get("CPU", 1) / self.cpus))
+
+
+def require_ray() -> None:
+    """Raise MissingExtra if Ray is not installed."""
+    try:
+        import pyarrow  # noqa: F401
+        import ray.data  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("--engine ray", "ray") from error
+
+
+@contextmanager
+def connected(address: str | None, cpus: int) -> Iterator[Any]:
+    """Join a cluster, or start Ray on this machine; yields the module `ray`.
+
+    Ray is saved quiet and sends no usage statistics.
+
+    Args:
+        address: HOST:PORT of the cluster, None for this machine.
+        cpus: how many processors Ray on this machine offers at least.
+    """
+    for name, value in (
+        ("RAY_USAGE_STATS_ENABLED", "0"),
+        ("RAY_BACKEND_LOG_LEVEL", "fatal"),
+        ("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0"),
+    ):
+        os.environ.setdefault(name, value)
+    import ray
+
+    if ray.is_initialized():  # by the program that calls this as a library
+        yield ray
+        return
+    from halldetect.verification.verifiers.cores import physical_cores
+
+    local_options = {} if address else {"num_cpus": max(physical_cores(), cpus)}
+    try:
+        with _silent_native_code():
+            ray.init(
+                address=address or "local",
+                include_dashboard=None if address else False,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                **local_options,
+            )
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        where = address or "this machine"
+        words = " ".join(str(error).split())[:300]
+        raise CheckError(f"Ray cannot be reached at {where}: {words}") from error
+    for name in ("ray", "ray.data"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
+def _silent_native_code() -> Iterator[None]:
+    """Ray's native code writes to standard error that its log level is set."""
+    saved = os.dup(2)
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 2)
+        os.close(null)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)

@@ -1,0 +1,153 @@
+"""The progress display: a bar on a terminal, plain lines elsewhere, nothing when quiet."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections import Counter
+
+import pytest
+
+from halldetect.batch.counts import RowCounts
+from halldetect.cli.progress import (
+    BatchDisplay,
+    ProgressDisplay,
+    RowsDisplay,
+    duration_text,
+    rows_text,
+)
+
+COUNTS = RowCounts(Counter(faithful=30, hallucinated=10, uncheckable=20))
+
+
+class Clock:
+    """Time that passes when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("halldetect.cli.progress.monotonic", made)
+    return made
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+    def shown(self) -> str:
+        """What was written, without control sequences."""
+        return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", self.getvalue())
+
+
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """A terminal as standard error; not a fixture, since pytest sets the stream again after it."""
+    monkeypatch.setenv("COLUMNS", "150")
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    return stream
+
+
+def test_a_bar_on_a_terminal_that_is_gone_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    stream = terminal(monkeypatch)
+    with ProgressDisplay(quiet=False) as display:
+        display.phase("verify", 1, 10)
+        assert stream.getvalue() == "", "too early to be read"
+        clock.now += 1
+        display.phase("verify", 5, 10)
+        display.notice("a notice")
+        display.phase("verify", 9, 10)
+    assert re.search(r"judging pairs .*━.* 5 of 10", stream.shown())
+    assert "halldetect: a notice\n" in stream.shown()
+    assert stream.getvalue().endswith("\x1b[2K"), "the bar is wiped"
+
+
+def test_text_that_looks_like_markup_is_shown_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    stream = terminal(monkeypatch)
+    with ProgressDisplay(quiet=False) as display:
+        clock.now += 1
+        display.update("[red]in[/red].jsonl", "[bold]5", 0.5)
+    assert "[red]in[/red].jsonl" in stream.shown()
+
+
+def test_plain_lines_elsewhere_and_nothing_when_quiet(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ProgressDisplay(quiet=False) as display:
+        display.phase("verify", 1, 10)
+        clock.now += 6
+        display.phase("verify", 5, 10)
+        display.phase("verify", 6, 10)
+    assert capsys.readouterr() == ("", "halldetect: judging pairs: 5 of 10\n")
+    with ProgressDisplay(quiet=True) as display:
+        clock.now += 60
+        display.phase("verify", 5, 10)
+        display.download(5, 10, "fetching tiny")
+        display.notice("a notice")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_download(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressDisplay(quiet=False) as display:
+        display.download(0, None, "asking the hub for tiny")
+        display.download(0, 98_362_432, "fetching tiny from the hub")
+        display.download(1_000_000, 98_362_432, "fetching tiny from the hub")
+        clock.now += 6
+        display.download(49_000_000, 98_362_432, "fetching tiny from the hub")
+    assert capsys.readouterr() == (
+        "",
+        "halldetect: asking the hub for tiny\n"
+        "halldetect: fetching tiny from the hub: 98 MB\n"
+        "halldetect: fetching tiny from the hub: 49 MB of 98 MB\n",
+    )
+
+
+def test_a_batch(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressDisplay(quiet=False) as display:
+        batch = BatchDisplay(display)
+        batch.begin(20, 0.2)
+        batch.advance(COUNTS, 0.6)
+        clock.now += 20
+        batch.advance(COUNTS, 0.4 + 0.2 / 3)
+        batch.advance(COUNTS, 0.5)
+    assert capsys.readouterr().err == (
+        "halldetect: 60 rows, 2.0 rows/s, 40 s left, 25% hallucinated\n"
+    )
+
+
+def test_a_batch_on_a_terminal(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    stream = terminal(monkeypatch)
+    with ProgressDisplay(quiet=False) as display:
+        batch = BatchDisplay(display)
+        batch.begin(0, 0.0)
+        clock.now += 30
+        batch.advance(COUNTS, 1 / 3)
+    assert "60 rows, 2.0 rows/s, 1 min 00 s left, 25% hallucinated" in stream.shown()
+
+
+def test_rows_of_a_known_number(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressDisplay(quiet=False) as display:
+        rows = RowsDisplay(display, "qags, rouge")
+        clock.now += 1
+        rows.advance(1, 2)
+        rows.advance(2, 2)
+    assert capsys.readouterr().err == "halldetect: qags, rouge: 2/2 rows, 2.0 rows/s, 0 s left\n"
+
+
+def test_durations_and_rates() -> None:
+    assert [duration_text(n) for n in (5, 61, 3_700)] == ["5 s", "1 min 01 s", "1 h 01 min"]
+    assert rows_text(12, 40, 4.0) == "12/40 rows, 3.0 rows/s, 9 s left"
+    assert rows_text(1, 3, 4.0) == "1/3 rows, 4.0 s/row, 8 s left"
+    assert rows_text(0, 40, 0.0) == "0/40 rows"
