@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable, Sequence
 
 from halldetect import Detector
+from halldetect.config import Configuration
 from halldetect.pipeline import Progress
 from halldetect.report import Probabilities
 from halldetect.serve.settings import CheckSettings
-from halldetect.serve.worker.wire import Options
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 _SLEEP = re.compile(r"sleeps (\d+) ms")
@@ -38,11 +38,15 @@ class ObedientVerifier(OverlapVerifier):
         return super().judge(pairs)
 
 
-class Fakes:
+class FakeDetectorPool:
+    """Detectors over fakes, for `run_server` and `WorkerSupervisor`."""
+
     def __init__(
-        self, checking: CheckSettings, progress: Progress, alive: Callable[[], None]
+        self,
+        settings: CheckSettings,
+        progress: Progress,
+        raise_if_abandoned: Callable[[], None],
     ) -> None:
-        self._checking = checking
         self._progress = progress
         self._verifier = ObedientVerifier()
 
@@ -53,21 +57,12 @@ class Fakes:
             print("loading", file=sys.stderr, flush=True)
             time.sleep(600)
 
-    def of(self, options: Options) -> Detector:
-        if options.extractor == "broken":
+    def get(self, configuration: Configuration) -> Detector:
+        if configuration.extractor == "broken":
             raise LookupError("secret inside")
         extractor = SentenceExtractor()
         extractor.blocks = _Nothing()
-        return Detector(
-            extractor,
-            self._verifier,
-            scoring=options.scoring,
-            threshold=options.threshold,
-            exact=options.exact,
-            max_source=self._checking.max_source,
-            max_response=self._checking.max_response,
-            progress=self._progress,
-        )
+        return Detector(extractor, self._verifier, config=configuration, progress=self._progress)
 
 
 class _Nothing(list[str]):
@@ -80,9 +75,9 @@ class _Nothing(list[str]):
 def main() -> None:
     from halldetect.cli import build_parser
     from halldetect.cli.serve import settings_for
-    from halldetect.serve.server import run
+    from halldetect.serve.server import run_server
 
-    run(settings_for(build_parser().parse_args(["serve", *sys.argv[1:]])), Fakes)
+    run_server(settings_for(build_parser().parse_args(["serve", *sys.argv[1:]])), FakeDetectorPool)
 
 
 if __name__ == "__main__":

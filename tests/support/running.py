@@ -19,13 +19,12 @@ from typing import Any
 import httpx
 import uvicorn
 
-from halldetect.serve.app import open_database
-from halldetect.serve.dependencies import AppArguments
-from halldetect.serve.server import configured, listen
-from halldetect.serve.settings import Settings
-from halldetect.serve.worker.detectors import Builder
+from halldetect.serve.dependencies import AppArguments, open_database
+from halldetect.serve.server import open_listener, uvicorn_config
+from halldetect.serve.settings import ServiceSettings
+from halldetect.serve.worker.detectors import DetectorPoolFactory
 from halldetect.serve.worker.supervisor import WorkerSupervisor
-from tests.support.fake_service import Fakes
+from tests.support.fake_service import FakeDetectorPool
 from tests.support.paths import ROOT
 
 SOURCE = ROOT / "src"
@@ -63,43 +62,45 @@ class Inside:
     """A service whose HTTP side runs in a thread of the test; its worker is a real process."""
 
     url: str
-    keeper: WorkerSupervisor
+    supervisor: WorkerSupervisor
 
     def client(self, token: str | None = None, **options: Any) -> httpx.Client:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         return httpx.Client(base_url=self.url, headers=headers, timeout=30, **options)
 
     def worker(self) -> int:
-        pid = self.keeper._process.pid
+        pid = self.supervisor.pid
         assert pid is not None
         return pid
 
 
 @contextmanager
-def inside(settings: Settings, builder: Builder = Fakes) -> Iterator[Inside]:
+def inside(
+    settings: ServiceSettings, pool_factory: DetectorPoolFactory = FakeDetectorPool
+) -> Iterator[Inside]:
     """Starts faster than a process of its own, for whatever needs no signal."""
     with (
-        WorkerSupervisor(settings.checking, settings.limits, builder) as keeper,
-        front(settings, keeper) as it,
+        WorkerSupervisor(settings.checks, settings.limits, pool_factory) as supervisor,
+        front(settings, supervisor) as it,
     ):
         yield it
 
 
 @contextmanager
-def front(settings: Settings, keeper: WorkerSupervisor) -> Iterator[Inside]:
+def front(settings: ServiceSettings, supervisor: WorkerSupervisor) -> Iterator[Inside]:
     """The HTTP side alone, before a worker that others may be using as well."""
-    with listen(replace(settings, port=0)) as listener:
+    with open_listener(replace(settings, port=0)) as listener:
         database = open_database(settings)
         if database is not None:
             database.migrate()
             database.close()
-        server = uvicorn.Server(configured(AppArguments(settings, keeper.socket)))
+        server = uvicorn.Server(uvicorn_config(AppArguments(settings, supervisor.socket)))
         thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         _await(url, time.monotonic() + 180)
         try:
-            yield Inside(url, keeper)
+            yield Inside(url, supervisor)
         finally:
             server.should_exit = True
             thread.join(20)

@@ -12,11 +12,11 @@ import sqlalchemy as sa
 from halldetect import Detector
 from halldetect.errors import ConfigurationError, InputError, ServiceError
 from halldetect.serve.storage import database as module
-from halldetect.serve.storage.access_tokens import Tokens
-from halldetect.serve.storage.database import MIGRATIONS, Database, reports
-from halldetect.serve.storage.report_store import DAY, Retention, Store
-from halldetect.serve.worker.process import facts
-from halldetect.serve.worker.worker_client import FinishedReport
+from halldetect.serve.storage.access_tokens import TokenStore
+from halldetect.serve.storage.database import Database, reports
+from halldetect.serve.storage.report_store import DAY_SECONDS, ReportStore, Retention
+from halldetect.serve.worker.process import report_overview
+from halldetect.serve.worker.wire import FinishedReport
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 SOURCE = "The bridge opened in 1932. It is 503 metres long."
@@ -24,31 +24,31 @@ SOURCE = "The bridge opened in 1932. It is 503 metres long."
 
 def finding(response: str = "The bridge opened in 1923.") -> FinishedReport:
     report = Detector(SentenceExtractor(), OverlapVerifier()).check(SOURCE, response)
-    return FinishedReport(report.to_json(indent=None), facts(report))
+    return FinishedReport(report.to_json(indent=None), report_overview(report))
 
 
 def check_reports(database: Database) -> None:
-    store = Store(database, Retention())
+    store = ReportStore(database, Retention())
     good, bad = finding("It is 503 metres long."), finding()
     names = store.add([good, bad])
-    assert store.get(names[0])[1] == good.report
-    listed = store.page(10, None, None)
+    assert store.get(names[0])[1] == good.json
+    listed = store.list_reports(10, None, None)
     assert [row["id"] for row in listed["reports"]] == names[::-1]
     assert listed["next"] is None
-    only = store.page(10, None, "faithful")["reports"]
+    only = store.list_reports(10, None, "faithful")["reports"]
     assert [row["id"] for row in only] == [names[0]]
     seen: list[str] = []
     names += store.add([finding() for _ in range(5)])
     before: str | None = None
     while True:
-        page = store.page(2, before, None)
+        page = store.list_reports(2, before, None)
         seen += [row["id"] for row in page["reports"]]
         before = page["next"]
         if before is None:
             break
     assert seen == names[::-1]
     with pytest.raises(ServiceError, match="cursor"):
-        store.page(2, "nonsense", None)
+        store.list_reports(2, "nonsense", None)
     summary = store.summary(30)
     assert (summary["total"], summary["verdicts"]["hallucinated"]) == (7, 6)
     assert summary["claims"]["supported"] == 1
@@ -58,46 +58,45 @@ def check_reports(database: Database) -> None:
         store.get(names[0])
     with pytest.raises(ServiceError, match="no such report"):
         store.delete(names[0])
-    assert store.clear() == 6
+    assert store.delete_all() == 6
     assert store.summary(30)["hallucination_rate"] is None
 
 
 def check_retention(database: Database) -> None:
-    everything = Store(database, Retention())
+    everything = ReportStore(database, Retention())
     names = everything.add([finding() for _ in range(4)])
     with database.transaction() as connection:
         old = sa.update(reports).where(reports.c.id == names[3])
-        connection.execute(old.values(created=time.time() - 3 * DAY))
-    assert Store(database, Retention(days=2)).prune() == 1
-    assert Store(database, Retention(count=2)).prune() == 1
-    left = [row["id"] for row in everything.page(10, None, None)["reports"]]
+        connection.execute(old.values(created=time.time() - 3 * DAY_SECONDS))
+    assert ReportStore(database, Retention(days=2)).prune() == 1
+    assert ReportStore(database, Retention(count=2)).prune() == 1
+    left = [row["id"] for row in everything.list_reports(10, None, None)["reports"]]
     assert left == [names[2], names[1]]
-    (fifth,) = Store(database, Retention(count=1)).add([finding()])
-    assert [row["id"] for row in everything.page(10, None, None)["reports"]] == [fifth]
-    everything.clear()
+    (fifth,) = ReportStore(database, Retention(count=1)).add([finding()])
+    assert [row["id"] for row in everything.list_reports(10, None, None)["reports"]] == [fifth]
+    everything.delete_all()
 
 
 def check_migration(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A database of the first version, with a report in it, opened by this one."""
+    """A database of the first version, with a report in it, opened by a later program."""
+
+    def add_column(connection: sa.Connection) -> None:
+        connection.execute(sa.text("ALTER TABLE reports ADD COLUMN further TEXT DEFAULT 'new'"))
+
+    database.migrate()
+    database.migrate()
+    store = ReportStore(database, Retention())
+    (name,) = store.add([finding()])
     with monkeypatch.context() as patch:
-        patch.setattr(module, "MIGRATIONS", MIGRATIONS[:1])
+        patch.setattr(module, "MIGRATIONS", (add_column,))
         database.migrate()
-    made = finding()
-    with database.transaction() as connection:
-        connection.execute(
-            sa.text("INSERT INTO reports (id, created, report) VALUES ('old', :t, :r)"),
-            {"t": time.time(), "r": made.report},
-        )
-    database.migrate()
-    database.migrate()
-    store = Store(database, Retention())
-    (row,) = store.page(10, None, "hallucinated")["reports"]
-    assert (row["id"], row["score"]) == ("old", made.facts["score"])
-    store.clear()
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "MIGRATIONS", MIGRATIONS[:1])
-        with pytest.raises(ConfigurationError, match="update halldetect"):
-            database.migrate()
+        database.migrate()
+    with database.reading() as connection:
+        row = connection.execute(sa.text("SELECT id, further FROM reports")).one()
+    assert tuple(row) == (name, "new")
+    with pytest.raises(ConfigurationError, match="update halldetect"):
+        database.migrate()
+    store.delete_all()
 
 
 def check_a_failed_migration_changes_nothing(
@@ -108,7 +107,7 @@ def check_a_failed_migration_changes_nothing(
         raise RuntimeError("half way")
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "MIGRATIONS", (*MIGRATIONS, broken))
+        patch.setattr(module, "MIGRATIONS", (broken,))
         with pytest.raises(RuntimeError):
             database.migrate()
     columns = {column["name"] for column in sa.inspect(database.engine).get_columns("reports")}
@@ -117,11 +116,11 @@ def check_a_failed_migration_changes_nothing(
 
 
 def check_tokens(database: Database, all_text: Callable[[], bytes]) -> None:
-    tokens = Tokens(database)
+    tokens = TokenStore(database)
     secret = tokens.create("ci", ["check", "read"])
     found = tokens.find(secret)
     assert found is not None
-    assert (found.name, found.may("check"), found.may("admin")) == ("ci", True, False)
+    assert (found.name, found.allows("check"), found.allows("admin")) == ("ci", True, False)
     assert tokens.find(secret + "x") is None
     with pytest.raises(InputError, match="already"):
         tokens.create("ci", ["read"])
@@ -133,4 +132,4 @@ def check_tokens(database: Database, all_text: Callable[[], bytes]) -> None:
     tokens.revoke("ci")
     with pytest.raises(InputError, match="no token"):
         tokens.revoke("ci")
-    assert Tokens(database).find(secret) is None
+    assert TokenStore(database).find(secret) is None

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.options import add_detector_options
 from halldetect.cli.text_io import print_result
+from halldetect.config import Configuration, options
 from halldetect.errors import ConfigurationError, MissingExtra
 
 if TYPE_CHECKING:
-    from halldetect.serve.settings import CheckSettings, Settings, Upstream
-    from halldetect.serve.storage.access_tokens import Tokens
+    from halldetect.serve.settings import CheckSettings, ServiceSettings, UpstreamSettings
+    from halldetect.serve.storage.access_tokens import TokenStore
 
 
 def add(commands: Any) -> None:
@@ -111,19 +112,19 @@ def _add_proxy(group: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until the process is told to stop."""
     try:
-        from halldetect.serve.server import run as serve
+        from halldetect.serve.server import run_server
     except ModuleNotFoundError as error:
         raise MissingExtra("halldetect serve", "serve") from error
-    serve(settings_for(arguments))
+    run_server(settings_for(arguments))
     return 0
 
 
-def settings_for(arguments: argparse.Namespace) -> Settings:
+def settings_for(arguments: argparse.Namespace) -> ServiceSettings:
     """The settings of the service that the options stand for."""
-    from halldetect.serve.settings import Limits, Settings, Storage
+    from halldetect.serve.settings import Limits, ServiceSettings, StorageSettings
 
-    return Settings(
-        storage=Storage(
+    return ServiceSettings(
+        storage=StorageSettings(
             database_url(arguments),
             reports=arguments.store,
             keep_days=arguments.keep_days,
@@ -133,7 +134,7 @@ def settings_for(arguments: argparse.Namespace) -> Settings:
         port=arguments.port,
         workers=arguments.workers,
         auth=arguments.auth,
-        checking=_checking(arguments),
+        checks=_check_settings(arguments),
         limits=Limits(
             max_body=arguments.max_body,
             max_items=arguments.max_items,
@@ -161,36 +162,38 @@ def database_url(arguments: argparse.Namespace) -> str:
     return f"sqlite:///{folder / 'serve.db'}"
 
 
-def _checking(arguments: argparse.Namespace) -> CheckSettings:
-    from halldetect.serve.settings import EMBEDDED, CheckSettings
+def _check_settings(arguments: argparse.Namespace) -> CheckSettings:
+    from halldetect.serve.settings import CheckSettings
 
-    paper = arguments.paper
-    if paper and (arguments.scoring is not None or arguments.threshold is not None):
-        raise ConfigurationError("--paper fixes --scoring and --threshold: leave them out")
     return CheckSettings(
-        extractor=arguments.extractor,
-        verifier=arguments.verifier or EMBEDDED,
-        scoring="fed" if paper else arguments.scoring or "calibrated",
-        threshold=0.5 if arguments.threshold is None else arguments.threshold,
-        exact=paper or arguments.exact,
-        guard=not (paper or arguments.no_guard),
-        truncate=paper,
-        granularities=arguments.granularities,
-        seed=arguments.seed,
-        threads=arguments.threads,
-        max_source=arguments.max_source,
-        max_response=arguments.max_response,
+        _configuration(arguments),
         more_extractors=("sentences", *arguments.offer_extractor),
         more_verifiers=tuple(arguments.offer_verifier),
     )
 
 
-def _upstream(arguments: argparse.Namespace) -> Upstream | None:
-    from halldetect.serve.settings import Upstream, upstream_key
+def _configuration(arguments: argparse.Namespace) -> Configuration:
+    if arguments.paper:
+        for name in ("scoring", "threshold"):
+            if getattr(arguments, name) is not None:
+                raise ConfigurationError(f"--paper fixes --{name}: leave one of the two out")
+    values = {
+        option.name: getattr(arguments, option.name)
+        for option in options()
+        if getattr(arguments, option.name, None) is not None
+    }
+    if arguments.paper:
+        del values["exact"]
+        return Configuration.paper(**values)
+    return Configuration().replaced(**values, guard=not arguments.no_guard)
+
+
+def _upstream(arguments: argparse.Namespace) -> UpstreamSettings | None:
+    from halldetect.serve.settings import UpstreamSettings, upstream_key
 
     if arguments.upstream is None:
         return None
-    return Upstream(
+    return UpstreamSettings(
         arguments.upstream,
         action=arguments.on_hallucination,
         retries=arguments.retries,
@@ -238,7 +241,7 @@ def run_list(arguments: argparse.Namespace) -> int:
     """Print the name, the scopes and the time of each token."""
     with _tokens(arguments) as tokens:
         for token in tokens.all():
-            print_result(f"{token.name}  {','.join(sorted(token.scopes))}  {token.moment}\n")
+            print_result(f"{token.name}  {','.join(sorted(token.scopes))}  {token.created_at}\n")
     return 0
 
 
@@ -250,15 +253,15 @@ def run_revoke(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _tokens(arguments: argparse.Namespace) -> Iterator[Tokens]:
+def _tokens(arguments: argparse.Namespace) -> Iterator[TokenStore]:
     try:
-        from halldetect.serve.storage.access_tokens import Tokens
+        from halldetect.serve.storage.access_tokens import TokenStore
         from halldetect.serve.storage.database import Database
     except ModuleNotFoundError as error:
         raise MissingExtra("halldetect tokens", "serve") from error
     database = Database(database_url(arguments))
     try:
         database.migrate()
-        yield Tokens(database)
+        yield TokenStore(database)
     finally:
         database.close()

@@ -1,6 +1,7 @@
-"""The HTTP service: an API for programs and a page for people, over one verifier worker.
+"""The HTTP service: an API for programs and a page for people, with one worker that checks.
 
-`run.py` starts it all. HTTP processes (`app.py` and the route files) answer requests and hand
-the checks to the worker process (`worker.py`), which alone has the models loaded and batches
-across requests.
+`server.py` starts it. The HTTP processes (`app.py`, `middleware.py`, `routes/`) answer requests
+and hand the checks to the worker process (`worker/`), which alone has the models and batches
+across requests. `storage/` holds reports and tokens, `proxy/` the chat proxy, `page/` the files of
+the page.
 """

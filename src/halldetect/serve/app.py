@@ -1,4 +1,4 @@
-"""The application of one HTTP process: its parts, its routes, its error handlers."""
+"""The ASGI application of one HTTP process: its routes, its middleware, its error handlers."""
 
 from __future__ import annotations
 
@@ -18,176 +18,150 @@ from starlette.middleware.cors import CORSMiddleware
 
 from halldetect import __version__
 from halldetect.errors import ServiceError
-from halldetect.serve import error_responses as problems
-from halldetect.serve.dependencies import AppArguments, Service, request_id
-from halldetect.serve.error_responses import problem
+from halldetect.serve.dependencies import AppArguments, ServiceContext, request_id
+from halldetect.serve.error_responses import error_body, error_headers, service_error
 from halldetect.serve.middleware import RequestMiddleware
-from halldetect.serve.prometheus import Metrics
-from halldetect.serve.proxy.upstream import Chat
-from halldetect.serve.rate_limit import Rate
-from halldetect.serve.routes import chat_completions as proxy
-from halldetect.serve.routes import checks, history, status
-from halldetect.serve.routes import static_files as pages
+from halldetect.serve.routes import chat_completions, checks, history, static_files, status
 from halldetect.serve.schemas import Problem
-from halldetect.serve.settings import Settings
-from halldetect.serve.storage.access_tokens import Tokens
-from halldetect.serve.storage.database import Database
-from halldetect.serve.storage.report_store import Retention, Store
-from halldetect.serve.worker.worker_client import WorkerClient
+from halldetect.serve.settings import ServiceSettings
+from halldetect.serve.storage.report_store import ReportStore
 
 log = logging.getLogger("halldetect.serve")
-_PRUNE_EVERY = 3600.0
-_DESCRIBED = {
+_PRUNE_SECONDS = 3600.0
+_ERROR_DESCRIPTIONS = {
     400: "The body is not JSON.",
     401: "A token is missing or unknown.",
-    403: "The token has not the scope.",
-    404: "There is no such thing.",
+    403: "The token does not have the scope.",
+    404: "Nothing is at this address.",
     408: "The request took too long to arrive.",
     409: "The service keeps no reports.",
     413: "The request is too large.",
-    422: "The request does not fit its description.",
-    429: "Too many requests, or too much waits to be checked; see Retry-After.",
+    422: "The request does not match its schema.",
+    429: "Too many requests, or the queue is full; see Retry-After.",
     500: "A defect of the service.",
     502: "The upstream failed.",
-    503: "The worker or the database is not to be had; see Retry-After.",
-    504: "Time is up.",
+    503: "The worker or the database is not available; see Retry-After.",
+    504: "The check did not finish in time.",
 }
-_CODES: dict[int, str] = {404: "not_found", 405: "method_not_allowed", 400: "invalid_json"}
+_HTTP_ERRORS = {
+    400: ("invalid_json", "the body cannot be read as JSON"),
+    404: ("not_found", "nothing is at this address"),
+    405: ("method_not_allowed", "this address does not take this method"),
+}
 
 
-def create_app(shared: AppArguments) -> FastAPI:
-    service = _service(shared)
+def create_app(arguments: AppArguments) -> FastAPI:
+    """Build the application.
+
+    Args:
+        arguments: what the parent process passes to each HTTP process.
+    """
+    context = ServiceContext.create(arguments)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        await service.judge.start()
-        pruning = asyncio.create_task(_prune(service.store)) if service.store else None
+        await context.worker.start()
+        pruning = asyncio.create_task(_prune(context.reports)) if context.reports else None
         try:
             yield
         finally:
             if pruning is not None:
                 pruning.cancel()
-            await service.judge.stop()
-            if service.chat is not None:
-                await service.chat.close()
-            if service.database is not None:
-                service.database.close()
+            await context.worker.stop()
+            if context.upstream is not None:
+                await context.upstream.close()
+            if context.database is not None:
+                context.database.close()
 
     app = FastAPI(
         title="HallDetect",
         version=__version__,
         summary="Tells whether a text is faithful to its source, and which claim is wrong.",
-        docs_url=None,  # its page would load scripts from elsewhere
+        docs_url=None,  # its page would load scripts from another host
         redoc_url=None,
         redirect_slashes=False,
         lifespan=lifespan,
     )
-    app.state.service = service
+    app.state.context = context
+    settings = arguments.settings
     errors: dict[int | str, dict[str, Any]] = {
-        code: {"model": Problem, "description": text} for code, text in _DESCRIBED.items()
+        code: {"model": Problem, "description": text} for code, text in _ERROR_DESCRIPTIONS.items()
     }
-    # Only for the description: the edge has checked the token before anything gets here.
-    bearer = [Security(HTTPBearer(auto_error=False))] if shared.settings.auth else []
-    for part in (checks, history, proxy, status):
-        app.include_router(part.router, responses=errors, dependencies=bearer)
+    # For the API description only: the middleware has checked the token before any route runs.
+    bearer = [Security(HTTPBearer(auto_error=False))] if settings.auth else []
+    for module in (checks, history, chat_completions, status):
+        app.include_router(module.router, responses=errors, dependencies=bearer)
     app.include_router(status.open_router, responses=errors)
-    app.include_router(pages.router)
-    app.add_exception_handler(ServiceError, _refused)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_middleware(RequestMiddleware, service=lambda: service)
-    if shared.settings.origins:
+    app.include_router(static_files.router)
+    app.add_exception_handler(ServiceError, _on_service_error)
+    app.add_exception_handler(RequestValidationError, _on_invalid_request)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    app.add_middleware(RequestMiddleware, context=context)
+    if settings.origins:
         app.add_middleware(
             CORSMiddleware,
-            allow_origins=shared.settings.origins,
+            allow_origins=settings.origins,
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["Authorization", "Content-Type", "X-Request-Id"],
             expose_headers=["Retry-After", "X-Request-Id"],
         )
-    _describe(app, shared.settings)
+    _publish_limits(app, settings)
     return app
 
 
-def _describe(app: FastAPI, settings: Settings) -> None:
-    """Publish what this very service takes: the models it offers, the size of a batch."""
-    published = app.openapi()
-    names = {"extractor": settings.checking.extractors, "verifier": settings.checking.verifiers}
-    for name in ("CheckRequest", "BatchRequest", "Guarding"):
-        properties = published["components"]["schemas"][name]["properties"]
-        for role, known in names.items():
-            properties[role]["anyOf"][0]["enum"] = list(known)
+def _publish_limits(app: FastAPI, settings: ServiceSettings) -> None:
+    """Add to the API description what this service offers: its models and its batch size."""
+    schemas = app.openapi()["components"]["schemas"]
+    names = {"extractor": settings.checks.extractors, "verifier": settings.checks.verifiers}
+    for schema in ("CheckRequest", "BatchRequest", "Guarding"):
+        properties = schemas[schema]["properties"]
+        for option, offered in names.items():
+            properties[option]["anyOf"][0]["enum"] = list(offered)
         if "items" in properties:
             properties["items"]["maxItems"] = settings.limits.max_items
 
 
-def _service(shared: AppArguments) -> Service:
-    settings = shared.settings
-    database = open_database(settings)
-    storage = settings.storage
-    keep = Retention(storage.keep_days, storage.keep_reports)
-    return Service(
-        settings=settings,
-        judge=WorkerClient(shared.worker),
-        metrics=Metrics(),
-        rate=Rate(settings.limits.rate, settings.workers),
-        database=database,
-        store=Store(database, keep) if database is not None and storage.reports else None,
-        tokens=Tokens(database) if database is not None and settings.auth else None,
-        chat=None if settings.upstream is None else Chat(settings.upstream),
-    )
-
-
-def open_database(settings: Settings) -> Database | None:
-    """None where nothing is kept: then there is no file, either."""
-    if not (settings.auth or settings.storage.reports):
-        return None
-    return Database(settings.storage.url)
-
-
-async def _prune(store: Store) -> None:
-    """Age takes its toll even when nothing new comes in."""
+async def _prune(reports: ReportStore) -> None:
+    """Delete old reports every hour, even when no new ones come in."""
     while True:
         try:
-            await anyio.to_thread.run_sync(store.prune)
+            await anyio.to_thread.run_sync(reports.prune)
         except ServiceError as error:
             log.error("old reports could not be deleted: %s", error)
-        await asyncio.sleep(_PRUNE_EVERY)
+        await asyncio.sleep(_PRUNE_SECONDS)
 
 
-def _answer(error: ServiceError, request: Request) -> Response:
+def _error_response(error: ServiceError, request: Request) -> Response:
     return Response(
-        problems.body(error, request_id(request)),
+        error_body(error, request_id(request)),
         status_code=error.status,
         media_type="application/json",
-        headers=problems.headers(error),
+        headers=error_headers(error),
     )
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _on_service_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ServiceError)
-    return _answer(error, request)
+    return _error_response(error, request)
 
 
-async def _invalid(request: Request, error: Exception) -> Response:
-    """Where the misfit is and what would fit; what was sent is not quoted."""
+async def _on_invalid_request(request: Request, error: Exception) -> Response:
+    """Name the first field that does not match and what would; never quote what was sent."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     if first["type"] == "json_invalid":
-        return _answer(problem("invalid_json", "the body is not JSON"), request)
-    place = ".".join(str(part) for part in first["loc"] if part != "body")[:100]
-    place = place.encode("ascii", "replace").decode()
-    return _answer(problem("invalid_request", f"{place or 'body'}: {first['msg']}"), request)
+        return _error_response(service_error("invalid_json", "the body is not JSON"), request)
+    field = ".".join(str(part) for part in first["loc"] if part != "body")[:100]
+    field = field.encode("ascii", "replace").decode()
+    message = f"{field or 'body'}: {first['msg']}"
+    return _error_response(service_error("invalid_request", message), request)
 
 
-async def _http(request: Request, error: Exception) -> Response:
+async def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    code = _CODES.get(error.status_code, "invalid_request")
-    words = {
-        "not_found": "there is nothing at this address",
-        "method_not_allowed": "not with this method",
-        "invalid_json": "the body cannot be read as JSON",
-    }
-    answer = _answer(problem(code, words.get(code, "the request cannot be read")), request)
+    unreadable = ("invalid_request", "the request cannot be read")
+    code, message = _HTTP_ERRORS.get(error.status_code, unreadable)
+    response = _error_response(service_error(code, message), request)
     if allow := (error.headers or {}).get("Allow"):
-        answer.headers["Allow"] = allow
-    return answer
+        response.headers["Allow"] = allow
+    return response

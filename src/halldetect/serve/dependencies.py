@@ -1,64 +1,107 @@
-"""What the routes of one HTTP process share."""
+"""What the routes of one HTTP process share, and how a route gets hold of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Request
 
-from halldetect.serve.error_responses import problem
-from halldetect.serve.prometheus import Metrics
-from halldetect.serve.proxy.upstream import Chat
-from halldetect.serve.rate_limit import Rate
-from halldetect.serve.settings import Settings
-from halldetect.serve.storage.access_tokens import SCOPES, Token, Tokens
+from halldetect.serve.error_responses import service_error
+from halldetect.serve.prometheus import ServiceMetrics
+from halldetect.serve.proxy.upstream import UpstreamClient
+from halldetect.serve.rate_limit import RateLimiter
+from halldetect.serve.settings import ServiceSettings
+from halldetect.serve.storage.access_tokens import SCOPES, AccessToken, TokenStore
 from halldetect.serve.storage.database import Database
-from halldetect.serve.storage.report_store import Store
+from halldetect.serve.storage.report_store import ReportStore, Retention
 from halldetect.serve.worker.worker_client import WorkerClient
+
+# The caller of a service without tokens, who may do everything.
+ANONYMOUS = AccessToken("anybody", frozenset(SCOPES), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class AppArguments:
-    """What the parent process hands to each HTTP process (it has to pickle)."""
+    """What the parent process passes to each HTTP process; it can be pickled.
 
-    settings: Settings
-    worker: Path
+    settings       the settings of the service
+    worker_socket  path of the Unix socket on which the worker listens
+    """
+
+    settings: ServiceSettings
+    worker_socket: Path
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
-    settings: Settings
-    judge: WorkerClient
-    metrics: Metrics
-    rate: Rate
+class ServiceContext:
+    """The parts of one HTTP process.
+
+    settings  the settings of the service
+    worker    connection to the worker process
+    metrics   counters for Prometheus
+    rate      limit on requests per caller
+    database  None where neither reports nor tokens are stored
+    reports   stored reports; None where the operator has not turned storage on
+    tokens    access tokens; None where none are needed
+    upstream  chat server behind the proxy; None for no proxy
+    """
+
+    settings: ServiceSettings
+    worker: WorkerClient
+    metrics: ServiceMetrics
+    rate: RateLimiter
     database: Database | None
-    store: Store | None
-    tokens: Tokens | None
-    chat: Chat | None
+    reports: ReportStore | None
+    tokens: TokenStore | None
+    upstream: UpstreamClient | None
 
-    @property
-    def kept(self) -> Store:
-        """The reports; a problem where the operator has not turned storage on."""
-        if self.store is None:
-            raise problem("storage_off", "this service keeps no reports")
-        return self.store
+    @classmethod
+    def create(cls, arguments: AppArguments) -> ServiceContext:
+        """Build the parts from the settings; the connection to the worker is not yet started."""
+        settings = arguments.settings
+        storage, upstream = settings.storage, settings.upstream
+        database = open_database(settings)
+        retention = Retention(storage.keep_days, storage.keep_reports)
+        return cls(
+            settings=settings,
+            worker=WorkerClient(arguments.worker_socket),
+            metrics=ServiceMetrics(),
+            rate=RateLimiter(settings.limits.rate, settings.workers),
+            database=database,
+            reports=ReportStore(database, retention) if database and storage.reports else None,
+            tokens=TokenStore(database) if database and settings.auth else None,
+            upstream=None if upstream is None else UpstreamClient(upstream),
+        )
+
+    def require_reports(self) -> ReportStore:
+        """Return the stored reports.
+
+        Raises:
+            ServiceError: `storage_off` where the operator has not turned storage on.
+        """
+        if self.reports is None:
+            raise service_error("storage_off", "this service keeps no reports")
+        return self.reports
 
 
-# Who may do everything: whoever can connect to a service without tokens.
-ANYBODY = Token("anybody", frozenset(SCOPES), 0.0)
-
-
-def _service(request: Request) -> Service:
-    found: Service = request.app.state.service
-    return found
+def open_database(settings: ServiceSettings) -> Database | None:
+    """Open the database; None where nothing is stored, and then no file is created either."""
+    if not (settings.auth or settings.storage.reports):
+        return None
+    return Database(settings.storage.url)
 
 
 def request_id(request: Request) -> str:
-    name: Any = request.scope.get("request_id", "")
-    return str(name)
+    """Return the id that the middleware gave to the request."""
+    return str(request.scope.get("request_id", ""))
 
 
-Here = Annotated[Service, Depends(_service)]
+def _context(request: Request) -> ServiceContext:
+    context: ServiceContext = request.app.state.context
+    return context
+
+
+Context = Annotated[ServiceContext, Depends(_context)]
 RequestId = Annotated[str, Depends(request_id)]

@@ -1,4 +1,7 @@
-"""The one error shape of the service, and what each code stands for."""
+"""The error format of the service: its codes, their HTTP status, the body and the headers.
+
+{"error": {"version": 1, "code": "queue_full", "message": "...", "request_id": "..."}}
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from typing import Any
 
 from halldetect.errors import ServiceError
 
-VERSION = 1
-STATUS = {
+FORMAT_VERSION = 1
+STATUS_BY_CODE = {
     "invalid_json": 400,
     "unauthorized": 401,
     "forbidden": 403,
@@ -29,34 +32,45 @@ STATUS = {
     "worker_failed": 503,
     "deadline_exceeded": 504,
 }
-# How long to wait where nothing better is known.
-SOON = 2
+# Seconds for Retry-After where no better estimate is known.
+_DEFAULT_RETRY_AFTER = 2
 
 
-def problem(code: str, message: str, retry_after: float | None = None) -> ServiceError:
-    status = STATUS[code]
+def service_error(code: str, message: str, retry_after: float | None = None) -> ServiceError:
+    """Build the error that the service answers with.
+
+    Args:
+        code: a key of `STATUS_BY_CODE`, which also gives the HTTP status.
+        message: one line for the caller; it must not quote texts or secrets.
+        retry_after: seconds after which the request may succeed. Errors with the status 429 or
+            503 get a default.
+    """
+    status = STATUS_BY_CODE[code]
     if retry_after is None and status in (429, 503):
-        retry_after = SOON
+        retry_after = _DEFAULT_RETRY_AFTER
     return ServiceError(code, message, status=status, retry_after=retry_after)
 
 
-def described(error: ServiceError, request_id: str) -> dict[str, Any]:
+def error_object(error: ServiceError, request_id: str) -> dict[str, Any]:
+    """Return the value of the field `error` of an error body."""
     return {
-        "version": VERSION,
+        "version": FORMAT_VERSION,
         "code": error.code,
         "message": " ".join(str(error).split()),
         "request_id": request_id,
     }
 
 
-def body(error: ServiceError, request_id: str) -> bytes:
-    return json.dumps({"error": described(error, request_id)}).encode()
+def error_body(error: ServiceError, request_id: str) -> bytes:
+    """Return the JSON body of the answer to a request that failed with `error`."""
+    return json.dumps({"error": error_object(error, request_id)}).encode()
 
 
-def headers(error: ServiceError) -> dict[str, str]:
-    found: dict[str, str] = {}
+def error_headers(error: ServiceError) -> dict[str, str]:
+    """Return the headers that belong to `error`: Retry-After and WWW-Authenticate."""
+    headers: dict[str, str] = {}
     if error.retry_after is not None:
-        found["Retry-After"] = str(max(1, round(error.retry_after)))
+        headers["Retry-After"] = str(max(1, round(error.retry_after)))
     if error.status == 401:
-        found["WWW-Authenticate"] = "Bearer"
-    return found
+        headers["WWW-Authenticate"] = "Bearer"
+    return headers

@@ -1,4 +1,4 @@
-"""What the service counts, in Prometheus' text form."""
+"""The counters and histograms of the service, in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from prometheus_client import (
 from prometheus_client.core import GaugeMetricFamily
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-# Set by `run.py` where several HTTP processes count together.
-SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-_WORKER = {
+# Read by prometheus_client; `server.py` sets it where several HTTP processes count together.
+MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+_WORKER_GAUGES = {
     "queued": "Pairs that wait to be checked.",
     "running": "Pairs being checked.",
     "batches": "Batches since the worker started.",
@@ -27,8 +27,11 @@ _WORKER = {
 _SECONDS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 
 
-class Metrics:
-    """No label ever holds what a caller sent: routes, codes, states and phases only."""
+class ServiceMetrics:
+    """The metrics of one HTTP process.
+
+    Labels hold routes, codes, states and phases only, never what a caller sent.
+    """
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
@@ -61,41 +64,50 @@ class Metrics:
         self.claims = Counter(
             "halldetect_claims", "Claims by state.", ("status",), registry=registry
         )
-        self.guarded = Counter(
+        self.proxied = Counter(
             "halldetect_guarded_answers",
             "Answers of the upstream by what was done with them.",
             ("action",),
             registry=registry,
         )
 
-    def count(self, facts: dict[str, Any]) -> None:
-        """One finished report."""
-        self.verdicts.labels(facts["verdict"]).inc()
-        self.pairs.inc(facts["pairs_judged"])
-        for status, count in facts["claims"].items():
+    def count_report(self, overview: dict[str, Any]) -> None:
+        """Count one finished report.
+
+        Args:
+            overview: what `worker.process.report_overview` returns for the report.
+        """
+        self.verdicts.labels(overview["verdict"]).inc()
+        self.pairs.inc(overview["pairs_judged"])
+        for status, count in overview["claims"].items():
             self.claims.labels(status).inc(count)
-        for phase, seconds in facts["seconds"].items():
+        for phase, seconds in overview["seconds"].items():
             self.phases.labels(phase).observe(seconds)
 
-    def text(self, stats: dict[str, Any] | None) -> bytes:
+    def to_text(self, worker_stats: dict[str, Any] | None) -> bytes:
+        """Return all metrics in the text format of Prometheus.
+
+        Args:
+            worker_stats: what the worker reports of itself; None if it does not answer.
+        """
         registry = self._registry
-        if os.environ.get(SHARED_FOLDER):
+        if os.environ.get(MULTIPROCESS_FOLDER):
             registry = CollectorRegistry()
             multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        worker = CollectorRegistry()
-        worker.register(_Worker(stats))
-        return generate_latest(registry) + generate_latest(worker)
+        worker_registry = CollectorRegistry()
+        worker_registry.register(_WorkerCollector(worker_stats))
+        return generate_latest(registry) + generate_latest(worker_registry)
 
 
-class _Worker:
-    """The worker is asked at the moment of the scrape, by whichever process is scraped."""
+class _WorkerCollector:
+    """The gauges of the worker, which is asked at the moment of the scrape."""
 
     def __init__(self, stats: dict[str, Any] | None) -> None:
         self._stats = stats
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        up = 0 if self._stats is None else 1
-        yield GaugeMetricFamily("halldetect_worker_up", "1 while the worker answers.", up)
-        for name, meaning in _WORKER.items():
+        is_up = 0 if self._stats is None else 1
+        yield GaugeMetricFamily("halldetect_worker_up", "1 while the worker answers.", is_up)
+        for name, meaning in _WORKER_GAUGES.items():
             value = (self._stats or {}).get(name, 0)
             yield GaugeMetricFamily(f"halldetect_worker_{name}", meaning, value)

@@ -1,23 +1,29 @@
-"""How often one caller may ask."""
+"""A limit on how often one caller may send requests."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
 
-_FORGET_ABOVE = 10_000
+# With more callers than this, those whose bucket is full again are forgotten.
+_MAX_BUCKETS = 10_000
 
 
 @dataclass(slots=True)
 class _Bucket:
-    left: float
-    at: float
+    tokens: float
+    updated: float
 
 
-class Rate:
-    """So many requests a minute for each caller, a tenth of them at once; 0 is no limit.
+class RateLimiter:
+    """A token bucket per caller.
 
-    Each HTTP process counts for itself, so each gets its share of the whole.
+    Each HTTP process counts for itself and therefore allows its share of the whole rate.
+
+    Args:
+        per_minute: requests per minute and caller; 0 means no limit. A tenth of them may come
+            at once.
+        processes: number of HTTP processes that share the rate.
     """
 
     def __init__(self, per_minute: int, processes: int = 1) -> None:
@@ -25,24 +31,30 @@ class Rate:
         self._burst = max(1.0, per_minute / 10 / processes)
         self._buckets: dict[str, _Bucket] = {}
 
-    def wait(self, caller: str) -> float:
-        """0 if the request may pass, else after how many seconds one may."""
+    def wait_seconds(self, caller: str) -> float:
+        """Count one request of `caller`.
+
+        Returns:
+            0 if the request may pass, else the seconds after which the next one may.
+        """
         if not self._per_second:
             return 0.0
         now = time.monotonic()
-        if len(self._buckets) > _FORGET_ABOVE:
-            self._forget_idle(now)
+        if len(self._buckets) > _MAX_BUCKETS:
+            self._drop_full_buckets(now)
         bucket = self._buckets.setdefault(caller, _Bucket(self._burst, now))
-        bucket.left = min(self._burst, bucket.left + (now - bucket.at) * self._per_second)
-        bucket.at = now
-        if bucket.left >= 1.0:
-            bucket.left -= 1.0
+        bucket.tokens = min(self._burst, bucket.tokens + (now - bucket.updated) * self._per_second)
+        bucket.updated = now
+        if bucket.tokens >= 1.0:
+            bucket.tokens -= 1.0
             return 0.0
-        return (1.0 - bucket.left) / self._per_second
+        return (1.0 - bucket.tokens) / self._per_second
 
-    def _forget_idle(self, now: float) -> None:
-        """A bucket that has filled up again says nothing."""
-        full = self._burst / self._per_second
+    def _drop_full_buckets(self, now: float) -> None:
+        """Drop the buckets that are full again: they are the same as no bucket."""
+        seconds_to_fill = self._burst / self._per_second
         self._buckets = {
-            name: bucket for name, bucket in self._buckets.items() if now - bucket.at < full
+            caller: bucket
+            for caller, bucket in self._buckets.items()
+            if now - bucket.updated < seconds_to_fill
         }

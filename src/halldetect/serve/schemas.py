@@ -1,19 +1,30 @@
-"""Requests and answers as pydantic models; the report in them is the report's own dataclass."""
+"""Requests and answers as pydantic models; the report in them is the report's own dataclass.
+
+The options that a request may set are those of `halldetect.config` marked `per_request`.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from halldetect.config import Configuration, Option, options
 from halldetect.report import Report, Verdict
 
 Text = Annotated[str, Field(max_length=10_000_000)]
-Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+PER_REQUEST = tuple(option for option in options() if option.per_request)
+# The options that name a model; a request names one of those on offer.
+MODEL_OPTIONS = ("extractor", "verifier")
+# What the type of an option does not say.
+_CONSTRAINTS: dict[str, Any] = {"threshold": Field(ge=0, le=1, allow_inf_nan=False)}
 
 
 class Form(StrEnum):
+    """A form of the report that an answer may bring besides the JSON."""
+
     VIEW = "view"
     MARKDOWN = "markdown"
     HTML = "html"
@@ -23,21 +34,64 @@ class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Chosen(_Request):
+def _value_type(option: Option) -> Any:
+    kind = get_type_hints(Configuration)[option.name]
+    if option.choices:
+        kind = Literal[option.choices]
+    if constraint := _CONSTRAINTS.get(option.name):
+        kind = Annotated[kind, constraint]
+    return kind
+
+
+def _request_field(option: Option) -> tuple[Any, Any]:
+    """Return type and field of an option in a request; null is the service's own setting."""
+    is_model = option.name in MODEL_OPTIONS
+    description = "A name of GET /v1/models." if is_model else option.help
+    return _value_type(option) | None, Field(default=None, description=description)
+
+
+if TYPE_CHECKING:
+
+    class _PerRequestOptions(_Request):
+        """A type checker does not know the fields: read them with `CheckOptions.overrides`."""
+
+    class Defaults(BaseModel):
+        """The options of a request that sets none, the models aside."""
+
+else:
+    _PerRequestOptions = create_model(
+        "_PerRequestOptions",
+        __base__=_Request,
+        **{option.name: _request_field(option) for option in PER_REQUEST},
+    )
+    Defaults = create_model(
+        "Defaults",
+        __doc__="The options of a request that sets none, the models aside.",
+        **{
+            option.name: get_type_hints(Configuration)[option.name]
+            for option in PER_REQUEST
+            if option.name not in MODEL_OPTIONS
+        },
+    )
+
+
+class CheckOptions(_PerRequestOptions):
     """What a request may choose; null is the service's own setting."""
 
-    threshold: Fraction | None = None
-    scoring: Literal["calibrated", "fed"] | None = None
-    exact: bool | None = Field(default=None, description="Judge every pair of claim and window.")
-    extractor: str | None = Field(default=None, description="A name of GET /v1/models.")
-    verifier: str | None = Field(default=None, description="A name of GET /v1/models.")
-    store: bool = Field(default=False, description="Keep the report; nothing is kept otherwise.")
+    store: bool = Field(default=False, description="Store the report; otherwise nothing is stored.")
     timeout_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
         default=None, description="Shorter than the service's own limit, if given."
     )
 
+    def overrides(self) -> dict[str, Any]:
+        """Return the options of `Configuration` that the request sets."""
+        names = [option.name for option in PER_REQUEST]
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
 
 class Item(_Request):
+    """One response and its source."""
+
     source: Text | Annotated[list[Text], Field(max_length=1000)] = Field(
         description="The source, or several documents."
     )
@@ -45,7 +99,7 @@ class Item(_Request):
     question: Text | None = Field(default=None, description="Recorded in the report, not judged.")
 
 
-class CheckRequest(Item, Chosen):
+class CheckRequest(Item, CheckOptions):
     """One response and its source."""
 
     include: list[Annotated[Form, Field(strict=False)]] = Field(
@@ -53,13 +107,15 @@ class CheckRequest(Item, Chosen):
     )
 
 
-class BatchRequest(Chosen):
+class BatchRequest(CheckOptions):
     """Many responses, each with its source, checked with the same options."""
 
     items: Annotated[list[Item], Field(min_length=1, max_length=1000)]
 
 
 class Error(BaseModel):
+    """What went wrong; see `error_responses`."""
+
     version: int
     code: str
     message: str
@@ -73,17 +129,23 @@ class Problem(BaseModel):
 
 
 class Stored(BaseModel):
+    """Where a report was stored."""
+
     id: str
     url: str
 
 
 class Result(BaseModel):
+    """A report and where it was stored."""
+
     report: Report
     stored: Stored | None
     store_error: Error | None
 
 
 class CheckResult(Result):
+    """The answer to a check; the forms are null unless the request includes them."""
+
     request_id: str
     view: dict[str, Any] | None
     markdown: str | None
@@ -91,11 +153,15 @@ class CheckResult(Result):
 
 
 class BatchResult(BaseModel):
+    """The answer to a batch, in the order of its items."""
+
     request_id: str
     results: list[Result]
 
 
 class ClaimCounts(BaseModel):
+    """Number of claims by state."""
+
     supported: int
     contradicted: int
     unsupported: int
@@ -103,6 +169,8 @@ class ClaimCounts(BaseModel):
 
 
 class Row(BaseModel):
+    """A stored report in the list of reports."""
+
     id: str
     created: str
     verdict: Verdict
@@ -115,26 +183,36 @@ class Row(BaseModel):
 
 
 class ReportList(BaseModel):
+    """A part of the list of reports; `next` is the cursor of the next part."""
+
     reports: list[Row]
     next: str | None
 
 
 class VerdictCounts(BaseModel):
+    """Number of reports by verdict."""
+
     faithful: int
     hallucinated: int
     uncheckable: int
 
 
 class Day(VerdictCounts):
+    """Number of reports of one day by verdict."""
+
     day: str
 
 
 class Durations(BaseModel):
+    """Seconds per check."""
+
     mean: float | None
     p95: float | None
 
 
 class Summary(BaseModel):
+    """Counts, rates and durations over the stored reports."""
+
     days: int
     total: int
     verdicts: VerdictCounts
@@ -146,20 +224,28 @@ class Summary(BaseModel):
 
 
 class View(BaseModel):
+    """A stored report as the page shows it."""
+
     id: str
     created: str
     view: dict[str, Any]
 
 
 class Deleted(BaseModel):
+    """Number of deleted reports."""
+
     deleted: int
 
 
 class State(BaseModel):
+    """The state of the process or of the worker."""
+
     status: str
 
 
 class Bounds(BaseModel):
+    """Limits of this service."""
+
     max_body_bytes: int
     max_source: int
     max_response: int
@@ -168,6 +254,8 @@ class Bounds(BaseModel):
 
 
 class Session(BaseModel):
+    """Who is asking, and what this service offers."""
+
     auth_required: bool
     authenticated: bool
     token_name: str | None
@@ -178,22 +266,22 @@ class Session(BaseModel):
 
 
 class NamedModel(BaseModel):
+    """An extractor or a verifier."""
+
     name: str
     description: str
 
 
 class ModelPair(BaseModel):
+    """The models of a request that names none."""
+
     extractor: str
     verifier: str
 
 
-class Defaults(BaseModel):
-    scoring: str
-    threshold: float
-    exact: bool
-
-
 class Models(BaseModel):
+    """The models and scorings that a request may name, and the defaults."""
+
     default: ModelPair
     extractors: list[NamedModel]
     verifiers: list[NamedModel]

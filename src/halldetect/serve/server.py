@@ -1,4 +1,4 @@
-"""Starts the service: the database brought up to date, the worker, the HTTP processes."""
+"""Starts the service: creates the database schema, then the worker, then the HTTP processes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from halldetect.errors import ConfigurationError
-from halldetect.serve.app import create_app, open_database
-from halldetect.serve.dependencies import AppArguments
-from halldetect.serve.prometheus import SHARED_FOLDER
-from halldetect.serve.settings import Settings
-from halldetect.serve.worker.detectors import Builder, Loaded
+from halldetect.serve.app import create_app
+from halldetect.serve.dependencies import AppArguments, open_database
+from halldetect.serve.prometheus import MULTIPROCESS_FOLDER
+from halldetect.serve.settings import ServiceSettings
+from halldetect.serve.worker.detectors import DetectorPoolFactory, ModelDetectorPool
 from halldetect.serve.worker.supervisor import WorkerSupervisor
 
 log = logging.getLogger("halldetect.serve")
@@ -36,46 +36,62 @@ _LOGGING = {
 }
 
 
-def run(settings: Settings, builder: Builder = Loaded) -> None:
-    """Serve until told to stop (SIGTERM, SIGINT), then finish what has begun."""
+def run_server(
+    settings: ServiceSettings, pool_factory: DetectorPoolFactory = ModelDetectorPool
+) -> None:
+    """Serve until SIGTERM or SIGINT, then finish the requests that are running.
+
+    Args:
+        settings: the settings of the service.
+        pool_factory: builds the detectors inside the worker process; tests pass fakes.
+
+    Raises:
+        ConfigurationError: if the platform has no Unix sockets or the address cannot be used.
+        ModelError: if the worker cannot load its models.
+    """
     if not hasattr(socket, "AF_UNIX"):
         raise ConfigurationError("halldetect serve needs Unix sockets: Linux or macOS")
-    # As Ctrl-C does: leave through every `with` below. Once serving, uvicorn takes both signals,
-    # drains, and raises them again when it is done.
+    # SIGTERM before uvicorn runs: leave every `with` below, as Ctrl-C does. Once it serves,
+    # uvicorn handles both signals, drains, and raises them again when it is done.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with suppress(KeyboardInterrupt), listen(settings) as listener:
+    with suppress(KeyboardInterrupt), open_listener(settings) as listener:
         database = open_database(settings)
         if database is not None:
             database.migrate()
             database.close()
-        with WorkerSupervisor(settings.checking, settings.limits, builder) as keeper:
+        with WorkerSupervisor(settings.checks, settings.limits, pool_factory) as supervisor:
             host, port = listener.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
             print(f"halldetect: serving on http://{shown}:{port}", file=sys.stderr, flush=True)
-            _serve(AppArguments(settings, keeper.socket), listener)
+            _run_http_processes(AppArguments(settings, supervisor.socket), listener)
 
 
-def listen(settings: Settings) -> socket.socket:
+def open_listener(settings: ServiceSettings) -> socket.socket:
+    """Open the socket that the HTTP processes share.
+
+    Raises:
+        ConfigurationError: if the address is not available.
+    """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # Named in full: asyncio turns off Nagle's delay only where it sees that this is TCP.
+    # The protocol is given because asyncio disables Nagle's algorithm only where it sees TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host.strip("[]"), settings.port))
     except OSError as error:
         listener.close()
-        where = f"{settings.host}:{settings.port}"
-        raise ConfigurationError(f"cannot serve on {where}: {error.strerror}") from None
+        address = f"{settings.host}:{settings.port}"
+        raise ConfigurationError(f"cannot serve on {address}: {error.strerror}") from None
     listener.listen(1024)
     listener.set_inheritable(True)
     return listener
 
 
-def configured(shared: AppArguments) -> uvicorn.Config:
-    """How uvicorn runs the application; what it logs itself is warnings only."""
-    settings = shared.settings
+def uvicorn_config(arguments: AppArguments) -> uvicorn.Config:
+    """Return how uvicorn runs the application; uvicorn itself logs warnings only."""
+    settings = arguments.settings
     return uvicorn.Config(
-        partial(create_app, shared),
+        partial(create_app, arguments),
         factory=True,
         workers=settings.workers,
         log_config=_LOGGING,
@@ -88,12 +104,12 @@ def configured(shared: AppArguments) -> uvicorn.Config:
     )
 
 
-def _serve(shared: AppArguments, listener: socket.socket) -> None:
-    several = shared.settings.workers > 1
+def _run_http_processes(arguments: AppArguments, listener: socket.socket) -> None:
+    several = arguments.settings.workers > 1
     folder = tempfile.mkdtemp(prefix="halldetect-metrics-") if several else None
-    if folder is not None:  # before the metrics are imported in the children
-        os.environ[SHARED_FOLDER] = folder
-    config = configured(shared)
+    if folder is not None:  # before prometheus_client is imported in the children
+        os.environ[MULTIPROCESS_FOLDER] = folder
+    config = uvicorn_config(arguments)
     try:
         if several:
             Multiprocess(config, sockets=[listener]).run()
@@ -101,5 +117,5 @@ def _serve(shared: AppArguments, listener: socket.socket) -> None:
             uvicorn.Server(config).run(sockets=[listener])
     finally:
         if folder is not None:
-            os.environ.pop(SHARED_FOLDER, None)
+            os.environ.pop(MULTIPROCESS_FOLDER, None)
             shutil.rmtree(folder, ignore_errors=True)

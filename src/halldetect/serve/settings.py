@@ -1,4 +1,4 @@
-"""What the operator decides when the service starts; nothing here comes from a request."""
+"""What the operator decides when the service starts; no request can change it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import os
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from halldetect.config import MAX_RESPONSE, MAX_SOURCE
+from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError
-from halldetect.windows.scales import GRANULARITIES
 
+# The name under which requests choose the verifier in the package (None in `Configuration`).
 EMBEDDED = "embedded"
 ACTIONS = ("annotate", "block", "retry")
 UPSTREAM_KEY = "HALLDETECT_UPSTREAM_API_KEY"
@@ -18,35 +18,43 @@ UPSTREAM_KEY = "HALLDETECT_UPSTREAM_API_KEY"
 
 @dataclass(frozen=True, slots=True)
 class CheckSettings:
-    """How texts are checked where a request does not say; what a request may choose from."""
+    """How texts are checked where a request does not say, and what a request may choose from.
 
-    extractor: str = "auto"
-    verifier: str = EMBEDDED
-    scoring: str = "calibrated"
-    threshold: float = 0.5
-    exact: bool = False
-    guard: bool = True
-    truncate: bool = False
-    granularities: tuple[int, ...] = GRANULARITIES
-    seed: int = 0
-    threads: int | None = None
-    max_source: int = MAX_SOURCE
-    max_response: int = MAX_RESPONSE
+    configuration    options of every check; a request may override some of them
+    more_extractors  names that a request may choose besides the configured extractor
+    more_verifiers   names that a request may choose besides the configured verifier
+    """
+
+    configuration: Configuration = field(default_factory=Configuration)
     more_extractors: tuple[str, ...] = ("sentences",)
     more_verifiers: tuple[str, ...] = ()
 
     @property
     def extractors(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((self.extractor, *self.more_extractors)))
+        """The names of the extractors on offer, the default first."""
+        return tuple(dict.fromkeys((self.configuration.extractor, *self.more_extractors)))
 
     @property
     def verifiers(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((self.verifier, *self.more_verifiers)))
+        """The names of the verifiers on offer, the default first."""
+        default = self.configuration.verifier or EMBEDDED
+        return tuple(dict.fromkeys((default, *self.more_verifiers)))
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """queue and batch count pairs of source and response; rate is requests a minute a token."""
+    """Limits on the size, the number and the duration of requests.
+
+    max_body       bytes per request
+    max_items      items per batch request
+    queue          pairs of source and response that may wait
+    batch          pairs that are checked together
+    timeout        seconds per check, waiting included
+    read_timeout   seconds for a request to arrive
+    write_timeout  seconds for a client to read one piece of an answer
+    drain          seconds to finish running requests after a signal to stop
+    rate           requests per minute and caller; 0 means no limit
+    """
 
     max_body: int = 8_000_000
     max_items: int = 64
@@ -60,10 +68,13 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Storage:
-    """`reports` says whether a request may ask for its report to be kept.
+class StorageSettings:
+    """The database, which holds the stored reports and the access tokens.
 
-    The database holds the tokens too, and is not touched where neither is used.
+    url           of SQLite or PostgreSQL; not opened where neither reports nor tokens are used
+    reports       whether a request may have its report stored
+    keep_days     delete reports that are older; None keeps them
+    keep_reports  keep this many of the newest reports; None keeps all
     """
 
     url: str
@@ -73,8 +84,17 @@ class Storage:
 
 
 @dataclass(frozen=True, slots=True)
-class Upstream:
-    """The chat server behind the guarding proxy; fixed here so that no request can choose it."""
+class UpstreamSettings:
+    """The chat server behind the proxy.
+
+    url              base address, such as http://127.0.0.1:8080/v1
+    action           what to do with a hallucinated answer: one of `ACTIONS`
+    retries          further attempts with the action "retry"
+    block_unchecked  whether answers that could not be checked are blocked as well
+    timeout          seconds per request to the upstream
+    max_bytes        bytes per answer of the upstream
+    key              API key of the upstream; empty for none
+    """
 
     url: str
     action: str = "annotate"
@@ -104,21 +124,34 @@ class Upstream:
 
     @property
     def endpoint(self) -> str:
+        """The full address of the chat completions."""
         return f"{self.url.rstrip('/').removesuffix('/chat/completions')}/chat/completions"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """Everything. `auth` may be off only where nobody but this machine can connect."""
+class ServiceSettings:
+    """All settings of the service.
 
-    storage: Storage
+    storage   the database
+    host      address to serve on; only a loopback address without `auth`
+    port      port to serve on; 0 takes a free one
+    workers   number of HTTP processes
+    auth      whether requests need a token
+    checks    how texts are checked
+    limits    limits on requests
+    upstream  the chat server behind the proxy; None for no proxy
+    origins   web sites whose scripts may call the API
+    log_text  whether sources and responses are written to the log
+    """
+
+    storage: StorageSettings
     host: str = "127.0.0.1"
     port: int = 8000
     workers: int = 1
     auth: bool = False
-    checking: CheckSettings = CheckSettings()
-    limits: Limits = Limits()
-    upstream: Upstream | None = None
+    checks: CheckSettings = field(default_factory=CheckSettings)
+    limits: Limits = field(default_factory=Limits)
+    upstream: UpstreamSettings | None = None
     origins: tuple[str, ...] = ()
     log_text: bool = False
 
@@ -144,6 +177,7 @@ class Settings:
 
 
 def is_loopback(host: str) -> bool:
+    """Return whether `host`, a name or an address, stands for this machine only."""
     if host == "localhost":
         return True
     try:
@@ -153,4 +187,5 @@ def is_loopback(host: str) -> bool:
 
 
 def upstream_key() -> str:
+    """Return the upstream's API key from the environment; empty if there is none."""
     return os.environ.get(UPSTREAM_KEY, "").strip()

@@ -1,4 +1,4 @@
-"""What the proxy reads from a chat request and does to the answer; no input or output here."""
+"""What the proxy reads from a chat request and changes in the answer; pure functions."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from halldetect.serve.schemas import Chosen, Text
-from halldetect.serve.settings import Upstream
-from halldetect.serve.worker.worker_client import FinishedReport
+from halldetect.serve.schemas import CheckOptions, Text
+from halldetect.serve.settings import UpstreamSettings
+from halldetect.serve.worker.wire import FinishedReport
 
-# A message that brings a source: the result of a tool, or one that says so by its name.
+# A message is a source if it has one of these roles or this name.
 _SOURCE_ROLES = ("tool", "function")
 _SOURCE_NAME = "source"
+_CLAIM_FIELDS = ("text", "span", "status", "score", "reason")
+_REPORT_FIELDS = ("verdict", "score", "threshold", "reason")
 
 
-class Guarding(Chosen):
-    """The proxy's own field of a chat request."""
+class Guarding(CheckOptions):
+    """The field `halldetect` of a chat request."""
 
     sources: Annotated[list[Text], Field(max_length=1000)] | None = Field(
         default=None, description="What the answer must be faithful to."
@@ -27,7 +29,7 @@ class Guarding(Chosen):
 
 
 class ChatRequest(BaseModel):
-    """A request of the OpenAI chat protocol; what is not named here is passed on untouched."""
+    """A request of the OpenAI chat protocol; fields not named here are passed on unchanged."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -36,32 +38,79 @@ class ChatRequest(BaseModel):
     halldetect: Guarding | None = Field(default=None, description="Not passed on to the upstream.")
 
     @property
-    def chosen(self) -> Guarding:
+    def options(self) -> Guarding:
+        """What the request chooses for the check."""
         return self.halldetect or Guarding()
 
-    def forwarded(self) -> dict[str, Any]:
+    def upstream_body(self) -> dict[str, Any]:
+        """Return the fields to pass on to the upstream."""
         return self.model_dump(exclude={"halldetect", "stream"}, exclude_unset=True)
 
     def sources(self) -> list[str]:
-        """`halldetect.sources`; without it, the messages that bring sources."""
-        if self.chosen.sources is not None:
-            return self.chosen.sources
+        """Return `halldetect.sources`; without it, the texts of the messages that are sources."""
+        if self.options.sources is not None:
+            return self.options.sources
         return [
-            text_of(message.get("content"))
+            message_text(message.get("content"))
             for message in self.messages
             if message.get("role") in _SOURCE_ROLES or message.get("name") == _SOURCE_NAME
         ]
 
     def question(self) -> str | None:
-        """The last thing the user said that is not a source."""
+        """Return the last message of the user that is not a source."""
         for message in reversed(self.messages):
             if message.get("role") == "user" and message.get("name") != _SOURCE_NAME:
-                return text_of(message.get("content"))
+                return message_text(message.get("content"))
         return None
 
 
-def text_of(content: object) -> str:
-    """The text of a message, which may come in parts."""
+@dataclass(frozen=True, slots=True)
+class CheckedChoice:
+    """One choice of an answer with its report.
+
+    index   of the choice in the answer
+    text    of the choice
+    report  of the check
+    stored  the fields `stored` and `store_error` of the answer
+    """
+
+    index: int
+    text: str
+    report: FinishedReport
+    stored: dict[str, Any]
+
+    @property
+    def verdict(self) -> str:
+        """The verdict of the report."""
+        return str(self.report.overview["verdict"])
+
+    def is_rejected(self, upstream: UpstreamSettings) -> bool:
+        """Return whether the operator does not want such an answer."""
+        if self.verdict == "hallucinated":
+            return True
+        # A choice without text, such as a tool call, has nothing to block.
+        has_text = bool(self.text.strip())
+        return upstream.block_unchecked and self.verdict == "uncheckable" and has_text
+
+    def annotation(self, action: str) -> dict[str, Any]:
+        """Return what the field `halldetect` of the answer says of this choice.
+
+        Args:
+            action: what was done with it.
+        """
+        report = json.loads(self.report.json)
+        claims = [{name: claim[name] for name in _CLAIM_FIELDS} for claim in report["claims"]]
+        return {
+            "index": self.index,
+            "action": action,
+            **{name: report[name] for name in _REPORT_FIELDS},
+            "claims": claims,
+            **self.stored,
+        }
+
+
+def message_text(content: object) -> str:
+    """Return the text of a message, which may come in parts."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -70,89 +119,86 @@ def text_of(content: object) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """One choice of an answer and what became of it."""
-
-    index: int
-    text: str
-    finding: FinishedReport
-    stored: dict[str, Any]
-
-    @property
-    def verdict(self) -> str:
-        return str(self.finding.facts["verdict"])
-
-    def flagged(self, upstream: Upstream) -> bool:
-        if self.verdict == "hallucinated":
-            return True
-        # A choice without text, such as a call of a tool, holds nothing to block.
-        return (
-            upstream.block_unchecked and self.verdict == "uncheckable" and bool(self.text.strip())
-        )
-
-    def annotation(self, action: str) -> dict[str, Any]:
-        report = json.loads(self.finding.report)
-        kept = ("text", "span", "status", "score", "reason")
-        return {
-            "index": self.index,
-            "action": action,
-            **{key: report[key] for key in ("verdict", "score", "threshold", "reason")},
-            "claims": [{key: claim[key] for key in kept} for claim in report["claims"]],
-            **self.stored,
-        }
+def choice_index(choice: dict[str, Any], default: int = 0) -> int:
+    """Return the index that a choice states, or the default."""
+    index = choice.get("index", default)
+    return index if isinstance(index, int) else default
 
 
-def texts(answer: dict[str, Any]) -> dict[int, str]:
-    """The text of each choice of a whole answer."""
-    found = {}
+def answer_texts(answer: dict[str, Any]) -> dict[int, str]:
+    """Return the text of each choice of a whole answer, by index."""
+    texts = {}
     for at, choice in enumerate(answer["choices"]):
         message = choice.get("message")
-        found[index_of(choice, at)] = text_of(
-            message.get("content") if isinstance(message, dict) else ""
-        )
-    return found
+        content = message.get("content") if isinstance(message, dict) else ""
+        texts[choice_index(choice, at)] = message_text(content)
+    return texts
 
 
-def index_of(choice: dict[str, Any], at: int = 0) -> int:
-    index = choice.get("index", at)
-    return index if isinstance(index, int) else at
+def streamed_texts(chunks: Sequence[dict[str, Any]]) -> dict[int, str]:
+    """Return the text of each choice of a streamed answer, by index."""
+    texts: dict[int, str] = {}
+    for chunk in chunks:
+        for choice in chunk.get("choices", []):
+            delta = choice.get("delta")
+            text = message_text(delta.get("content")) if isinstance(delta, dict) else ""
+            texts[choice_index(choice)] = texts.get(choice_index(choice), "") + text
+    return texts
 
 
-def notice(judged: Judged) -> str:
-    """What stands where an answer was held back."""
-    if judged.verdict != "hallucinated":
+def chunk_frame(chunks: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the fields that a further chunk of the same stream needs."""
+    first = chunks[0] if chunks else {}
+    known: dict[str, Any] = {key: first[key] for key in ("id", "created", "model") if key in first}
+    return {**known, "object": "chat.completion.chunk"}
+
+
+def block_notice(choice: CheckedChoice) -> str:
+    """Return the text that replaces a blocked answer."""
+    if choice.verdict != "hallucinated":
         return "This answer was held back: it could not be checked against the sources."
-    claims = judged.finding.facts["claims"]
-    bad = claims["contradicted"] + claims["unsupported"]
-    every = sum(claims.values())
-    return f"This answer was held back: {bad} of {every} claims are not backed by the sources."
+    claims = choice.report.overview["claims"]
+    wrong = claims["contradicted"] + claims["unsupported"]
+    total = sum(claims.values())
+    return f"This answer was held back: {wrong} of {total} claims are not backed by the sources."
 
 
-def asked_again(body: dict[str, Any], judged: Sequence[Judged]) -> dict[str, Any]:
-    """The same request with the answer and what is wrong with it, for another try."""
-    worst = next(one for one in judged if one.verdict != "faithful")
-    claims = json.loads(worst.finding.report)["claims"]
+def retry_body(body: dict[str, Any], rejected: Sequence[CheckedChoice]) -> dict[str, Any]:
+    """Return the request for another attempt: with the answer and what is wrong with it.
+
+    Args:
+        body: the request to the upstream.
+        rejected: the choices that the operator does not want.
+    """
+    worst = next(choice for choice in rejected if choice.verdict != "faithful")
+    claims = json.loads(worst.report.json)["claims"]
     wrong = [claim["text"] for claim in claims if claim["status"] != "supported"]
     listed = "\n".join(f"- {text}" for text in wrong)
-    request = (
+    instruction = (
         "Some of that is not backed by the sources you were given:\n"
         f"{listed}\n"
         "Answer the question once more. Say only what the sources say, and leave out the rest."
     )
-    more = [{"role": "assistant", "content": worst.text}, {"role": "user", "content": request}]
+    more = [{"role": "assistant", "content": worst.text}, {"role": "user", "content": instruction}]
     return {**body, "messages": [*body["messages"], *more]}
 
 
-def summed(
-    judged: Sequence[Judged], blocked: set[int], attempts: int, action: str
+def annotate(
+    choices: Sequence[CheckedChoice], blocked: set[int], attempts: int, mode: str
 ) -> dict[str, Any]:
-    """The field `halldetect` of an answer."""
+    """Return the field `halldetect` of an answer.
 
-    def done(one: Judged) -> str:
-        if one.index in blocked:
+    Args:
+        choices: the checked choices.
+        blocked: indices of those that were blocked.
+        attempts: number of requests to the upstream.
+        mode: the action that the operator chose.
+    """
+
+    def action(choice: CheckedChoice) -> str:
+        if choice.index in blocked:
             return "blocked"
-        return "annotated" if one.verdict == "hallucinated" else "passed"
+        return "annotated" if choice.verdict == "hallucinated" else "passed"
 
-    choices = [one.annotation(done(one)) for one in judged]
-    return {"mode": action, "attempts": attempts, "choices": choices, "error": None}
+    annotations = [choice.annotation(action(choice)) for choice in choices]
+    return {"mode": mode, "attempts": attempts, "choices": annotations, "error": None}

@@ -1,7 +1,7 @@
-"""The chat server behind the proxy: the only address this service ever calls.
+"""The client of the chat server behind the proxy, the only address that the service ever calls.
 
-It is fixed when the service starts, redirects are not followed, proxies of the environment are
-not used, and nothing of a caller's headers is passed on.
+The address is fixed when the service starts. Redirects are not followed, proxy settings of the
+environment are not used, and no header of the caller is passed on.
 """
 
 from __future__ import annotations
@@ -14,43 +14,64 @@ from typing import Any
 import httpx
 
 from halldetect.errors import ServiceError
-from halldetect.serve.error_responses import problem
-from halldetect.serve.settings import Upstream
+from halldetect.serve.error_responses import service_error
+from halldetect.serve.settings import UpstreamSettings
 
 Chunk = dict[str, Any]
-_QUOTED = 200
+_QUOTED_CHARACTERS = 200
+_CONNECT_SECONDS = 10.0
 
 
-class Chat:
-    def __init__(self, upstream: Upstream) -> None:
-        self.settings = upstream
+class UpstreamClient:
+    """Sends chat requests to the upstream.
+
+    Args:
+        settings: address, key and limits of the upstream.
+    """
+
+    def __init__(self, settings: UpstreamSettings) -> None:
+        self.settings = settings
         headers = {"Accept-Encoding": "identity"}
-        if upstream.key:
-            headers["Authorization"] = f"Bearer {upstream.key}"
+        if settings.key:
+            headers["Authorization"] = f"Bearer {settings.key}"
+        connect = min(_CONNECT_SECONDS, settings.timeout)
         self._client = httpx.AsyncClient(
             headers=headers,
-            timeout=httpx.Timeout(upstream.timeout, connect=min(10.0, upstream.timeout)),
+            timeout=httpx.Timeout(settings.timeout, connect=connect),
             follow_redirects=False,
             trust_env=False,
         )
 
     async def close(self) -> None:
+        """Close all connections."""
         await self._client.aclose()
 
     async def complete(self, body: dict[str, Any]) -> dict[str, Any]:
-        """One whole answer."""
-        async with self._asked({**body, "stream": False}) as response:
+        """Return one whole answer.
+
+        Args:
+            body: the request.
+
+        Raises:
+            ServiceError: if the upstream refuses, fails, or sends no chat completion.
+        """
+        async with self._response({**body, "stream": False}) as response:
             text = b"".join([part async for part in self._bounded(response)])
-        answer = _decoded(text)
-        choices = answer.get("choices")
-        if not isinstance(choices, list) or not all(isinstance(one, dict) for one in choices):
-            raise problem("upstream_error", "the upstream sent no chat completion")
+        answer = _decode(text)
+        _check_choices(answer.get("choices"))
         return answer
 
     @asynccontextmanager
     async def stream(self, body: dict[str, Any]) -> AsyncIterator[AsyncIterator[Chunk]]:
-        """The chunks of an answer as they come."""
-        async with self._asked({**body, "stream": True}) as response:
+        """Open a stream and yield its chunks as they come.
+
+        Args:
+            body: the request.
+
+        Raises:
+            ServiceError: if the upstream refuses, fails, or sends no chat completion.
+        """
+        async with self._response({**body, "stream": True}) as response:
             yield self._chunks(response)
 
     async def _chunks(self, response: httpx.Response) -> AsyncIterator[Chunk]:
@@ -63,52 +84,57 @@ class Chat:
                     continue
                 if value.strip() == b"[DONE]":
                     return
-                chunk = _decoded(value)
-                choices = chunk.get("choices", [])
-                if not isinstance(choices, list) or not all(isinstance(c, dict) for c in choices):
-                    raise problem("upstream_error", "the upstream sent no chat completion")
+                chunk = _decode(value)
+                _check_choices(chunk.get("choices", []))
                 yield chunk
 
     @asynccontextmanager
-    async def _asked(self, body: dict[str, Any]) -> AsyncIterator[httpx.Response]:
+    async def _response(self, body: dict[str, Any]) -> AsyncIterator[httpx.Response]:
         try:
             async with self._client.stream("POST", self.settings.endpoint, json=body) as response:
                 if response.status_code != 200:
                     raise await self._refusal(response)
                 yield response
         except httpx.TransportError as error:
-            kind = type(error).__name__
-            raise problem("upstream_error", f"the upstream does not answer ({kind})") from None
+            message = f"the upstream does not answer ({type(error).__name__})"
+            raise service_error("upstream_error", message) from None
 
     async def _bounded(self, response: httpx.Response) -> AsyncIterator[bytes]:
         size = 0
         async for part in response.aiter_bytes():
             size += len(part)
             if size > self.settings.max_bytes:
-                raise problem("upstream_error", "the upstream's answer is too large")
+                raise service_error("upstream_error", "the upstream's answer is too large")
             yield part
 
     async def _refusal(self, response: httpx.Response) -> ServiceError:
-        """What is the caller's mistake is told to them; the rest is between us and upstream."""
+        """Return the error for a refusal; only mistakes of the caller are quoted to the caller."""
         status = response.status_code
         if status == 429:
             after = response.headers.get("Retry-After", "")
-            wait = float(after) if after.isdecimal() else None
-            return problem("rate_limited", "the upstream is asked too often", wait)
+            seconds = float(after) if after.isdecimal() else None
+            return service_error("rate_limited", "the upstream is asked too often", seconds)
         if status in (400, 422):
-            text = b"".join([part async for part in self._bounded(response)])
-            said = text.decode("utf-8", "replace")
+            body = b"".join([part async for part in self._bounded(response)])
+            text = body.decode("utf-8", "replace")
             if self.settings.key:
-                said = said.replace(self.settings.key, "***")
-            return problem("invalid_request", f"the upstream refused it: {said[:_QUOTED]}")
-        return problem("upstream_error", f"the upstream answered {status}")
+                text = text.replace(self.settings.key, "***")
+            message = f"the upstream refused it: {text[:_QUOTED_CHARACTERS]}"
+            return service_error("invalid_request", message)
+        return service_error("upstream_error", f"the upstream answered {status}")
 
 
-def _decoded(text: bytes) -> dict[str, Any]:
+def _decode(text: bytes) -> dict[str, Any]:
     try:
         answer = json.loads(text)
     except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict):
-        raise problem("upstream_error", "the upstream sent something that is no JSON object")
+        message = "the upstream sent something that is no JSON object"
+        raise service_error("upstream_error", message)
     return answer
+
+
+def _check_choices(choices: object) -> None:
+    if not isinstance(choices, list) or not all(isinstance(item, dict) for item in choices):
+        raise service_error("upstream_error", "the upstream sent no chat completion")

@@ -1,8 +1,8 @@
 """The guarding proxy: forwards a chat request and checks the answer against its sources.
 
-annotate  the answer goes through, and says in its field `halldetect` what was found
-block     an answer that is hallucinated is held back; a notice stands in its place
-retry     it is asked for again, told what was wrong, and held back in the end
+annotate  the answer goes through, and its field `halldetect` says what the check found
+block     a hallucinated answer is replaced by a notice
+retry     the upstream is asked again, with what was wrong; in the end as block
 
 A stream that is only annotated goes through as it comes; otherwise it waits for the verdict.
 """
@@ -10,7 +10,6 @@ A stream that is only annotated goes through as it comes; otherwise it waits for
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
@@ -21,24 +20,34 @@ from starlette.types import Receive, Scope, Send
 
 from halldetect.errors import ServiceError
 from halldetect.inputs import Pair
-from halldetect.serve import error_responses as problems
-from halldetect.serve.dependencies import Here, RequestId, Service
-from halldetect.serve.error_responses import problem
+from halldetect.serve.dependencies import Context, RequestId, ServiceContext
+from halldetect.serve.error_responses import error_object, service_error
 from halldetect.serve.proxy.messages import (
     ChatRequest,
-    Judged,
-    asked_again,
-    index_of,
-    notice,
-    summed,
-    text_of,
-    texts,
+    CheckedChoice,
+    annotate,
+    answer_texts,
+    block_notice,
+    choice_index,
+    chunk_frame,
+    retry_body,
+    streamed_texts,
 )
-from halldetect.serve.proxy.upstream import Chat, Chunk
-from halldetect.serve.routes.checks import KEEP_ALIVE, choose, collect, keep, unless_gone
+from halldetect.serve.proxy.upstream import Chunk, UpstreamClient
+from halldetect.serve.submission import (
+    KEEP_ALIVE_COMMENT,
+    KEEP_ALIVE_SECONDS,
+    cancel_on_disconnect,
+    compact_json,
+    resolve_options,
+    store_reports,
+    submit,
+    wait_for_reports,
+)
 
 router = APIRouter(tags=["proxy"])
 _DONE = b"data: [DONE]\n\n"
+_BLOCKED_FINISH = "content_filter"
 
 
 @router.post(
@@ -47,28 +56,30 @@ _DONE = b"data: [DONE]\n\n"
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "object"}}}}},
 )
 async def chat_completions(
-    given: ChatRequest, request: Request, here: Here, name: RequestId
+    body: ChatRequest, request: Request, context: Context, request_id: RequestId
 ) -> Response:
     """Ask the upstream, and check its answer against the sources in the request.
 
     The sources are `halldetect.sources`; without it, the messages of the role `tool` and those
     whose `name` is `source`. Without any the answer is uncheckable.
     """
-    if here.chat is None:
-        raise problem("not_found", "this service has no upstream")
-    if given.chosen.store:
-        _ = here.kept
-    choose(here.settings.checking, given.chosen)
-    guard = _Guard(here, here.chat, given, name)
-    if not given.stream:
-        return JSONResponse(await unless_gone(request, guard.answer()))
+    if context.upstream is None:
+        raise service_error("not_found", "this service has no upstream")
+    if body.options.store:
+        context.require_reports()
+    resolve_options(context.settings.checks, body.options)
+    proxied = _ProxiedChat(context, context.upstream, body, request_id)
+    if not body.stream:
+        return JSONResponse(await cancel_on_disconnect(request, proxied.answer()))
     async with AsyncExitStack() as stack:
-        # A refusal of the upstream is known, and told as such, before the stream begins.
-        chunks = await stack.enter_async_context(guard.chat.stream(guard.body))
-        return _Streamed(stack.pop_all(), guard.stream(chunks))
+        # Opened here, so that a refusal of the upstream is answered before the stream begins.
+        chunks = await stack.enter_async_context(proxied.upstream.stream(proxied.body))
+        return _ChatStream(stack.pop_all(), proxied.stream(chunks))
 
 
-class _Streamed(StreamingResponse):
+class _ChatStream(StreamingResponse):
+    """The stream of the upstream is closed with this one."""
+
     def __init__(self, stack: AsyncExitStack, parts: AsyncIterator[bytes]) -> None:
         super().__init__(parts, media_type="text/event-stream")
         self._stack = stack
@@ -78,169 +89,164 @@ class _Streamed(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-class _Guard:
-    """One chat request on its way to an answer that may be shown."""
+class _ProxiedChat:
+    """One chat request, until there is an answer that may be shown."""
 
-    def __init__(self, here: Service, chat: Chat, given: ChatRequest, name: str) -> None:
-        self.here = here
-        self.chat = chat
-        self.given = given
-        self.name = name
-        self.body = given.forwarded()
+    def __init__(
+        self,
+        context: ServiceContext,
+        upstream: UpstreamClient,
+        request: ChatRequest,
+        request_id: str,
+    ) -> None:
+        self.context = context
+        self.upstream = upstream
+        self.request = request
+        self.request_id = request_id
+        self.body = request.upstream_body()
         self.attempts = 1
 
     @property
-    def action(self) -> str:
-        return self.chat.settings.action
+    def mode(self) -> str:
+        return self.upstream.settings.action
 
     async def answer(self) -> dict[str, Any]:
-        answer = await self.chat.complete(self.body)
+        """Return the whole answer, annotated, with blocked choices replaced."""
+        answer = await self.upstream.complete(self.body)
         try:
-            judged = await self.judge(texts(answer))
-            while self._again(judged):
-                answer = await self.chat.complete(self.body)
-                judged = await self.judge(texts(answer))
+            checked = await self.check(answer_texts(answer))
+            while self._prepare_retry(checked):
+                answer = await self.upstream.complete(self.body)
+                checked = await self.check(answer_texts(answer))
         except ServiceError as error:
-            return {**answer, "halldetect": self._unchecked(error)}
-        blocked = self._blocked(judged)
+            return {**answer, "halldetect": self._failed_annotation(error)}
+        blocked = self._blocked(checked)
         for at, choice in enumerate(answer["choices"]):
-            if (index := index_of(choice, at)) in blocked:
-                told = notice(next(one for one in judged if one.index == index))
-                choice["message"] = {"role": "assistant", "content": told}
-                choice["finish_reason"] = "content_filter"
+            if (index := choice_index(choice, at)) in blocked:
+                notice = block_notice(next(item for item in checked if item.index == index))
+                choice["message"] = {"role": "assistant", "content": notice}
+                choice["finish_reason"] = _BLOCKED_FINISH
                 choice.pop("logprobs", None)
-        return {**answer, "halldetect": self._summed(judged, blocked)}
+        return {**answer, "halldetect": self._annotation(checked, blocked)}
 
     async def stream(self, chunks: AsyncIterator[Chunk]) -> AsyncIterator[bytes]:
+        """Yield the events of the answer; the last chunk has the annotation."""
+        annotate_only = self.mode == "annotate"
+        parts = self._annotated_stream if annotate_only else self._checked_stream
         try:
-            parts = self._as_it_comes if self.action == "annotate" else self._after_the_verdict
             async for part in parts(chunks):
                 yield part
             yield _DONE
         except ServiceError as error:
-            yield _data({"error": problems.described(error, self.name)})
+            yield _event({"error": error_object(error, self.request_id)})
 
-    async def _as_it_comes(self, chunks: AsyncIterator[Chunk]) -> AsyncIterator[bytes]:
+    async def _annotated_stream(self, chunks: AsyncIterator[Chunk]) -> AsyncIterator[bytes]:
+        """Pass the chunks on as they come, then check."""
         seen: list[Chunk] = []
         async for chunk in chunks:
             seen.append(chunk)
-            yield _data(chunk)
-        task = asyncio.create_task(self.judge(_joined(seen)))
-        async for beat in _beats(task):
-            yield beat
+            yield _event(chunk)
+        task = asyncio.create_task(self.check(streamed_texts(seen)))
+        async for comment in _keep_alive(task):
+            yield comment
         try:
-            found = self._summed(task.result(), set())
+            annotation = self._annotation(task.result(), set())
         except ServiceError as error:
-            found = self._unchecked(error)
-        yield _data(_last(seen, found))
+            annotation = self._failed_annotation(error)
+        yield _event({**chunk_frame(seen), "choices": [], "halldetect": annotation})
 
-    async def _after_the_verdict(self, chunks: AsyncIterator[Chunk]) -> AsyncIterator[bytes]:
-        task = asyncio.create_task(self._settle(chunks))
-        async for beat in _beats(task):
-            yield beat
-        seen, judged = task.result()
-        blocked = self._blocked(judged)
+    async def _checked_stream(self, chunks: AsyncIterator[Chunk]) -> AsyncIterator[bytes]:
+        """Check first, then send what may be shown."""
+        task = asyncio.create_task(self._collect_and_check(chunks))
+        async for comment in _keep_alive(task):
+            yield comment
+        seen, checked = task.result()
+        blocked = self._blocked(checked)
+        frame = chunk_frame(seen)
         for chunk in seen:
             choices = chunk.get("choices", [])
-            left = [choice for choice in choices if index_of(choice) not in blocked]
-            if left or not choices:
-                yield _data({**chunk, "choices": left})
-        for one in judged:
-            if one.index in blocked:
-                delta = {"role": "assistant", "content": notice(one)}
-                choice = {"index": one.index, "delta": delta, "finish_reason": "content_filter"}
-                yield _data({**_frame(seen), "choices": [choice]})
-        yield _data(_last(seen, self._summed(judged, blocked)))
+            shown = [choice for choice in choices if choice_index(choice) not in blocked]
+            if shown or not choices:
+                yield _event({**chunk, "choices": shown})
+        for item in checked:
+            if item.index in blocked:
+                delta = {"role": "assistant", "content": block_notice(item)}
+                choice = {"index": item.index, "delta": delta, "finish_reason": _BLOCKED_FINISH}
+                yield _event({**frame, "choices": [choice]})
+        annotation = self._annotation(checked, blocked)
+        yield _event({**frame, "choices": [], "halldetect": annotation})
 
-    async def _settle(self, chunks: AsyncIterator[Chunk]) -> tuple[list[Chunk], list[Judged]]:
+    async def _collect_and_check(
+        self, chunks: AsyncIterator[Chunk]
+    ) -> tuple[list[Chunk], list[CheckedChoice]]:
         seen = [chunk async for chunk in chunks]
-        judged = await self.judge(_joined(seen))
-        while self._again(judged):
-            async with self.chat.stream(self.body) as more:
+        checked = await self.check(streamed_texts(seen))
+        while self._prepare_retry(checked):
+            async with self.upstream.stream(self.body) as more:
                 seen = [chunk async for chunk in more]
-            judged = await self.judge(_joined(seen))
-        return seen, judged
+            checked = await self.check(streamed_texts(seen))
+        return seen, checked
 
-    async def judge(self, found: dict[int, str]) -> list[Judged]:
-        """Every choice of an answer against the sources of the request."""
-        if not found:
+    async def check(self, texts: dict[int, str]) -> list[CheckedChoice]:
+        """Check every choice of an answer against the sources of the request.
+
+        Args:
+            texts: the texts of the choices, by index.
+        """
+        if not texts:
             return []
-        here, chosen = self.here, self.given.chosen
-        sources, question = self.given.sources(), self.given.question()
-        limit = here.settings.limits.timeout
-        ticket = await here.judge.submit(
-            choose(here.settings.checking, chosen),
-            tuple(Pair(sources, text, question) for text in found.values()),
-            min(limit, chosen.timeout_seconds or limit),
-        )
-        with ticket:
-            findings = await collect(here, ticket)
-        kept = await keep(here, chosen.store, findings, self.name)
+        options = self.request.options
+        sources, question = self.request.sources(), self.request.question()
+        pairs = [Pair(sources, text, question) for text in texts.values()]
+        with await submit(self.context, options, pairs) as job:
+            reports = await wait_for_reports(self.context, job)
+        stored = await store_reports(self.context, options, reports, self.request_id)
         return [
-            Judged(index, text, finding, stored)
-            for (index, text), finding, stored in zip(found.items(), findings, kept, strict=True)
+            CheckedChoice(index, text, report, fields)
+            for (index, text), report, fields in zip(texts.items(), reports, stored, strict=True)
         ]
 
-    def _again(self, judged: list[Judged]) -> bool:
-        """Whether to ask once more; if so, the request is ready for it."""
-        settings = self.chat.settings
-        flagged = [one for one in judged if one.flagged(settings)]
-        if self.action != "retry" or not flagged or self.attempts > settings.retries:
+    def _prepare_retry(self, checked: list[CheckedChoice]) -> bool:
+        """Return whether to ask once more, and set the request for it."""
+        settings = self.upstream.settings
+        rejected = [item for item in checked if item.is_rejected(settings)]
+        if self.mode != "retry" or not rejected or self.attempts > settings.retries:
             return False
         self.attempts += 1
-        self.body = asked_again(self.given.forwarded(), flagged)
+        self.body = retry_body(self.request.upstream_body(), rejected)
         return True
 
-    def _blocked(self, judged: list[Judged]) -> set[int]:
-        if self.action == "annotate":
+    def _blocked(self, checked: list[CheckedChoice]) -> set[int]:
+        if self.mode == "annotate":
             return set()
-        return {one.index for one in judged if one.flagged(self.chat.settings)}
+        return {item.index for item in checked if item.is_rejected(self.upstream.settings)}
 
-    def _summed(self, judged: list[Judged], blocked: set[int]) -> dict[str, Any]:
-        found = summed(judged, blocked, self.attempts, self.action)
-        for choice in found["choices"]:
-            self.here.metrics.guarded.labels(choice["action"]).inc()
-        return found
+    def _annotation(self, checked: list[CheckedChoice], blocked: set[int]) -> dict[str, Any]:
+        annotation = annotate(checked, blocked, self.attempts, self.mode)
+        for choice in annotation["choices"]:
+            self.context.metrics.proxied.labels(choice["action"]).inc()
+        return annotation
 
-    def _unchecked(self, error: ServiceError) -> dict[str, Any]:
-        """A check that failed: told beside the answer, or, where answers may be held back,
-        instead of it."""
-        if self.action != "annotate":
+    def _failed_annotation(self, error: ServiceError) -> dict[str, Any]:
+        """Return the annotation for a check that failed.
+
+        Where answers may be blocked, the error is raised instead: the answer is not shown.
+        """
+        if self.mode != "annotate":
             raise error
-        described = problems.described(error, self.name)
-        return {"mode": self.action, "attempts": self.attempts, "choices": [], "error": described}
+        described = error_object(error, self.request_id)
+        return {"mode": self.mode, "attempts": self.attempts, "choices": [], "error": described}
 
 
-async def _beats(task: asyncio.Task[Any]) -> AsyncIterator[bytes]:
-    """Signs of life until the task is done; it is cancelled if nobody listens any more."""
+async def _keep_alive(task: asyncio.Task[Any]) -> AsyncIterator[bytes]:
+    """Yield comments until the task is done; it is cancelled if nobody reads them any more."""
     try:
-        while not (await asyncio.wait({task}, timeout=KEEP_ALIVE))[0]:
-            yield b":\n\n"
+        while not (await asyncio.wait({task}, timeout=KEEP_ALIVE_SECONDS))[0]:
+            yield KEEP_ALIVE_COMMENT
     finally:
         if not task.done():
             task.cancel()
 
 
-def _joined(chunks: list[Chunk]) -> dict[int, str]:
-    """The text of each choice of a streamed answer."""
-    found: dict[int, str] = {}
-    for chunk in chunks:
-        for choice in chunk.get("choices", []):
-            delta = choice.get("delta")
-            text = text_of(delta.get("content")) if isinstance(delta, dict) else ""
-            found[index_of(choice)] = found.get(index_of(choice), "") + text
-    return found
-
-
-def _frame(chunks: list[Chunk]) -> Chunk:
-    first = chunks[0] if chunks else {}
-    known: Chunk = {key: first[key] for key in ("id", "created", "model") if key in first}
-    return {**known, "object": "chat.completion.chunk"}
-
-
-def _last(chunks: list[Chunk], found: dict[str, Any]) -> Chunk:
-    return {**_frame(chunks), "choices": [], "halldetect": found}
-
-
-def _data(value: dict[str, Any]) -> bytes:
-    return f"data: {json.dumps(value, separators=(',', ':'))}\n\n".encode()
+def _event(value: dict[str, Any]) -> bytes:
+    return f"data: {compact_json(value)}\n\n".encode()

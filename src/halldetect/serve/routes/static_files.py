@@ -1,7 +1,7 @@
-"""The page: fixed files, and the report view that every HTML report carries too.
+"""The files of the page, and of the report view that every HTML report contains too.
 
-Nothing is built, nothing comes from elsewhere, and a name in a request is looked up in a table,
-never joined to a path.
+The files are served as they are. A name in a request is looked up in a table, never joined to a
+path.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ FILES = (
     "outcome.js",
     "watch.js",
 )
-# Stricter than for the rest of the service: this is the one place where texts of strangers
-# meet a script, so even the script cannot turn a string into markup or code.
-POLICY = (
+# Stricter than the policy of the other routes: this page shows texts of strangers, so not even its
+# own scripts may turn a string into markup or code.
+CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
@@ -55,45 +55,55 @@ _TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class PageFile:
+class StaticFile:
+    """A file as it is served.
+
+    body        its bytes
+    media_type  value of Content-Type
+    etag        value of ETag
+    """
+
     body: bytes
     media_type: str
     etag: str
 
 
 @router.get("/")
-def page(request: Request) -> Response:
-    response = _answer(request, INDEX)
-    response.headers["Content-Security-Policy"] = POLICY
+def index(request: Request) -> Response:
+    """The page."""
+    response = _file_response(request, INDEX)
+    response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
     return response
 
 
 @router.get("/static/{name}")
 def static(request: Request, name: str) -> Response:
-    if name == INDEX or name not in files():
+    """A script, style sheet or image of the page."""
+    if name == INDEX or name not in static_files():
         raise HTTPException(404, "there is no such file")
-    return _answer(request, name)
+    return _file_response(request, name)
 
 
 @cache
-def files() -> dict[str, PageFile]:
+def static_files() -> dict[str, StaticFile]:
+    """Return every file of the page by its name."""
     folder = resources.files("halldetect.serve") / "page"
     texts = {name: (folder / name).read_text(encoding="utf-8") for name in (INDEX, *FILES)}
     texts |= {name: asset(name) for name in (STYLE, *SCRIPTS)}
     texts[EXAMPLE] = json.dumps(
         {"source": [demo.SOURCE], "response": demo.RESPONSE, "question": demo.QUESTION}
     )
-    return {name: _file(name, text.encode()) for name, text in texts.items()}
+    return {name: _static_file(name, text.encode()) for name, text in texts.items()}
 
 
-def _file(name: str, body: bytes) -> PageFile:
+def _static_file(name: str, body: bytes) -> StaticFile:
     digest = hashlib.sha256(body).hexdigest()[:32]
-    return PageFile(body, _TYPES[PurePosixPath(name).suffix], f'"{digest}"')
+    return StaticFile(body, _TYPES[PurePosixPath(name).suffix], f'"{digest}"')
 
 
-def _answer(request: Request, name: str) -> Response:
-    """The file; asked for again each time, so that a new version never meets an old script."""
-    file = files()[name]
+def _file_response(request: Request, name: str) -> Response:
+    """Return the file. Browsers ask again each time, so that versions of files never mix."""
+    file = static_files()[name]
     headers = {"ETag": file.etag, "Cache-Control": "no-cache"}
     if request.headers.get("if-none-match") == file.etag:
         return Response(status_code=304, headers=headers)

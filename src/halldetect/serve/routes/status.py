@@ -1,4 +1,4 @@
-"""Routes about the service itself."""
+"""Routes about the service itself: health, metrics, models, session."""
 
 from __future__ import annotations
 
@@ -6,22 +6,19 @@ import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
 from halldetect import __version__
+from halldetect.claims.extractors import describe_extractor
 from halldetect.scoring import SCORINGS
-from halldetect.serve import prometheus as metrics
-from halldetect.serve.dependencies import ANYBODY, Here
-from halldetect.serve.error_responses import problem
-from halldetect.serve.schemas import Models, Session, State
+from halldetect.serve.dependencies import ANONYMOUS, Context
+from halldetect.serve.error_responses import service_error
+from halldetect.serve.prometheus import CONTENT_TYPE
+from halldetect.serve.schemas import Defaults, Models, Session, State
 from halldetect.serve.settings import EMBEDDED
-from halldetect.serve.storage.access_tokens import SCOPES, Token
+from halldetect.serve.storage.access_tokens import SCOPES, AccessToken
+from halldetect.verification.presets import describe_verifier
 
 router = APIRouter(tags=["service"])
-# What needs no token, even where tokens are wanted (see `edge.py`).
+# Needs no token, even where tokens are required (see `middleware.py`).
 open_router = APIRouter(tags=["service"])
-_KNOWN = {
-    "auto": "the small language model if it is to be had, else sentences",
-    "sentences": "each sentence is one claim; no language model",
-    EMBEDDED: "the verifier in the package",
-}
 
 
 @open_router.get("/healthz", response_model=State)
@@ -31,10 +28,10 @@ async def health() -> object:
 
 
 @open_router.get("/readyz", response_model=State)
-async def ready(here: Here) -> object:
+async def ready(context: Context) -> object:
     """The worker has its models and answers."""
-    if await here.judge.stats() is None:
-        raise problem("worker_failed", "the worker does not answer; it is being started")
+    if await context.worker.stats() is None:
+        raise service_error("worker_failed", "the worker does not answer; it is being started")
     return {"status": "ready"}
 
 
@@ -43,50 +40,50 @@ async def ready(here: Here) -> object:
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-async def counted(here: Here) -> Response:
+async def counted(context: Context) -> Response:
     """Counters and histograms for Prometheus."""
-    stats = await here.judge.stats()
-    text = await anyio.to_thread.run_sync(here.metrics.text, stats)
-    return Response(text, headers={"Content-Type": metrics.CONTENT_TYPE})
+    stats = await context.worker.stats()
+    text = await anyio.to_thread.run_sync(context.metrics.to_text, stats)
+    return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
 
 @router.get("/v1/models", response_model=Models)
-async def models(here: Here) -> object:
+async def models(context: Context) -> object:
     """The extractors and verifiers that a request may name."""
-    checking = here.settings.checking
-
-    def listed(names: tuple[str, ...]) -> list[dict[str, str]]:
-        return [{"name": name, "description": _KNOWN.get(name, "a model")} for name in names]
-
+    checks = context.settings.checks
+    extractors = {name: describe_extractor(name) for name in checks.extractors}
+    verifiers = {
+        name: describe_verifier(None if name == EMBEDDED else name) for name in checks.verifiers
+    }
     return {
-        "default": {"extractor": checking.extractor, "verifier": checking.verifier},
-        "extractors": listed(checking.extractors),
-        "verifiers": listed(checking.verifiers),
+        "default": {"extractor": checks.extractors[0], "verifier": checks.verifiers[0]},
+        "extractors": _named(extractors),
+        "verifiers": _named(verifiers),
         "scorings": list(SCORINGS),
-        "defaults": {
-            "scoring": checking.scoring,
-            "threshold": checking.threshold,
-            "exact": checking.exact,
-        },
+        "defaults": {name: getattr(checks.configuration, name) for name in Defaults.model_fields},
     }
 
 
+def _named(descriptions: dict[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "description": text} for name, text in descriptions.items()]
+
+
 @open_router.get("/v1/session", response_model=Session)
-async def session(request: Request, here: Here) -> object:
-    """Who is asking, and what may be asked; open to everybody."""
-    settings = here.settings
-    caller: Token | None = request.scope.get("caller")
+async def session(request: Request, context: Context) -> object:
+    """Who is asking, and what this service offers; needs no token."""
+    settings = context.settings
+    caller: AccessToken | None = request.scope.get("caller")
     return {
         "auth_required": settings.auth,
         "authenticated": caller is not None,
-        "token_name": None if caller is None or caller is ANYBODY else caller.name,
-        "scopes": [scope for scope in SCOPES if caller is not None and caller.may(scope)],
-        "storage": here.store is not None,
+        "token_name": None if caller is None or caller is ANONYMOUS else caller.name,
+        "scopes": [scope for scope in SCOPES if caller is not None and caller.allows(scope)],
+        "storage": context.reports is not None,
         "version": __version__,
         "limits": {
             "max_body_bytes": settings.limits.max_body,
-            "max_source": settings.checking.max_source,
-            "max_response": settings.checking.max_response,
+            "max_source": settings.checks.configuration.max_source,
+            "max_response": settings.checks.configuration.max_response,
             "max_items": settings.limits.max_items,
             "timeout_seconds": settings.limits.timeout,
         },

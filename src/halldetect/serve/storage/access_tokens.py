@@ -1,4 +1,4 @@
-"""Bearer tokens: random, shown once, kept only as a digest."""
+"""Bearer tokens: random, shown once, stored only as a digest."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
@@ -18,80 +19,111 @@ from halldetect.serve.storage.database import Database, tokens
 
 SCOPES = ("read", "check", "admin")
 PREFIX = "hd_"
-# How long a looked-up token is believed: so long may a revoked one still be let in.
-BELIEVED = 5.0
-_REMEMBERED = 1000
+# Seconds for which a lookup is cached: a revoked token may be accepted for that long.
+CACHE_SECONDS = 5.0
+_MAX_CACHED = 1000
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """A token as it is known here: its secret cannot be told from this."""
+class AccessToken:
+    """A token without its secret.
+
+    name     name that the operator gave to it
+    scopes   what it allows: some of `SCOPES`; admin includes the others
+    created  seconds since the epoch
+    """
 
     name: str
     scopes: frozenset[str]
     created: float
 
-    def may(self, scope: str) -> bool:
+    def allows(self, scope: str) -> bool:
+        """Return whether the token allows what needs `scope`."""
         return scope in self.scopes or "admin" in self.scopes
 
     @property
-    def moment(self) -> str:
+    def created_at(self) -> str:
+        """The time of creation in ISO 8601, to the second."""
         return datetime.fromtimestamp(self.created, UTC).isoformat(timespec="seconds")
 
 
-class Tokens:
+class TokenStore:
+    """The tokens in the database.
+
+    Args:
+        database: where they are stored.
+    """
+
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: dict[str, tuple[float, Token | None]] = {}
+        self._cache: dict[str, tuple[float, AccessToken | None]] = {}
 
     def create(self, name: str, scopes: Iterable[str]) -> str:
-        """A new token: the only time that its secret is seen."""
-        chosen = sorted(set(scopes), key=SCOPES.index)
+        """Make a token and return its secret, which is not stored.
+
+        Args:
+            name: 1 to 64 letters, digits, dots, underscores or hyphens; not in use yet.
+            scopes: at least one of `SCOPES`.
+
+        Raises:
+            InputError: if the name or the scopes cannot be used.
+        """
+        ordered = sorted(set(scopes), key=SCOPES.index)
         if not _NAME.fullmatch(name):
             raise InputError("a token's name is 1 to 64 letters, digits, dots, _ or -")
-        if not chosen:
+        if not ordered:
             raise InputError(f"a token needs a scope: {', '.join(SCOPES)}")
         secret = PREFIX + secrets.token_urlsafe(32)
         row = {
             "name": name,
-            "digest": digest(secret),
-            "scopes": " ".join(chosen),
+            "digest": token_digest(secret),
+            "scopes": " ".join(ordered),
             "created": time.time(),
         }
-        try:
-            with self._database.engine.begin() as connection:
+        with self._database.transaction() as connection:
+            try:
                 connection.execute(sa.insert(tokens).values(**row))
-        except IntegrityError:
-            raise InputError(f"there is a token {name!r} already: revoke it first") from None
+            except IntegrityError:
+                raise InputError(f"there is a token {name!r} already: revoke it first") from None
         return secret
 
-    def all(self) -> list[Token]:
+    def all(self) -> list[AccessToken]:
+        """Return all tokens, the oldest first."""
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(tokens).order_by(tokens.c.created)).all()
-        return [Token(row.name, frozenset(row.scopes.split()), row.created) for row in rows]
+        return [_access_token(row) for row in rows]
 
     def revoke(self, name: str) -> None:
+        """Delete the token of that name.
+
+        Raises:
+            InputError: if there is none.
+        """
         with self._database.transaction() as connection:
-            gone = connection.execute(sa.delete(tokens).where(tokens.c.name == name)).rowcount
-        if not gone:
+            deleted = connection.execute(sa.delete(tokens).where(tokens.c.name == name)).rowcount
+        if not deleted:
             raise InputError(f"there is no token {name!r}")
 
-    def find(self, secret: str) -> Token | None:
-        """The token with this secret, or None. Unknown ones are remembered for a while, too."""
-        key, now = digest(secret), time.monotonic()
-        found = self._known.get(key)
-        if found is not None and now < found[0]:
-            return found[1]
+    def find(self, secret: str) -> AccessToken | None:
+        """Return the token with this secret, or None. Unknown secrets are cached as well."""
+        key, now = token_digest(secret), time.monotonic()
+        cached = self._cache.get(key)
+        if cached is not None and now < cached[0]:
+            return cached[1]
         with self._database.reading() as connection:
             row = connection.execute(sa.select(tokens).where(tokens.c.digest == key)).first()
-        token = None if row is None else Token(row.name, frozenset(row.scopes.split()), row.created)
-        if len(self._known) >= _REMEMBERED:
-            self._known.clear()
-        self._known[key] = (now + BELIEVED, token)
+        token = None if row is None else _access_token(row)
+        if len(self._cache) >= _MAX_CACHED:
+            self._cache.clear()
+        self._cache[key] = (now + CACHE_SECONDS, token)
         return token
 
 
-def digest(secret: str) -> str:
-    """A plain digest will do: 256 random bits cannot be guessed, slow hashing or not."""
+def token_digest(secret: str) -> str:
+    """Return the SHA-256 of a secret. A slow hash would add nothing to 256 random bits."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _access_token(row: Any) -> AccessToken:
+    return AccessToken(row.name, frozenset(row.scopes.split()), row.created)

@@ -1,4 +1,4 @@
-"""Reports that somebody asked to keep."""
+"""The stored reports: those that a request asked to keep."""
 
 from __future__ import annotations
 
@@ -12,38 +12,56 @@ from typing import Any
 import sqlalchemy as sa
 
 from halldetect.report import Status, Verdict
-from halldetect.serve.error_responses import problem
-from halldetect.serve.storage.database import Database, columns, reports
-from halldetect.serve.worker.worker_client import FinishedReport
+from halldetect.serve.error_responses import service_error
+from halldetect.serve.storage.database import Database, reports
+from halldetect.serve.worker.wire import FinishedReport
 
-DAY = 86400.0
+DAY_SECONDS = 86400.0
 _SLOWEST = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long reports stay: by age, by number, or for ever."""
+    """How long reports are kept.
+
+    days   delete those that are older; None keeps them
+    count  keep this many of the newest; None keeps all
+    """
 
     days: float | None = None
     count: int | None = None
 
 
-class Store:
+class ReportStore:
+    """The reports in the database.
+
+    Args:
+        database: where they are stored.
+        retention: how long they are kept.
+    """
+
     def __init__(self, database: Database, retention: Retention) -> None:
         self._database = database
         self._retention = retention
 
-    def add(self, findings: list[FinishedReport]) -> list[str]:
-        """Keep reports, all or none; their new ids. Those past their time go on the way."""
+    def add(self, finished: list[FinishedReport]) -> list[str]:
+        """Store reports, all or none, then delete those that retention no longer keeps.
+
+        Returns:
+            The new ids, in the order of the reports.
+        """
         now = time.time()
         rows = [
             {
                 "id": secrets.token_urlsafe(16),
-                "created": now + at * 1e-6,  # a batch keeps its order
-                "report": found.report,
-                **columns(found.facts),
+                "created": now + at * 1e-6,  # the reports of a batch stay in order
+                "report": report.json,
+                "verdict": report.overview["verdict"],
+                "score": report.overview["score"],
+                "seconds": sum(report.overview["seconds"].values()),
+                "overview": json.dumps(report.overview),
             }
-            for at, found in enumerate(findings)
+            for at, report in enumerate(finished)
         ]
         with self._database.transaction() as connection:
             connection.execute(sa.insert(reports), rows)
@@ -51,64 +69,92 @@ class Store:
         return [row["id"] for row in rows]
 
     def prune(self) -> int:
-        """Delete what retention no longer keeps; how many that were."""
-        keep, old = self._retention, []
-        if keep.days is not None:
-            old.append(reports.c.created < time.time() - keep.days * DAY)
-        if keep.count is not None:
-            newest = sa.select(reports.c.id).order_by(*_NEWEST).limit(keep.count)
-            old.append(reports.c.id.not_in(newest.scalar_subquery()))
-        return self._delete(sa.or_(*old)) if old else 0
+        """Delete what retention no longer keeps.
 
-    def get(self, name: str) -> tuple[float, str]:
-        """When a report was made, and its JSON text."""
-        query = sa.select(reports.c.created, reports.c.report).where(reports.c.id == name)
+        Returns:
+            The number of deleted reports.
+        """
+        retention, expired = self._retention, []
+        if retention.days is not None:
+            expired.append(reports.c.created < time.time() - retention.days * DAY_SECONDS)
+        if retention.count is not None:
+            newest = sa.select(reports.c.id).order_by(*_NEWEST_FIRST).limit(retention.count)
+            expired.append(reports.c.id.not_in(newest.scalar_subquery()))
+        return self._delete(sa.or_(*expired)) if expired else 0
+
+    def get(self, id: str) -> tuple[float, str]:
+        """Return when a report was stored (seconds since the epoch) and its JSON text.
+
+        Raises:
+            ServiceError: `not_found` if there is no such report.
+        """
+        query = sa.select(reports.c.created, reports.c.report).where(reports.c.id == id)
         with self._database.reading() as connection:
             row = connection.execute(query).first()
         if row is None:
-            raise problem("not_found", "there is no such report")
+            raise _no_such_report()
         return row.created, row.report
 
-    def delete(self, name: str) -> None:
-        if not self._delete(reports.c.id == name):
-            raise problem("not_found", "there is no such report")
+    def delete(self, id: str) -> None:
+        """Delete one report for good.
 
-    def clear(self) -> int:
+        Raises:
+            ServiceError: `not_found` if there is no such report.
+        """
+        if not self._delete(reports.c.id == id):
+            raise _no_such_report()
+
+    def delete_all(self) -> int:
+        """Delete every report for good.
+
+        Returns:
+            The number of deleted reports.
+        """
         return self._delete(sa.true())
 
-    def page(self, limit: int, before: str | None, verdict: str | None) -> dict[str, Any]:
-        """Reports from new to old, and where the next page begins."""
-        query = sa.select(*_ROW).order_by(*_NEWEST).limit(limit + 1)
+    def list_reports(self, limit: int, before: str | None, verdict: str | None) -> dict[str, Any]:
+        """Return a part of the list of reports, the newest first.
+
+        Args:
+            limit: number of reports at most.
+            before: the cursor `next` of the part before this one; None for the first part.
+            verdict: only reports with this verdict; None for all.
+
+        Returns:
+            The `reports`, and under `next` the cursor of the next part or None.
+        """
+        query = sa.select(*_LISTED).order_by(*_NEWEST_FIRST).limit(limit + 1)
         if verdict is not None:
             query = query.where(reports.c.verdict == verdict)
         if before is not None:
-            created, name = _cursor(before)
-            place = sa.tuple_(reports.c.created, reports.c.id)
-            query = query.where(place < sa.tuple_(sa.literal(created), sa.literal(name)))
+            created, id = _parse_cursor(before)
+            position = sa.tuple_(reports.c.created, reports.c.id)
+            query = query.where(position < sa.tuple_(sa.literal(created), sa.literal(id)))
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
-        more = len(rows) > limit
+        has_more = len(rows) > limit
         rows = rows[:limit]
-        following = f"{rows[-1].created!r}~{rows[-1].id}" if more else None
-        return {"reports": [_shown(row) for row in rows], "next": following}
+        cursor = f"{rows[-1].created!r}~{rows[-1].id}" if has_more else None
+        return {"reports": [_listed(row) for row in rows], "next": cursor}
 
     def summary(self, days: int) -> dict[str, Any]:
-        """What the reports of the last days add up to."""
-        since = reports.c.created >= time.time() - days * DAY
+        """Return counts, rates and durations over the reports of the last `days` days."""
+        recent = reports.c.created >= time.time() - days * DAY_SECONDS
+        query = sa.select(*_LISTED).where(recent).order_by(*_NEWEST_FIRST)
         with self._database.reading() as connection:
-            rows = connection.execute(sa.select(*_ROW).where(since).order_by(*_NEWEST)).all()
+            rows = connection.execute(query).all()
         verdicts = dict.fromkeys(map(str, Verdict), 0)
         claims = dict.fromkeys(map(str, Status), 0)
         by_day: dict[str, dict[str, Any]] = {}
         for row in reversed(rows):
-            day = _moment(row.created)[:10]
+            day = _iso_time(row.created)[:10]
             entry = by_day.setdefault(day, {"day": day, **dict.fromkeys(map(str, Verdict), 0)})
             entry[row.verdict] += 1
             verdicts[row.verdict] += 1
-            for status, count in json.loads(row.facts)["claims"].items():
+            for status, count in json.loads(row.overview)["claims"].items():
                 claims[status] += count
         decided = verdicts["faithful"] + verdicts["hallucinated"]
-        slow = sorted(rows, key=lambda row: -row.seconds)
+        by_duration = sorted(rows, key=lambda row: -row.seconds)
         return {
             "days": days,
             "total": len(rows),
@@ -118,52 +164,57 @@ class Store:
             "claims": claims,
             "seconds": {
                 "mean": sum(row.seconds for row in rows) / len(rows) if rows else None,
-                "p95": slow[len(slow) // 20].seconds if rows else None,
+                "p95": by_duration[len(by_duration) // 20].seconds if rows else None,
             },
-            "slowest": [_shown(row) for row in slow[:_SLOWEST]],
+            "slowest": [_listed(row) for row in by_duration[:_SLOWEST]],
         }
 
-    def _delete(self, which: sa.ColumnElement[bool]) -> int:
+    def _delete(self, condition: sa.ColumnElement[bool]) -> int:
         with self._database.transaction() as connection:
-            gone = connection.execute(sa.delete(reports).where(which)).rowcount
-        if gone:
-            self._database.scrub()
-        return gone
+            deleted = connection.execute(sa.delete(reports).where(condition)).rowcount
+        if deleted:
+            self._database.erase_deleted()
+        return deleted
 
 
-_ROW = (
+_LISTED = (
     reports.c.id,
     reports.c.created,
     reports.c.verdict,
     reports.c.score,
     reports.c.seconds,
-    reports.c.facts,
+    reports.c.overview,
 )
-_NEWEST = (reports.c.created.desc(), reports.c.id.desc())
+_NEWEST_FIRST = (reports.c.created.desc(), reports.c.id.desc())
 
 
-def _shown(row: Any) -> dict[str, Any]:
-    facts = json.loads(row.facts)
+def _listed(row: Any) -> dict[str, Any]:
+    """Return one entry of the list of reports."""
+    overview = json.loads(row.overview)
     return {
         "id": row.id,
-        "created": _moment(row.created),
+        "created": _iso_time(row.created),
         "verdict": row.verdict,
         "score": row.score,
-        "threshold": facts["threshold"],
-        "claims": facts["claims"],
+        "threshold": overview["threshold"],
+        "claims": overview["claims"],
         "seconds": row.seconds,
-        "excerpt": facts["excerpt"],
-        "question": facts["question"],
+        "excerpt": overview["excerpt"],
+        "question": overview["question"],
     }
 
 
-def _moment(created: float) -> str:
+def _iso_time(created: float) -> str:
     return datetime.fromtimestamp(created, UTC).isoformat(timespec="microseconds")
 
 
-def _cursor(text: str) -> tuple[float, str]:
-    created, _, name = text.partition("~")
+def _parse_cursor(text: str) -> tuple[float, str]:
+    created, _, id = text.partition("~")
     try:
-        return float(created), name
+        return float(created), id
     except ValueError:
-        raise problem("invalid_request", "before: not a cursor of this list") from None
+        raise service_error("invalid_request", "before: not a cursor of this list") from None
+
+
+def _no_such_report() -> Exception:
+    return service_error("not_found", "there is no such report")

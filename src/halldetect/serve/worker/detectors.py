@@ -1,4 +1,4 @@
-"""The detectors of the worker: one for each choice of options, over models loaded once."""
+"""The detectors of the worker: one per configuration, over models that are loaded once."""
 
 from __future__ import annotations
 
@@ -6,106 +6,117 @@ from collections.abc import Callable
 from typing import Protocol
 
 from halldetect.claims.extraction import Draft
+from halldetect.config import Configuration
 from halldetect.detector import Detector
 from halldetect.pipeline import Progress
 from halldetect.protocols import Extractor
-from halldetect.serve.settings import EMBEDDED, CheckSettings
-from halldetect.serve.worker.wire import Options
+from halldetect.serve.settings import CheckSettings
 
-# As many combinations of options as are kept; beyond, the oldest is built anew when asked for.
-KEPT = 64
+# Beyond this number the oldest detector is dropped, and built again if it is needed.
+MAX_DETECTORS = 64
 
 
 class BatchAbandoned(BaseException):
-    """Nobody waits for the batch any more. Not an Exception: no step may take it for a failure
-    of its model and go on."""
+    """Nobody waits for the batch any more.
+
+    It is not an Exception, so that no step mistakes it for a failure of its model and goes on.
+    """
 
 
-class Detectors(Protocol):
-    """How the worker gets its detectors."""
+class DetectorPool(Protocol):
+    """Where the worker gets its detectors."""
 
     def load(self) -> None:
-        """Load the default models; raises HallDetectError where that cannot be done."""
+        """Load the default models.
+
+        Raises:
+            HallDetectError: if they cannot be loaded.
+        """
         ...
 
-    def of(self, options: Options) -> Detector: ...
+    def get(self, configuration: Configuration) -> Detector:
+        """Return the detector with that configuration."""
+        ...
 
 
-class Builder(Protocol):
-    """Makes the detectors inside the worker process, where `alive` raises BatchAbandoned."""
+class DetectorPoolFactory(Protocol):
+    """Builds the detector pool inside the worker process."""
 
     def __call__(
-        self, checking: CheckSettings, progress: Progress, alive: Callable[[], None]
-    ) -> Detectors: ...
+        self,
+        settings: CheckSettings,
+        progress: Progress,
+        raise_if_abandoned: Callable[[], None],
+    ) -> DetectorPool:
+        """Build the pool.
+
+        Args:
+            settings: the default configuration and the models on offer.
+            progress: gets the progress of every check.
+            raise_if_abandoned: raises BatchAbandoned once nobody waits for the batch.
+        """
+        ...
 
 
-class Loaded:
-    """Real models. Verifiers are shared by name within a process, extractors here."""
+class ModelDetectorPool:
+    """Detectors with real models: verifiers are shared within the process, extractors here.
+
+    The arguments are those of `DetectorPoolFactory`.
+    """
 
     def __init__(
-        self, checking: CheckSettings, progress: Progress, alive: Callable[[], None]
+        self,
+        settings: CheckSettings,
+        progress: Progress,
+        raise_if_abandoned: Callable[[], None],
     ) -> None:
-        self._checking = checking
+        self._default = settings.configuration
         self._progress = progress
-        self._alive = alive
+        self._raise_if_abandoned = raise_if_abandoned
         self._extractors: dict[str, Extractor] = {}
-        self._detectors: dict[Options, Detector] = {}
+        self._detectors: dict[Configuration, Detector] = {}
 
     def load(self) -> None:
-        detector = self.of(default_options(self._checking))
-        _ = detector.verifier
+        """Load the default extractor and verifier."""
+        _ = self.get(self._default).verifier
 
-    def of(self, options: Options) -> Detector:
-        if options not in self._detectors:
-            if len(self._detectors) >= KEPT:
+    def get(self, configuration: Configuration) -> Detector:
+        """Return the detector with that configuration."""
+        if configuration not in self._detectors:
+            if len(self._detectors) >= MAX_DETECTORS:
                 del self._detectors[next(iter(self._detectors))]
-            self._detectors[options] = self._build(options)
-        return self._detectors[options]
+            self._detectors[configuration] = self._build(configuration)
+        return self._detectors[configuration]
 
-    def _build(self, options: Options) -> Detector:
-        checking = self._checking
-        detector = Detector(
-            options.extractor,
-            None if options.verifier == EMBEDDED else options.verifier,
-            scoring=options.scoring,
-            threshold=options.threshold,
-            exact=options.exact,
-            granularities=checking.granularities,
-            guard=checking.guard,
-            truncate=checking.truncate,
-            seed=checking.seed,
-            threads=checking.threads,
-            max_source=checking.max_source,
-            max_response=checking.max_response,
-            progress=self._progress,
-        )
-        if options.extractor not in self._extractors:
-            self._extractors[options.extractor] = Interruptible(detector.extractor, self._alive)
-        detector.extractor = self._extractors[options.extractor]
+    def _build(self, configuration: Configuration) -> Detector:
+        detector = Detector(config=configuration, progress=self._progress)
+        name = configuration.extractor
+        if name not in self._extractors:
+            extractor = InterruptibleExtractor(detector.extractor, self._raise_if_abandoned)
+            self._extractors[name] = extractor
+        detector.extractor = self._extractors[name]
         return detector
 
 
-class Interruptible:
-    """An extractor that stops between two passes once nobody waits any more."""
+class InterruptibleExtractor:
+    """An extractor that stops between two passes once nobody waits for the batch.
 
-    def __init__(self, extractor: Extractor, alive: Callable[[], None]) -> None:
+    Args:
+        extractor: does the work.
+        raise_if_abandoned: raises BatchAbandoned once nobody waits.
+    """
+
+    def __init__(self, extractor: Extractor, raise_if_abandoned: Callable[[], None]) -> None:
         self._extractor = extractor
-        self._alive = alive
+        self._raise_if_abandoned = raise_if_abandoned
+        self.notes = tuple(getattr(extractor, "notes", ()))
 
     @property
     def description(self) -> dict[str, object]:
+        """The description of the extractor inside."""
         return self._extractor.description
 
     def draft(self, block: str, limit: int) -> Draft:
-        self._alive()
+        """Extract the claims of a block, unless nobody waits for them."""
+        self._raise_if_abandoned()
         return self._extractor.draft(block, limit)
-
-
-def default_options(checking: CheckSettings) -> Options:
-    return Options(
-        checking.extractor,
-        checking.verifier,
-        checking.scoring,
-        checking.threshold,
-        checking.exact,
-    )

@@ -1,4 +1,4 @@
-"""The worker's queue: bounded, first come first served, batches of pairs that can go together."""
+"""The queue of the worker: bounded, first in first out, with batches of pairs that fit together."""
 
 from __future__ import annotations
 
@@ -9,120 +9,137 @@ from dataclasses import dataclass
 from threading import Condition
 
 from halldetect.inputs import Pair
-from halldetect.serve.worker.wire import Job, Options
+from halldetect.serve.worker.wire import Job
 
 MAX_RETRY_AFTER = 60
+# Weight of the newest batch in the moving average of seconds per pair.
+_SMOOTHING = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One pair of a job, and its place in it."""
+class QueuedPair:
+    """One pair of a job.
+
+    job    the job it belongs to
+    index  its index among the pairs of the job
+    """
 
     job: Job
-    place: int
+    index: int
 
     @property
     def pair(self) -> Pair:
-        return self.job.pairs[self.place]
+        """The source and the response."""
+        return self.job.pairs[self.index]
 
 
 @dataclass(frozen=True, slots=True)
-class Full:
-    """Why a job was not taken, and when it is worth trying again."""
+class QueueFull:
+    """A job was not accepted.
+
+    retry_after  seconds after which there may be room
+    """
 
     retry_after: int
 
 
-class Queue:
-    """Filled by the thread that reads requests, emptied by the one that checks.
+class JobQueue:
+    """Filled by the thread that reads requests, emptied by the thread that checks.
 
-    `size` bounds the pairs that wait. What is being checked is no longer counted.
+    Args:
+        size: number of pairs that may wait; pairs being checked do not count.
+        batch_size: number of pairs in a batch at most.
     """
 
-    def __init__(self, size: int, batch: int) -> None:
+    def __init__(self, size: int, batch_size: int) -> None:
         self._size = size
-        self._batch = batch
-        self._waiting: deque[Entry] = deque()
-        self._alive: dict[str, Job] = {}
+        self._batch_size = batch_size
+        self._waiting: deque[QueuedPair] = deque()
+        self._jobs: dict[str, Job] = {}
         self._changed = Condition()
-        self._closed = False
-        self._pace = 0.0
-        self.running = 0
-        self.batches = 0
-        self.pairs = 0
+        self._seconds_per_pair = 0.0
+        self._running = 0
+        self._batches = 0
+        self._pairs = 0
 
     def __len__(self) -> int:
+        """The number of pairs that wait."""
         return len(self._waiting)
 
-    def offer(self, job: Job) -> int | Full:
-        """How many pairs wait before it, or Full: all pairs of a job are taken, or none."""
+    def stats(self) -> dict[str, int]:
+        """Return the pairs that wait and run, and the batches and pairs done so far."""
+        return {
+            "queued": len(self._waiting),
+            "running": self._running,
+            "batches": self._batches,
+            "pairs": self._pairs,
+        }
+
+    def put(self, job: Job) -> int | QueueFull:
+        """Add all pairs of a job, or none.
+
+        Returns:
+            The number of pairs that wait before them, or QueueFull.
+        """
         with self._changed:
             before = len(self._waiting)
             if before + len(job.pairs) > self._size:
-                return Full(self._retry_after())
-            self._alive[job.id] = job
-            self._waiting.extend(Entry(job, place) for place in range(len(job.pairs)))
+                return QueueFull(self._retry_after())
+            self._jobs[job.id] = job
+            self._waiting.extend(QueuedPair(job, index) for index in range(len(job.pairs)))
             self._changed.notify()
             return before
 
-    def cancel(self, job: str) -> None:
-        """Forget a job: what waits is dropped, what runs is stopped where it can be."""
+    def cancel(self, job_id: str) -> None:
+        """Forget a job: its waiting pairs leave the queue, its running ones are not wanted."""
         with self._changed:
-            self._alive.pop(job, None)
-            self._waiting = deque(entry for entry in self._waiting if entry.job.id != job)
+            self._jobs.pop(job_id, None)
+            self._waiting = deque(item for item in self._waiting if item.job.id != job_id)
 
-    def wanted(self, job: Job) -> bool:
-        """Whether somebody still waits for it."""
-        return job.id in self._alive and time.time() < job.until
+    def is_wanted(self, job: Job) -> bool:
+        """Return whether somebody still waits for the job."""
+        return job.id in self._jobs and time.time() < job.deadline
 
-    def take(self) -> tuple[Options, list[Entry]] | None:
-        """The next batch, waiting for one; None once the queue is closed.
+    def take_batch(self) -> list[QueuedPair]:
+        """Wait for pairs and return the next batch.
 
-        The oldest pair decides with which options; others with the same join it.
+        The oldest pair decides the configuration; others with the same one join it.
         """
         with self._changed:
             while True:
-                while not self._waiting and not self._closed:
+                while not self._waiting:
                     self._changed.wait()
-                if self._closed:
-                    return None
-                entries = self._gather()
-                if entries:
-                    self.running = len(entries)
-                    return entries[0].job.options, entries
+                batch = self._next_batch()
+                if batch:
+                    self._running = len(batch)
+                    return batch
 
-    def _gather(self) -> list[Entry]:
-        chosen: list[Entry] = []
-        left: deque[Entry] = deque()
+    def batch_done(self, batch: list[QueuedPair], seconds: float) -> None:
+        """Record that a batch is done, and how long it took."""
+        with self._changed:
+            newest, average = seconds / len(batch), self._seconds_per_pair
+            if average:
+                newest = (1 - _SMOOTHING) * average + _SMOOTHING * newest
+            self._seconds_per_pair = newest
+            self._running = 0
+            self._batches += 1
+            self._pairs += len(batch)
+
+    def _next_batch(self) -> list[QueuedPair]:
+        batch: list[QueuedPair] = []
+        rest: deque[QueuedPair] = deque()
         now = time.time()
-        for entry in self._waiting:
-            if now >= entry.job.until:
-                continue  # whoever asked has been told that time is up
-            fits = not chosen or entry.job.options == chosen[0].job.options
-            if fits and len(chosen) < self._batch:
-                chosen.append(entry)
+        for item in self._waiting:
+            if now >= item.job.deadline:
+                continue  # its caller has been told that the time is up
+            fits = not batch or item.job.configuration == batch[0].job.configuration
+            if fits and len(batch) < self._batch_size:
+                batch.append(item)
             else:
-                left.append(entry)
-        self._waiting = left
-        return chosen
-
-    def done(self, entries: list[Entry], seconds: float) -> None:
-        with self._changed:
-            each = seconds / len(entries)
-            self._pace = each if not self._pace else 0.8 * self._pace + 0.2 * each
-            self.running = 0
-            self.batches += 1
-            self.pairs += len(entries)
-
-    def finish(self, job: str) -> None:
-        with self._changed:
-            self._alive.pop(job, None)
-
-    def close(self) -> None:
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
+                rest.append(item)
+        self._waiting = rest
+        return batch
 
     def _retry_after(self) -> int:
-        expected = (len(self._waiting) + self.running) * (self._pace or 1.0)
+        expected = (len(self._waiting) + self._running) * (self._seconds_per_pair or 1.0)
         return max(1, min(MAX_RETRY_AFTER, math.ceil(expected)))

@@ -1,7 +1,7 @@
-"""The worker process: the only one with the models, checking in batches for all the others.
+"""The worker process: the only one with the models, which checks in batches for all the others.
 
-One thread reads and writes the sockets, one checks. When this process dies, every request it
-was working on is told so by its HTTP process, and `keeper.py` starts another.
+One thread reads and writes the sockets, another one checks. When this process dies, the HTTP
+processes report it to every request it was working on, and `supervisor.py` starts another.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import time
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from multiprocessing.connection import Connection
@@ -24,187 +25,214 @@ from halldetect.errors import HallDetectError
 from halldetect.pipeline import ClaimsExtracted, Event
 from halldetect.report import Report, Status
 from halldetect.serve.settings import CheckSettings, Limits
-from halldetect.serve.worker import wire
-from halldetect.serve.worker.detectors import BatchAbandoned, Builder
-from halldetect.serve.worker.job_queue import Entry, Full, Queue
-from halldetect.serve.worker.wire import Job
+from halldetect.serve.worker.detectors import BatchAbandoned, DetectorPool, DetectorPoolFactory
+from halldetect.serve.worker.job_queue import JobQueue, QueuedPair, QueueFull
+from halldetect.serve.worker.wire import MAX_LINE_BYTES, Job, decode, decode_job, encode
 
+# What the process sends to its supervisor once: one of these, and a message.
 READY, FAILED = "ready", "failed"
-_PROGRESS_EVERY = 0.1
-_EXCERPT = 120
+_PROGRESS_SECONDS = 0.1
+_EXCERPT_CHARACTERS = 120
 
 
-def work(
-    path: Path, checking: CheckSettings, limits: Limits, builder: Builder, lifeline: Connection
+def run_worker(
+    socket: Path,
+    settings: CheckSettings,
+    limits: Limits,
+    pool_factory: DetectorPoolFactory,
+    supervisor: Connection,
 ) -> None:
-    """The life of the process. `lifeline` says when it is ready; its end is the end of this."""
-    for name in ("SIGINT", "SIGTERM"):  # who starts the service stops it, after the last request
+    """Load the models and check until the supervisor closes its connection.
+
+    Args:
+        socket: path of the Unix socket to listen on.
+        settings: how texts are checked.
+        limits: sizes of the queue and of a batch.
+        pool_factory: builds the detectors.
+        supervisor: gets READY or FAILED with a message; the process ends when it is closed.
+    """
+    # The supervisor ends this process, after the last request; signals to the group do not.
+    for name in ("SIGINT", "SIGTERM"):
         signal.signal(getattr(signal, name), signal.SIG_IGN)
-    Thread(target=_end_with, args=(lifeline,), daemon=True).start()
-    worker = Worker(limits)
+    Thread(target=_exit_with, args=(supervisor,), daemon=True).start()
+    worker = CheckWorker(limits)
     try:
-        worker.load(checking, builder)
+        worker.load(settings, pool_factory)
     except HallDetectError as error:
-        lifeline.send((FAILED, str(error)))
+        supervisor.send((FAILED, str(error)))
         return
     except Exception as error:
-        lifeline.send((FAILED, f"the models cannot be loaded: {type(error).__name__}: {error}"))
+        supervisor.send((FAILED, f"the models cannot be loaded: {type(error).__name__}: {error}"))
         return
-    asyncio.run(worker.serve(path, lambda: lifeline.send((READY, ""))))
+    asyncio.run(worker.serve(socket, lambda: supervisor.send((READY, ""))))
 
 
-def _end_with(lifeline: Connection) -> None:
+def _exit_with(supervisor: Connection) -> None:
     with suppress(EOFError, OSError):
-        lifeline.recv()
+        supervisor.recv()
     os._exit(0)  # an orderly exit would wait for native code
 
 
-class Worker:
+class CheckWorker:
+    """Takes jobs from the HTTP processes and sends back events and reports.
+
+    Args:
+        limits: sizes of the queue and of a batch.
+    """
+
+    _pool: DetectorPool
+    _loop: asyncio.AbstractEventLoop
+
     def __init__(self, limits: Limits) -> None:
-        self._queue = Queue(limits.queue, limits.batch)
-        self._owners: dict[str, asyncio.StreamWriter] = {}
-        self._left: Counter[str] = Counter()
-        self._batch: list[Entry] = []
+        self._queue = JobQueue(limits.queue, limits.batch)
+        self._connections: dict[str, asyncio.StreamWriter] = {}
+        self._unfinished_pairs: Counter[str] = Counter()
+        self._batch: list[QueuedPair] = []
         self._last_progress = 0.0
 
-    def load(self, checking: CheckSettings, builder: Builder) -> None:
-        self._detectors = builder(checking, self._progress, self._alive)
-        self._detectors.load()
+    def load(self, settings: CheckSettings, pool_factory: DetectorPoolFactory) -> None:
+        """Build the detector pool and load the default models."""
+        self._pool = pool_factory(settings, self._on_progress, self._raise_if_abandoned)
+        self._pool.load()
 
-    async def serve(self, path: Path, ready: Any) -> None:
+    async def serve(self, socket: Path, on_ready: Callable[[], None]) -> None:
+        """Serve for ever.
+
+        Args:
+            socket: path of the Unix socket to listen on.
+            on_ready: called once the worker takes jobs.
+        """
         self._loop = asyncio.get_running_loop()
         server = await asyncio.start_unix_server(
-            self._converse, path, limit=wire.LINE_LIMIT, start_serving=True
+            self._serve_connection, socket, limit=MAX_LINE_BYTES, start_serving=True
         )
-        Thread(target=self._check, daemon=True).start()
-        ready()
+        Thread(target=self._check_batches, daemon=True).start()
+        on_ready()
         async with server:
             await server.serve_forever()
 
-    # -- the thread of the sockets
+    # Methods of the thread that reads and writes the sockets
 
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One HTTP process. What it asked for is forgotten when it goes."""
+    async def _serve_connection(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Serve one HTTP process; when it leaves, its jobs are dropped."""
         try:
-            while text := await reader.readline():
-                self._hear(wire.decoded(text), writer)
+            while line := await reader.readline():
+                self._on_message(decode(line), writer)
         except (ConnectionError, ValueError):
             pass
         finally:
-            for job in [job for job, owner in self._owners.items() if owner is writer]:
-                self._forget(job)
+            for job in [job for job, owner in self._connections.items() if owner is writer]:
+                self._drop_job(job)
             writer.close()
 
-    def _hear(self, message: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+    def _on_message(self, message: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         if "cancel" in message:
-            self._forget(message["cancel"])
+            self._drop_job(message["cancel"])
         elif "stats" in message:
-            writer.write(wire.line({"id": message["stats"], "event": "stats", **self._stats()}))
+            stats = self._queue.stats()
+            writer.write(encode({"id": message["stats"], "event": "stats", **stats}))
         else:
-            job = wire.submitted(message)
-            self._owners[job.id] = writer
-            self._left[job.id] = len(job.pairs)
-            answer = self._queue.offer(job)
-            if isinstance(answer, Full):
-                self._forget(job.id)
-                told = {"event": "full", "retry_after": answer.retry_after}
+            job = decode_job(message)
+            self._connections[job.id] = writer
+            self._unfinished_pairs[job.id] = len(job.pairs)
+            answer = self._queue.put(job)
+            if isinstance(answer, QueueFull):
+                self._drop_job(job.id)
+                event = {"event": "full", "retry_after": answer.retry_after}
             else:
-                told = {"event": "accepted", "queued": answer}
-            writer.write(wire.line({"id": job.id, **told}))
+                event = {"event": "accepted", "queued": answer}
+            writer.write(encode({"id": job.id, **event}))
 
-    def _forget(self, job: str) -> None:
-        self._queue.cancel(job)
-        self._owners.pop(job, None)
-        self._left.pop(job, None)
+    def _drop_job(self, job_id: str) -> None:
+        self._queue.cancel(job_id)
+        self._connections.pop(job_id, None)
+        self._unfinished_pairs.pop(job_id, None)
 
-    def _stats(self) -> dict[str, int]:
-        queue = self._queue
-        return {
-            "queued": len(queue),
-            "running": queue.running,
-            "batches": queue.batches,
-            "pairs": queue.pairs,
-        }
+    def _write_event(self, job_id: str, event: dict[str, Any], ends_pair: bool) -> None:
+        connection = self._connections.get(job_id)
+        if connection is not None and not connection.is_closing():
+            connection.write(encode({"id": job_id, **event}))
+        if ends_pair:
+            self._unfinished_pairs[job_id] -= 1
+            if self._unfinished_pairs[job_id] <= 0:
+                self._drop_job(job_id)
 
-    def _write(self, job: str, message: dict[str, Any], last: bool) -> None:
-        owner = self._owners.get(job)
-        if owner is not None and not owner.is_closing():
-            owner.write(wire.line({"id": job, **message}))
-        if last:
-            self._left[job] -= 1
-            if self._left[job] <= 0:
-                self._forget(job)
+    # Methods of the thread that checks
 
-    # -- the thread that checks
+    def _send_event(self, job: Job, event: dict[str, Any], *, ends_pair: bool = False) -> None:
+        """Hand an event to the other thread; `ends_pair` says that one pair of the job is done."""
+        self._loop.call_soon_threadsafe(self._write_event, job.id, event, ends_pair)
 
-    def _tell(self, job: Job, message: dict[str, Any], *, last: bool = False) -> None:
-        """`last` says that one pair of the job is done with."""
-        self._loop.call_soon_threadsafe(self._write, job.id, message, last)
-
-    def _check(self) -> None:
-        while (taken := self._queue.take()) is not None:
-            options, self._batch = taken
+    def _check_batches(self) -> None:
+        while True:
+            self._batch = self._queue.take_batch()
             started = time.time()
             try:
-                detector = self._detectors.of(options)
-                reports = detector.check_many(
-                    [entry.pair for entry in self._batch], observe=self._observe
-                )
+                detector = self._pool.get(self._batch[0].job.configuration)
+                pairs = [item.pair for item in self._batch]
+                reports = detector.check_many(pairs, observe=self._on_event)
             except BatchAbandoned:
                 pass
             except Exception as error:
-                self._fail(error)
+                self._send_failure(error)
             else:
-                for entry, report in zip(self._batch, reports, strict=True):
-                    found = {"report": report.to_json(indent=None), "facts": facts(report)}
-                    self._tell(
-                        entry.job, {"event": "report", "pair": entry.place, **found}, last=True
-                    )
-            self._queue.done(self._batch, time.time() - started)
+                for item, report in zip(self._batch, reports, strict=True):
+                    event = {
+                        "event": "report",
+                        "pair": item.index,
+                        "report": report.to_json(indent=None),
+                        "overview": report_overview(report),
+                    }
+                    self._send_event(item.job, event, ends_pair=True)
+            self._queue.batch_done(self._batch, time.time() - started)
 
-    def _fail(self, error: Exception) -> None:
-        """A defect is written down by its place alone: its message may hold somebody's text."""
+    def _send_failure(self, error: Exception) -> None:
+        """Fail the batch. The message of an unexpected error may quote a text: it is not logged."""
         if isinstance(error, HallDetectError):
-            told = {"code": "model_unavailable", "message": str(error)}
+            failure = {"code": "model_unavailable", "message": str(error)}
         else:
-            told = {"code": "internal", "message": "the check failed; the log says where"}
-            where = "".join(traceback.format_tb(error.__traceback__)[-3:])
-            print(f"halldetect: {type(error).__name__} in the worker\n{where}", file=sys.stderr)
-        for entry in self._batch:
-            self._tell(entry.job, {"event": "failed", "pair": entry.place, **told}, last=True)
+            failure = {"code": "internal", "message": "the check failed; the log says where"}
+            trace = "".join(traceback.format_tb(error.__traceback__)[-3:])
+            print(f"halldetect: {type(error).__name__} in the worker\n{trace}", file=sys.stderr)
+        for item in self._batch:
+            event = {"event": "failed", "pair": item.index, **failure}
+            self._send_event(item.job, event, ends_pair=True)
 
-    def _alive(self) -> None:
-        if not any(self._queue.wanted(entry.job) for entry in self._batch):
+    def _raise_if_abandoned(self) -> None:
+        if not any(self._queue.is_wanted(item.job) for item in self._batch):
             raise BatchAbandoned
 
-    def _progress(self, phase: str, done: int, of: int) -> None:
+    def _on_progress(self, phase: str, done: int, of: int) -> None:
         if not self._batch:
-            return  # loading
-        self._alive()
+            return  # the models are being loaded
+        self._raise_if_abandoned()
         now = time.monotonic()
-        if done < of and now - self._last_progress < _PROGRESS_EVERY:
+        if done < of and now - self._last_progress < _PROGRESS_SECONDS:
             return
         self._last_progress = now
-        told = {"event": "progress", "phase": phase, "done": done, "of": of}
-        for job in {entry.job.id: entry.job for entry in self._batch}.values():
+        event = {"event": "progress", "phase": phase, "done": done, "of": of}
+        for job in {item.job.id: item.job for item in self._batch}.values():
             if job.watch:
-                self._tell(job, told)
+                self._send_event(job, event)
 
-    def _observe(self, event: Event) -> None:
-        entry = self._batch[event.pair]
-        if not entry.job.watch:
+    def _on_event(self, event: Event) -> None:
+        job = self._batch[event.pair].job
+        if not job.watch:
             return
         if isinstance(event, ClaimsExtracted):
-            told: dict[str, Any] = {"claims": [asdict(claim) for claim in event.claims]}
-            self._tell(entry.job, {"event": "claims", **told})
+            claims = [asdict(claim) for claim in event.claims]
+            self._send_event(job, {"event": "claims", "claims": claims})
         else:
-            told = {"place": event.index, "claim": asdict(event.claim)}
-            self._tell(entry.job, {"event": "verdict", **told})
+            claim = asdict(event.claim)
+            self._send_event(job, {"event": "verdict", "place": event.index, "claim": claim})
 
 
-def facts(report: Report) -> dict[str, Any]:
-    """What the service itself needs of a report: for its metrics and its list of reports."""
+def report_overview(report: Report) -> dict[str, Any]:
+    """Return what the service itself needs of a report, for metrics and the list of reports."""
     states = Counter(str(claim.status) for claim in report.claims)
+    start = report.response[: 4 * _EXCERPT_CHARACTERS]
     return {
         "verdict": str(report.verdict),
         "score": report.score,
@@ -212,6 +240,6 @@ def facts(report: Report) -> dict[str, Any]:
         "claims": {str(status): states[str(status)] for status in Status},
         "seconds": report.cost.seconds,
         "pairs_judged": report.cost.pairs_judged,
-        "excerpt": " ".join(report.response[: 4 * _EXCERPT].split())[:_EXCERPT],
+        "excerpt": " ".join(start.split())[:_EXCERPT_CHARACTERS],
         "question": report.question,
     }

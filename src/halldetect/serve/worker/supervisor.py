@@ -12,105 +12,121 @@ from threading import Event, Lock, Thread
 
 from halldetect.errors import ModelError
 from halldetect.serve.settings import CheckSettings, Limits
-from halldetect.serve.worker.detectors import Builder
-from halldetect.serve.worker.process import FAILED, work
+from halldetect.serve.worker.detectors import DetectorPoolFactory
+from halldetect.serve.worker.process import FAILED, run_worker
 
 log = logging.getLogger("halldetect.serve")
-_PAUSES = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0)
+# Seconds before the next start, by the number of starts that failed in a row.
+_RESTART_DELAYS = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 class WorkerSupervisor:
-    """Starts the worker, and another whenever it dies, later and later if it dies at once.
+    """Starts the worker process, and another one whenever it dies.
 
-    A context: the worker runs inside it. Its socket lies in a folder only this user can enter.
+    Use it as a context manager: the worker runs inside the `with` block. Its socket lies in a
+    folder that only this user can enter.
+
+    Args:
+        settings: how texts are checked.
+        limits: sizes of the queue and of a batch.
+        pool_factory: builds the detectors inside the worker process.
     """
 
-    def __init__(self, checking: CheckSettings, limits: Limits, builder: Builder) -> None:
-        self._checking = checking
+    def __init__(
+        self, settings: CheckSettings, limits: Limits, pool_factory: DetectorPoolFactory
+    ) -> None:
+        self._settings = settings
         self._limits = limits
-        self._builder = builder
+        self._pool_factory = pool_factory
         self._folder = Path(tempfile.mkdtemp(prefix="halldetect-"))
-        self._ended = Event()
+        self._stopped = Event()
         self._starting = Lock()
-        self.restarts = 0
 
     @property
     def socket(self) -> Path:
+        """The path of the Unix socket on which the worker listens."""
         return self._folder / "worker.sock"
 
+    @property
+    def pid(self) -> int | None:
+        """The process id of the current worker."""
+        return self._process.pid
+
     def __enter__(self) -> WorkerSupervisor:
+        """Start the worker and wait until it is ready.
+
+        Raises:
+            ModelError: if the worker cannot load its models.
+        """
         try:
             self._start()
-            self._await_ready()
-        except BaseException:  # Ctrl-C and SIGTERM too: nothing may stay behind
+            self._wait_until_ready()
+        except BaseException:  # Ctrl-C and SIGTERM too: leave no process and no folder behind
             self._end()
             raise
-        self._thread = Thread(target=self._watch, daemon=True)
+        self._thread = Thread(target=self._restart_when_it_dies, daemon=True)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        with self._starting:  # either no further worker is started, or this one ends it
-            self._ended.set()
+        """End the worker."""
+        with self._starting:  # either no other worker is started, or `_end` ends that one
+            self._stopped.set()
         self._end()
         self._thread.join(5)
-
-    def _end(self) -> None:
-        self._lifeline.close()
-        self._process.join(2)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.socket.unlink(missing_ok=True)
-        self._lifeline, theirs = context.Pipe()
+        self._connection, theirs = context.Pipe()
         self._process = context.Process(
-            target=work,
-            args=(self.socket, self._checking, self._limits, self._builder, theirs),
+            target=run_worker,
+            args=(self.socket, self._settings, self._limits, self._pool_factory, theirs),
             name="halldetect-worker",
             daemon=True,
         )
         self._process.start()
         theirs.close()
 
-    def _await_ready(self) -> None:
-        """Raises ModelError with the worker's own words if it cannot load its models."""
-        lifeline: Connection = self._lifeline
-        wait([lifeline, self._process.sentinel])
+    def _end(self) -> None:
+        self._connection.close()
+        self._process.join(2)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _wait_until_ready(self) -> None:
+        connection: Connection = self._connection
+        wait([connection, self._process.sentinel])
         try:
-            state, line = lifeline.recv() if lifeline.poll() else (FAILED, "")
+            state, message = connection.recv() if connection.poll() else (FAILED, "")
         except EOFError:
-            state, line = FAILED, ""
+            state, message = FAILED, ""
         if state == FAILED:
             self._process.join(5)
-            raise ModelError(line or "the worker process died while it loaded the models")
+            raise ModelError(message or "the worker process died while it loaded the models")
 
-    def _watch(self) -> None:
-        quick = 0
+    def _restart_when_it_dies(self) -> None:
+        failed_starts = 0
         while True:
             self._process.join()
-            if self._ended.is_set():
+            if self._stopped.is_set():
                 return
-            self.restarts += 1
-            log.error(
-                "the worker process ended with status %s; starting another",
-                self._process.exitcode,
-            )
-            self._lifeline.close()
-            if self._ended.wait(_PAUSES[min(quick, len(_PAUSES) - 1)]):
+            status = self._process.exitcode
+            log.error("the worker process ended with status %s; starting another", status)
+            self._connection.close()
+            if self._stopped.wait(_RESTART_DELAYS[min(failed_starts, len(_RESTART_DELAYS) - 1)]):
                 return
             with self._starting:
-                if self._ended.is_set():
+                if self._stopped.is_set():
                     return
                 self._start()
             try:
-                self._await_ready()
-                quick = 0
+                self._wait_until_ready()
+                failed_starts = 0
             except Exception as error:
-                if self._ended.is_set():
+                if self._stopped.is_set():
                     return
-                quick += 1
+                failed_starts += 1
                 log.error("the worker process does not start: %s", error)

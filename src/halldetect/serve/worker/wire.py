@@ -1,8 +1,8 @@
-"""What the HTTP processes and the worker tell each other: one JSON object a line.
+"""The messages between the HTTP processes and the worker: one JSON object per line.
 
-To the worker            {"submit": ID, "options": {...}, "pairs": [...], "until": TIME}
-                         {"cancel": ID}     {"stats": ID}
-From the worker, with    {"id": ID, "event": NAME, ...}
+To the worker    {"submit": ID, "configuration": {...}, "pairs": [...], "deadline": TIME, ...}
+                 {"cancel": ID}     {"stats": ID}
+From the worker  {"id": ID, "event": NAME, ...}
 """
 
 from __future__ import annotations
@@ -11,63 +11,79 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from halldetect.config import Configuration
 from halldetect.inputs import Pair
 
 # A line may hold a whole report, whose evidence repeats parts of the source.
-LINE_LIMIT = 256 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a request may choose; pairs that agree in it are checked together."""
-
-    extractor: str
-    verifier: str
-    scoring: str
-    threshold: float
-    exact: bool
+MAX_LINE_BYTES = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The pairs of one request; `until` (seconds since the epoch) is when nobody waits any more."""
+    """The pairs of one request.
+
+    id             random, chosen by the HTTP process
+    configuration  options of the check; pairs with the same ones are checked together
+    pairs          what to check
+    deadline       seconds since the epoch after which nobody waits for the reports
+    watch          whether the caller wants events while the check runs
+    """
 
     id: str
-    options: Options
+    configuration: Configuration
     pairs: tuple[Pair, ...]
-    until: float
+    deadline: float
     watch: bool = False
 
 
-def line(message: dict[str, Any]) -> bytes:
+@dataclass(frozen=True, slots=True)
+class FinishedReport:
+    """A finished report as the worker sends it.
+
+    json      the report as JSON text, on one line
+    overview  what `worker.process.report_overview` returns for it
+    """
+
+    json: str
+    overview: dict[str, Any]
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    """Return a message as a line."""
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
 
-def submission(job: Job) -> bytes:
-    options = job.options
-    return line(
+def decode(line: bytes) -> dict[str, Any]:
+    """Return the message of a line.
+
+    Raises:
+        ValueError: if the line is not a JSON object.
+    """
+    message = json.loads(line)
+    if not isinstance(message, dict):
+        raise ValueError("not a message")
+    return message
+
+
+def encode_job(job: Job) -> bytes:
+    """Return the line that submits a job."""
+    return encode(
         {
             "submit": job.id,
-            "options": {name: getattr(options, name) for name in Options.__slots__},
+            "configuration": job.configuration.to_dict(),
             "pairs": [[pair.source, pair.response, pair.question] for pair in job.pairs],
-            "until": job.until,
+            "deadline": job.deadline,
             "watch": job.watch,
         }
     )
 
 
-def submitted(message: dict[str, Any]) -> Job:
+def decode_job(message: dict[str, Any]) -> Job:
+    """Return the job that a message submits."""
     return Job(
         id=message["submit"],
-        options=Options(**message["options"]),
+        configuration=Configuration.from_dict(message["configuration"]),
         pairs=tuple(Pair(*pair) for pair in message["pairs"]),
-        until=message["until"],
+        deadline=message["deadline"],
         watch=message["watch"],
     )
-
-
-def decoded(text: bytes) -> dict[str, Any]:
-    message = json.loads(text)
-    if not isinstance(message, dict):
-        raise ValueError("not a message")
-    return message

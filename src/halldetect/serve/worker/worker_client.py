@@ -1,119 +1,139 @@
-"""The worker as the HTTP processes see it: send a job, get its events, cancel it."""
+"""The connection of an HTTP process to the worker: submit a job, get its events, cancel it."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from halldetect.config import Configuration
 from halldetect.errors import ServiceError
 from halldetect.inputs import Pair
-from halldetect.serve.error_responses import problem
-from halldetect.serve.worker import wire
-from halldetect.serve.worker.wire import Job, Options
+from halldetect.serve.error_responses import service_error
+from halldetect.serve.worker.wire import (
+    MAX_LINE_BYTES,
+    FinishedReport,
+    Job,
+    decode,
+    encode,
+    encode_job,
+)
 
-_RECONNECT = 0.1
-_STATS_TIMEOUT = 1.0
-_GONE = "the worker ended while it was checking this; another is being started"
-_AWAY = "the worker is not running yet; it is being started"
+# None tells the receiver that the connection is lost.
+_Inbox = asyncio.Queue[dict[str, Any] | None]
 
-
-@dataclass(frozen=True, slots=True)
-class FinishedReport:
-    """A finished report as JSON text, and what the service itself needs of it."""
-
-    report: str
-    facts: dict[str, Any]
+_RECONNECT_SECONDS = 0.1
+_STATS_SECONDS = 1.0
+_WORKER_DIED = "the worker ended while it was checking this; another is being started"
+_NO_WORKER = "the worker is not running yet; it is being started"
 
 
 class WorkerClient:
-    """One connection to the worker, made again whenever it breaks."""
+    """One connection to the worker, opened again whenever it breaks.
+
+    Args:
+        socket: path of the Unix socket on which the worker listens.
+    """
+
+    _task: asyncio.Task[None]
 
     def __init__(self, socket: Path) -> None:
         self._socket = socket
         self._writer: asyncio.StreamWriter | None = None
-        self._inboxes: dict[str, asyncio.Queue[dict[str, Any] | None]] = {}
+        self._inboxes: dict[str, _Inbox] = {}
 
     async def start(self) -> None:
+        """Start to connect, in the background."""
         self._task = asyncio.create_task(self._stay_connected())
 
     async def stop(self) -> None:
+        """Close the connection."""
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await self._task
 
-    @property
-    def connected(self) -> bool:
-        return self._writer is not None
-
     async def submit(
-        self, options: Options, pairs: tuple[Pair, ...], seconds: float, *, watch: bool = False
+        self,
+        configuration: Configuration,
+        pairs: tuple[Pair, ...],
+        timeout: float,
+        *,
+        watch: bool = False,
     ) -> PendingJob:
-        """A place in the queue; raises a problem if there is none."""
-        job = Job(secrets.token_hex(8), options, pairs, time.time() + seconds, watch)
-        ticket = PendingJob(self, job, asyncio.get_running_loop().time() + seconds)
+        """Put pairs into the queue of the worker.
+
+        Args:
+            configuration: options of the check.
+            pairs: what to check.
+            timeout: seconds until the job has to be done, waiting included.
+            watch: whether events are wanted while the check runs.
+
+        Raises:
+            ServiceError: `queue_full`, `worker_failed` or `deadline_exceeded`.
+        """
+        job = Job(secrets.token_hex(8), configuration, pairs, time.time() + timeout, watch)
+        pending = PendingJob(self, job, asyncio.get_running_loop().time() + timeout)
         try:
-            ticket.inbox = await self._ask(job.id, wire.submission(job))
-            answer = await ticket.next()
+            pending.inbox = await self._send(job.id, encode_job(job))
+            answer = await pending.next_event()
             if answer["event"] == "full":
-                raise problem(
-                    "queue_full", "too much is waiting to be checked", answer["retry_after"]
-                )
-            ticket.queued = answer["queued"]
+                message = "too much is waiting to be checked"
+                raise service_error("queue_full", message, answer["retry_after"])
+            pending.queued = answer["queued"]
         except BaseException:
-            ticket.close()
+            pending.close()
             raise
-        return ticket
+        return pending
 
     async def stats(self) -> dict[str, int] | None:
-        """What the worker is doing; None where it does not say."""
-        name = secrets.token_hex(8)
+        """Return what the worker is doing; None if it does not answer."""
+        message_id = secrets.token_hex(8)
         try:
-            inbox = await self._ask(name, wire.line({"stats": name}))
-            return await asyncio.wait_for(inbox.get(), _STATS_TIMEOUT)
+            inbox = await self._send(message_id, encode({"stats": message_id}))
+            return await asyncio.wait_for(inbox.get(), _STATS_SECONDS)
         except (ServiceError, TimeoutError):
             return None
         finally:
-            self._inboxes.pop(name, None)
+            self._inboxes.pop(message_id, None)
 
-    def forget(self, job: str) -> None:
-        if self._inboxes.pop(job, None) is not None and self._writer is not None:
-            self._writer.write(wire.line({"cancel": job}))
+    def cancel(self, job_id: str) -> None:
+        """Cancel what is left of a job."""
+        if self._inboxes.pop(job_id, None) is not None and self._writer is not None:
+            self._writer.write(encode({"cancel": job_id}))
 
-    async def _ask(self, name: str, message: bytes) -> asyncio.Queue[dict[str, Any] | None]:
+    async def _send(self, message_id: str, line: bytes) -> _Inbox:
+        """Send a line; the answers with that id arrive in the inbox."""
         if self._writer is None:
-            raise problem("worker_failed", _AWAY)
-        inbox = self._inboxes[name] = asyncio.Queue()
+            raise service_error("worker_failed", _NO_WORKER)
+        inbox = self._inboxes[message_id] = _Inbox()
         try:
-            self._writer.write(message)
+            self._writer.write(line)
             await self._writer.drain()
         except ConnectionError:
-            raise problem("worker_failed", _GONE) from None
+            raise service_error("worker_failed", _WORKER_DIED) from None
         return inbox
 
     async def _stay_connected(self) -> None:
         while True:
             try:
                 reader, self._writer = await asyncio.open_unix_connection(
-                    self._socket, limit=wire.LINE_LIMIT
+                    self._socket, limit=MAX_LINE_BYTES
                 )
-                while text := await reader.readline():
-                    message = wire.decoded(text)
+                while line := await reader.readline():
+                    message = decode(line)
                     inbox = self._inboxes.get(message["id"])
                     if inbox is not None:
                         inbox.put_nowait(message)
             except (OSError, ValueError):
                 pass
             finally:
-                self._lose()
-            await asyncio.sleep(_RECONNECT)
+                self._on_disconnect()
+            await asyncio.sleep(_RECONNECT_SECONDS)
 
-    def _lose(self) -> None:
+    def _on_disconnect(self) -> None:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -122,50 +142,63 @@ class WorkerClient:
 
 
 class PendingJob:
-    """A job in the worker's hands. Close it, and whatever is left of the job is cancelled."""
+    """A job that the worker has accepted.
 
-    def __init__(self, judge: WorkerClient, job: Job, until: float) -> None:
-        self._judge = judge
+    Use it as a context manager: what is left of the job at the end is cancelled.
+
+    Args:
+        client: the connection through which the job was submitted.
+        job: the job.
+        deadline: in the time of the event loop.
+    """
+
+    def __init__(self, client: WorkerClient, job: Job, deadline: float) -> None:
+        self._client = client
         self._job = job
-        self._until = until
-        self.inbox: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        self._deadline = deadline
+        self.inbox: _Inbox = _Inbox()
         self.queued = 0
         self.started = time.monotonic()
 
     def __enter__(self) -> PendingJob:
+        """Return the job itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Cancel what is left of the job."""
         self.close()
 
     def close(self) -> None:
-        self._judge.forget(self._job.id)
+        """Cancel what is left of the job."""
+        self._client.cancel(self._job.id)
 
-    async def next(self) -> dict[str, Any]:
-        """The next message; raises the problem that ended the job."""
+    async def next_event(self) -> dict[str, Any]:
+        """Wait for the next event of the worker.
+
+        Raises:
+            ServiceError: the error that ended the job.
+        """
         try:
-            async with asyncio.timeout_at(self._until):
-                message = await self.inbox.get()
+            async with asyncio.timeout_at(self._deadline):
+                event = await self.inbox.get()
         except TimeoutError:
-            raise problem("deadline_exceeded", "time is up before the check was done") from None
-        if message is None:
-            raise problem("worker_failed", _GONE)
-        if message["event"] == "failed":
-            raise problem(message["code"], message["message"])
-        return message
+            message = "time is up before the check was done"
+            raise service_error("deadline_exceeded", message) from None
+        if event is None:
+            raise service_error("worker_failed", _WORKER_DIED)
+        if event["event"] == "failed":
+            raise service_error(event["code"], event["message"])
+        return event
 
-    async def events(self) -> AsyncIterator[dict[str, Any]]:
-        """Every message up to the last report."""
-        left = len(self._job.pairs)
-        while left:
-            message = await self.next()
-            left -= message["event"] == "report"
-            yield message
+    async def reports(self) -> list[FinishedReport]:
+        """Wait for the reports of all pairs and return them in the order of the pairs.
 
-    async def findings(self) -> list[FinishedReport]:
-        """The reports, in the order of the pairs."""
-        found: dict[int, FinishedReport] = {}
-        async for message in self.events():
-            if message["event"] == "report":
-                found[message["pair"]] = FinishedReport(message["report"], message["facts"])
-        return [found[place] for place in sorted(found)]
+        Raises:
+            ServiceError: the error that ended the job.
+        """
+        reports: dict[int, FinishedReport] = {}
+        while len(reports) < len(self._job.pairs):
+            event = await self.next_event()
+            if event["event"] == "report":
+                reports[event["pair"]] = FinishedReport(event["report"], event["overview"])
+        return [reports[index] for index in sorted(reports)]

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from halldetect.errors import ConfigurationError, ServiceError
 from halldetect.serve.storage.database import Database
-from halldetect.serve.storage.report_store import Retention, Store
+from halldetect.serve.storage.report_store import ReportStore, Retention
 from tests.support import store_checks
 from tests.support.store_checks import finding
 
@@ -60,26 +60,26 @@ def test_it_writes_ahead(database: Database) -> None:
 
 def test_nobody_else_may_read_the_file(database: Database, tmp_path: Path) -> None:
     database.migrate()
-    Store(database, Retention()).add([finding()])
+    ReportStore(database, Retention()).add([finding()])
     for path in tmp_path.iterdir():
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
 
 
 def test_what_is_deleted_is_gone_from_the_disk(database: Database, tmp_path: Path) -> None:
     database.migrate()
-    store = Store(database, Retention())
+    store = ReportStore(database, Retention())
     marked = finding("Zanzibarquux was never here. " * 40)
     (name,) = store.add([marked])
     kept = store.add([finding() for _ in range(3)])
     assert b"Zanzibarquux" in written(tmp_path)
     store.delete(name)
     assert b"Zanzibarquux" not in written(tmp_path)
-    assert [row["id"] for row in store.page(9, None, None)["reports"]] == kept[::-1]
+    assert [row["id"] for row in store.list_reports(9, None, None)["reports"]] == kept[::-1]
 
 
 def test_retention_deletes_for_good_too(database: Database, tmp_path: Path) -> None:
     database.migrate()
-    store = Store(database, Retention(count=1))
+    store = ReportStore(database, Retention(count=1))
     store.add([finding("Zanzibarquux was never here.")])
     store.add([finding()])
     assert b"Zanzibarquux" not in written(tmp_path)
@@ -88,7 +88,7 @@ def test_retention_deletes_for_good_too(database: Database, tmp_path: Path) -> N
 def test_a_full_disk_is_a_problem_and_no_more(database: Database) -> None:
     """SQLite's own limit gives the very error of a full disk."""
     database.migrate()
-    store = Store(database, Retention())
+    store = ReportStore(database, Retention())
     (name,) = store.add([finding()])
     with database.engine.connect() as connection:
         raw = connection.connection.driver_connection
@@ -135,11 +135,11 @@ def test_two_programs_can_migrate_at_once(tmp_path: Path) -> None:
     def open_it(_: int) -> None:
         database = Database(url)
         database.migrate()
-        Store(database, Retention()).add([finding()])
+        ReportStore(database, Retention()).add([finding()])
         database.close()
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(open_it, range(8)))
     database = Database(url)
-    assert Store(database, Retention()).summary(1)["total"] == 8
+    assert ReportStore(database, Retention()).summary(1)["total"] == 8
     database.close()

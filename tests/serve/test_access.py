@@ -10,12 +10,12 @@ import httpx
 import pytest
 
 from halldetect.cli import main
-from halldetect.serve.settings import Limits, Settings, Storage
+from halldetect.serve.settings import Limits, ServiceSettings, StorageSettings
 from halldetect.serve.storage import access_tokens as module
-from halldetect.serve.storage.access_tokens import Tokens
+from halldetect.serve.storage.access_tokens import TokenStore
 from halldetect.serve.storage.database import Database
 from halldetect.serve.worker.supervisor import WorkerSupervisor
-from tests.serve.test_serve_api import ASKED, refused
+from tests.support.api_requests import ASKED, refused
 from tests.support.running import Inside, front
 
 ORIGIN = "https://app.example"
@@ -27,21 +27,21 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def guarded(place: Path, keeper: WorkerSupervisor) -> Iterator[Inside]:
-    settings = Settings(
-        Storage(f"sqlite:///{place}", reports=True),
+def guarded(place: Path, supervisor: WorkerSupervisor) -> Iterator[Inside]:
+    settings = ServiceSettings(
+        StorageSettings(f"sqlite:///{place}", reports=True),
         auth=True,
         limits=Limits(rate=100),
         origins=(ORIGIN,),
     )
-    with front(settings, keeper) as running:
+    with front(settings, supervisor) as running:
         yield running
 
 
 def token(place: Path, name: str, *scopes: str) -> str:
     database = Database(f"sqlite:///{place}")
     try:
-        return Tokens(database).create(name, scopes)
+        return TokenStore(database).create(name, scopes)
     finally:
         database.close()
 
@@ -91,7 +91,7 @@ def test_scopes(guarded: Inside, place: Path) -> None:
 def test_a_revoked_token_is_refused_soon(
     guarded: Inside, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "BELIEVED", 0.0)
+    monkeypatch.setattr(module, "CACHE_SECONDS", 0.0)
     secret = token(place, "leaving", "read")
     with guarded.client(secret) as client:
         assert client.get("/v1/models").status_code == 200

@@ -18,8 +18,8 @@ import httpx
 import pytest
 
 from halldetect.errors import ModelError
-from halldetect.serve.settings import Limits, Settings, Storage
-from tests.serve.test_serve_api import ASKED, SOURCE, events, refused
+from halldetect.serve.settings import Limits, ServiceSettings, StorageSettings
+from tests.support.api_requests import ASKED, SOURCE, events, refused
 from tests.support.running import Inside, eventually, inside, serving
 
 
@@ -30,8 +30,10 @@ def slow(ms: int, word: str = "Somebody") -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
     """A queue of two, checked one by one."""
-    settings = Settings(
-        Storage(f"sqlite:///{tmp_path_factory.mktemp('faults') / 'serve.db'}", reports=True),
+    settings = ServiceSettings(
+        StorageSettings(
+            f"sqlite:///{tmp_path_factory.mktemp('faults') / 'serve.db'}", reports=True
+        ),
         limits=Limits(
             queue=2, max_items=2, batch=1, rate=0, timeout=20, read_timeout=1.0, write_timeout=0.5
         ),
@@ -118,7 +120,7 @@ def test_a_client_that_leaves_takes_its_request_along(small: Inside, path: str) 
     # Half a second a round, and six rounds through the windows of this source.
     source = " ".join(f"The bridge of {year} has six lanes." for year in range(1900, 1916))
     places = ("north", "south", "east", "west", "middle")
-    response = " ".join(f"In the {place} the keeper sleeps 100 ms a day." for place in places)
+    response = " ".join(f"In the {place} the supervisor sleeps 100 ms a day." for place in places)
     with small.client() as client, pytest.raises(httpx.ReadTimeout):
         client.post(path, json={"source": source, "response": response}, timeout=0.3)
     began = time.monotonic()
@@ -188,7 +190,7 @@ def test_a_worker_that_cannot_load_its_models_ends_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_LOAD", "fails")
-    settings = Settings(Storage(f"sqlite:///{tmp_path / 'x.db'}"))
+    settings = ServiceSettings(StorageSettings(f"sqlite:///{tmp_path / 'x.db'}"))
     with (
         pytest.raises(ModelError, match="cannot be loaded: RuntimeError: no model"),
         inside(settings),

@@ -52,7 +52,7 @@ def test_nothing_is_inline_and_nothing_comes_from_elsewhere(client):
     html = client.get("/").text
     assert re.findall(r"<script(?![^>]*\ssrc=)", html) == []
     assert re.findall(r"<style|\sstyle=|\son[a-z]+=|javascript:", html) == []
-    for name, file in pages.files().items():
+    for name, file in pages.static_files().items():
         if name in (STYLE, *SCRIPTS):
             continue
         text = file.body.decode().replace("http://www.w3.org/2000/svg", "")
@@ -63,7 +63,7 @@ def test_no_script_turns_a_string_into_markup():
     risky = re.compile(
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|Function\("
     )
-    for name, file in pages.files().items():
+    for name, file in pages.static_files().items():
         assert not risky.search(file.body.decode()) or name == pages.EXAMPLE, name
 
 
@@ -80,7 +80,7 @@ def test_every_file_the_page_asks_for_is_there_and_the_report_view_is_the_shared
     for name in (*SCRIPTS, STYLE):
         assert client.get(f"/static/{name}").text == asset(name)
     used = {*asked, *imported, pages.EXAMPLE}
-    assert set(pages.files()) - {pages.INDEX} == used
+    assert set(pages.static_files()) - {pages.INDEX} == used
 
 
 @pytest.mark.parametrize(

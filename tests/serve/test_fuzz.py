@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.errors import Unsatisfiable
 
-from halldetect.serve.settings import Limits, Settings, Storage, Upstream
-from halldetect.serve.storage.access_tokens import Tokens
+from halldetect.serve.settings import Limits, ServiceSettings, StorageSettings, UpstreamSettings
+from halldetect.serve.storage.access_tokens import TokenStore
 from halldetect.serve.storage.database import Database
 from halldetect.serve.worker.supervisor import WorkerSupervisor
-from tests.support.fake_service import Fakes
+from tests.support.fake_service import FakeDetectorPool
 from tests.support.running import front
 from tests.support.upstreams import upstream
 
@@ -31,20 +31,20 @@ def described(place: Path, *, auth: bool) -> Iterator[tuple[Any, dict[str, str]]
     """The description of a running service, and the headers that let one in."""
     limits = Limits(rate=0, queue=1000, max_items=64)
     with upstream() as script:
-        wanted = Settings(
-            Storage(f"sqlite:///{place}", reports=True),
+        wanted = ServiceSettings(
+            StorageSettings(f"sqlite:///{place}", reports=True),
             auth=auth,
             limits=limits,
-            upstream=Upstream(script.url),
+            upstream=UpstreamSettings(script.url),
         )
         with (
-            WorkerSupervisor(wanted.checking, limits, Fakes) as keeper,
-            front(wanted, keeper) as service,
+            WorkerSupervisor(wanted.checks, limits, FakeDetectorPool) as supervisor,
+            front(wanted, supervisor) as service,
         ):
             headers = {}
             if auth:
                 database = Database(wanted.storage.url)
-                secret = Tokens(database).create("fuzz", ["admin"])
+                secret = TokenStore(database).create("fuzz", ["admin"])
                 database.close()
                 headers = {"Authorization": f"Bearer {secret}"}
             yield schemathesis.openapi.from_url(f"{service.url}/openapi.json"), headers

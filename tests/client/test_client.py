@@ -22,7 +22,7 @@ from halldetect.client import (
     Progress,
 )
 from halldetect.errors import ServiceError
-from tests.serve.test_serve_api import RESPONSE, SOURCE, local, untimed
+from tests.support.api_requests import RESPONSE, SOURCE, local, untimed
 from tests.support.running import Inside
 from tests.support.upstreams import Script, upstream
 

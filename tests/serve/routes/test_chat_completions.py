@@ -15,9 +15,15 @@ import pytest
 from halldetect import models
 from halldetect.errors import ModelError
 from halldetect.serve.proxy.messages import ChatRequest
-from halldetect.serve.settings import ACTIONS, Limits, Settings, Storage, Upstream
+from halldetect.serve.settings import (
+    ACTIONS,
+    Limits,
+    ServiceSettings,
+    StorageSettings,
+    UpstreamSettings,
+)
 from halldetect.serve.worker.supervisor import WorkerSupervisor
-from tests.serve.test_serve_api import refused
+from tests.support.api_requests import refused
 from tests.support.running import Inside, front
 from tests.support.upstreams import Script, upstream
 
@@ -40,19 +46,19 @@ def far() -> Iterator[Script]:
 
 @pytest.fixture(scope="module")
 def proxies(
-    far: Script, keeper: WorkerSupervisor, tmp_path_factory: pytest.TempPathFactory
+    far: Script, supervisor: WorkerSupervisor, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Inside]]:
     """One service for each action."""
     with ExitStack() as stack:
         found = {}
         for action in ACTIONS:
             place = tmp_path_factory.mktemp(action) / "serve.db"
-            settings = Settings(
-                Storage(f"sqlite:///{place}", reports=True),
+            settings = ServiceSettings(
+                StorageSettings(f"sqlite:///{place}", reports=True),
                 limits=Limits(rate=0, queue=4, max_items=4),
-                upstream=Upstream(far.url, action, key=KEY, timeout=5, max_bytes=50_000),
+                upstream=UpstreamSettings(far.url, action, key=KEY, timeout=5, max_bytes=50_000),
             )
-            found[action] = stack.enter_context(front(settings, keeper))
+            found[action] = stack.enter_context(front(settings, supervisor))
         yield found
 
 
@@ -264,10 +270,10 @@ def test_an_upstream_that_fails(
         refused(chat(proxies["annotate"], stream=True), code)
 
 
-def test_an_upstream_that_is_not_there(keeper: WorkerSupervisor, tmp_path: Path) -> None:
-    nowhere = Upstream("http://127.0.0.1:9/v1", timeout=2)
-    settings = Settings(Storage(f"sqlite:///{tmp_path / 'x.db'}"), upstream=nowhere)
-    with front(settings, keeper) as service:
+def test_an_upstream_that_is_not_there(supervisor: WorkerSupervisor, tmp_path: Path) -> None:
+    nowhere = UpstreamSettings("http://127.0.0.1:9/v1", timeout=2)
+    settings = ServiceSettings(StorageSettings(f"sqlite:///{tmp_path / 'x.db'}"), upstream=nowhere)
+    with front(settings, supervisor) as service:
         assert "ConnectError" in refused(chat(service), "upstream_error")
 
 
@@ -298,7 +304,7 @@ def test_answers_are_kept_where_asked_for(proxies: dict[str, Inside], far: Scrip
 
 
 @pytest.mark.slow
-def test_a_real_model_behind_the_proxy(keeper: WorkerSupervisor, tmp_path: Path) -> None:
+def test_a_real_model_behind_the_proxy(supervisor: WorkerSupervisor, tmp_path: Path) -> None:
     xllamacpp = pytest.importorskip("xllamacpp")
     try:
         path = models.pull(models.DEFAULT_EXTRACTOR)
@@ -311,11 +317,11 @@ def test_a_real_model_behind_the_proxy(keeper: WorkerSupervisor, tmp_path: Path)
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 2
     params.api_keys = [KEY]
     server = xllamacpp.Server(params)
-    settings = Settings(
-        Storage(f"sqlite:///{tmp_path / 'x.db'}"),
-        upstream=Upstream(f"{server.listening_address}/v1", key=KEY),
+    settings = ServiceSettings(
+        StorageSettings(f"sqlite:///{tmp_path / 'x.db'}"),
+        upstream=UpstreamSettings(f"{server.listening_address}/v1", key=KEY),
     )
-    with front(settings, keeper) as service:
+    with front(settings, supervisor) as service:
         for stream in (False, True):
             answer = chat(service, stream=stream, max_tokens=24)
             last = streamed(answer)[0][-1] if stream else answer.json()

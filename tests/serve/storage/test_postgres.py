@@ -17,14 +17,14 @@ import pytest
 import sqlalchemy as sa
 
 from halldetect.errors import ServiceError
-from halldetect.serve.settings import Limits, Settings, Storage
+from halldetect.serve.settings import Limits, ServiceSettings, StorageSettings
 from halldetect.serve.storage import access_tokens as tokens_module
-from halldetect.serve.storage.access_tokens import Tokens
+from halldetect.serve.storage.access_tokens import TokenStore
 from halldetect.serve.storage.database import Database
-from halldetect.serve.storage.report_store import Retention, Store
+from halldetect.serve.storage.report_store import ReportStore, Retention
 from halldetect.serve.worker.supervisor import WorkerSupervisor
-from tests.serve.test_serve_api import ASKED, refused
 from tests.support import store_checks
+from tests.support.api_requests import ASKED, refused
 from tests.support.running import eventually, front
 
 pytestmark = pytest.mark.database
@@ -146,7 +146,7 @@ def test_tokens(database: Database) -> None:
 def test_text_that_postgresql_cannot_hold_never_gets_there(database: Database) -> None:
     """It knows no NUL; the report has none, whatever came in."""
     database.migrate()
-    store = Store(database, Retention())
+    store = ReportStore(database, Retention())
     (name,) = store.add([store_checks.finding("The bridge \x00 opened \ud800 in 1923.")])
     assert "\ufffd" in store.get(name)[1]
 
@@ -173,14 +173,14 @@ def test_no_server_and_no_such_database(server: Server) -> None:
 
 
 def test_the_database_goes_and_comes_back(
-    server: Server, url: str, keeper: WorkerSupervisor, monkeypatch: pytest.MonkeyPatch
+    server: Server, url: str, supervisor: WorkerSupervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tokens_module, "BELIEVED", 0.0)
-    settings = Settings(Storage(url, reports=True), auth=True, limits=Limits(rate=0))
-    open_settings = Settings(Storage(url, reports=True), limits=Limits(rate=0))
-    with front(settings, keeper) as guarded, front(open_settings, keeper) as service:
+    monkeypatch.setattr(tokens_module, "CACHE_SECONDS", 0.0)
+    settings = ServiceSettings(StorageSettings(url, reports=True), auth=True, limits=Limits(rate=0))
+    open_settings = ServiceSettings(StorageSettings(url, reports=True), limits=Limits(rate=0))
+    with front(settings, supervisor) as guarded, front(open_settings, supervisor) as service:
         database = Database(url)
-        secret = Tokens(database).create("all", ["admin"])
+        secret = TokenStore(database).create("all", ["admin"])
         database.close()
         with guarded.client(secret) as known, service.client() as client:
             stored = known.post("/v1/check", json={**ASKED, "store": True}).json()["stored"]
