@@ -268,10 +268,10 @@ def work(job: Job, out: Path) -> int:
         if job.batch == 1 and todo:
             method.score_many([todo[0][1]])  # the first call of all also warms up
         for part in _parts(todo, job.batch):
-            with meter.measured(len(part)):
+            with meter.measure(len(part)):
                 found = method.score_many([row for _, row in part])
             for (name, row), scored in zip(part, found, strict=True):
-                books[name].append(prediction_of(row, scored, meter.taken))
+                books[name].append(prediction_of(row, scored, meter.last))
     return len(todo)
 
 

@@ -1,53 +1,62 @@
-"""What a piece of work takes besides time: memory at its peak, and energy.
+"""What a piece of work costs besides time: peak memory and energy.
 
-Energy is read where the machine counts it: from the GPU through NVML and from the processor
-through RAPL. RAPL counts the whole package, other people's work included, and idle power too.
-Where a counter is missing, the processor's part is a model: WATTS_A_CORE for every second a
-core worked for this process. `energy` names what a figure was made of.
+Energy is read where the machine counts it: from the GPU through NVML (nvidia-ml-py), from the
+processor through RAPL. RAPL counts the whole processor package, including other processes and
+idle power. Without RAPL the processor's share is a model: WATTS_PER_CORE for every second that a
+core worked for this process (psutil). `Meter.energy` says which of these a figure came from.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
-import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-# About what server processors draw in a core at work: 270 W / 40 cores, 280 W / 64 cores.
-WATTS_A_CORE = 5.0
+from halldetect.errors import MissingExtra
+
+# About what server processors draw per working core: 270 W / 40 cores, 280 W / 64 cores.
+WATTS_PER_CORE = 5.0
 _RAPL = Path("/sys/class/powercap")
 _MIB = 1 << 20
 
 
 class Meter:
-    """Measures pieces of work one after the other; `taken` is the last one's."""
+    """Measures one piece of work after the other; `last` holds the latest measurement."""
 
     def __init__(self) -> None:
-        self._gpu = _Nvml.find()
+        try:
+            import psutil
+        except ImportError as error:
+            raise MissingExtra("measuring energy and memory", "bench") from error
+        self._process = psutil.Process()
+        self._gpu = GpuEnergy.find()
         self._rapl = _rapl_packages()
-        self.taken: dict[str, Any] = {}
+        self.last: dict[str, Any] = {}
 
     @property
     def energy(self) -> str:
-        processor = "RAPL" if self._rapl else f"{WATTS_A_CORE:g} W a busy core (model)"
+        """Where the joules come from; result files hold this text."""
+        processor = "RAPL" if self._rapl else f"{WATTS_PER_CORE:g} W a busy core (model)"
         return f"NVML + {processor}" if self._gpu else processor
 
     @contextmanager
-    def measured(self, rows: int) -> Iterator[None]:
-        """Around work on so many rows; the joules are those of one of them."""
-        _forget_peak()
-        _forget_gpu_peak()
+    def measure(self, rows: int) -> Iterator[None]:
+        """Measure the work inside the `with` block.
+
+        rows: how many rows the work is for; the joules are divided by it.
+        """
+        _reset_peak()
+        _reset_gpu_peak()
         before = self._joules()
         yield
         joules = (self._joules() - before) / max(1, rows)
-        self.taken = {
+        self.last = {
             "joules": round(joules, 3),
             "energy": self.energy,
-            "memory_mib": _peak_mib(),
+            "memory_mib": round(self._peak_bytes() / _MIB, 1),
             "gpu_memory_mib": _gpu_peak_mib(),
         }
 
@@ -55,69 +64,66 @@ class Meter:
         total = self._gpu.joules() if self._gpu else 0.0
         if self._rapl:
             return total + sum(int(path.read_text()) for path in self._rapl) / 1e6
-        spent = os.times()
-        return total + WATTS_A_CORE * (
-            spent.user + spent.system + spent.children_user + spent.children_system
-        )
+        times = self._process.cpu_times()
+        worked: float = times.user + times.system + times.children_user + times.children_system
+        return total + WATTS_PER_CORE * worked
+
+    def _peak_bytes(self) -> int:
+        """Peak memory since `_reset_peak`, models included.
+
+        psutil does not read Linux's resettable peak. Elsewhere the figure is the peak of the
+        whole process (Windows) or the memory at the end of the work (macOS).
+        """
+        with suppress(OSError):
+            for line in Path("/proc/self/status").read_text().splitlines():
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) * 1024
+        memory = self._process.memory_info()
+        return int(getattr(memory, "peak_wset", memory.rss))
 
 
-class _Nvml:
-    """The driver's own library; the package of the same name would be one more to install."""
+class GpuEnergy:
+    """The energy counters of all NVIDIA GPUs."""
 
-    def __init__(self, library: Any, devices: list[ctypes.c_void_p]) -> None:
-        self._library = library
+    def __init__(self, nvml: Any, devices: list[Any]) -> None:
+        """nvml: the module pynvml, initialised. devices: the handles of the GPUs."""
+        self._nvml = nvml
         self._devices = devices
 
     @classmethod
-    def find(cls) -> _Nvml | None:
+    def find(cls) -> GpuEnergy | None:
+        """The GPUs of this machine; None without a GPU that counts energy."""
         try:
-            library = ctypes.CDLL("libnvidia-ml.so.1")
-        except OSError:
+            import pynvml
+        except ImportError as error:
+            raise MissingExtra("measuring energy and memory", "bench") from error
+        try:
+            pynvml.nvmlInit()
+            count = pynvml.nvmlDeviceGetCount()
+            found = cls(pynvml, [pynvml.nvmlDeviceGetHandleByIndex(at) for at in range(count)])
+            found.joules()
+        except pynvml.NVMLError:
             return None
-        count = ctypes.c_uint()
-        if library.nvmlInit_v2() or library.nvmlDeviceGetCount_v2(ctypes.byref(count)):
-            return None
-        devices = []
-        for number in range(count.value):
-            device = ctypes.c_void_p()
-            if not library.nvmlDeviceGetHandleByIndex_v2(number, ctypes.byref(device)):
-                devices.append(device)
-        found = cls(library, devices)
-        return found if devices and found._read(devices[0]) is not None else None
+        return found if count else None
 
     def joules(self) -> float:
-        return sum((self._read(device) or 0) / 1000 for device in self._devices)
-
-    def _read(self, device: ctypes.c_void_p) -> int | None:
-        value = ctypes.c_ulonglong()
-        failed = self._library.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(value))
-        return None if failed else value.value
+        """Energy since the driver was loaded, summed over the GPUs."""
+        counters = map(self._nvml.nvmlDeviceGetTotalEnergyConsumption, self._devices)
+        return float(sum(counters)) / 1000
 
 
 def _rapl_packages() -> list[Path]:
-    """The counters of whole packages that may be read; their parts would count twice."""
+    """The readable counters of whole packages; counters of their parts would count twice."""
     found = sorted(_RAPL.glob("intel-rapl:?/energy_uj"))
     return [path for path in found if os.access(path, os.R_OK)]
 
 
-def _forget_peak() -> None:
-    with suppress(OSError):  # where it cannot, the peak is that of the whole process
+def _reset_peak() -> None:
+    with suppress(OSError):  # where this is not allowed, the peak is that of the whole process
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def _peak_mib() -> float:
-    """The most memory of the process since it was last forgotten, models included."""
-    try:
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return round(int(line.split()[1]) / 1024, 1)
-    except OSError:
-        pass
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (_MIB if sys.platform == "darwin" else 1024), 1)
-
-
-def _forget_gpu_peak() -> None:
+def _reset_gpu_peak() -> None:
     if (cuda := _cuda()) is not None:
         cuda.reset_peak_memory_stats()
 
@@ -127,7 +133,7 @@ def _gpu_peak_mib() -> float | None:
 
 
 def _cuda() -> Any:
-    """PyTorch's GPU side, if a method has loaded it and there is one."""
+    """torch.cuda, if a method has loaded PyTorch and uses a GPU."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
         return None

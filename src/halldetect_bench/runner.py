@@ -71,10 +71,10 @@ def run(
         meter = Meter()
         for start in range(0, len(todo), batch):
             part = todo[start : start + batch]
-            with meter.measured(len(part)):
+            with meter.measure(len(part)):
                 found = method.score_many(part)
             for row, scored in zip(part, found, strict=True):
-                book.append(prediction_of(row, scored, meter.taken))
+                book.append(prediction_of(row, scored, meter.last))
             if progress is not None:
                 progress(start + len(part), len(todo))
     return Ran(header, folder / header.path, len(todo), kept)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from halldetect_bench import meter
-from halldetect_bench.meter import WATTS_A_CORE, Meter
+from halldetect_bench.meter import WATTS_PER_CORE, Meter
 from halldetect_bench.predictions import Prediction
 from halldetect_bench.stats.per_dataset import mean_cost
 
@@ -17,7 +18,7 @@ from halldetect_bench.stats.per_dataset import mean_cost
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that counts no energy."""
     monkeypatch.setattr(meter, "_RAPL", Path("/nowhere"))
-    monkeypatch.setattr(meter._Nvml, "find", classmethod(lambda cls: None))
+    monkeypatch.setattr(meter.GpuEnergy, "find", classmethod(lambda cls: None))
 
 
 @pytest.mark.usefixtures("bare")
@@ -25,14 +26,14 @@ def test_without_counters_a_busy_core_has_its_watts() -> None:
     measured = Meter()
     assert measured.energy == "5 W a busy core (model)"
     start = time.process_time()
-    with measured.measured(2):
+    with measured.measure(2):
         while time.process_time() - start < 0.3:
             pass
     worked = time.process_time() - start
     # The clock behind it has ticks of a hundredth of a second.
-    assert measured.taken["joules"] == pytest.approx(WATTS_A_CORE * worked / 2, abs=0.15)
-    assert measured.taken["energy"] == measured.energy
-    assert measured.taken["memory_mib"] > 1
+    assert measured.last["joules"] == pytest.approx(WATTS_PER_CORE * worked / 2, abs=0.15)
+    assert measured.last["energy"] == measured.energy
+    assert measured.last["memory_mib"] > 1
 
 
 @pytest.mark.usefixtures("bare")
@@ -47,10 +48,10 @@ def test_a_counter_of_the_processor_is_read(
     monkeypatch.setattr(meter, "_RAPL", tmp_path)
     measured = Meter()
     assert measured.energy == "RAPL"
-    with measured.measured(4):
+    with measured.measure(4):
         counter.write_text("9000000\n")
         part.write_text("5000000\n")
-    assert measured.taken["joules"] == 2.0
+    assert measured.last["joules"] == 2.0
 
 
 @pytest.mark.usefixtures("bare")
@@ -65,22 +66,58 @@ def test_a_gpu_comes_on_top() -> None:
     measured = Meter()
     measured._gpu = Gpu()  # type: ignore[assignment]
     assert measured.energy.startswith("NVML + ")
-    with measured.measured(1):
+    with measured.measure(1):
         pass
-    assert measured.taken["joules"] == pytest.approx(100, abs=0.5)
+    assert measured.last["joules"] == pytest.approx(100, abs=0.5)
+
+
+class FakeNvml:
+    """Two GPUs that count millijoules, or a driver that fails."""
+
+    class NVMLError(Exception):
+        pass
+
+    def __init__(self, *, gpus: int = 2, fails: bool = False) -> None:
+        self.gpus = gpus
+        self.fails = fails
+
+    def nvmlInit(self) -> None:
+        if self.fails:
+            raise self.NVMLError
+
+    def nvmlDeviceGetCount(self) -> int:
+        return self.gpus
+
+    def nvmlDeviceGetHandleByIndex(self, at: int) -> int:
+        return at
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, device: int) -> int:
+        return 1500 * (device + 1)
+
+
+@pytest.mark.parametrize(
+    ("nvml", "joules"),
+    [(FakeNvml(), 4.5), (FakeNvml(gpus=0), None), (FakeNvml(fails=True), None)],
+)
+def test_the_driver_is_asked_for_every_gpu(
+    nvml: FakeNvml, joules: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)
+    found = meter.GpuEnergy.find()
+    assert (found and found.joules()) == joules
 
 
 @pytest.mark.usefixtures("bare")
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux only")
 def test_the_peak_is_that_of_the_last_piece_of_work() -> None:
     measured = Meter()
-    with measured.measured(1):
+    with measured.measure(1):
         block = bytearray(b"x") * (200 << 20)
         del block
-    large = measured.taken["memory_mib"]
-    with measured.measured(1):
+    large = measured.last["memory_mib"]
+    with measured.measure(1):
         pass
-    assert measured.taken["memory_mib"] < large - 100
+    assert measured.last["memory_mib"] < large - 100
 
 
 def test_costs_tell_means_and_the_greatest_memory() -> None:
