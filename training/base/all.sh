@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Every step that needs a GPU, in order, on one machine: about twenty minutes on an H200.
-# Usage: all.sh WORK SHARED   (WORK holds what the steps before it in README.md made)
+# Usage: all.sh WORK DATA   (WORK holds what the steps before it in README.md made)
 set -euo pipefail
-work=$1 shared=$2
+work=$1 data=$2
 export PYTHONUNBUFFERED=1 PYTHONPATH=.:src
-ln -sfn "$(realpath "$shared/nli")" "$work/nli"
+ln -sfn "$(realpath "$data/nli")" "$work/nli"
 made="pairs.jsonl.xz rule_pairs.jsonl.xz"
 
 step() {

@@ -1,7 +1,7 @@
 """Step 6: fit the temperature and report the bars.
 
     python -m training.base.calibrate WORK --logits WORK/base_logits.npz \\
-        --nli SHARED/nli --out benchmarks/results/verifier.json
+        --nli DATA/nli --out benchmarks/results/verifier.json
 
 One temperature is fitted on MNLI's development pairs (it changes no accuracy) and folded into
 the exported weights, so that 0.5 means what it says for every score built on them. Fitting a

@@ -1,6 +1,6 @@
 """Step 2: build the training pairs and print what went in.
 
-    python -m training.base.data SHARED WORK
+    python -m training.base.data DATA WORK
 
 Writes pairs.jsonl.xz (human labels, in and out of context), rule_pairs.jsonl.xz (claims made from
 documents by rule), documents.jsonl.xz and prompts.jsonl.xz (for the model that writes claims)

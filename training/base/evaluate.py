@@ -1,6 +1,6 @@
 """Step 5: what a verifier says of every claim and window of the evaluation sets.
 
-    python -m training.base.evaluate prepare SHARED WORK     # once: rows, claims, windows
+    python -m training.base.evaluate prepare DATA WORK       # once: rows, claims, windows
     python -m training.base.evaluate run WORK --model base   # probabilities, on a GPU
     python -m training.base.evaluate report WORK --model base
 

@@ -1,6 +1,6 @@
 """Step 8: what quantisation costs, and the minimal pairs, on the weights as shipped.
 
-    python -m training.base.shipped --nli SHARED/nli --out benchmarks/results/shipped.json \\
+    python -m training.base.shipped --nli DATA/nli --out benchmarks/results/shipped.json \\
         --logits WORK/base_logits.npz --temperature T
 
 With the logits of the same weights in fp16, the shipped ones are compared with them.

@@ -2,7 +2,7 @@
 
 A file of 4-bit weights is half the size of one of 8-bit weights, but processors have no
 arithmetic for them. So they are unpacked once, when the model is loaded, in whole numbers only:
-the same on every machine. `training/verifier/quantise.py` writes such files.
+the same on every machine. `training/base/quantise.py` writes such files.
 
 For a matrix NAME of (inputs, outputs) the file beside the model holds
 
