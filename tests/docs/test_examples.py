@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from collections.abc import Iterator
@@ -9,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from halldetect.claims.extraction import extract_claims
+from halldetect.claims.extractors.clauses import ClauseExtractor
 from halldetect.cli import build_parser, main
+from halldetect.serve.schemas import CheckRequest
 from tests.support.paths import ROOT
 
 README = ROOT / "README.md"
@@ -54,6 +58,30 @@ def test_a_command_is_one_the_program_takes(arguments: list[str]) -> None:
 
 def test_there_are_commands_to_try() -> None:
     assert len(ALL) > 10
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_is_valid_and_imports_what_exists(page: Path) -> None:
+    for block in blocks(page, "python"):
+        tree = ast.parse(block)
+        imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        exec(compile(ast.Module(imports, []), page.name, "exec"), {})
+
+
+def test_a_request_of_the_service_page_is_valid() -> None:
+    (body,) = re.findall(r"-d '(\{.*\})'", (ROOT / "docs" / "serve.md").read_text(encoding="utf-8"))
+    CheckRequest.model_validate_json(body)
+
+
+def test_the_sentence_of_the_claims_page_is_split_as_it_says() -> None:
+    text = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
+    section = text.partition("## How a sentence is split\n")[2]
+    sentence = section.partition("`")[2].partition("`")[0]
+    claims = extract_claims(sentence, ClauseExtractor()).claims
+    assert [claim.text for claim in claims] == [
+        "Garrincha started his career in 1953",
+        "Garrincha started his career with Botafogo",
+    ]
 
 
 def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
