@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def made_rows(count: int, sentences: int, said: int = 2) -> list[dict[str, Any]]
     """Rows that all differ; in every third response one fact is wrong."""
     rows = []
     for n in range(count):
-        facts = {
+        facts: dict[str, Any] = {
             "place": PLACES[n % len(PLACES)],
             "thing": THINGS[n // len(PLACES) % len(THINGS)],
             "year": 1600 + n % 200,
@@ -174,7 +175,7 @@ def throughput(rows: int) -> dict[str, Any]:
                 out = folder / f"{label}-{threads}.jsonl"
                 key = f"local, {label}, {threads or physical_cores()} threads"
                 job = Job(source, str(out))
-                found[key] = measured(lambda d=detector, j=job: run_local(d, j), out, rows)
+                found[key] = measured(partial(run_local, detector, job), out, rows)
                 print(key, found[key], flush=True)
         detector = Detector("sentences")
         with_cache = ReportCache(folder / "kept", run_settings(detector))
@@ -182,7 +183,7 @@ def throughput(rows: int) -> dict[str, Any]:
             out = folder / f"{name}.jsonl"
             job = Job(str(folder / "short.jsonl"), str(out))
             found[f"local, short, {name}"] = measured(
-                lambda j=job: run_local(detector, j, cache=with_cache), out, rows
+                partial(run_local, detector, job, cache=with_cache), out, rows
             )
         for workers in (1, 2):
             key = f"ray, short, {workers} workers of 1 thread"
@@ -211,7 +212,7 @@ def generative(rows: int) -> dict[str, Any]:
         for key, size in (("one batch: no overlap", rows), ("batches of 4: overlap", 4)):
             out = folder / f"{size}.jsonl"
             job = Job(source, str(out), batch_size=size)
-            found[key] = measured(lambda j=job: run_local(detector, j), out, rows)
+            found[key] = measured(partial(run_local, detector, job), out, rows)
             print(key, found[key], flush=True)
     return found
 

@@ -96,7 +96,7 @@ class Ways:
         def near(score: Tensor, b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
             return torch.where(k < lengths[b], score + strip[h, k - q + length - 1], -30000.0)
 
-        return lambda q, k, v: flex_attention(q, k, v, score_mod=near)  # type: ignore[return-value]
+        return lambda q, k, v: flex_attention(q, k, v, score_mod=near)
 
     def forward(self, ids: Tensor, attend: Attend) -> Tensor:
         model = self.model
@@ -199,7 +199,7 @@ def full_batches(
     ways: Ways, exact: Encoder, lengths: tuple[int, ...], top: float, device: str, until: float
 ) -> list[Timing]:
     rng = torch.Generator().manual_seed(1)
-    found = []
+    found: list[Timing] = []
     for name in WAYS:
         for length in lengths:
             if time.monotonic() > until:
@@ -245,7 +245,7 @@ def training_pace(work: Path, model: str, device: str, length: int = 128) -> dic
         def step(ready: Callable[..., Tensor] = ready) -> None:
             with torch.autocast("cuda", torch.bfloat16):
                 loss = ready(ids, mask)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             ways.model.zero_grad()
 
         try:

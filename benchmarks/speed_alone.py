@@ -12,6 +12,8 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -136,7 +138,7 @@ def roofline(verifier: str) -> dict[str, Any]:
     for length in (64, 128, 256, 508):
         words = " ".join(["word"] * (length - 8))
         pair = loaded._encoder.encode([(words, "It is so.")])[0]
-        spent = best(lambda pair=pair: loaded._run(loaded._narrow, pair))  # type: ignore[misc]
+        spent = best(partial(loaded._run, loaded._narrow, pair))
         token = 2 * layers * (4 * hidden**2 + 2 * hidden * inner)
         work = token * len(pair) + 4 * layers * hidden * len(pair) ** 2
         found["model"][len(pair)] = {
@@ -149,7 +151,7 @@ def roofline(verifier: str) -> dict[str, Any]:
 
 def main() -> None:
     os.environ.setdefault("HALLDETECT_OFFLINE", "1")
-    kinds = {"start": start, "check": check, "roofline": roofline}
+    kinds: dict[str, Callable[..., Any]] = {"start": start, "check": check, "roofline": roofline}
     print(json.dumps(kinds[sys.argv[1]](*sys.argv[2:])))
 
 

@@ -349,7 +349,7 @@ def hostile() -> Report:
 
 def large(characters: int = 1_000_000, claims: int = 40) -> Report:
     """A source of this size, half in paragraphs and half one endless line, marked all along."""
-    lines = []
+    lines: list[str] = []
     size = 0
     while size < characters:
         place = len(lines)

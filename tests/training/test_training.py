@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.tiny_models import PAIRS, ROOT, write_transformers
+from tests.support.paths import ROOT
+from tests.support.tiny_models import PAIRS, write_transformers
 
 torch = pytest.importorskip("torch", reason="training needs torch")
 pytestmark = pytest.mark.hf

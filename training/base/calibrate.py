@@ -32,7 +32,8 @@ from training.base.evaluate import NLI, OTHERS, SIX, accuracy, load_rows
 def softmax(logits: np.ndarray) -> np.ndarray:
     values = logits.astype(np.float64)
     values = np.exp(values - values.max(1, keepdims=True))
-    return values / values.sum(1, keepdims=True)
+    shares: np.ndarray = values / values.sum(1, keepdims=True)
+    return shares
 
 
 def judged(

@@ -14,7 +14,7 @@ import json
 import lzma
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -113,7 +113,7 @@ def _fitting(source: str, found, tokenizer) -> list[list[int]]:  # type: ignore[
     return [[start, end, *sorted(scales)] for (start, end), scales in result.items()]
 
 
-def load_rows(work: Path) -> tuple[list[dict], list[str], list[list[list[int]]]]:
+def load_rows(work: Path) -> tuple[list[dict[str, Any]], list[str], list[list[list[int]]]]:
     with lzma.open(work / "eval_rows.jsonl.xz", "rt", encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     with lzma.open(work / "eval_documents.json.xz", "rt", encoding="utf-8") as file:
@@ -121,7 +121,9 @@ def load_rows(work: Path) -> tuple[list[dict], list[str], list[list[list[int]]]]
     return rows, data["texts"], data["windows"]
 
 
-def layout(rows: list[dict], windows: list[list[list[int]]]) -> list[tuple[int, int, int]]:
+def layout(
+    rows: list[dict[str, Any]], windows: list[list[list[int]]]
+) -> list[tuple[int, int, int]]:
     """(row, claim, window) of every pair, in the order of the probabilities."""
     return [
         (number, claim, window)
@@ -131,7 +133,9 @@ def layout(rows: list[dict], windows: list[list[list[int]]]) -> list[tuple[int, 
     ]
 
 
-def assembled(folder: Path, rows: list[dict], texts: list[str], windows: list[list[list[int]]]):  # type: ignore[no-untyped-def]
+def assembled(
+    folder: Path, rows: list[dict[str, Any]], texts: list[str], windows: list[list[list[int]]]
+) -> Encoded:
     """Every pair of the rows, put together from windows and claims that are encoded once."""
     from tokenizers import Tokenizer
 
@@ -178,7 +182,8 @@ def judge(model: Encoder, data: Encoded, device: str) -> np.ndarray:
         groups = B.batches(data, 131_072 if device == "cuda" else 2048, None)
         for rows, ids, mask in B.prefetched(data, groups, model.shape.pad, device):
             answers[torch.from_numpy(rows).to(device)] = model(ids, mask).half()
-    return answers.cpu().numpy()
+    logits: np.ndarray = answers.cpu().numpy()
+    return logits
 
 
 def run(options: argparse.Namespace) -> None:
@@ -188,7 +193,7 @@ def run(options: argparse.Namespace) -> None:
     model = Encoder.load(options.work / options.model).to(options.device).eval()
     encoder = B.pair_encoder(options.work / TOKENIZER, 512)
 
-    out = {}
+    out: dict[str, Any] = {}
     found = options.work / f"{options.model}_logits.npz"
     for name in NLI:
         path = options.work / "nli" / f"{name}.eval.jsonl.xz"
@@ -214,7 +219,9 @@ def run(options: argparse.Namespace) -> None:
     np.savez_compressed(found, **out)
 
 
-def separation(rows: list[dict], windows: list[list[list[int]]], logits: np.ndarray) -> float:
+def separation(
+    rows: list[dict[str, Any]], windows: list[list[list[int]]], logits: np.ndarray
+) -> float:
     """A first look: AUROC of 1 - min over claims of max P(E); `calibrate` has the real figures."""
     values = np.exp(logits.astype(np.float64))
     entailed = values[:, 0] / values.sum(1)

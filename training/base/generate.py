@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from halldetect_bench.perturbation.perturb import KINDS, perturb
 from training.base import batches as B
 from training.base import pairs as make
 
@@ -176,7 +177,7 @@ def windows(
         if make.overlap(claim, window) < 0.5:
             yield {"premise": window, "hypothesis": claim, "label": "neutral", "source": source}
     if label == "entailment" and rng.random() < 0.5:
-        false = make.perturb(claim, " ".join(sentences), rng.choice(make.KINDS), rng)
+        false = perturb(claim, " ".join(sentences), rng.choice(KINDS), rng)
         if false:
             yield {
                 "premise": rng.choice(places), "hypothesis": false, "label": "not_entailment",

@@ -32,7 +32,7 @@ class Lean(nn.Module):
         length = input_ids.shape[1]
         x = model.embedded(input_ids, torch.arange(length))
         far = None
-        if model.distance is not None:
+        if self.far is not None and model.distance is not None:
             far = self.far(model.distance.weight)[:, :, :length, :length]
         for layer in self.layers:
             x = layer(x, far)

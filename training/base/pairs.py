@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import halldetect_bench.datasets  # noqa: F401
 from halldetect_bench.perturbation.perturb import KINDS, perturb
 from training.base.corpus import Document, HeldOut, Pair, read, split, words
 
@@ -251,8 +250,9 @@ def from_summaries(shared: Path, held_out: HeldOut, rng: random.Random) -> Itera
                     window = window_around(article, rng.randrange(len(article)), rng)
                     yield Pair(window, sentence, "not_entailment", "bump_edited")
         for sentence in original:
-            best = max(range(len(article)), key=lambda i, s=sentence: overlap(s, article[i]))
-            if (row["article"], sentence) not in seen and overlap(sentence, article[best]) > 0.6:
+            shares = [overlap(sentence, line) for line in article]
+            best = shares.index(max(shares))
+            if (row["article"], sentence) not in seen and shares[best] > 0.6:
                 seen.add((row["article"], sentence))
                 low, high = max(0, best - 4), best + 5
                 window = " ".join(article[low:high])

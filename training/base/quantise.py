@@ -327,7 +327,7 @@ def _elsewhere(name: str, values: NDArray[Any]) -> onnx.TensorProto:
     return item
 
 
-def _contrib(kind: str, inputs: list[str], outputs: list[str], **settings: int) -> onnx.NodeProto:
+def _contrib(kind: str, inputs: list[str], outputs: list[str], **settings: Any) -> onnx.NodeProto:
     return helper.make_node(kind, inputs, outputs, domain="com.microsoft", **settings)
 
 

@@ -52,7 +52,7 @@ def packed_columns(
     steps = np.clip(np.rint(scales / columns[:, None] * UNIT), 1, 2**15 // 15 - 10)
     parts = np.ascontiguousarray(codes.T), np.ascontiguousarray(zeros.T)
     half = inputs // 2
-    packed = parts[0][:half] | (parts[0][half:] << 4)
+    packed: Bytes = (parts[0][:half] | (parts[0][half:] << 4)).astype(np.uint8)
     stored = np.ascontiguousarray(steps.T).astype(np.int16)
     values = weights(packed, parts[1], stored)
     return packed, parts[1], stored, values, fitted(weight, values, columns.astype(np.float32))
@@ -86,4 +86,4 @@ def as_half(scales: Floats) -> Floats:
 def nibbles(codes: Bytes) -> Bytes:
     """Two codes a byte along the last axis, the first in the low half."""
     codes = np.pad(codes, [(0, 0)] * (codes.ndim - 1) + [(0, codes.shape[-1] % 2)])
-    return codes[..., 0::2] | (codes[..., 1::2] << 4)
+    return (codes[..., 0::2] | (codes[..., 1::2] << 4)).astype(np.uint8)

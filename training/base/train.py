@@ -13,6 +13,7 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -47,7 +48,7 @@ def rate(progress: float, warm: float = 0.06) -> float:
 
 def endless(
     data: B.Encoded, tokens: int, most: int, pad: int, device: str, seed: int
-) -> Iterator[object]:
+) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
     epoch = 0
     while True:
         rng = np.random.default_rng([seed, epoch])
@@ -73,6 +74,8 @@ def train(
     every: float = 120.0,
 ) -> dict[str, object]:
     """Train in place. `master`, if given, is a trained student that teaches on the fly."""
+    if seconds is None and steps is None:
+        raise ValueError("training needs an end: seconds or steps")
     model.to(device).train()
     if master is not None:
         master.to(device).eval()
@@ -80,7 +83,7 @@ def train(
         for layer in [*model.layers, *(master.layers if master is not None else ())]:
             layer.compile(dynamic=True)
     no_decay = ("norm", "bias")
-    groups = [
+    groups: list[dict[str, Any]] = [
         {"params": [], "weight_decay": 0.01},
         {"params": [], "weight_decay": 0.0},
     ]
@@ -103,7 +106,7 @@ def train(
     started = last_saved = time.monotonic()
     for rows, ids, mask in endless(data, tokens, most, model.shape.pad, device, seed):
         elapsed = spent_before + time.monotonic() - started
-        progress = elapsed / seconds if seconds else step / steps
+        progress = elapsed / seconds if seconds else step / (steps or 1)
         if progress >= 1:
             break
         for group in optimizer.param_groups:

@@ -72,7 +72,8 @@ def student(folder: Path) -> Encoder:
     )
     found = Encoder(shape, 0.0)
     found.load_state_dict({name: torch.tensor(value) for name, value in state.items()})
-    return found.eval()
+    found.eval()
+    return found
 
 
 def _matrix(stored: Arrays, name: str) -> NDArray[np.float32]:
