@@ -26,7 +26,8 @@ from halldetect.config import Configuration
 from halldetect.pipeline import stopping_rule
 from halldetect.report import ClaimReport, Probabilities, Status, decide
 from halldetect.scoring import Calibration, score_claim, score_response
-from halldetect.text.sentences import Span, sentences
+from halldetect.text.document import Span
+from halldetect.text.sentences import read_document
 from halldetect.verification.rounds import Task, verify
 from halldetect.windows.scales import Window
 from halldetect_bench.stats.classification_metrics import auroc
@@ -143,34 +144,27 @@ def main() -> None:
     stored = np.load(options.logits)
 
     @cache
-    def library(document: int) -> tuple[Window, ...]:
-        text = texts[document]
-        spans = sentences(text)
+    def document_windows(document: int) -> tuple[Window, ...]:
         return tuple(
-            Window(
-                text[start:end],
-                0,
-                Span(start, end),
-                tuple(scales),
-                tuple(span for span in spans if start <= span.start < end),
-            )
+            Window(texts[document][start:end], 0, Span(start, end), tuple(scales))
             for start, end, *scales in windows[document]
         )
 
+    read = cache(read_document)
     names = [name.removeprefix("set_") for name in stored.files if name.startswith("set_")]
     table: dict[str, Any] = {}
     for name in options.sets.split(",") if options.sets else names:
         answers = iter(probabilities(stored[f"set_{name}"], options.temperature))
         exact, lazy, gold = Way(), Way(), []
         for row in (row for row in rows if row["dataset"] == name):
-            found = library(row["document"])
+            found = document_windows(row["document"])
             verifier.answers = {
                 (window.text, claim): next(answers) for claim in row["claims"] for window in found
             }
             if not verifier.answers:
                 continue
             claims = tuple(Claim(text, None, "recorded") for text in row["claims"])
-            task = Task(claims, found, (texts[row["document"]],))
+            task = Task(claims, found, (read(texts[row["document"]]),))
             exact.check(task, verifier, calibration, Configuration(exact=True))
             lazy.check(task, verifier, calibration, Configuration())
             gold.append(bool(row["hallucinated"]))

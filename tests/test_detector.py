@@ -141,7 +141,7 @@ def test_cost_counts_pairs_tokens_and_every_phase() -> None:
     assert cost.pairs_skipped == 0
     assert cost.verifier_tokens > 0
     assert cost.generative_passes >= 1
-    assert set(cost.seconds) == {"extract", "chunk", "verify", "score"}
+    assert set(cost.seconds) == {"read", "extract", "windows", "verify", "score"}
 
 
 def test_a_claim_met_twice_by_the_same_words_is_judged_once() -> None:
@@ -336,7 +336,7 @@ def test_what_is_not_judged_is_counted_and_changes_no_verdict() -> None:
         exact = detector(exact=True).check(SOURCE, response)
         assert lazy.verdict == exact.verdict
         assert lazy.cost.pairs_judged + lazy.cost.pairs_skipped == exact.cost.pairs_judged
-        assert lazy.provenance.verifier["rule"]["line"] == 0.5
+        assert lazy.provenance.verifier["rule"]["supported_above"] == 0.5
         assert exact.provenance.verifier["rule"] is None
         noted = any("fed_score" in note for note in lazy.provenance.notes)
         assert noted == (lazy.cost.pairs_skipped > 0)

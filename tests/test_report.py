@@ -23,7 +23,7 @@ from halldetect.report import (
     decide,
     rounded,
 )
-from halldetect.text.sentences import Span
+from halldetect.text.document import Span
 
 unit = st.floats(0.0, 1.0).map(rounded)
 spans = st.builds(Span, st.integers(0, 50), st.integers(50, 99))

@@ -19,7 +19,7 @@ import numpy as np
 
 from halldetect.claims.extraction import Claim
 from halldetect.protocols import Verifier
-from halldetect.text.sentences import sentences
+from halldetect.text.sentences import read_document, sentences
 from halldetect.verification.rounds import Task, verify
 from halldetect.verification.verifiers import load_verifier
 from halldetect_bench.datasets.labelled_rows import Row
@@ -45,9 +45,9 @@ def fit(rows: list[Row], verifier: Verifier) -> dict[str, Any]:
 
     tasks = []
     for row in rows:
-        texts = documents(row)
+        source = tuple(map(read_document, documents(row)))
         units = tuple(Claim(span.cut(row.response), span) for span in sentences(row.response))
-        tasks.append(Task(units, single_sentences(texts), texts))
+        tasks.append(Task(units, single_sentences(source), source))
     spreads, faithful = [], []
     for row, judged in zip(rows, verify(verifier, tasks), strict=True):
         if judged and all(item.probabilities for item in judged):

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from halldetect import pipeline
 from halldetect.config import Configuration, Settings
 from halldetect.errors import ConfigurationError, InputError, ModelError
-from halldetect.inputs import Pair, Source, take_in
+from halldetect.inputs import Pair, Source, clean_pair
 from halldetect.pipeline import AnyPair, Observe, PairState, Progress
 from halldetect.protocols import Extractor, Verifier
 from halldetect.report import Report
@@ -169,7 +169,7 @@ class Detector:
         question  what the response answers; recorded in the report, not judged
         Raises InputError for what is not text, ModelError where a model cannot be loaded.
         """
-        state = PairState(take_in(Pair(source, response, question)))
+        state = PairState(clean_pair(Pair(source, response, question)))
         pipeline.begin([state], self, self._progress)
         return pipeline.finish([state], self, self._progress)[0]
 

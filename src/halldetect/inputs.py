@@ -1,4 +1,4 @@
-"""What comes in: a response and the documents it should be faithful to, made safe to store."""
+"""What comes in: a response and the documents it should be faithful to, cleaned and read."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from halldetect.errors import InputError
+from halldetect.text.document import Document
+from halldetect.text.sentences import read_document
 
 # Lone surrogates have no UTF-8 form and a NUL ends a string in the native libraries below.
 # Each becomes one U+FFFD, so that offsets in the given and in the stored text agree.
@@ -18,7 +20,12 @@ Source = str | Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One thing to check: a source (or several documents) and a response to it."""
+    """One thing to check.
+
+    source    a text, or several documents
+    response  the text to check against the source
+    question  what the response answers; recorded in the report, not judged
+    """
 
     source: Source
     response: str
@@ -26,8 +33,8 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Intake:
-    """A pair with every text clean, and how many characters that replaced."""
+class CleanPair:
+    """A pair whose texts can be stored; `replaced` counts the characters that could not."""
 
     documents: tuple[str, ...]
     response: str
@@ -36,12 +43,13 @@ class Intake:
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """What the report should mention."""
         if not self.replaced:
             return ()
         return (f"{self.replaced} NUL or lone surrogate characters were replaced by U+FFFD",)
 
 
-def take_in(pair: Pair) -> Intake:
+def clean_pair(pair: Pair) -> CleanPair:
     """The pair with clean texts; raises InputError for anything that is not text."""
     source = pair.source
     documents = [source] if isinstance(source, str) else source
@@ -57,7 +65,7 @@ def take_in(pair: Pair) -> Intake:
         replaced += count
         return cleaned
 
-    return Intake(
+    return CleanPair(
         documents=tuple(clean(text, f"source document {at}") for at, text in enumerate(documents)),
         response=clean(pair.response, "response"),
         question=None if pair.question is None else clean(pair.question, "question"),
@@ -65,24 +73,37 @@ def take_in(pair: Pair) -> Intake:
     )
 
 
-def objection(intake: Intake, max_source: int, max_response: int) -> str | None:
-    """Why there is nothing to check, or too much; None when the check can go on."""
-    if not _has_text(intake.response):
+def refusal(pair: CleanPair, max_source: int, max_response: int) -> str | None:
+    """Why a pair is refused: nothing to check, or too many characters. None if it is not."""
+    if not _has_text(pair.response):
         return "the response is empty"
-    if not any(_has_text(document) for document in intake.documents):
+    if not any(_has_text(document) for document in pair.documents):
         return "the source has no text"
-    if len(intake.response) > max_response:
+    if len(pair.response) > max_response:
         return (
-            f"the response has {len(intake.response):,} characters, more than the limit of "
+            f"the response has {len(pair.response):,} characters, more than the limit of "
             f"{max_response:,}; check it in parts or raise max_response"
         )
-    size = sum(map(len, intake.documents))
+    size = sum(map(len, pair.documents))
     if size > max_source:
         return (
             f"the source has {size:,} characters, more than the limit of {max_source:,}; "
             f"pass the part that matters or raise max_source"
         )
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts of a pair with their sentences, for all the steps that follow."""
+
+    documents: tuple[Document, ...]
+    response: Document
+
+
+def read_texts(pair: CleanPair) -> Texts:
+    """Cut the texts of a pair into sentences."""
+    return Texts(tuple(map(read_document, pair.documents)), read_document(pair.response))
 
 
 def _has_text(text: str) -> bool:

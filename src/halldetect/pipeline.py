@@ -18,7 +18,7 @@ from halldetect._version import __version__
 from halldetect.claims.extraction import Claim, Extraction, extract_claims
 from halldetect.config import Configuration
 from halldetect.errors import HallDetectError, InputError
-from halldetect.inputs import Intake, Pair, Source, objection, take_in
+from halldetect.inputs import CleanPair, Pair, Source, Texts, clean_pair, read_texts, refusal
 from halldetect.protocols import Extractor, Verifier
 from halldetect.report import ClaimReport, Cost, Provenance, Report, decide, unchecked
 from halldetect.scoring import (
@@ -28,10 +28,11 @@ from halldetect.scoring import (
     score_response,
     window_support,
 )
+from halldetect.text.document import Document
 from halldetect.text.language import is_foreign
-from halldetect.verification.rounds import Judged, Task, verify
-from halldetect.verification.schedule import Rule
-from halldetect.windows.scales import Window, library
+from halldetect.verification.rounds import JudgedClaim, Task, verify
+from halldetect.verification.schedule import StoppingRule
+from halldetect.windows.scales import Window, source_windows
 
 AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
 # The phase ("fetch", in bytes, "extract" or "verify"), how much of it is done, and of how much.
@@ -83,24 +84,26 @@ class Models(Protocol):
 class PairState:
     """What is known of one pair so far. A `problem` skips all further steps of the pair.
 
-    intake               the texts, checked
+    pair                 the texts as they came, cleaned
     index                of the pair among the pairs of the call
     problem              why the pair cannot be checked
     extractor, verifier  the models that were used; None while they have not been needed
+    texts                the texts with their sentences
     extraction           its claims
     windows              of its source
     judged               the verifier's answers per claim
     seconds              spent per phase
     """
 
-    intake: Intake
+    pair: CleanPair
     index: int = 0
     problem: str | None = None
     extractor: Extractor | None = None
+    texts: Texts = field(default_factory=lambda: Texts((), Document("", ())))
     extraction: Extraction = field(default_factory=lambda: Extraction(()))
     windows: tuple[Window, ...] = ()
     verifier: Verifier | None = None
-    judged: Sequence[Judged] = ()
+    judged: Sequence[JudgedClaim] = ()
     seconds: dict[str, float] = field(default_factory=dict)
 
     @classmethod
@@ -109,11 +112,11 @@ class PairState:
         try:
             if isinstance(item, str):  # a string of two letters would unpack into a pair
                 raise TypeError
-            return cls(take_in(item if isinstance(item, Pair) else Pair(*item)), index)
+            return cls(clean_pair(item if isinstance(item, Pair) else Pair(*item)), index)
         except InputError as error:
-            return cls(Intake((), "", None), index, problem=str(error))
+            return cls(CleanPair((), "", None), index, problem=str(error))
         except TypeError:
-            return cls(Intake((), "", None), index, problem="not a pair of source and response")
+            return cls(CleanPair((), "", None), index, problem="not a pair of source and response")
 
     @property
     def tokens(self) -> int:
@@ -153,6 +156,7 @@ def begin(
     if todo := _unfinished(states):
         refuse_languages(todo, models.verifier)
     if todo := _unfinished(states):
+        read(todo)
         extract(todo, models.extractor, config.guard, progress, observe)
 
 
@@ -179,7 +183,7 @@ def _unfinished(states: Sequence[PairState]) -> list[PairState]:
 def refuse_sizes(states: Sequence[PairState], config: Configuration) -> None:
     """Nothing to check, or too much."""
     for state in _unfinished(states):
-        state.problem = objection(state.intake, config.max_source, config.max_response)
+        state.problem = refusal(state.pair, config.max_source, config.max_response)
 
 
 def refuse_languages(states: Sequence[PairState], verifier: Verifier) -> None:
@@ -187,11 +191,18 @@ def refuse_languages(states: Sequence[PairState], verifier: Verifier) -> None:
     if verifier.description.get("languages") != ["en"]:
         return
     for state in states:
-        texts = {"response": [state.intake.response], "source": state.intake.documents}
+        texts = {"response": [state.pair.response], "source": state.pair.documents}
         for what, parts in texts.items():
             if state.problem is None and is_foreign("\n".join(parts)):
                 state.verifier = verifier
                 state.problem = f"the {what} is not in English, all this verifier reads"
+
+
+def read(states: Sequence[PairState]) -> None:
+    """Cut all texts into sentences, once for all steps."""
+    for state in states:
+        with state.clock("read"):
+            state.texts = read_texts(state.pair)
 
 
 # Phase I: claims
@@ -211,7 +222,7 @@ def extract(
         state.extractor = extractor
         try:
             with state.clock("extract"):
-                state.extraction = extract_claims(state.intake.response, extractor, guard=guard)
+                state.extraction = extract_claims(state.texts.response, extractor, guard=guard)
         except Exception as error:
             state.problem = f"the claims could not be extracted: {_one_line(error)}"
             continue
@@ -233,22 +244,22 @@ def extract(
 def cut_windows(states: Sequence[PairState], config: Configuration) -> None:
     """The windows of each source at every scale."""
     for state in states:
-        with state.clock("chunk"):
-            state.windows = library(state.intake.documents, config.granularities)
+        with state.clock("windows"):
+            state.windows = source_windows(state.texts.documents, config.granularities)
 
 
 # Phase III: verification
 
 
-def stopping_rule(config: Configuration, calibration: Calibration) -> Rule | None:
+def stopping_rule(config: Configuration, calibration: Calibration) -> StoppingRule | None:
     """When to stop judging a claim; None where everything is judged.
 
     The paper's score needs the greatest P(C) of all windows, so no window can be left out.
     """
     if config.exact or config.scoring == "fed":
         return None
-    line = max(calibration.supported_above, 1.0 - config.threshold)
-    return Rule(partial(window_support, calibration), line)
+    supported_above = max(calibration.supported_above, 1.0 - config.threshold)
+    return StoppingRule(partial(window_support, calibration), supported_above)
 
 
 def judge(
@@ -264,7 +275,7 @@ def judge(
         if progress is not None:
             progress("verify", done, of)
 
-    def settled(task: int, claim: int, judged: Judged) -> None:
+    def settled(task: int, claim: int, judged: JudgedClaim) -> None:
         if observe is not None:
             report = score_claim(judged, config.scoring, calibration)
             observe(ClaimSettled(states[task].index, claim, report))
@@ -276,7 +287,7 @@ def judge(
         results = verify(
             verifier,
             [
-                Task(state.extraction.claims, state.windows, state.intake.documents, finer=True)
+                Task(state.extraction.claims, state.windows, state.texts.documents, finer=True)
                 for state in states
             ],
             advance,
@@ -323,9 +334,9 @@ def conclude(state: PairState, models: Models) -> Report:
         scoring=config.scoring,
         threshold=config.threshold,
         claims=claims,
-        response=state.intake.response,
-        documents=state.intake.documents,
-        question=state.intake.question,
+        response=state.pair.response,
+        documents=state.pair.documents,
+        question=state.pair.question,
         cost=_cost(state),
         provenance=_provenance(state, config, calibration),
     )
@@ -354,7 +365,7 @@ def _provenance(
     """How the report came about; a model that was not needed for it is left out."""
     extractor: dict[str, Any] = {}
     verifier: dict[str, Any] = {}
-    notes = state.intake.notes + state.extraction.notes
+    notes = state.pair.notes + state.extraction.notes
     if state.extractor is not None:
         extractor = dict(state.extractor.description)
     if state.verifier is not None and calibration is not None:

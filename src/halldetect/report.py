@@ -10,7 +10,7 @@ from types import NoneType, UnionType
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from halldetect.errors import InputError
-from halldetect.text.sentences import Span
+from halldetect.text.document import Span
 
 SCHEMA_VERSION = 1
 # Every probability and score in a report is rounded to this many decimals before it is used

@@ -21,7 +21,7 @@ from typing import Any
 
 from halldetect.errors import ModelError
 from halldetect.report import ClaimReport, Evidence, Probabilities, Status, rounded
-from halldetect.verification.rounds import Judged
+from halldetect.verification.rounds import JudgedClaim
 from halldetect.windows.scales import Window
 
 SCORINGS = ("calibrated", "fed")
@@ -132,7 +132,7 @@ class ResponseScores:
     fed: float | None
 
 
-def score_claim(judged: Judged, scoring: str, calibration: Calibration) -> ClaimReport:
+def score_claim(judged: JudgedClaim, scoring: str, calibration: Calibration) -> ClaimReport:
     """The report of one claim: its scores, its state, and the windows that show it.
 
     judged       the claim and the verifier's answers for the windows it was compared with

@@ -27,6 +27,7 @@ import numpy as np
 from halldetect.claims.extraction import Draft, extract_claims
 from halldetect.errors import InputError
 from halldetect.protocols import Extractor, Verifier
+from halldetect.text.sentences import read_document
 from halldetect.text.words import COORDINATORS, EVERYDAY, RELATIVES, SUBJECTS, finite, words
 from halldetect_bench.datasets.decompositions import Gold
 
@@ -119,7 +120,7 @@ def judge(
 ) -> Judged:
     """Run one sentence through the extractor and the guard, and count."""
     began, worked = time.perf_counter(), time.process_time()
-    made = extract_claims(gold.sentence, extractor, guard=guard)
+    made = extract_claims(read_document(gold.sentence), extractor, guard=guard)
     seconds, processor_seconds = time.perf_counter() - began, time.process_time() - worked
     claims = [claim.text for claim in made.claims]
     here = telling(gold.sentence)

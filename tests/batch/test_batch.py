@@ -402,7 +402,7 @@ def test_a_defect_on_one_row_leaves_the_others_alone(
     real = pipeline.conclude
 
     def conclude(case: Any, *rest: Any) -> Report:
-        if "1850" in case.intake.response:
+        if "1850" in case.pair.response:
             raise KeyError("colour")
         return real(case, *rest)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from halldetect.detector import Detector
 from halldetect.report import Probabilities
+from halldetect.text.sentences import read_document
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.halldetect_method import HallDetect
 from halldetect_bench.methods.method import Method
@@ -141,7 +142,7 @@ def test_a_response_too_long_to_judge_is_not_scored() -> None:
 
 def test_chunks_hold_whole_sentences_and_no_more_tokens_than_asked() -> None:
     texts = ("One two three. Four five. Six seven eight nine.", "Ten.")
-    parts = token_chunks(TableVerifier({}), texts, 5)
+    parts = token_chunks(TableVerifier({}), tuple(map(read_document, texts)), 5)
     assert [part.text for part in parts] == [
         "One two three. Four five.", "Six seven eight nine.", "Ten.",
     ]  # fmt: skip

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.claims.extraction import Claim, Draft, cap, extract_claims
+from halldetect.claims.extraction import Claim, Draft, Extraction, cap, extract_claims
 from halldetect.claims.extractors.sentences import SentenceExtractor
 from halldetect.claims.guard.drafts import cleaned
 from halldetect.errors import ExtractionError
-from halldetect.text.sentences import Span, sentences
+from halldetect.protocols import Extractor
+from halldetect.text.document import Span
+from halldetect.text.sentences import read_document, sentences
 from halldetect.text.words import EVERYDAY, words
 
 
@@ -31,6 +33,10 @@ class Scripted:
         return Draft(tuple(self.propose(block)), 1, len(block.split()), 7)
 
 
+def extract(response: str, extractor: Extractor, **options: Any) -> Extraction:
+    return extract_claims(read_document(response), extractor, **options)
+
+
 def always(*claims: str) -> Scripted:
     return Scripted(lambda block: claims)
 
@@ -39,7 +45,7 @@ RESPONSE = "Ann bought apples and pears. Bob left Rome in 1990. Who cares?"
 
 
 def test_good_claims_are_kept_with_their_spans() -> None:
-    extraction = extract_claims(
+    extraction = extract(
         RESPONSE, always("1. Ann bought apples.", "- Ann bought pears", '"Bob left Rome in 1990."')
     )
     assert extraction.claims == (
@@ -53,7 +59,7 @@ def test_good_claims_are_kept_with_their_spans() -> None:
 
 
 def test_what_is_left_out_in_part_is_restored() -> None:
-    extraction = extract_claims(RESPONSE, always("Ann bought apples", "Bob left Rome"))
+    extraction = extract(RESPONSE, always("Ann bought apples", "Bob left Rome"))
     assert [(claim.text, claim.origin) for claim in extraction.claims] == [
         ("Ann bought apples", "extracted"),
         ("Ann bought apples and pears.", "restored"),
@@ -64,7 +70,7 @@ def test_what_is_left_out_in_part_is_restored() -> None:
 
 
 def test_what_is_invented_is_dropped() -> None:
-    extraction = extract_claims(
+    extraction = extract(
         RESPONSE, always("Ann bought plums", "Bob never left Rome in 1990", "Bob left Rome in 1991")
     )
     assert [claim.text for claim in extraction.claims] == [
@@ -75,24 +81,20 @@ def test_what_is_invented_is_dropped() -> None:
 
 
 def test_two_sentences_on_a_line_are_two_claims() -> None:
-    extraction = extract_claims(
-        RESPONSE, always("Ann bought apples and pears. Bob left Rome in 1990.")
-    )
+    extraction = extract(RESPONSE, always("Ann bought apples and pears. Bob left Rome in 1990."))
     assert len(extraction.claims) == 2
     assert (extraction.dropped, extraction.restored) == (0, 0)
 
 
 def test_repeats_are_merged_but_not_across_places() -> None:
-    extraction = extract_claims("Bob left. Bob left.", always("Bob left", "Bob left", "Bob left"))
+    extraction = extract("Bob left. Bob left.", always("Bob left", "Bob left", "Bob left"))
     assert [claim.span for claim in extraction.claims] == [Span(0, 9), Span(10, 19)]
     assert (extraction.dropped, extraction.restored) == (0, 0)
 
 
 def test_a_name_may_replace_a_pronoun_of_an_earlier_sentence() -> None:
     response = "Ann Smith was born in Rome. She left in 1990."
-    extraction = extract_claims(
-        response, always("Ann Smith was born in Rome", "Ann Smith left in 1990")
-    )
+    extraction = extract(response, always("Ann Smith was born in Rome", "Ann Smith left in 1990"))
     assert extraction.claims[1] == Claim("Ann Smith left in 1990", Span(28, 45), origin="named")
     assert (extraction.dropped, extraction.restored) == (0, 0)
 
@@ -103,7 +105,7 @@ def test_a_repeated_block_is_read_once_and_a_name_is_not_carried_over() -> None:
         f"Ann was born in Rome. A dog ran. It sat. {block} Eve met Bob. A cat ran. It lay. {block}"
     )
     extractor = Scripted(lambda text: ["Ann left in 1990"] if "She" in text else [])
-    claims = extract_claims(response, extractor).claims
+    claims = extract(response, extractor).claims
     assert sum(claim.text == "Ann left in 1990" for claim in claims) == 1
     assert sum(claim.text == "She left in 1990." for claim in claims) == 1
 
@@ -114,7 +116,7 @@ def test_a_failing_extractor_costs_nothing_but_its_claims() -> None:
 
     response = " ".join(f"Bob left town number {n}." for n in range(30))
     extractor = Scripted(fail)
-    extraction = extract_claims(response, extractor)
+    extraction = extract(response, extractor)
     assert len(extraction.claims) == extraction.restored == 30
     assert "out of memory" in extraction.notes[0]
     assert len(extractor.calls) == 3, "an extractor that keeps failing is not asked for ever"
@@ -123,14 +125,14 @@ def test_a_failing_extractor_costs_nothing_but_its_claims() -> None:
 @pytest.mark.parametrize("response", ["", " \n ", "Who won? Is it true?", "# Summary", "---"])
 def test_nothing_asserted_gives_no_claim(response: str) -> None:
     extractor = always("Bob won")
-    assert extract_claims(response, extractor).claims == ()
+    assert extract(response, extractor).claims == ()
     assert extractor.calls == []
 
 
 def test_blocks_lose_nothing_of_a_long_response() -> None:
     response = "\n\n".join(f"Bob left town number {n} in 19{n:02d}." for n in range(100))
     extractor = Scripted(str.splitlines)
-    extraction = extract_claims(response, extractor)
+    extraction = extract(response, extractor)
     assert len(extraction.claims) == 100
     assert (extraction.dropped, extraction.restored) == (0, 0)
     for block, limit in extractor.calls:
@@ -141,7 +143,7 @@ def test_blocks_lose_nothing_of_a_long_response() -> None:
 
 def test_a_very_long_response_stops_generating() -> None:
     response = " ".join(f"Bob left town number {n}." for n in range(60))
-    extraction = extract_claims(response, Scripted(str.splitlines), max_passes=5)
+    extraction = extract(response, Scripted(str.splitlines), max_passes=5)
     assert extraction.generative_passes == 5
     assert len(extraction.claims) == 60
     assert extraction.restored == 45
@@ -172,7 +174,7 @@ def test_without_the_guard_the_extractor_is_taken_at_its_word() -> None:
     extractor = always(
         "1. Bob left Rome in 1990.", "Pears were bought by Ann", "", "Dragons sing", *["Bob"] * 20
     )
-    extraction = extract_claims(response, extractor, guard=False)
+    extraction = extract(response, extractor, guard=False)
     assert extractor.calls == [(response, 8)]
     assert len(extraction.claims) == 8
     first, second, third = extraction.claims[:3]
@@ -188,7 +190,7 @@ def test_without_the_guard_a_failure_is_a_failure() -> None:
         raise ExtractionError("out of memory")
 
     with pytest.raises(ExtractionError):
-        extract_claims("Bob left.", Scripted(fail), guard=False)
+        extract("Bob left.", Scripted(fail), guard=False)
 
 
 SENTENCES = st.sampled_from(
@@ -208,20 +210,20 @@ RESPONSES = st.one_of(
 def test_whatever_is_proposed_spans_hold_and_words_are_the_responses(
     response: str, proposed: list[str]
 ) -> None:
-    extraction = extract_claims(response, always(*proposed))
+    extraction = extract(response, always(*proposed))
     known = {word.norm for word in words(response)}
     for claim in extraction.claims:
         assert claim.span is not None
         assert claim.text in claim.span.cut(response) or claim.origin == "extracted"
         assert claim.origin == "extracted" or claim.span.cut(response) == claim.text
         assert {word.norm for word in words(claim.text)} <= known | EVERYDAY
-    assert extraction == extract_claims(response, always(*proposed))
+    assert extraction == extract(response, always(*proposed))
 
 
 @given(RESPONSES)
 def test_sentences_are_passed_through(response: str) -> None:
-    extraction = extract_claims(response, SentenceExtractor())
-    without = extract_claims(response, always())
+    extraction = extract(response, SentenceExtractor())
+    without = extract(response, always())
     assert extraction.generative_passes == 0
     assert [claim.span for claim in extraction.claims] == [claim.span for claim in without.claims]
     for claim in extraction.claims:

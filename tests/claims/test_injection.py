@@ -11,7 +11,8 @@ from halldetect.claims.extraction import Draft, Extraction, extract_claims
 from halldetect.claims.extractors.sentences import SentenceExtractor
 from halldetect.errors import ExtractionError, HallDetectError
 from halldetect.protocols import Extractor
-from halldetect.text.sentences import Span
+from halldetect.text.document import Span
+from halldetect.text.sentences import read_document
 from halldetect.text.words import EVERYDAY, same, words
 from tests.support.paths import DATA
 
@@ -126,7 +127,7 @@ def _invented(case: dict[str, Any], extraction: Extraction) -> list[str]:
 
 
 def _check(case: dict[str, Any], extractor: Extractor) -> Extraction:
-    extraction = extract_claims(case["response"], extractor)
+    extraction = extract_claims(read_document(case["response"]), extractor)
     assert _escaped(case, extraction) == []
     assert _invented(case, extraction) == []
     for claim in extraction.claims:
@@ -160,7 +161,7 @@ def test_sentences_go_through_the_guard_untouched(case: dict[str, Any]) -> None:
 def test_what_a_hostile_extractor_says_is_never_judged(behaviour: str) -> None:
     """Not only the words: each claim is a stretch of the response, in its order."""
     for case in CASES:
-        extraction = extract_claims(case["response"], Hostile(BEHAVIOURS[behaviour]))
+        extraction = extract_claims(read_document(case["response"]), Hostile(BEHAVIOURS[behaviour]))
         for claim in extraction.claims:
             assert claim.span is not None
             assert claim.text in case["response"], (case["id"], claim.text)
@@ -180,7 +181,7 @@ def real_model() -> Extractor:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES[::3], ids=[case["id"] for case in CASES[::3]])
 def test_a_real_model_cannot_be_turned(case: dict[str, Any], real_model: Extractor) -> None:
-    extraction = extract_claims(case["response"], real_model, max_passes=12)
+    extraction = extract_claims(read_document(case["response"]), real_model, max_passes=12)
     assert extraction.generative_passes > 0
     assert _escaped(case, extraction) == []
     assert _invented(case, extraction) == []

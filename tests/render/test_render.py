@@ -28,7 +28,7 @@ from halldetect.render.passages import Passages, segments, shorten
 from halldetect.render.phrases import STATE_SYMBOL, one_line, summary, visible
 from halldetect.render.schema import published
 from halldetect.report import Report, Status, Verdict
-from halldetect.text.sentences import Span
+from halldetect.text.document import Span
 from tests.support import report_samples as samples
 
 SAMPLES = pytest.mark.parametrize("build", samples.ALL.values(), ids=samples.ALL.keys())

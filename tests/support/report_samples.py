@@ -16,7 +16,7 @@ from halldetect.report import (
     Verdict,
     decide,
 )
-from halldetect.text.sentences import Span
+from halldetect.text.document import Span
 
 MINUTES = (
     "Town of Velmora, transport committee: minutes of the spring review\n"
@@ -95,7 +95,7 @@ COST = Cost(
     verifier_tokens=21_430,
     claims_dropped=1,
     claims_restored=1,
-    seconds={"extract": 1.912, "chunk": 0.004, "verify": 3.377, "score": 0.001},
+    seconds={"extract": 1.912, "windows": 0.004, "verify": 3.377, "score": 0.001},
 )
 PROVENANCE = Provenance(
     version="0.1.0",

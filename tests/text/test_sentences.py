@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.text.sentences import Span, sentences
+from halldetect.text.document import Span
+from halldetect.text.sentences import sentences
 
 
 def cut(text: str) -> list[str]:

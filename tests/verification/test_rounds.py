@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from halldetect.claims.extraction import Claim
 from halldetect.report import Probabilities
-from halldetect.text.overlap import Promise
-from halldetect.text.sentences import Span
-from halldetect.verification.rounds import STEP, Judged, Task, verify
-from halldetect.verification.schedule import Rule
-from halldetect.windows.scales import library
+from halldetect.text.overlap import WordIndex
+from halldetect.text.sentences import read_document
+from halldetect.verification.rounds import PAIRS_AT_ONCE, JudgedClaim, Task, verify
+from halldetect.verification.schedule import StoppingRule
+from halldetect.windows.scales import GRANULARITIES, source_windows
 
 
 class Counting:
@@ -51,14 +51,14 @@ def entailment(found: Probabilities) -> float:
 
 
 rules = st.builds(
-    Rule,
+    StoppingRule,
     st.just(entailment),
     st.sampled_from([0.0, 0.3, 0.5, 0.9, 1.0]),
-    epsilon=st.sampled_from([0.0, 0.002, 0.2]),
-    glances=st.sampled_from([1, 4, 1000]),
-    far=st.sampled_from([0.0, 0.2, 1.0]),
-    silent=st.sampled_from([0.0, 0.1, 1.0]),
-    most=st.sampled_from([1, 3, 1000]),
+    min_gain=st.sampled_from([0.0, 0.002, 0.2]),
+    max_windows_supported=st.sampled_from([1, 4, 1000]),
+    min_overlap=st.sampled_from([0.0, 0.2, 1.0]),
+    silent_below=st.sampled_from([0.0, 0.1, 1.0]),
+    max_windows=st.sampled_from([1, 3, 1000]),
 )
 
 
@@ -67,8 +67,12 @@ def claims(*texts: str) -> tuple[Claim, ...]:
 
 
 def task(source: str | Sequence[str], *texts: str) -> Task:
-    documents = (source,) if isinstance(source, str) else tuple(source)
-    return Task(claims(*texts), library(documents), documents)
+    return scaled_task(source, GRANULARITIES, *texts)
+
+
+def scaled_task(source: str | Sequence[str], scales: Sequence[int], *texts: str) -> Task:
+    documents = tuple(map(read_document, (source,) if isinstance(source, str) else source))
+    return Task(claims(*texts), source_windows(documents, scales), documents)
 
 
 words = st.text("abcdefgh", min_size=1, max_size=9)
@@ -101,16 +105,19 @@ def test_every_part_fits_and_cuts_back_and_the_parts_cover_the_source(
             assert judged.windows == ()
             continue
         for window, found in zip(judged.windows, judged.probabilities, strict=True):
-            document = given.documents[window.document]
+            document = given.documents[window.document].text
             assert window.span.cut(document) == window.text
-            assert window.span == Span(window.sentences[0].start, window.sentences[-1].end)
             assert sum(verifier.count_tokens([window.text, judged.claim.text])) <= limit
             assert found == verifier.answer(window.text, judged.claim.text)
         for scale in {scale for window in given.windows for scale in window.scales}:
-            assert covered(given.documents, judged, scale) == visible(given.documents)
+            assert covered(texts_of(given), judged, scale) == visible(texts_of(given))
 
 
-def covered(texts: Sequence[str], judged: Judged, scale: int) -> set[tuple[int, int]]:
+def texts_of(given: Task) -> list[str]:
+    return [document.text for document in given.documents]
+
+
+def covered(texts: Sequence[str], judged: JudgedClaim, scale: int) -> set[tuple[int, int]]:
     return {
         (window.document, at)
         for window in judged.windows
@@ -131,7 +138,7 @@ def visible(texts: Sequence[str]) -> set[tuple[int, int]]:
 
 @given(st.lists(tasks, min_size=1, max_size=4), st.booleans(), st.none() | rules, st.randoms())
 def test_results_do_not_depend_on_the_other_tasks(
-    given: list[Task], truncate: bool, rule: Rule | None, random: Any
+    given: list[Task], truncate: bool, rule: StoppingRule | None, random: Any
 ) -> None:
     together = verify(Counting(), given, truncate=truncate, rule=rule)
     alone = [verify(Counting(), [item], truncate=truncate, rule=rule)[0] for item in given]
@@ -159,7 +166,7 @@ def test_truncating_keeps_one_beginning_of_each_window(given: Task, limit: int) 
         starts = {(window.document, window.span.start) for window in given.windows}
         assert {(window.document, window.span.start) for window in judged.windows} == starts
         for window in judged.windows:
-            assert window.span.cut(given.documents[window.document]) == window.text
+            assert window.span.cut(given.documents[window.document].text) == window.text
             assert sum(verifier.count_tokens([window.text, judged.claim.text])) <= limit
 
 
@@ -175,7 +182,7 @@ def test_windows_that_fit_are_left_alone() -> None:
 
 def test_a_window_is_divided_at_sentence_ends() -> None:
     source = "Alpha beta gamma delta. Epsilon zeta eta theta. Iota kappa lambda mu."
-    given = Task(claims("Short"), library([source], (1,)), (source,))
+    given = scaled_task(source, (1,), "Short")
     [[judged]] = verify(Counting(21), [given])
     assert [window.text for window in judged.windows] == [
         "Alpha beta gamma delta. Epsilon zeta eta theta.",
@@ -186,14 +193,14 @@ def test_a_window_is_divided_at_sentence_ends() -> None:
 
 def test_breaks_between_sentences_that_cost_tokens_are_reckoned_with() -> None:
     source = "Alpha beta." + "\n" * 9 + "Gamma delta."
-    given = Task(claims("Short"), library([source], (1,)), (source,))
+    given = scaled_task(source, (1,), "Short")
     [[judged]] = verify(Counting(16), [given])
     assert [window.text for window in judged.windows] == ["Alpha beta.", "Gamma delta."]
 
 
 def test_a_long_sentence_is_cut_at_spaces_and_a_spaceless_one_anywhere() -> None:
     for source in ("word " * 100, "x" * 2000):
-        given = Task(claims("Short"), library([source], (1,)), (source,))
+        given = scaled_task(source, (1,), "Short")
         [[judged]] = verify(Counting(), [given])
         assert len(judged.windows) > 3
         assert "".join(window.text for window in judged.windows).replace(" ", "") == (
@@ -226,7 +233,7 @@ def test_repeated_pairs_are_judged_once_and_progress_reaches_the_end() -> None:
     judged = [pair for call in verifier.calls for pair in call]
     assert len(judged) == len(set(judged)) == 6 * len(given.windows)
     assert results[0] == results[1]
-    assert max(map(len, verifier.calls)) <= STEP
+    assert max(map(len, verifier.calls)) <= PAIRS_AT_ONCE
     assert [done for done, _ in seen] == sorted({done for done, _ in seen})
     assert seen[-1] == (len(judged), len(judged))
     sizes = [sum(verifier.count_tokens(pair)) for pair in judged]
@@ -235,7 +242,7 @@ def test_repeated_pairs_are_judged_once_and_progress_reaches_the_end() -> None:
 
 def test_a_verifier_says_how_many_pairs_it_wants_at_once() -> None:
     given = task("One is here. Two is there. Three is gone.", "One is here", "Two is there")
-    for wish, most in ((None, STEP), (3, 3), (1000, 1000)):
+    for wish, most in ((None, PAIRS_AT_ONCE), (3, 3), (1000, 1000)):
         verifier = Counting(80)
         if wish is not None:
             verifier.pairs_at_once = wish  # type: ignore[attr-defined]
@@ -254,14 +261,14 @@ def test_nothing_to_judge(given: Task) -> None:
 
 @given(st.lists(tasks, min_size=1, max_size=3), rules)
 def test_a_rule_judges_no_pair_twice_and_leaves_no_doubt_about_the_worst_claim(
-    given: list[Task], rule: Rule
+    given: list[Task], rule: StoppingRule
 ) -> None:
     verifier = Counting()
     lazy, exact = verify(verifier, given, rule=rule), verify(Counting(), given)
     pairs = [pair for call in verifier.calls for pair in call]
     assert len(pairs) == len(set(pairs))
     # Below the line nothing is passed over.
-    complete = rule.far == rule.silent == 0.0 and rule.most == 1000
+    complete = rule.min_overlap == rule.silent_below == 0.0 and rule.max_windows == 1000
     for few, many in zip(lazy, exact, strict=True):
         for here, there in zip(few, many, strict=True):
             assert (here.claim, here.reason) == (there.claim, there.reason)
@@ -270,22 +277,22 @@ def test_a_rule_judges_no_pair_twice_and_leaves_no_doubt_about_the_worst_claim(
             assert [answers[window] for window in here.windows] == list(here.probabilities)
             assert list(here.windows) == [item for item in answers if item in here.windows]
             assert bool(here.windows) == bool(there.windows)
-            assert len(here.windows) <= rule.most
+            assert len(here.windows) <= rule.max_windows
             if here.windows:  # nothing is called supported that judging everything would not
                 assert support(here) <= support(there)
             if here.skipped and complete:
-                assert support(here) > rule.line
+                assert support(here) > rule.supported_above
         judged = [(support(a), support(b)) for a, b in zip(few, many, strict=True) if a.windows]
         if judged:
             found, true = (min(column) for column in zip(*judged, strict=True))
             assert found <= true
             if complete:
-                assert (found > rule.line) == (true > rule.line)
-                if true <= rule.line or rule.glances == 1000:
-                    assert found == true or found >= 1.0 - rule.epsilon
+                assert (found > rule.supported_above) == (true > rule.supported_above)
+                if true <= rule.supported_above or rule.max_windows_supported == 1000:
+                    assert found == true or found >= 1.0 - rule.min_gain
 
 
-def support(judged: Judged) -> float:
+def support(judged: JudgedClaim) -> float:
     return max(item.entailment for item in judged.probabilities)
 
 
@@ -303,11 +310,11 @@ STORY = " ".join(f"Rider {name} crossed the {name} ford." for name in "abcdefghi
 def test_a_claim_that_its_most_promising_window_proves_meets_no_other() -> None:
     verifier = Literal(2000)
     [[judged]] = verify(
-        verifier, [task(STORY, "Rider k crossed the k ford.")], rule=Rule(entailment)
+        verifier, [task(STORY, "Rider k crossed the k ford.")], rule=StoppingRule(entailment)
     )
     assert [window.text for window in judged.windows] == ["Rider k crossed the k ford."]
     assert [len(call) for call in verifier.calls] == [1]
-    assert judged.skipped == len(library([STORY])) - 1
+    assert judged.skipped == len(task(STORY).windows) - 1
 
 
 def test_a_claim_that_nothing_proves_meets_every_window_in_few_rounds() -> None:
@@ -315,9 +322,9 @@ def test_a_claim_that_nothing_proves_meets_every_window_in_few_rounds() -> None:
     [[judged]] = verify(
         verifier,
         [task(STORY, "Rider k drowned in the k ford.")],
-        rule=Rule(entailment, far=0.0, silent=0.0),
+        rule=StoppingRule(entailment, min_overlap=0.0, silent_below=0.0),
     )
-    assert judged.windows == library([STORY])
+    assert judged.windows == task(STORY).windows
     assert judged.skipped == 0
     assert [len(call) for call in verifier.calls] == [1, 1, 2, 4, 8, 15]
 
@@ -333,29 +340,33 @@ class Hinting(Literal):
 
 def test_parts_of_a_passage_that_says_nothing_of_the_claim_are_passed_over() -> None:
     claim = "Rider k drowned in the k ford."
-    [[judged]] = verify(Hinting(2000), [task(STORY, claim)], rule=Rule(entailment, far=0.0))
+    [[judged]] = verify(
+        Hinting(2000), [task(STORY, claim)], rule=StoppingRule(entailment, min_overlap=0.0)
+    )
     met = [(window.span.start, window.span.end) for window in judged.windows]
     assert (0, len(STORY)) in met
     assert judged.skipped > 0, "who read the whole need not read its parts"
     # A passage that speaks against the claim is read closely: which sentence does?
     source = f"{STORY} They never rode again."
-    [[judged]] = verify(Hinting(2000), [task(source, claim)], rule=Rule(entailment, far=0.0))
+    [[judged]] = verify(
+        Hinting(2000), [task(source, claim)], rule=StoppingRule(entailment, min_overlap=0.0)
+    )
     against = [item.contradiction or 0.0 for item in judged.probabilities]
     shortest = min(
         (window for window, share in zip(judged.windows, against, strict=True) if share),
         key=lambda window: len(window.text),
     )
-    assert len(shortest.sentences) <= 2
+    assert len(read_document(source).sentences_in(shortest.span)) <= 2
     assert "never" in shortest.text
 
 
 def test_windows_with_hardly_a_word_of_the_claim_are_passed_over() -> None:
     source = f"{STORY} The miller drank cold coffee."
     given = task(source, "The miller drank wine, and Rider k paid.")
-    [[judged]] = verify(Literal(2000), [given], rule=Rule(entailment, far=0.5))
+    [[judged]] = verify(Literal(2000), [given], rule=StoppingRule(entailment, min_overlap=0.5))
     assert judged.skipped > 0
     assert all("miller" in window.text for window in judged.windows)
-    rule = Rule(entailment, silent=0.0)
+    rule = StoppingRule(entailment, silent_below=0.0)
     [[nothing]] = verify(Literal(2000), [task(source, "Zebras!")], rule=rule)
     assert nothing.skipped == 0, "with no word to go by, nothing is passed over"
 
@@ -363,7 +374,7 @@ def test_windows_with_hardly_a_word_of_the_claim_are_passed_over() -> None:
 def test_a_claim_meets_the_most_promising_windows_of_a_long_source_and_no_more() -> None:
     source = " ".join(f"Rider {at} crossed the wide ford at {at} past nine." for at in range(400))
     given = replace(task(source, "Nobody crossed the wide ford."), finer=True)
-    [[judged]] = verify(Literal(60), [given], rule=Rule(entailment, most=10))
+    [[judged]] = verify(Literal(60), [given], rule=StoppingRule(entailment, max_windows=10))
     assert len(judged.windows) == 10
     assert judged.skipped > 100
 
@@ -371,17 +382,18 @@ def test_a_claim_meets_the_most_promising_windows_of_a_long_source_and_no_more()
 def test_progress_ends_where_all_is_done_though_not_all_was_judged() -> None:
     seen: list[tuple[int, int]] = []
     given = task(STORY, "Rider k crossed the k ford.")
-    verify(Literal(2000), [given], lambda *step: seen.append(step), rule=Rule(entailment))
+    verify(Literal(2000), [given], lambda *step: seen.append(step), rule=StoppingRule(entailment))
     assert seen == [(1, 31), (31, 31)]
 
 
 def test_promise_is_the_share_of_telling_words() -> None:
     documents = ["The elected mayor resigned. The mayor wept.", "A mayor was elected in 1901."]
-    windows = library(documents, (16,))
-    promise = Promise(documents, windows)
-    assert promise.of("The mayor resigned.", windows[:1]) == [1.0]
-    first, second, third = promise.of("Elections of a mayor in 1901", windows)
+    read = [read_document(text) for text in documents]
+    parts = [(window.document, window.span) for window in source_windows(read, (16,))]
+    index = WordIndex(read)
+    assert index.shares("The mayor resigned.", parts[:1]) == [1.0]
+    first, second, third = index.shares("Elections of a mayor in 1901", parts)
     assert third == 1.0 > first > second > 0.0
-    assert promise.of("The queen abdicated", windows) == [0.0] * 3
-    assert promise.of("It was so, and they had it.", windows) != []
-    assert promise.of("of the", windows) == [1.0] * 3
+    assert index.shares("The queen abdicated", parts) == [0.0] * 3
+    assert index.shares("It was so, and they had it.", parts) != []
+    assert index.shares("of the", parts) == [1.0] * 3

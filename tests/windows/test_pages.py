@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.text.sentences import Span
-from halldetect.windows.pages import divide, finer_scales, paginate
-from halldetect.windows.scales import GRANULARITIES, Window, library
-from halldetect.windows.tokens import Reading
+from halldetect.text.sentences import read_document
+from halldetect.windows.pages import cut_pages, finer_scales, fit_windows
+from halldetect.windows.scales import GRANULARITIES, Window, source_windows
+from halldetect.windows.tokens import SourceTokens
 
 
 class Words:
@@ -34,8 +34,9 @@ def book(sentences: int, words: int = 12) -> str:
 
 
 def divided(text: str, room: int = 448, finer: bool = True) -> tuple[Window, ...]:
-    windows = library([text])
-    return divide(windows, (text,), Reading(Words(), (text,), windows), room, finer)  # type: ignore[arg-type]
+    documents = [read_document(text)]
+    tokens = SourceTokens(Words(), documents)  # type: ignore[arg-type]
+    return fit_windows(source_windows(documents), documents, tokens, room, finer=finer)
 
 
 def tokens(windows: Sequence[Window]) -> int:
@@ -44,7 +45,7 @@ def tokens(windows: Sequence[Window]) -> int:
 
 def test_a_source_that_fits_keeps_its_windows() -> None:
     text = book(30)
-    assert divided(text) == library([text])
+    assert divided(text) == source_windows([read_document(text)])
 
 
 def test_scales_that_are_too_coarse_share_one_set_of_even_pages() -> None:
@@ -84,11 +85,11 @@ def test_finer_scales_follow_where_the_finest_windows_are_long() -> None:
 
 def test_few_scales_asked_for_stay_few() -> None:
     text = book(3000)
-    windows = library([text], (1, 4))
-    reading = Reading(Words(), (text,), windows)  # type: ignore[arg-type]
-    found = divide(windows, (text,), reading, 448, True)
+    documents = [read_document(text)]
+    counted = SourceTokens(Words(), documents)  # type: ignore[arg-type]
+    found = fit_windows(source_windows(documents, (1, 4)), documents, counted, 448, finer=True)
     assert {window.scales for window in found} == {(1, 4)}
-    assert finer_scales(reading, 0, 4, 448) == []
+    assert finer_scales(counted, 0, documents[0], 4, 448) == []
 
 
 @pytest.mark.parametrize("sentences", [100, 1000, 4000])
@@ -108,17 +109,17 @@ def test_pages_fit_cover_everything_in_order_and_are_as_few_as_can_be(
     words: list[int], room: int
 ) -> None:
     text = " ".join("Oh " + "my " * (count - 1) + "god." for count in words)
-    windows = library([text], (1,))
-    reading = Reading(Words(), (text,), windows)  # type: ignore[arg-type]
-    pages = paginate(reading, 0, text, room)
-    cuts = [text[page[0].start : page[-1].end] for page in pages]
+    document = read_document(text)
+    counted = SourceTokens(Words(), [document])  # type: ignore[arg-type]
+    pages = cut_pages(counted, 0, document, room)
+    cuts = [page.cut(text) for page in pages]
     assert " ".join(cuts) == text.strip()
     sizes = Words().count_tokens(cuts)
     assert max(sizes) <= room
-    longest = max(reading.count(0, reading.sentences[0]))
+    longest = max(counted.count(0, document.sentences))
     if longest <= room:  # nothing had to be cut, so whole sentences were filled in greedily
         filled = taken = 0
-        for size in reading.count(0, reading.sentences[0]):
+        for size in counted.count(0, document.sentences):
             if not filled or taken + size > room:
                 filled, taken = filled + 1, 0
             taken += size
@@ -142,5 +143,4 @@ def test_every_scale_covers_the_source_with_exact_offsets(
         assert covered >= {at for at, char in enumerate(text) if not char.isspace()}
     for window in found:
         assert window.span.cut(text) == window.text
-        assert window.span == Span(window.sentences[0].start, window.sentences[-1].end)
         assert Words().count_tokens([window.text])[0] <= room

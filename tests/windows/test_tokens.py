@@ -13,10 +13,11 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 import halldetect
 from halldetect.claims.extraction import Claim
 from halldetect.report import Probabilities
+from halldetect.text.sentences import read_document
 from halldetect.verification.rounds import Task, verify
 from halldetect.verification.verifiers.encoding import PairEncoder
-from halldetect.windows.scales import library
-from halldetect.windows.tokens import Reading
+from halldetect.windows.scales import source_windows
+from halldetect.windows.tokens import SourceTokens
 
 SHIPPED = Path(halldetect.__file__).parent / "weights" / "base" / "tokenizer.json"
 
@@ -74,39 +75,43 @@ texts = st.lists(odd, max_size=60).map("".join)
 def test_what_is_kept_is_what_the_tokenizer_says_of_the_window(
     encoder: PairEncoder, text: str
 ) -> None:
-    windows = library([text])
-    reading = Reading(Tokens(encoder), [text], windows)  # type: ignore[arg-type]
+    documents = [read_document(text)]
+    windows = source_windows(documents)
+    counted = SourceTokens(Tokens(encoder), documents)  # type: ignore[arg-type]
     for window in windows:
         (whole,) = encoder.tokenize([window.text])
-        kept = reading.tokens(window)
+        kept = counted.tokens(window)
         assert kept is None or tuple(kept) == whole
-        assert reading.count(0, [window.span]) == [len(whole)]
+        assert counted.count(0, [window.span]) == [len(whole)]
 
 
 def test_plain_prose_is_all_kept_and_each_sentence_read_once(encoder: PairEncoder) -> None:
     text = " ".join(f"Rider {at} crossed the ford.\n" for at in range(30))
-    windows = library([text])
+    documents = [read_document(text)]
+    windows = source_windows(documents)
     verifier = Tokens(encoder)
-    reading = Reading(verifier, [text], windows)  # type: ignore[arg-type]
-    assert all(reading.tokens(window) is not None for window in windows)
-    reading.count(0, [window.span for window in windows])
+    counted = SourceTokens(verifier, documents)  # type: ignore[arg-type]
+    assert all(counted.tokens(window) is not None for window in windows)
+    counted.count(0, [window.span for window in windows])
     assert verifier.read == [f"Rider {at} crossed the ford." for at in range(30)]
 
 
 def test_sentences_that_touch_are_left_to_the_tokenizer(encoder: PairEncoder) -> None:
     text = "他来了。他走了。"
-    windows = library([text], (1,))
-    reading = Reading(Tokens(encoder), [text], windows)  # type: ignore[arg-type]
-    assert len(windows[0].sentences) == 2
-    assert reading.tokens(windows[0]) is None
-    assert reading.count(0, [windows[0].span]) == encoder.count([text])
+    documents = [read_document(text)]
+    windows = source_windows(documents, (1,))
+    counted = SourceTokens(Tokens(encoder), documents)  # type: ignore[arg-type]
+    assert len(documents[0].sentences) == 2
+    assert counted.tokens(windows[0]) is None
+    assert counted.count(0, [windows[0].span]) == encoder.count([text])
 
 
 @given(st.lists(texts, min_size=1, max_size=3), texts)
 def test_judging_tokens_is_judging_texts(
     encoder: PairEncoder, documents: list[str], claim: str
 ) -> None:
-    task = Task((Claim(claim, None, "made up"),), library(documents), tuple(documents))
+    read = tuple(map(read_document, documents))
+    task = Task((Claim(claim, None, "made up"),), source_windows(read), read)
     by_tokens = verify(Tokens(encoder), [task])  # type: ignore[arg-type]
     by_texts = verify(Tokens(encoder, adds_up=False), [task])  # type: ignore[arg-type]
     assert by_tokens == by_texts

@@ -41,8 +41,7 @@ ROOM = 448  # tokens of window beside a claim of up to 64
 def prepare(options: argparse.Namespace) -> None:
     from tokenizers import Tokenizer
 
-    from halldetect.text.sentences import sentences
-    from halldetect.windows.scales import library
+    from halldetect.text.sentences import read_document, sentences
     from halldetect_bench.registry import load_dataset
 
     tokenizer = Tokenizer.from_file(str(options.work / "mpnet" / "tokenizer.json"))
@@ -61,7 +60,7 @@ def prepare(options: argparse.Namespace) -> None:
                 if source not in documents:
                     documents[source] = len(texts)
                     texts.append(source)
-                    windows.append(_fitting(source, library([source]), tokenizer))
+                    windows.append(_fitting(read_document(source), tokenizer))
                 claims = [span.cut(row.response) for span in sentences(row.response)]
                 file.write(
                     json.dumps(
@@ -84,24 +83,26 @@ def prepare(options: argparse.Namespace) -> None:
         json.dump({"texts": texts, "windows": windows}, file, ensure_ascii=False)
 
 
-def _fitting(source: str, found, tokenizer) -> list[list[int]]:  # type: ignore[no-untyped-def]
+def _fitting(document, tokenizer) -> list[list[int]]:  # type: ignore[no-untyped-def]
     """[start, end, scales] of every window, the too long ones divided at sentence ends."""
+    from halldetect.windows.scales import source_windows
+
     result: dict[tuple[int, int], set[int]] = {}
     counts: dict[tuple[int, int], int] = {}
 
     def count(start: int, end: int) -> int:
         if (start, end) not in counts:
             counts[start, end] = len(
-                tokenizer.encode(source[start:end], add_special_tokens=False).ids
+                tokenizer.encode(document.text[start:end], add_special_tokens=False).ids
             )
         return counts[start, end]
 
-    for window in found:
+    for window in source_windows([document]):
         parts = [[window.span.start, window.span.end]]
         if count(*parts[0]) > ROOM:
             parts = []
             size = ROOM + 1
-            for span in window.sentences:
+            for span in document.sentences_in(window.span):
                 tokens = count(span.start, span.end)
                 if size + tokens > ROOM:
                     parts.append([span.start, span.end])

@@ -19,7 +19,7 @@ from time import time
 from typing import Any
 
 from halldetect.errors import InputError
-from halldetect.inputs import Pair, take_in
+from halldetect.inputs import Pair, clean_pair
 from halldetect.report import Report
 
 FILE_NAME = "reports.sqlite"
@@ -87,7 +87,7 @@ class ReportCache:
 
     def key(self, pair: Pair) -> bytes:
         """The key of a pair: a digest of its texts and the settings."""
-        taken = take_in(pair)
+        taken = clean_pair(pair)
         content = [taken.documents, taken.response, taken.question, taken.replaced]
         digest = blake2b(self._settings, digest_size=24)
         digest.update(json.dumps(content).encode())
@@ -231,7 +231,7 @@ def _packed(report: Report) -> bytes:
 def _unpacked(data: bytes, pair: Pair) -> Report | None:
     """None where the bytes are not what was written."""
     try:
-        taken = take_in(pair)
+        taken = clean_pair(pair)
         texts = {
             "response": taken.response,
             "documents": list(taken.documents),

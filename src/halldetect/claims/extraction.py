@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,8 +12,9 @@ from halldetect.claims.guard.matching import Match, Passage
 from halldetect.claims.guard.pronouns import antecedents
 from halldetect.errors import ExtractionError
 from halldetect.protocols import Extractor
-from halldetect.text.sentences import Span, sentences, trimmed
-from halldetect.text.words import EVERYDAY, words
+from halldetect.text.document import Document, Span
+from halldetect.text.overlap import content_keys, shared_part
+from halldetect.text.sentences import sentences, trimmed
 
 MAX_CLAIMS = 10
 CLAIMS_PER_SENTENCE = 4
@@ -72,7 +73,7 @@ def cap(count: int) -> int:
 
 
 def extract_claims(
-    response: str, extractor: Extractor, *, guard: bool = True, max_passes: int = MAX_PASSES
+    response: Document, extractor: Extractor, *, guard: bool = True, max_passes: int = MAX_PASSES
 ) -> Extraction:
     """The claims of a response.
 
@@ -80,20 +81,18 @@ def extract_claims(
     sentence does not, whatever the extractor proposes. Without it the extractor is taken at
     its word: one pass over the whole response and the first claims up to the cap.
     """
-    spans = sentences(response)
-    if not spans:
+    if not response.sentences:
         return Extraction(())
     if not guard:
-        return _unguarded(response, spans, extractor)
-    return _Guarded(response, spans, extractor, max_passes).extraction()
+        return _unguarded(response, extractor)
+    return _Guarded(response, extractor, max_passes).extraction()
 
 
 class _Guarded:
     """One response on its way through the extractor and the guard."""
 
-    def __init__(
-        self, response: str, spans: Sequence[Span], extractor: Extractor, max_passes: int
-    ) -> None:
+    def __init__(self, document: Document, extractor: Extractor, max_passes: int) -> None:
+        response, spans = document.text, document.sentences
         self.response = response
         self.extractor = extractor
         self.max_passes = max_passes
@@ -254,29 +253,29 @@ class _Guarded:
             yield f"after {why} the last {self.unread} sentences were taken as they stand"
 
 
-def _unguarded(response: str, spans: Sequence[Span], extractor: Extractor) -> Extraction:
-    limit = cap(len(spans))
-    draft = extractor.draft(response, limit)
+def _unguarded(response: Document, extractor: Extractor) -> Extraction:
+    limit = cap(len(response.sentences))
+    draft = extractor.draft(response.text, limit)
     lines = list(proposals(draft.claims))[:limit]
     return Extraction(
-        tuple(_located(cleaned(line), response, spans) for line in lines),
+        tuple(_located(cleaned(line), response) for line in lines),
         generative_passes=draft.generative_passes,
         tokens_in=draft.tokens_in,
         tokens_out=draft.tokens_out,
     )
 
 
-def _located(claim: str, response: str, spans: Sequence[Span]) -> Claim:
+def _located(claim: str, response: Document) -> Claim:
     """The claim where it stands word for word, or at the sentence that shares most with it."""
-    at = response.find(claim)
+    at = response.text.find(claim)
     if at >= 0:
-        return Claim(claim, trimmed(response, at, at + len(claim)))
-    said = {word.norm for word in words(claim)} - EVERYDAY
-    best, share = None, 0.0
-    for span in spans:
-        shared = len(said & {word.norm for word in words(span.cut(response))}) / max(len(said), 1)
-        if shared > share:
-            best, share = span, shared
-    if best is None or share <= 0.5:
+        return Claim(claim, trimmed(response.text, at, at + len(claim)))
+    keys = content_keys(claim)
+    best, greatest = None, 0.0
+    for span in response.sentences:
+        share = shared_part(keys, content_keys(span.cut(response.text)))
+        if share > greatest:
+            best, greatest = span, share
+    if best is None or greatest <= 0.5:
         return Claim(claim, None, "no sentence of the response has most of the claim's words")
     return Claim(claim, best)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from halldetect.errors import ServiceError
 from halldetect.inputs import Pair, Source
 from halldetect.report import Report, Status
-from halldetect.text.sentences import Span
+from halldetect.text.document import Span
 
 if TYPE_CHECKING:
     import httpx

@@ -2,80 +2,46 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from halldetect.report import ClaimReport, Evidence, Report
-from halldetect.text.sentences import Span, sentences
-
-_WORD = re.compile(r"\w+(?:[.,:]\d+)*")
-# Inflections share their beginning; six letters tell most words apart and join most forms.
-_STEM = 6
-_COMMON = frozenset(
-    "a an and are as at be been but by for from had has have he her his in is it its of on or "
-    "she so than that the their them then there they this to was we were which who will with "
-    "you your".split()
-)
-
-
-def _stems(text: str) -> list[tuple[str, int, int]]:
-    return [
-        (match[0].casefold()[:_STEM], match.start(), match.end())
-        for match in _WORD.finditer(text)
-        if match[0].casefold() not in _COMMON
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    span: Span
-    stems: frozenset[str]
+from halldetect.text.document import Document, Span
+from halldetect.text.overlap import WordIndex, content_keys, content_words
+from halldetect.text.sentences import read_document
 
 
 class Passages:
-    """Finds the sentence of a window that a claim is about; each window is read once."""
+    """Finds the sentence of a window that a claim is about; each document is read once."""
 
     def __init__(self, report: Report) -> None:
-        self._documents = report.documents
-        self._windows: dict[tuple[int, Span], list[_Sentence]] = {}
+        self._texts = report.documents
+
+    @cached_property
+    def _documents(self) -> tuple[Document, ...]:
+        return tuple(map(read_document, self._texts))
+
+    @cached_property
+    def _index(self) -> WordIndex:
+        return WordIndex(self._documents)
 
     def focus(self, claim: ClaimReport, evidence: Evidence) -> Span:
-        """The span, in its document, of the sentence sharing most with the claim."""
-        window = self._read(evidence)
-        if len(window) < 2:
-            return window[0].span if window else evidence.span
-        wanted = {stem for stem, _, _ in _stems(claim.text)}
-        shared = [wanted & sentence.stems for sentence in window]
-        spread = Counter(stem for found in shared for stem in found)
-        # A word found in few sentences of the window points at its sentence more sharply.
-        weights = [
-            math.fsum(math.log1p(len(window) / spread[stem]) for stem in sorted(found))
-            for found in shared
-        ]
-        return window[weights.index(max(weights))].span
+        """The span, in its document, of the sentence sharing most with the claim.
+
+        A word counts the more, the fewer sentences of the source have it.
+        """
+        inside = self._documents[evidence.document].sentences_in(evidence.span)
+        if len(inside) < 2:
+            return inside[0] if inside else evidence.span
+        shares = self._index.shares(claim.text, [(evidence.document, span) for span in inside])
+        return inside[shares.index(max(shares))]
 
     def quote(self, claim: ClaimReport, evidence: Evidence, limit: int) -> str:
         """The proving sentence, shortened around what it shares with the claim."""
-        sentence = self.focus(claim, evidence).cut(self._documents[evidence.document])
+        sentence = self.focus(claim, evidence).cut(self._texts[evidence.document])
         return shorten(sentence, claim.text, limit)
-
-    def _read(self, evidence: Evidence) -> list[_Sentence]:
-        key = (evidence.document, evidence.span)
-        if key not in self._windows:
-            start = evidence.span.start
-            text = evidence.span.cut(self._documents[evidence.document])
-            self._windows[key] = [
-                _Sentence(
-                    Span(start + found.start, start + found.end),
-                    frozenset(stem for stem, _, _ in _stems(found.cut(text))),
-                )
-                for found in sentences(text)
-            ]
-        return self._windows[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +76,8 @@ def shorten(text: str, about: str, limit: int) -> str:
     text = " ".join(text.split())
     if len(text) <= limit:
         return text
-    wanted = {stem for stem, _, _ in _stems(about)}
-    hits = [(start, end) for stem, start, end in _stems(text) if stem in wanted]
+    wanted = content_keys(about)
+    hits = [(word.start, word.end) for word in content_words(text) if word.key in wanted]
     best, most = (0, 0), 0
     right = 0
     for left, (start, _) in enumerate(hits):

@@ -17,7 +17,7 @@ from halldetect.report import (
     Probabilities,
     Report,
 )
-from halldetect.text.sentences import Span
+from halldetect.text.document import Span
 
 _UNIT: dict[str, Any] = {"minimum": 0, "maximum": 1}
 _COUNT: dict[str, Any] = {"minimum": 0}

@@ -1,7 +1,7 @@
-"""How much of a claim's wording a window of the source shares: cheap, and no model needed.
+"""How many words two texts share: the only place where content words are compared.
 
-The source is read once into an index of where each content word stands; the promise of any
-window for any claim is then looked up, without a copy of the source for each claim.
+Words are compared by their first letters, so that "elected", "election" and "elects" are the
+same; numbers are compared whole. Words such as "the", "of" and "was" do not count.
 """
 
 from __future__ import annotations
@@ -9,70 +9,95 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from halldetect.text.sentences import Span
+from halldetect.text.document import Document, Span
 from halldetect.text.words import EVERYDAY, words
-from halldetect.windows.scales import Window
 
-# Words are compared by their first letters: "elected", "election" and "elects" are one.
 LETTERS = 5
 
 
-class Promise:
-    """The content words of the documents, by place, and how telling each is."""
+@dataclass(frozen=True, slots=True)
+class ContentWord:
+    """A word that says what a text is about: `key` is what it is compared by."""
 
-    def __init__(self, documents: Sequence[str], windows: Iterable[Window]) -> None:
-        spans: list[set[Span]] = [set() for _ in documents]
-        for window in windows:
-            spans[window.document].update(window.sentences)
-        self._places: list[dict[str, list[int]]] = []
-        self._found_in: dict[str, int] = {}
-        self._sentences = 0
-        for text, found in zip(documents, spans, strict=True):
-            ends = sorted(span.end for span in found)
-            self._sentences += len(ends)
-            self._places.append(self._read(text, ends))
+    key: str
+    start: int
+    end: int
 
-    def _read(self, text: str, ends: Sequence[int]) -> dict[str, list[int]]:
-        places: dict[str, list[int]] = {}
+
+def content_words(text: str) -> list[ContentWord]:
+    """The content words of a text, in order."""
+    found = ((_key(word.norm), word) for word in words(text))
+    return [ContentWord(key, word.start, word.end) for key, word in found if key is not None]
+
+
+def content_keys(text: str) -> frozenset[str]:
+    """What the content words of a text are compared by."""
+    return frozenset(word.key for word in content_words(text))
+
+
+def shared_part(keys: frozenset[str], other: frozenset[str]) -> float:
+    """The share of the keys, from 0 to 1, that the other text has too; 0 without any key."""
+    return len(keys & other) / max(len(keys), 1)
+
+
+class WordIndex:
+    """The content words of some documents by position, and in how many sentences each occurs.
+
+    The documents are read once; how many words any part of them shares with any claim is then
+    looked up.
+    """
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._sentences_with: dict[str, int] = {}
+        self._sentences = sum(len(document.sentences) for document in documents)
+        self._positions = [self._read(document) for document in documents]
+
+    def _read(self, document: Document) -> dict[str, list[int]]:
+        ends = [sentence.end for sentence in document.sentences]
+        positions: dict[str, list[int]] = {}
         last: dict[str, int] = {}
-        for word in words(text):
-            key = _key(word.norm)
-            if key is None:
-                continue
-            places.setdefault(key, []).append(word.start)
+        for word in content_words(document.text):
+            positions.setdefault(word.key, []).append(word.start)
             sentence = bisect_left(ends, word.end)
-            if last.get(key) != sentence:
-                last[key] = sentence
-                self._found_in[key] = self._found_in.get(key, 0) + 1
-        return places
+            if last.get(word.key) != sentence:
+                last[word.key] = sentence
+                self._sentences_with[word.key] = self._sentences_with.get(word.key, 0) + 1
+        return positions
 
-    def of(self, claim: str, windows: Sequence[Window]) -> list[float]:
-        """For each window the share, from 0 to 1, of the claim's content words that it has.
+    def shares(self, claim: str, parts: Iterable[tuple[int, Span]]) -> list[float]:
+        """For each part the share, from 0 to 1, of the claim's content words that it has.
 
-        A word counts the more, the fewer sentences of the source have it.
+        A word counts the more, the fewer sentences of the documents have it. A claim without
+        content words gives 1 for every part.
+
+        claim  the text whose words are looked for
+        parts  index of the document and span in it
         """
-        keys = dict.fromkeys(filter(None, (_key(word.norm) for word in words(claim))))
+        keys = dict.fromkeys(word.key for word in content_words(claim))
         weights = {key: self._weight(key) for key in keys}
-        whole = math.fsum(weights.values())
-        if whole == 0.0:  # nothing to go by: no window may be passed over
-            return [1.0] * len(windows)
+        total = math.fsum(weights.values())
+        if total == 0.0:
+            return [1.0 for _ in parts]
         return [
-            math.fsum(weight for key, weight in weights.items() if self._has(window, key)) / whole
-            for window in windows
+            math.fsum(
+                weight for key, weight in weights.items() if self._occurs(key, document, span)
+            )
+            / total
+            for document, span in parts
         ]
 
     def _weight(self, key: str) -> float:
-        return math.log1p(self._sentences / (self._found_in.get(key, 0) + 0.5))
+        return math.log1p(self._sentences / (self._sentences_with.get(key, 0) + 0.5))
 
-    def _has(self, window: Window, key: str) -> bool:
-        places = self._places[window.document].get(key, ())
-        at = bisect_left(places, window.span.start)
-        return at < len(places) and places[at] < window.span.end
+    def _occurs(self, key: str, document: int, span: Span) -> bool:
+        positions = self._positions[document].get(key, ())
+        at = bisect_left(positions, span.start)
+        return at < len(positions) and positions[at] < span.end
 
 
 def _key(norm: str) -> str | None:
-    """What a word is compared by; None for one that says nothing of what a text is about."""
     if norm in EVERYDAY or norm == "'s" or not any(map(str.isalnum, norm)):
         return None
     return norm if any(map(str.isdigit, norm)) else norm[:LETTERS]

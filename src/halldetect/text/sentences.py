@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from halldetect.text.document import Document, Span
 
 # Every character that str.splitlines() takes for the end of a line.
 LINE_END = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
@@ -33,18 +34,9 @@ _MARK_ALONE = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,6})[.)]{1,2}")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
-    """A half-open range of characters of some text."""
-
-    start: int
-    end: int
-
-    def cut(self, text: str) -> str:
-        return text[self.start : self.end]
-
-    def __len__(self) -> int:
-        return self.end - self.start
+def read_document(text: str) -> Document:
+    """The text with its sentences."""
+    return Document(text, sentences(text))
 
 
 def sentences(text: str) -> tuple[Span, ...]:

@@ -1,4 +1,4 @@
-"""Which pairs to judge, in which order and batches (Phase III)."""
+"""Judging claims against windows, in rounds that are batched across responses (Phase III)."""
 
 from __future__ import annotations
 
@@ -6,32 +6,38 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from halldetect.claims.extraction import Claim
-from halldetect.protocols import TokenVerifier, Verifier
+from halldetect.protocols import Verifier
 from halldetect.report import Probabilities
-from halldetect.text.overlap import Promise
-from halldetect.text.sentences import Span
-from halldetect.verification.schedule import Course, Planner, Rule
-from halldetect.windows.pages import beginning, divide
+from halldetect.text.document import Document
+from halldetect.text.overlap import WordIndex
+from halldetect.verification.schedule import ClaimSchedule, Schedule, StoppingRule
+from halldetect.windows.pages import fit_windows, truncate_windows
 from halldetect.windows.scales import Window
-from halldetect.windows.tokens import Reading, adds_up
+from halldetect.windows.tokens import SourceTokens, token_verifier
 
-# The room a claim takes is counted in steps, so that a window is divided in few ways only
-# and the division of one claim never depends on the other claims of the batch.
+# The room a claim takes is counted in steps of so many tokens: windows are then divided in few
+# ways, and the division for one claim never depends on the other claims of the batch.
 CLAIM_STEP = 64
-# A claim may take at most this share of what the verifier reads; the rest is the window's.
+# A claim may take at most this share of what the verifier reads; the rest is for the window.
 CLAIM_SHARE = 0.5
-# So many pairs at a time go to the verifier: often enough for a person who waits. One that
-# needs more to be fast says so with `pairs_at_once`.
-STEP = 64
+# How many pairs are given to the verifier at a time, so that progress is shown often. A verifier
+# that needs more to be fast has `pairs_at_once`.
+PAIRS_AT_ONCE = 64
 
 Answers = dict[tuple[str, str], Probabilities]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """One claim against every window it met. `reason` says why it met none.
+class JudgedClaim:
+    """One claim and the verifier's answers for it.
 
-    `skipped` counts the windows it did not need to meet; `scales` are those of all.
+    claim          the claim
+    windows        those it was judged against
+    probabilities  the answer for each
+    tokens         read for it
+    reason         why there are no windows
+    skipped        how many windows it was not judged against
+    scales         of all its windows, skipped ones too
     """
 
     claim: Claim
@@ -47,12 +53,12 @@ class Judged:
 class Task:
     """The claims of one response and the windows of its source.
 
-    `finer` asks for finer scales where the windows of a long source are all long.
+    `finer` asks for finer scales where all windows of a long source are long.
     """
 
     claims: tuple[Claim, ...]
     windows: tuple[Window, ...]
-    documents: tuple[str, ...]
+    documents: tuple[Document, ...]
     finer: bool = False
 
 
@@ -62,194 +68,206 @@ def verify(
     progress: Callable[[int, int], None] | None = None,
     *,
     truncate: bool = False,
-    rule: Rule | None = None,
-    settled: Callable[[int, int, Judged], None] | None = None,
-) -> list[list[Judged]]:
-    """Judge the claims against the windows, batching across all tasks.
+    rule: StoppingRule | None = None,
+    settled: Callable[[int, int, JudgedClaim], None] | None = None,
+) -> list[list[JudgedClaim]]:
+    """Judge the claims of each task against its windows, batching across all tasks.
 
-    Every claim meets every window, or with a rule as many as the rule asks for. A window too
-    long to be read beside a claim is divided and all its parts count as windows; with
-    `truncate` only its beginning does, as in the paper. `settled` is told task, claim and
-    outcome of every claim that rests, again if it is taken up again.
+    verifier  judges the pairs
+    tasks     claims and windows
+    progress  is called with the pairs judged and the pairs there are
+    truncate  cut off a window that is too long to be read beside a claim, as the paper does;
+              otherwise it is divided and all its parts are windows
+    rule      when a claim needs no more windows; None judges every claim against every window
+    settled   is called with task, claim and outcome when a claim needs no more windows, and
+              again if it is taken up again
     """
-    plans = [_Plan(verifier, task, truncate, rule) for task in tasks]
-    grid = sum({key: count for plan in plans for key, count in plan.grid()}.values())
+    runs = [_TaskRun(_FittedTask(verifier, task, truncate), rule) for task in tasks]
+    total = sum({key: count for run in runs for key, count in run.fitted.pair_counts()}.values())
     answers: Answers = {}
-    step = int(getattr(verifier, "pairs_at_once", STEP))
-    while wanted := {pair.texts: pair for plan in plans for pair in plan.wanted()}:
-        # Identical pairs (repeated sources in a batch) are judged once. Pairs of like length
+    step = int(getattr(verifier, "pairs_at_once", PAIRS_AT_ONCE))
+    while pairs := {pair.texts: pair for run in runs for pair in run.next_round()}:
+        # Identical pairs (repeated sources in a batch) are judged once. Pairs of similar length
         # stand together, so that a verifier that pads has little to pad.
-        new = [pair for texts, pair in wanted.items() if texts not in answers]
+        new = [pair for texts, pair in pairs.items() if texts not in answers]
         new.sort(key=lambda pair: (-pair.size, pair.texts))
         for start in range(0, len(new), step):
-            part = new[start : start + step]
-            found = _judge(verifier, part)
-            answers.update(zip((pair.texts for pair in part), found, strict=True))
+            batch = new[start : start + step]
+            judged = _judge(verifier, batch)
+            answers.update(zip((pair.texts for pair in batch), judged, strict=True))
             if progress is not None:
-                progress(len(answers), max(grid, len(answers)))
-        for plan in plans:
-            plan.take(answers)
-        if settled is not None:
-            for task, plan in enumerate(plans):
-                for claim, outcome in plan.rested(answers):
-                    settled(task, claim, outcome)
-    if progress is not None and len(answers) < grid:  # the rest was not needed
-        progress(grid, grid)
-    return [plan.results(answers) for plan in plans]
+                progress(len(answers), max(total, len(answers)))
+        for index, run in enumerate(runs):
+            run.record(answers)
+            if settled is not None:
+                for claim, outcome in run.newly_settled(answers):
+                    settled(index, claim, outcome)
+    if progress is not None and len(answers) < total:  # the other pairs were not needed
+        progress(total, total)
+    return [run.results(answers) for run in runs]
 
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A window's and a claim's text, their size, and where their tokens are kept."""
+    """The texts of a window and a claim, their tokens together, and where they come from."""
 
     texts: tuple[str, str]
     size: int
-    plan: _Plan
+    task: _FittedTask
     window: Window
     claim: int
 
 
 def _judge(verifier: Verifier, pairs: Sequence[_Pair]) -> list[Probabilities]:
-    if isinstance(verifier, TokenVerifier) and adds_up(verifier):
-        return verifier.judge_tokens([pair.plan.tokens(pair) for pair in pairs])
-    return verifier.judge([pair.texts for pair in pairs])
+    by_tokens = token_verifier(verifier)
+    if by_tokens is None:
+        return verifier.judge([pair.texts for pair in pairs])
+    return by_tokens.judge_tokens([pair.task.pair_tokens(pair) for pair in pairs])
 
 
-class _Plan:
-    """The windows each claim of a task is judged against, divided to fit beside it."""
+class _FittedTask:
+    """A task whose windows fit beside each claim, and the tokens of both.
 
-    def __init__(self, verifier: Verifier, task: Task, truncate: bool, rule: Rule | None) -> None:
+    Claims of about the same length have the same room beside them and share their windows.
+    """
+
+    def __init__(self, verifier: Verifier, task: Task, truncate: bool) -> None:
         self.task = task
-        self.truncate = truncate
-        self.verifier = verifier
-        self.limit = int(verifier.max_tokens * CLAIM_SHARE)
-        self.claim_ids: list[tuple[int, ...]] = []
+        self.longest_claim = int(verifier.max_tokens * CLAIM_SHARE)
+        self._verifier = verifier
+        self._truncate = truncate
+        self._claim_ids: list[tuple[int, ...]] = []
         texts = [claim.text for claim in task.claims]
-        if isinstance(verifier, TokenVerifier) and adds_up(verifier):
-            self.claim_ids = verifier.tokenize(texts)
-            self.claim_tokens = [len(ids) for ids in self.claim_ids]
-        else:
+        by_tokens = token_verifier(verifier)
+        if by_tokens is None:
             self.claim_tokens = verifier.count_tokens(texts)
-        self.reading = Reading(verifier, task.documents, task.windows)
-        self.divided: dict[int, tuple[Window, ...]] = {}
-        self.sizes: dict[int, list[int]] = {}
-        self.rooms = [
-            self._room(tokens) if tokens <= self.limit else None for tokens in self.claim_tokens
-        ]
-        for room in dict.fromkeys(self.rooms):
-            if room is not None:
-                self.divided[room] = self._divide(room)
-                self.sizes[room] = self._count(self.divided[room])
-        self.windows = [() if room is None else self.divided[room] for room in self.rooms]
-        self.planner = Planner(self._courses(rule), rule)
-        self.round: list[tuple[int, int]] = []
-        self.told = [-1] * len(task.claims)
-
-    def _courses(self, rule: Rule | None) -> list[Course]:
-        if rule is None:
-            return [Course.whole(len(windows)) for windows in self.windows]
-        promise = Promise(self.task.documents, self.task.windows)
-        # Claims of the same room share their windows, and where these are.
-        places = {
-            room: [(window.document, window.span.start, window.span.end) for window in found]
-            for room, found in self.divided.items()
+        else:
+            self._claim_ids = by_tokens.tokenize(texts)
+            self.claim_tokens = [len(ids) for ids in self._claim_ids]
+        self._tokens = SourceTokens(verifier, task.documents)
+        self._rooms = [self._room(tokens) for tokens in self.claim_tokens]
+        self._windows = {room: self._fit(room) for room in self._rooms if room is not None}
+        self._counts = {
+            room: self._tokens.count_windows(windows) for room, windows in self._windows.items()
         }
-        return [
-            Course.promising(
-                promise.of(self.task.claims[at].text, windows),
-                [self._size(at, window) for window in range(len(windows))],
-                () if room is None else places[room],
-                rule,
-            )
-            for at, (room, windows) in enumerate(zip(self.rooms, self.windows, strict=True))
-        ]
 
-    def _room(self, claim_tokens: int) -> int:
-        most = self.verifier.max_tokens
-        if self.truncate:
+    def _room(self, claim_tokens: int) -> int | None:
+        """The tokens that a window may have beside a claim; None if the claim is too long."""
+        if claim_tokens > self.longest_claim:
+            return None
+        most = self._verifier.max_tokens
+        if self._truncate:
             return most - claim_tokens
         steps = -(-max(claim_tokens, 1) // CLAIM_STEP)
-        return most - min(steps * CLAIM_STEP, self.limit)
+        return most - min(steps * CLAIM_STEP, self.longest_claim)
 
-    def _divide(self, room: int) -> tuple[Window, ...]:
+    def _fit(self, room: int) -> tuple[Window, ...]:
         task = self.task
-        if not self.truncate:
-            return divide(task.windows, task.documents, self.reading, room, task.finer)
-        counts = self._count(task.windows)
-        merged: dict[tuple[int, Span], Window] = {}
-        for window, tokens in zip(task.windows, counts, strict=True):
-            part = window if tokens <= room else beginning(self.verifier, window, room)
-            key = (part.document, part.span)
-            if key in merged:
-                scales = tuple(sorted({*merged[key].scales, *part.scales}))
-                part = Window(part.text, part.document, part.span, scales, part.sentences)
-            merged[key] = part
-        return tuple(merged.values())
+        if self._truncate:
+            return truncate_windows(task.windows, self._verifier, self._tokens, room)
+        return fit_windows(task.windows, task.documents, self._tokens, room, finer=task.finer)
 
-    def _count(self, windows: Sequence[Window]) -> list[int]:
-        """The tokens of each window."""
-        counts: dict[tuple[int, Span], int] = {}
-        for document in range(len(self.task.documents)):
-            spans = [window.span for window in windows if window.document == document]
-            found = self.reading.count(document, spans)
-            counts.update(((document, span), n) for span, n in zip(spans, found, strict=True))
-        return [counts[window.document, window.span] for window in windows]
+    def windows(self, claim: int) -> tuple[Window, ...]:
+        """The windows that a claim can be judged against; none if it is too long."""
+        room = self._rooms[claim]
+        return () if room is None else self._windows[room]
 
-    def _size(self, claim: int, window: int) -> int:
-        room = self.rooms[claim]
-        return 0 if room is None else self.sizes[room][window] + self.claim_tokens[claim]
+    def sizes(self, claim: int) -> list[int]:
+        """The tokens of each of these windows together with the claim."""
+        room = self._rooms[claim]
+        if room is None:
+            return []
+        return [count + self.claim_tokens[claim] for count in self._counts[room]]
 
-    def tokens(self, pair: _Pair) -> tuple[Sequence[int], Sequence[int]]:
-        """Of the window and the claim."""
-        assert isinstance(self.verifier, TokenVerifier)
-        ids = self.reading.tokens(pair.window)
+    def pair_tokens(self, pair: _Pair) -> tuple[Sequence[int], Sequence[int]]:
+        """The tokens of the window and of the claim."""
+        ids = self._tokens.tokens(pair.window)
         if ids is None:
-            (ids,) = self.verifier.tokenize([pair.window.text])
-        return ids, self.claim_ids[pair.claim]
+            by_tokens = token_verifier(self._verifier)
+            assert by_tokens is not None
+            (ids,) = by_tokens.tokenize([pair.window.text])
+        return ids, self._claim_ids[pair.claim]
 
-    def grid(self) -> Iterator[tuple[object, int]]:
-        """How many pairs there are for each claim; equal claims on equal sources count once."""
-        distinct = {room: len({w.text for w in found}) for room, found in self.divided.items()}
-        for claim, room in zip(self.task.claims, self.rooms, strict=True):
+    def pair_counts(self) -> Iterator[tuple[object, int]]:
+        """How many pairs of different texts each claim has.
+
+        The key is the same for equal claims on equal sources, which are judged once.
+        """
+        distinct = {
+            room: len({window.text for window in windows})
+            for room, windows in self._windows.items()
+        }
+        source = tuple(document.text for document in self.task.documents)
+        for claim, room in zip(self.task.claims, self._rooms, strict=True):
             if room is not None:
-                yield (claim.text, self.task.documents), distinct[room]
+                yield (claim.text, source), distinct[room]
 
-    def wanted(self) -> Iterator[_Pair]:
+
+class _TaskRun:
+    """A task on its way through the rounds."""
+
+    def __init__(self, fitted: _FittedTask, rule: StoppingRule | None) -> None:
+        self.fitted = fitted
+        self._claims = fitted.task.claims
+        self._windows = [fitted.windows(claim) for claim in range(len(self._claims))]
+        self._sizes = [fitted.sizes(claim) for claim in range(len(self._claims))]
+        self._schedule = Schedule(self._claim_schedules(rule), rule)
+        self._round: list[tuple[int, int]] = []
+        self._reported = [-1] * len(self._claims)
+
+    def _claim_schedules(self, rule: StoppingRule | None) -> list[ClaimSchedule]:
+        if rule is None:
+            return [ClaimSchedule.of_all(windows) for windows in self._windows]
+        index = WordIndex(self.fitted.task.documents)
+        return [
+            ClaimSchedule.by_overlap(
+                windows,
+                index.shares(claim.text, [(window.document, window.span) for window in windows]),
+                sizes,
+                rule,
+            )
+            for claim, windows, sizes in zip(self._claims, self._windows, self._sizes, strict=True)
+        ]
+
+    def next_round(self) -> Iterator[_Pair]:
         """The pairs to judge now."""
-        self.round = self.planner.next()
-        for claim, at in self.round:
-            window = self.windows[claim][at]
-            texts = (window.text, self.task.claims[claim].text)
-            yield _Pair(texts, self._size(claim, at), self, window, claim)
+        self._round = self._schedule.next_pairs()
+        for claim, index in self._round:
+            window = self._windows[claim][index]
+            texts = (window.text, self._claims[claim].text)
+            yield _Pair(texts, self._sizes[claim][index], self.fitted, window, claim)
 
-    def take(self, answers: Answers) -> None:
-        for claim, window in self.round:
-            texts = (self.windows[claim][window].text, self.task.claims[claim].text)
-            self.planner.tell(claim, window, answers[texts])
+    def record(self, answers: Answers) -> None:
+        """Take the answers of the round."""
+        for claim, index in self._round:
+            texts = (self._windows[claim][index].text, self._claims[claim].text)
+            self._schedule.record(claim, index, answers[texts])
 
-    def rested(self, answers: Answers) -> Iterator[tuple[int, Judged]]:
-        """The claims that the next round leaves alone, each when it has met more than before."""
-        going_on = {claim for claim, _ in self.planner.next()}
-        for at, course in enumerate(self.planner.courses):
-            if at not in going_on and len(course.met) > self.told[at]:
-                self.told[at] = len(course.met)
-                yield at, self._result(at, answers)
+    def newly_settled(self, answers: Answers) -> Iterator[tuple[int, JudgedClaim]]:
+        """The claims that the next round does not include, whenever they have new answers."""
+        going_on = {claim for claim, _ in self._schedule.next_pairs()}
+        for claim, schedule in enumerate(self._schedule.claims):
+            if claim not in going_on and len(schedule.judged) > self._reported[claim]:
+                self._reported[claim] = len(schedule.judged)
+                yield claim, self._result(claim, answers)
 
-    def results(self, answers: Answers) -> list[Judged]:
-        return [self._result(at, answers) for at in range(len(self.task.claims))]
+    def results(self, answers: Answers) -> list[JudgedClaim]:
+        """The outcome of every claim."""
+        return [self._result(claim, answers) for claim in range(len(self._claims))]
 
-    def _result(self, at: int, answers: Answers) -> Judged:
-        claim, tokens = self.task.claims[at], self.claim_tokens[at]
-        if self.rooms[at] is None:
-            reason = f"the claim has {tokens} tokens; the verifier reads {self.limit}"
-            return Judged(claim, (), (), reason=reason)
-        met = sorted(self.planner.courses[at].met)
-        windows = tuple(self.windows[at][window] for window in met)
-        return Judged(
+    def _result(self, index: int, answers: Answers) -> JudgedClaim:
+        claim, tokens = self._claims[index], self.fitted.claim_tokens[index]
+        if tokens > self.fitted.longest_claim:
+            limit = self.fitted.longest_claim
+            reason = f"the claim has {tokens} tokens; the verifier reads {limit}"
+            return JudgedClaim(claim, (), (), reason=reason)
+        judged = sorted(self._schedule.claims[index].judged)
+        windows = tuple(self._windows[index][window] for window in judged)
+        return JudgedClaim(
             claim,
             windows,
             tuple(answers[window.text, claim.text] for window in windows),
-            sum(self._size(at, window) for window in met),
-            skipped=len(self.windows[at]) - len(met),
-            scales=tuple(sorted({m for window in self.windows[at] for m in window.scales})),
+            sum(self._sizes[index][window] for window in judged),
+            skipped=len(self._windows[index]) - len(judged),
+            scales=tuple(sorted({m for window in self._windows[index] for m in window.scales})),
         )

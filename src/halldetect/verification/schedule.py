@@ -1,17 +1,17 @@
-"""Which windows each claim of a response meets, and when enough have been judged.
+"""Which windows each claim of a response is judged against, and when enough have been judged.
 
 The support of a claim is the greatest over the windows, so the windows judged so far bound it
 from below, and a response is as good as its worst claim. For any verifier this follows:
 
-- A claim with more support than the line that parts supported from unsupported stays above it.
+- A claim with more support than `supported_above` stays supported.
 - No claim is called supported, and no response faithful, that judging everything would not.
-- A claim with more support so far than one that met every window is not the worst.
+- A claim with more support so far than one that was judged against every window is not the worst.
 
-A claim goes on until it is above the line. If no window is passed over below the line (`far` and
-`silent` 0, `most` not reached), the verdict, the states of the claims and the score of a flagged
-response are those of judging everything. What passing windows over below the line changes, and
-how far the score of a response that is not flagged is too high, is experience
-(benchmarks/planner.py), not proof.
+A claim goes on until it is supported. If no window of an unsupported claim is skipped
+(`min_overlap` and `silent_below` 0, `max_windows` not reached), the verdict, the states of the
+claims and the score of a flagged response are those of judging everything. What skipping windows
+of unsupported claims changes, and how far the score of a response that is not flagged is too high,
+is measured (benchmarks/planner.py), not proven.
 """
 
 from __future__ import annotations
@@ -22,143 +22,175 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from halldetect.report import Probabilities
+from halldetect.windows.scales import Window
+
+# The exponents of a window's length in its rank, which is overlap / tokens^exponent. The first
+# window is to settle the matter cheaply: twice the overlap is worth four times the tokens. If it
+# does not, wide windows, which leave out nothing that the claim may rest on, come almost as early
+# as short ones.
+FIRST_EXPONENT, LATER_EXPONENT = 0.5, 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """When a claim need meet no more windows.
+class StoppingRule:
+    """When a claim need not be judged against further windows.
 
-    support  what a window's probabilities are worth to the claim, from 0 to 1
-    line     a claim with more support is supported, and alone would not be flagged; it rests
-             unless it is the worst
-    epsilon  the worst claim, if above the line, rests when it can gain no more than this
-    glances  or after so many windows
-    far      windows are passed over that have less than this part of the content words that
-             the claim's most promising window has
-    silent   so are those inside a window that gave less than this for and against the claim:
-             who reads all of a passage about something else need not read parts of it
-    most     no claim meets more windows: reached only in sources of many thousand words
+    support                what a window's probabilities are worth to the claim, from 0 to 1
+    supported_above        a claim with more support is supported, and alone would not be flagged;
+                           it needs no further windows unless it is the worst of its response
+    min_gain               the worst claim, if supported, stops when it can gain no more than this
+    max_windows_supported  or when it has been judged against so many windows
+    min_overlap            windows are skipped whose overlap with the claim is less than this
+                           share of the greatest overlap of any window
+    silent_below           windows are skipped that lie inside one which gave less than this both
+                           for and against the claim: a passage about something else
+    max_windows            no claim is judged against more windows; only sources of many thousand
+                           words have that many
     """
 
     support: Callable[[Probabilities], float]
-    line: float = 0.5
-    epsilon: float = 0.048
-    glances: int = 3
-    far: float = 0.35
-    silent: float = 0.05
-    most: int = 64
+    supported_above: float = 0.5
+    min_gain: float = 0.048
+    max_windows_supported: int = 3
+    min_overlap: float = 0.35
+    silent_below: float = 0.05
+    max_windows: int = 64
 
-    def says_nothing(self, support: float, contradiction: float | None) -> bool:
-        return max(support, contradiction or 0.0) < self.silent
+    def is_silent(self, support: float, contradiction: float | None) -> bool:
+        """Whether a window says nothing about the claim."""
+        return max(support, contradiction or 0.0) < self.silent_below
 
     def to_dict(self) -> dict[str, float]:
-        names = ("line", "epsilon", "glances", "far", "silent", "most")
-        return {name: getattr(self, name) for name in names}
-
-
-# What a token costs a window's place in the order. The first window is to settle the matter
-# cheaply: twice the words are worth four times the tokens. If it does not, wide windows, which
-# leave out nothing that the claim may rest on, come almost as early as short ones.
-FIRST, LATER = 0.5, 0.2
-
-# Document, start and end of a window.
-Place = tuple[int, int, int]
+        """The numbers of the rule, for the report."""
+        return {
+            "supported_above": self.supported_above,
+            "min_gain": self.min_gain,
+            "max_windows_supported": self.max_windows_supported,
+            "min_overlap": self.min_overlap,
+            "silent_below": self.silent_below,
+            "max_windows": self.max_windows,
+        }
 
 
 @dataclass(slots=True)
-class Course:
-    """One claim's way through its windows: those it met, and those to come in their order.
+class ClaimSchedule:
+    """The windows of one claim, by their index.
 
-    Windows that the claim will not meet, whatever comes, are in neither.
+    remaining  those to judge, in their order
+    windows    all of them, skipped ones too
+    judged     those that have been judged, in their order
+    support    the greatest so far; -1 before the first
     """
 
-    left: dict[int, None]
-    places: Sequence[Place] = ()
-    met: list[int] = field(default_factory=list)
+    remaining: dict[int, None]
+    windows: Sequence[Window] = ()
+    judged: list[int] = field(default_factory=list)
     support: float = -1.0
 
     @classmethod
-    def whole(cls, count: int) -> Course:
-        return cls(dict.fromkeys(range(count)))
+    def of_all(cls, windows: Sequence[Window]) -> ClaimSchedule:
+        """Every window, in the order given."""
+        return cls(dict.fromkeys(range(len(windows))), windows)
 
     @classmethod
-    def promising(
-        cls, promise: Sequence[float], tokens: Sequence[int], places: Sequence[Place], rule: Rule
-    ) -> Course:
-        """Windows with many of the claim's words first, short ones before long ones."""
-        far = rule.far * max(promise, default=0.0)
+    def by_overlap(
+        cls,
+        windows: Sequence[Window],
+        overlap: Sequence[float],
+        tokens: Sequence[int],
+        rule: StoppingRule,
+    ) -> ClaimSchedule:
+        """Windows with many of the claim's words first, short ones before long ones.
 
-        def worth(window: int, price: float) -> float:
-            return -promise[window] / math.pow(max(tokens[window], 1), price)
-
-        windows = range(len(promise))
-        if not promise:
-            return cls({})
-        first = min(windows, key=lambda window: (worth(window, FIRST), window))
-        others = sorted(
-            (window for window in windows if window != first and promise[window] >= far),
-            key=lambda window: (worth(window, LATER), window),
-        )
-        return cls(dict.fromkeys((first, *others)[: max(rule.most, 1)]), places)
-
-    def ahead(self, most: int | None = None) -> list[int]:
-        """The next windows, as many as have been judged so far: few rounds, little waste.
-
-        Not so many that the claim would have met more than `most`.
+        windows  that the claim can be judged against
+        overlap  the share of the claim's words that each has
+        tokens   the length of each
+        rule     says which to skip
         """
-        count = max(len(self.met), 1)
-        if most is not None:
-            count = min(count, most - len(self.met))
-        return list(islice(self.left, max(count, 0)))
+        if not windows:
+            return cls({})
 
-    def meet(self, window: int, support: float, silent: bool) -> None:
-        """Take down what a window is worth; where it is silent, so are those inside it."""
-        self.met.append(window)
-        self.left.pop(window, None)
+        def rank(window: int, exponent: float) -> tuple[float, int]:
+            return -overlap[window] / math.pow(max(tokens[window], 1), exponent), window
+
+        least = rule.min_overlap * max(overlap)
+        indices = range(len(windows))
+        first = min(indices, key=lambda window: rank(window, FIRST_EXPONENT))
+        others = sorted(
+            (window for window in indices if window != first and overlap[window] >= least),
+            key=lambda window: rank(window, LATER_EXPONENT),
+        )
+        return cls(dict.fromkeys((first, *others)[: max(rule.max_windows, 1)]), windows)
+
+    def next_windows(self, limit: int | None = None) -> list[int]:
+        """The windows to judge next: as many as have been judged so far, and at least one.
+
+        So there are few rounds, and at most half of the windows are judged in vain. With a
+        limit, not so many that more than `limit` would be judged in all.
+        """
+        count = max(len(self.judged), 1)
+        if limit is not None:
+            count = min(count, limit - len(self.judged))
+        return list(islice(self.remaining, max(count, 0)))
+
+    def record(self, window: int, support: float, silent: bool) -> None:
+        """A window was judged; if it is silent, the windows inside it are skipped."""
+        self.judged.append(window)
+        self.remaining.pop(window, None)
         self.support = max(self.support, support)
-        if silent:
-            document, start, end = self.places[window]
-            for other in tuple(self.left):
-                there, begin, stop = self.places[other]
-                if there == document and start <= begin and stop <= end:
-                    del self.left[other]
+        if not silent:
+            return
+        outer = self.windows[window]
+        for other in tuple(self.remaining):
+            inner = self.windows[other]
+            if (
+                inner.document == outer.document
+                and outer.span.start <= inner.span.start
+                and inner.span.end <= outer.span.end
+            ):
+                del self.remaining[other]
 
 
-class Planner:
-    """The courses of a response's claims; nothing of other responses or sources comes in.
+class Schedule:
+    """The schedules of the claims of one response; nothing of other responses comes in.
 
-    Without a rule every claim meets every window.
+    Without a rule every claim is judged against every window.
     """
 
-    def __init__(self, courses: Sequence[Course], rule: Rule | None) -> None:
-        self.courses = courses
+    def __init__(self, claims: Sequence[ClaimSchedule], rule: StoppingRule | None) -> None:
+        self.claims = claims
         self._rule = rule
 
-    def next(self) -> list[tuple[int, int]]:
-        """The claims and windows to judge now; none when what is known is enough."""
+    def next_pairs(self) -> list[tuple[int, int]]:
+        """The pairs of claim and window to judge now; none when what is known is enough."""
         rule = self._rule
-        claims = [c for c, course in enumerate(self.courses) if course.met or course.left]
-        if rule is None:
-            return [(claim, window) for claim in claims for window in self.courses[claim].left]
-        wanted = [
-            (claim, window)
-            for claim in claims
-            if self.courses[claim].support <= rule.line
-            for window in self.courses[claim].ahead()
+        with_windows = [
+            index for index, claim in enumerate(self.claims) if claim.judged or claim.remaining
         ]
-        if wanted or not claims:
-            return wanted
-        worst = min(claims, key=lambda claim: self.courses[claim].support)
-        course = self.courses[worst]
-        if course.support <= rule.line or course.support >= 1.0 - rule.epsilon:
-            return []
-        return [(worst, window) for window in course.ahead(rule.glances)]
-
-    def tell(self, claim: int, window: int, judged: Probabilities) -> None:
-        """What was said of a window that the claim was to meet."""
-        rule, course = self._rule, self.courses[claim]
         if rule is None:
-            course.meet(window, 0.0, False)
+            return [
+                (index, window) for index in with_windows for window in self.claims[index].remaining
+            ]
+        pairs = [
+            (index, window)
+            for index in with_windows
+            if self.claims[index].support <= rule.supported_above
+            for window in self.claims[index].next_windows()
+        ]
+        if pairs or not with_windows:
+            return pairs
+        worst = min(with_windows, key=lambda index: self.claims[index].support)
+        claim = self.claims[worst]
+        if claim.support <= rule.supported_above or claim.support >= 1.0 - rule.min_gain:
+            return []
+        return [(worst, window) for window in claim.next_windows(rule.max_windows_supported)]
+
+    def record(self, claim: int, window: int, probabilities: Probabilities) -> None:
+        """A pair was judged."""
+        rule, schedule = self._rule, self.claims[claim]
+        if rule is None:
+            schedule.record(window, 0.0, False)
         else:
-            support = rule.support(judged)
-            course.meet(window, support, rule.says_nothing(support, judged.contradiction))
+            support = rule.support(probabilities)
+            silent = rule.is_silent(support, probabilities.contradiction)
+            schedule.record(window, support, silent)

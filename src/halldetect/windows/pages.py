@@ -1,162 +1,176 @@
-"""Windows that fit what a verifier reads, of sources of any length.
+"""Windows that fit what a verifier can read, of sources of any length.
 
-A source is cut into pages once: runs of whole sentences, as few as fit and as even as can be.
-Where a window is too long, the pages it touches stand for it, at whatever scale, so that coarse
-scales of a long source are one pass over it, not one each. If even the finest windows are long,
-finer scales follow, by doubling. A source of any length is thus read about as many times as one
-that fits, and its cost grows with its length and no faster.
+A document is cut into pages once: runs of whole sentences, as few as fit and as even as can be.
+Where a window is too long, the pages it overlaps replace it, at whatever scale, so that all coarse
+scales of a long source together are one pass over it. If even the finest windows are long, finer
+scales are added by doubling. A source of any length is thus read about as many times as one that
+fits, and the cost grows with its length and no faster.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from halldetect.protocols import Verifier
-from halldetect.text.sentences import Span
-from halldetect.windows.scales import Window, cut
-from halldetect.windows.tokens import Reading
+from halldetect.text.document import Document, Span
+from halldetect.windows.scales import Window, group_spans
+from halldetect.windows.tokens import SourceTokens
 
-# Finer scales are added to one at least so fine, where its windows take up more than this share
-# of what can be read on average, until they take up as little as a sixteenth.
-FINE, TOO_COARSE, FINEST = 16, 1 / 2, 1 / 16
+# Finer scales are added where the finest scale has at least MIN_SCALE windows per document and
+# these take up more than MAX_FILLED of what can be read on average, until they take up as little
+# as ENOUGH_FILLED.
+MIN_SCALE, MAX_FILLED, ENOUGH_FILLED = 16, 1 / 2, 1 / 16
 
 
-def divide(
-    windows: Sequence[Window], documents: Sequence[str], reading: Reading, room: int, finer: bool
+def fit_windows(
+    windows: Sequence[Window],
+    documents: Sequence[Document],
+    tokens: SourceTokens,
+    room: int,
+    *,
+    finer: bool,
 ) -> tuple[Window, ...]:
-    """The windows that fit and, for the others, pages and parts of finer scales."""
-    found: dict[tuple[int, Span], Window] = {}
+    """The windows that fit and, for the others, pages; with `finer` windows of finer scales too.
 
-    def keep(document: int, sentences: Sequence[Span], scales: Sequence[int]) -> None:
-        span = Span(sentences[0].start, sentences[-1].end)
-        known = found.get((document, span))
-        merged = tuple(sorted({*scales, *(known.scales if known else ())}))
-        text = known.text if known else span.cut(documents[document])
-        found[document, span] = Window(text, document, span, merged, tuple(sentences))
-
-    for document in range(len(documents)):
-        own = [window for window in windows if window.document == document]
-        counts = reading.count(document, [window.span for window in own])
-        pages: list[list[Span]] | None = None
-
-        def fill(
-            sentences: Sequence[Span], scales: Sequence[int], document: int = document
-        ) -> None:
-            nonlocal pages
-            if pages is None:
-                pages = paginate(reading, document, documents[document], room)
-            first = bisect_right(pages, sentences[0].start, key=lambda page: page[-1].end)
-            for at in range(first, len(pages)):
-                if pages[at][0].start >= sentences[-1].end:
-                    break
-                keep(document, pages[at], scales)
-
-        for window, tokens in zip(own, counts, strict=True):
-            if tokens <= room:
-                key = (document, window.span)
-                if key in found:
-                    keep(document, window.sentences, window.scales)
-                else:
-                    found[key] = window
-            else:
-                fill(window.sentences, window.scales)
-        if not finer or not own:
-            continue
-        finest = max(scale for window in own for scale in window.scales)
-        for scale in finer_scales(reading, document, finest, room):
-            spans = reading.sentences[document]
-            groups = [spans[group.start : group.stop] for group in cut(len(spans), scale)]
-            sizes = reading.count(document, [Span(g[0].start, g[-1].end) for g in groups])
-            for group, tokens in zip(groups, sizes, strict=True):
-                if tokens <= room:
-                    keep(document, group, [scale])
-                else:
-                    fill(group, [scale])
-    return tuple(found.values())
+    windows    of the documents, in their order
+    documents  of the source
+    tokens     of the documents
+    room       the greatest number of tokens of a window
+    finer      whether to add finer scales where all windows of a document are long
+    """
+    kept: dict[tuple[int, Span], Window] = {}
+    for index, document in enumerate(documents):
+        wanted = [(window.span, window.scales) for window in windows if window.document == index]
+        if finer and wanted:
+            finest = max(scale for _, scales in wanted for scale in scales)
+            for scale in finer_scales(tokens, index, document, finest, room):
+                wanted += [(span, (scale,)) for span in group_spans(document, scale)]
+        counts = tokens.count(index, [span for span, _ in wanted])
+        pages: list[Span] | None = None
+        for (span, scales), count in zip(wanted, counts, strict=True):
+            fitting = [span]
+            if count > room:
+                if pages is None:
+                    pages = cut_pages(tokens, index, document, room)
+                fitting = _overlapping(pages, span)
+            for part in fitting:
+                _keep(kept, Window(part.cut(document.text), index, part, scales))
+    return tuple(kept.values())
 
 
-def finer_scales(reading: Reading, document: int, finest: int, room: int) -> list[int]:
+def truncate_windows(
+    windows: Sequence[Window], verifier: Verifier, tokens: SourceTokens, room: int
+) -> tuple[Window, ...]:
+    """The windows, each cut off where the verifier stops reading, as in the paper."""
+    kept: dict[tuple[int, Span], Window] = {}
+    for window, count in zip(windows, tokens.count_windows(windows), strict=True):
+        _keep(kept, window if count <= room else _beginning(verifier, window, room))
+    return tuple(kept.values())
+
+
+def _keep(kept: dict[tuple[int, Span], Window], window: Window) -> None:
+    """Add a window; one of the same span gets its scales."""
+    known = kept.get((window.document, window.span))
+    if known is not None:
+        window = replace(known, scales=tuple(sorted({*known.scales, *window.scales})))
+    kept[window.document, window.span] = window
+
+
+def _overlapping(pages: Sequence[Span], span: Span) -> list[Span]:
+    first = bisect_right(pages, span.start, key=lambda page: page.end)
+    last = first
+    while last < len(pages) and pages[last].start < span.end:
+        last += 1
+    return list(pages[first:last])
+
+
+def finer_scales(
+    tokens: SourceTokens, index: int, document: Document, finest: int, room: int
+) -> list[int]:
     """The scales that a long document needs beyond its finest."""
-    spans = reading.sentences[document]
-    total = sum(reading.count(document, spans))
+    total = sum(tokens.count(index, document.sentences))
     added: list[int] = []
-    if finest < FINE or total <= finest * room * TOO_COARSE:
+    if finest < MIN_SCALE or total <= finest * room * MAX_FILLED:
         return added
-    while finest < len(spans) and total > finest * room * FINEST:
+    while finest < len(document.sentences) and total > finest * room * ENOUGH_FILLED:
         finest *= 2
         if total <= finest * room:
             added.append(finest)
     return added
 
 
-def paginate(reading: Reading, document: int, text: str, room: int) -> list[list[Span]]:
-    """The document in the fewest runs that fit, the longest as short as can be.
+def cut_pages(tokens: SourceTokens, index: int, document: Document, room: int) -> list[Span]:
+    """The document in the fewest runs of sentences that fit, the longest as short as can be.
 
-    A sentence too long to be read is cut at spaces first.
+    A sentence that is too long is cut at spaces first.
     """
     units: list[Span] = []
-    spans = reading.sentences[document]
-    for span, tokens in zip(spans, reading.count(document, spans), strict=True):
-        units.extend([span] if tokens <= room else pieces(reading, document, text, span, room))
-    sizes = reading.count(document, units)
-    few = len(_filled(sizes, room))
+    counts = tokens.count(index, document.sentences)
+    for span, count in zip(document.sentences, counts, strict=True):
+        units += [span] if count <= room else split_sentence(tokens, index, document, span, room)
+    sizes = tokens.count(index, units)
+    fewest = len(_run_starts(sizes, room))
     low, high = max(sizes, default=1), max(room, max(sizes, default=1))
     while low < high:
         middle = (low + high) // 2
-        if len(_filled(sizes, middle)) <= few:
+        if len(_run_starts(sizes, middle)) <= fewest:
             high = middle
         else:
             low = middle + 1
-    bounds = [*_filled(sizes, low), len(units)]
+    bounds = [*_run_starts(sizes, low), len(units)]
     runs = [units[start:end] for start, end in pairwise(bounds)]
-    return [part for run in runs for part in _halves(reading, document, run, room)]
+    return [page for run in runs for page in _halved(tokens, index, run, room)]
 
 
-def _filled(sizes: Sequence[int], room: int) -> list[int]:
-    """Where each run begins if every run takes as much as fits."""
+def _run_starts(sizes: Sequence[int], room: int) -> list[int]:
+    """Where each run begins if every run takes as many units as fit."""
     starts: list[int] = []
-    taken = 0
+    filled = 0
     for at, size in enumerate(sizes):
-        if not starts or taken + size > room:
+        if not starts or filled + size > room:
             starts.append(at)
-            taken = 0
-        taken += size
+            filled = 0
+        filled += size
     return starts
 
 
-def _halves(reading: Reading, document: int, part: list[Span], room: int) -> list[list[Span]]:
-    """The part, or its halves: what lies between two sentences may cost tokens of its own."""
-    span = Span(part[0].start, part[-1].end)
-    if len(part) == 1 or reading.count(document, [span])[0] <= room:
-        return [part]
-    middle = len(part) // 2
+def _halved(tokens: SourceTokens, index: int, run: list[Span], room: int) -> list[Span]:
+    """The run, or its halves: what stands between two sentences may have tokens of its own."""
+    span = Span(run[0].start, run[-1].end)
+    if len(run) == 1 or tokens.count(index, [span])[0] <= room:
+        return [span]
+    middle = len(run) // 2
     return [
-        *_halves(reading, document, part[:middle], room),
-        *_halves(reading, document, part[middle:], room),
+        *_halved(tokens, index, run[:middle], room),
+        *_halved(tokens, index, run[middle:], room),
     ]
 
 
-def pieces(reading: Reading, document: int, text: str, sentence: Span, room: int) -> list[Span]:
-    """Halve a sentence at the space nearest its middle until every piece fits."""
-    if reading.count(document, [sentence])[0] <= room or len(sentence) < 2:
+def split_sentence(
+    tokens: SourceTokens, index: int, document: Document, sentence: Span, room: int
+) -> list[Span]:
+    """The sentence halved at the space nearest its middle until every part fits."""
+    if tokens.count(index, [sentence])[0] <= room or len(sentence) < 2:
         return [sentence]
+    text = document.text
     middle = (sentence.start + sentence.end) // 2
     before = text.rfind(" ", sentence.start + 1, middle)
     after = text.find(" ", middle, sentence.end - 1)
-    candidates = [place for place in (before, after) if place > 0]
-    place = min(candidates, key=lambda at: abs(at - middle)) if candidates else middle
-    left, right = Span(sentence.start, place), Span(place, sentence.end)
+    spaces = [at for at in (before, after) if at > 0]
+    cut = min(spaces, key=lambda at: abs(at - middle)) if spaces else middle
+    left, right = Span(sentence.start, cut), Span(cut, sentence.end)
     while right.start < right.end - 1 and text[right.start].isspace():
         right = Span(right.start + 1, right.end)
     return [
-        *pieces(reading, document, text, left, room),
-        *pieces(reading, document, text, right, room),
+        *split_sentence(tokens, index, document, left, room),
+        *split_sentence(tokens, index, document, right, room),
     ]
 
 
-def beginning(verifier: Verifier, window: Window, room: int) -> Window:
+def _beginning(verifier: Verifier, window: Window, room: int) -> Window:
     """As much of the beginning of a window as fits."""
     fits, over = 0, 16
     while over < len(window.text) and verifier.count_tokens([window.text[:over]])[0] <= room:
@@ -168,14 +182,6 @@ def beginning(verifier: Verifier, window: Window, room: int) -> Window:
             fits = middle
         else:
             over = middle
-    end = window.span.start + len(window.text[:fits].rstrip())
-    kept = tuple(
-        Span(span.start, min(span.end, end)) for span in window.sentences if span.start < end
-    )
-    return Window(
-        window.text[: end - window.span.start],
-        window.document,
-        Span(window.span.start, end),
-        window.scales,
-        kept,
-    )
+    text = window.text[:fits].rstrip()
+    span = Span(window.span.start, window.span.start + len(text))
+    return Window(text, window.document, span, window.scales)

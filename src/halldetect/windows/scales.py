@@ -1,50 +1,67 @@
-"""The multi-scale library of source windows (Phase II)."""
+"""The windows of a source at several scales (Phase II)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from halldetect.text.sentences import Span, sentences
+from halldetect.text.document import Document, Span
 
 GRANULARITIES = (1, 2, 4, 8, 16)
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A run of whole sentences of one document.
+    """A run of sentences of one document.
 
-    `sentences` are their spans, so that a window too long for a verifier can be divided;
-    `scales` are all the m at which this very run of sentences came up.
+    text      the text of the window
+    document  the index of its document
+    span      where it stands there
+    scales    all the m at which this very run of sentences came up
     """
 
     text: str
     document: int
     span: Span
     scales: tuple[int, ...]
-    sentences: tuple[Span, ...]
 
 
-def cut(count: int, granularity: int) -> list[range]:
-    """Groups of ceil(count / m) sentence indices; the last may be shorter."""
+def group_sentences(count: int, granularity: int) -> list[range]:
+    """The indices of `count` sentences in groups of ceil(count / granularity).
+
+    The last group may be shorter.
+    """
     if count == 0:
         return []
     size = -(-count // granularity)
     return [range(start, min(start + size, count)) for start in range(0, count, size)]
 
 
-def library(
-    documents: Sequence[str], granularities: Sequence[int] = GRANULARITIES
+def group_spans(document: Document, granularity: int) -> list[Span]:
+    """The spans of the groups of a document's sentences at one scale."""
+    sentences = document.sentences
+    return [
+        Span(sentences[group.start].start, sentences[group.stop - 1].end)
+        for group in group_sentences(len(sentences), granularity)
+    ]
+
+
+def source_windows(
+    documents: Sequence[Document], granularities: Sequence[int] = GRANULARITIES
 ) -> tuple[Window, ...]:
-    """The windows of each document, coarse to fine; repeats are merged, keeping all scales."""
+    """The windows of each document, coarse to fine.
+
+    The same run of sentences at several scales is one window with all those scales. Documents
+    are never joined.
+    """
     windows: list[Window] = []
-    for document, text in enumerate(documents):
-        spans = sentences(text)
-        scales: dict[tuple[int, int], list[int]] = {}
+    for index, document in enumerate(documents):
+        scales: dict[Span, list[int]] = {}
         for granularity in granularities:
-            for group in cut(len(spans), granularity):
-                scales.setdefault((group.start, group.stop), []).append(granularity)
-        for (start, stop), found in scales.items():
-            span = Span(spans[start].start, spans[stop - 1].end)
-            windows.append(Window(span.cut(text), document, span, tuple(found), spans[start:stop]))
+            for span in group_spans(document, granularity):
+                scales.setdefault(span, []).append(granularity)
+        windows += [
+            Window(span.cut(document.text), index, span, tuple(found))
+            for span, found in scales.items()
+        ]
     return tuple(windows)

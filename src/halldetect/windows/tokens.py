@@ -1,91 +1,106 @@
-"""A source as a verifier reads it: every sentence turned into tokens once.
+"""The tokens of a source, as a verifier counts them; every sentence is tokenized once.
 
-Most tokenizers for English treat what stands between spaces on its own. Then the tokens of a
-window are those of its sentences, one after the other, and nothing is ever read twice, however
-many scales and claims there are. Where that does not hold, or where two sentences meet without
-a plain space between them, the window itself is given to the tokenizer.
+Most tokenizers for English treat what stands between spaces on its own. The tokens of a window
+are then those of its sentences one after the other, and nothing is tokenized twice, however many
+scales and claims there are. Where that does not hold, or where two sentences meet without a plain
+space between them, the tokenizer is given the window itself.
 """
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 from halldetect.protocols import TokenVerifier, Verifier
-from halldetect.text.sentences import Span
+from halldetect.text.document import Document, Span
 from halldetect.windows.scales import Window
 
-# Every tokenizer of the kind splits at these. Of other spaces some are removed before that.
+# Every tokenizer of the kind splits at these. Of other spaces it may remove some before that.
 PLAIN_SPACES = " \t\n\r"
 
 
-class Reading:
-    """The documents of one source; tokens are counted and, where they add up, kept."""
+def token_verifier(verifier: Verifier) -> TokenVerifier | None:
+    """The verifier as one that takes tokens; None where it has to be given texts."""
+    if isinstance(verifier, TokenVerifier) and verifier.adds_up:
+        return verifier
+    return None
 
-    def __init__(
-        self, verifier: Verifier, documents: Sequence[str], windows: Iterable[Window]
-    ) -> None:
+
+class SourceTokens:
+    """Counts the tokens of any part of some documents, and keeps them where they add up."""
+
+    def __init__(self, verifier: Verifier, documents: Sequence[Document]) -> None:
         self._verifier = verifier
         self._documents = documents
         self._counts: dict[tuple[int, Span], int] = {}
-        found: list[set[Span]] = [set() for _ in documents]
-        for window in windows:
-            found[window.document].update(window.sentences)
-        self.sentences = [sorted(spans) for spans in found]
-        self._kept = [
-            _Kept(verifier, text, spans) if adds_up(verifier) else None
-            for text, spans in zip(documents, self.sentences, strict=True)
+        by_tokens = token_verifier(verifier)
+        self._tokenized = [
+            None if by_tokens is None else _TokenizedDocument(by_tokens, document)
+            for document in documents
         ]
 
     def count(self, document: int, spans: Sequence[Span]) -> list[int]:
-        """The tokens of each span, special tokens not counted."""
-        found = {span: self._known(document, span) for span in spans}
-        unknown = [span for span, tokens in found.items() if tokens is None]
-        text = self._documents[document]
-        counts = self._verifier.count_tokens([span.cut(text) for span in unknown])
-        for span, tokens in zip(unknown, counts, strict=True):
-            found[span] = self._counts[document, span] = tokens
-        return [found[span] or 0 for span in spans]
+        """The number of tokens of each span of a document, special tokens not counted."""
+        counts = {span: self._known_count(document, span) for span in spans}
+        unknown = [span for span, count in counts.items() if count is None]
+        text = self._documents[document].text
+        asked = self._verifier.count_tokens([span.cut(text) for span in unknown])
+        for span, count in zip(unknown, asked, strict=True):
+            counts[span] = self._counts[document, span] = count
+        return [counts[span] or 0 for span in spans]
 
-    def _known(self, document: int, span: Span) -> int | None:
-        kept = self._kept[document]
-        place = None if kept is None else kept.place(span)
-        return self._counts.get((document, span)) if place is None else place[1] - place[0]
+    def count_windows(self, windows: Sequence[Window]) -> list[int]:
+        """The number of tokens of each window."""
+        counts: dict[tuple[int, Span], int] = {}
+        for document in range(len(self._documents)):
+            spans = [window.span for window in windows if window.document == document]
+            counted = self.count(document, spans)
+            counts.update(((document, span), n) for span, n in zip(spans, counted, strict=True))
+        return [counts[window.document, window.span] for window in windows]
 
     def tokens(self, window: Window) -> Sequence[int] | None:
-        """The tokens of a window; None where only the tokenizer can say."""
-        kept = self._kept[window.document]
-        place = None if kept is None else kept.place(window.span)
-        return None if kept is None or place is None else kept.ids[place[0] : place[1]]
+        """The tokens of a window; None where the tokenizer has to be given its text."""
+        tokenized = self._tokenized[window.document]
+        return None if tokenized is None else tokenized.tokens(window.span)
+
+    def _known_count(self, document: int, span: Span) -> int | None:
+        tokenized = self._tokenized[document]
+        count = None if tokenized is None else tokenized.count(span)
+        return self._counts.get((document, span)) if count is None else count
 
 
-def adds_up(verifier: Verifier) -> bool:
-    """Whether the tokens of a text are those of its parts between spaces."""
-    return isinstance(verifier, TokenVerifier) and verifier.adds_up
+class _TokenizedDocument:
+    """The tokens of a document in one sequence, and where each sentence begins in it."""
 
-
-class _Kept:
-    """The tokens of a document in one run, and where each sentence begins in it."""
-
-    def __init__(self, verifier: Verifier, text: str, spans: Sequence[Span]) -> None:
-        assert isinstance(verifier, TokenVerifier)
-        self._starts = [span.start for span in spans]
-        self._ends = [span.end for span in spans]
-        self.ids = array("i")
-        self._first = [0]
-        for ids in verifier.tokenize([span.cut(text) for span in spans]):
-            self.ids.extend(ids)
-            self._first.append(len(self.ids))
-        doubtful = [
+    def __init__(self, verifier: TokenVerifier, document: Document) -> None:
+        text, sentences = document.text, document.sentences
+        self._starts = [span.start for span in sentences]
+        self._ends = [span.end for span in sentences]
+        self._ids = array("i")
+        self._offsets = [0]
+        for ids in verifier.tokenize([span.cut(text) for span in sentences]):
+            self._ids.extend(ids)
+            self._offsets.append(len(self._ids))
+        no_plain_space = [
             before.end >= after.start or bool(text[before.end : after.start].strip(PLAIN_SPACES))
-            for before, after in pairwise(spans)
+            for before, after in pairwise(sentences)
         ]
-        self._doubts = [0, *accumulate(doubtful)]
+        # A run of sentences adds up if this count is the same at its first and last sentence.
+        self._breaks = [0, *accumulate(no_plain_space)]
 
-    def place(self, span: Span) -> tuple[int, int] | None:
-        """Where the tokens of a run of whole sentences lie."""
+    def count(self, span: Span) -> int | None:
+        """The number of tokens of a run of whole sentences; None where they do not add up."""
+        found = self._range(span)
+        return None if found is None else len(found)
+
+    def tokens(self, span: Span) -> Sequence[int] | None:
+        """The tokens of a run of whole sentences; None where they do not add up."""
+        found = self._range(span)
+        return None if found is None else self._ids[found.start : found.stop]
+
+    def _range(self, span: Span) -> range | None:
         first = bisect_left(self._starts, span.start)
         last = bisect_left(self._ends, span.end)
         if (
@@ -93,7 +108,7 @@ class _Kept:
             or last >= len(self._ends)
             or self._starts[first] != span.start
             or self._ends[last] != span.end
-            or self._doubts[last] != self._doubts[first]
+            or self._breaks[last] != self._breaks[first]
         ):
             return None
-        return self._first[first], self._first[last + 1]
+        return range(self._offsets[first], self._offsets[last + 1])

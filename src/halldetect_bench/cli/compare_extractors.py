@@ -12,6 +12,7 @@ from typing import Any
 from halldetect.cli.progress import ProgressDisplay, RowsDisplay
 from halldetect.cli.text_io import print_result, write_file
 from halldetect.errors import ConfigurationError, InputError
+from halldetect.text.sentences import read_document
 
 WORDS = 60
 EXTRACT = """\
@@ -85,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
             timed, worked = [], []
             for text in texts if replayed is None else ():
                 began, used = time.perf_counter(), time.process_time()
-                extract_claims(text, extractor)
+                extract_claims(read_document(text), extractor)
                 timed.append(time.perf_counter() - began)
                 worked.append(time.process_time() - used)
             found[name] = {"all": figures(judged), "extractor": extractor.description}

@@ -16,8 +16,9 @@ from halldetect.claims.extraction import Extraction
 from halldetect.protocols import Verifier
 from halldetect.report import Cost, rounded
 from halldetect.scoring import Calibration, contradiction_of, fed
-from halldetect.verification.rounds import Judged, Task, verify
-from halldetect.windows.scales import GRANULARITIES, library
+from halldetect.text.sentences import read_document
+from halldetect.verification.rounds import JudgedClaim, Task, verify
+from halldetect.windows.scales import GRANULARITIES, source_windows
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.claim_splitters import ClaimSplitter
 from halldetect_bench.methods.method import Scored, documents
@@ -86,8 +87,9 @@ class Ablation:
         extractions = self.splitter.split([row.response for row in rows])
         extracted = time.perf_counter()
         tasks = [
-            Task(found.claims, library(documents(row)), documents(row))
+            Task(found.claims, source_windows(source), source)
             for row, found in zip(rows, extractions, strict=True)
+            for source in [tuple(map(read_document, documents(row)))]
         ]
         results = verify(self.verifier, tasks)
         done = time.perf_counter()
@@ -101,7 +103,7 @@ class Ablation:
         ]
 
     def _scored(
-        self, extraction: Extraction, judged: Sequence[Judged], seconds: dict[str, float]
+        self, extraction: Extraction, judged: Sequence[JudgedClaim], seconds: dict[str, float]
     ) -> Scored:
         cost = Cost(
             generative_passes=extraction.generative_passes,
@@ -139,7 +141,7 @@ class Ablation:
             },
         )
 
-    def _scale_maxima(self, judged: Judged) -> ScaleMaxima:
+    def _scale_maxima(self, judged: JudgedClaim) -> ScaleMaxima:
         maxima: ScaleMaxima = {}
         for window, item in zip(judged.windows, judged.probabilities, strict=True):
             support = self.calibration.window_support(item)

@@ -15,7 +15,8 @@ from halldetect.claims.extractors import prompt
 from halldetect.claims.extractors.gguf import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.errors import ExtractionError
 from halldetect.protocols import Extractor
-from halldetect.text.sentences import Span
+from halldetect.text.document import Span
+from halldetect.text.sentences import read_document
 from halldetect_bench.models.llm import BatchLlm, Llm, TooLong
 from halldetect_bench.models.question_batches import run_together
 
@@ -76,7 +77,7 @@ class ExtractorSplitter:
 
         responses: the texts to split.
         """
-        return [extract_claims(text, self.extractor) for text in responses]
+        return [extract_claims(read_document(text), self.extractor) for text in responses]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ class LlmSplitter:
         """
 
         def extract(text: str, llm: Llm) -> Extraction:
-            return extract_claims(text, LlmExtractor(llm, seed=self.seed))
+            return extract_claims(read_document(text), LlmExtractor(llm, seed=self.seed))
 
         if isinstance(self.llm, BatchLlm):
             return run_together(self.llm, responses, extract)

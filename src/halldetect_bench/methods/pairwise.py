@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from halldetect.claims.extraction import Claim
 from halldetect.protocols import Verifier
 from halldetect.report import Cost, Probabilities
-from halldetect.text.sentences import Span, sentences
-from halldetect.verification.rounds import Judged, Task, verify
+from halldetect.text.document import Document, Span
+from halldetect.text.sentences import read_document, sentences
+from halldetect.verification.rounds import JudgedClaim, Task, verify
 from halldetect.windows.scales import Window
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, documents
@@ -51,10 +52,10 @@ class PairwiseMethod(ABC):
         return {"name": self.name, "verifier": self.verifier.description}
 
     @abstractmethod
-    def source_parts(self, texts: tuple[str, ...]) -> tuple[Window, ...]:
+    def source_parts(self, source: tuple[Document, ...]) -> tuple[Window, ...]:
         """The parts of the source.
 
-        texts: the documents of the source.
+        source: the documents of the source.
         """
 
     def response_units(self, response: str) -> tuple[Claim, ...]:
@@ -86,14 +87,15 @@ class PairwiseMethod(ABC):
         start = time.perf_counter()
         tasks = []
         for row in rows:
-            texts = documents(row)
-            tasks.append(Task(self.response_units(row.response), self.source_parts(texts), texts))
+            source = tuple(map(read_document, documents(row)))
+            parts = self.source_parts(source)
+            tasks.append(Task(self.response_units(row.response), parts, source))
         results = verify(self.verifier, tasks, truncate=self.truncate)
         # Rows are judged together, so each gets an equal share of the time.
         seconds = (time.perf_counter() - start) / max(1, len(rows))
         return [self._scored(judged, seconds) for judged in results]
 
-    def _scored(self, judged: Sequence[Judged], seconds: float) -> Scored:
+    def _scored(self, judged: Sequence[JudgedClaim], seconds: float) -> Scored:
         cost = Cost(
             pairs_judged=sum(len(item.probabilities) for item in judged),
             verifier_tokens=sum(item.tokens for item in judged),
@@ -125,8 +127,8 @@ class NliOnly(PairwiseMethod):
     name = "nli-only"
     truncate = True
 
-    def source_parts(self, texts: tuple[str, ...]) -> tuple[Window, ...]:
-        return whole_documents(texts)
+    def source_parts(self, source: tuple[Document, ...]) -> tuple[Window, ...]:
+        return whole_documents(source)
 
     def response_units(self, response: str) -> tuple[Claim, ...]:
         text = response.strip()
@@ -156,8 +158,8 @@ class SummacZs(PairwiseMethod):
 
     name = "summac-zs"
 
-    def source_parts(self, texts: tuple[str, ...]) -> tuple[Window, ...]:
-        return single_sentences(texts)
+    def source_parts(self, source: tuple[Document, ...]) -> tuple[Window, ...]:
+        return single_sentences(source)
 
     def support(self, probabilities: Sequence[Probabilities]) -> float:
         return max(item.entailment - (item.contradiction or 0.0) for item in probabilities)
@@ -191,8 +193,8 @@ class SummacConv(PairwiseMethod):
     def description(self) -> dict[str, Any]:
         return {**super().description, "layer": self.layer}
 
-    def source_parts(self, texts: tuple[str, ...]) -> tuple[Window, ...]:
-        return single_sentences(texts)
+    def source_parts(self, source: tuple[Document, ...]) -> tuple[Window, ...]:
+        return single_sentences(source)
 
     def support(self, probabilities: Sequence[Probabilities]) -> float:
         spread = histogram([item.entailment for item in probabilities])
@@ -230,8 +232,8 @@ class _Chunked(PairwiseMethod):
     def description(self) -> dict[str, Any]:
         return {**super().description, "chunk_tokens": self.chunk_tokens}
 
-    def source_parts(self, texts: tuple[str, ...]) -> tuple[Window, ...]:
-        return token_chunks(self.verifier, texts, self.chunk_tokens)
+    def source_parts(self, source: tuple[Document, ...]) -> tuple[Window, ...]:
+        return token_chunks(self.verifier, source, self.chunk_tokens)
 
     def support(self, probabilities: Sequence[Probabilities]) -> float:
         return max(item.entailment for item in probabilities)
@@ -257,41 +259,42 @@ class AlignScore(_Chunked):
         return 1 - sum(supports) / len(supports)
 
 
-def whole_documents(texts: tuple[str, ...]) -> tuple[Window, ...]:
+def whole_documents(source: tuple[Document, ...]) -> tuple[Window, ...]:
     """Each document as one part.
 
-    texts: the documents of a source.
+    source: the documents of a source.
     """
     return tuple(
-        Window(text, place, Span(0, len(text)), (1,), spans)
-        for place, text in enumerate(texts)
-        if (spans := sentences(text))
+        Window(document.text, index, Span(0, len(document.text)), (1,))
+        for index, document in enumerate(source)
+        if document.sentences
     )
 
 
-def single_sentences(texts: tuple[str, ...]) -> tuple[Window, ...]:
+def single_sentences(source: tuple[Document, ...]) -> tuple[Window, ...]:
     """Each sentence as one part.
 
-    texts: the documents of a source.
+    source: the documents of a source.
     """
     return tuple(
-        Window(span.cut(text), place, span, (len(spans),), (span,))
-        for place, text in enumerate(texts)
-        if (spans := sentences(text))
-        for span in spans
+        Window(span.cut(document.text), index, span, (len(document.sentences),))
+        for index, document in enumerate(source)
+        for span in document.sentences
     )
 
 
-def token_chunks(verifier: Verifier, texts: tuple[str, ...], tokens: int) -> tuple[Window, ...]:
+def token_chunks(
+    verifier: Verifier, source: tuple[Document, ...], tokens: int
+) -> tuple[Window, ...]:
     """Runs of whole sentences; a sentence longer than a chunk is a part of its own.
 
     verifier: counts the tokens.
-    texts: the documents of a source.
+    source: the documents of a source.
     tokens: the size limit of a chunk.
     """
     parts: list[Window] = []
-    for place, text in enumerate(texts):
-        spans = sentences(text)
+    for index, document in enumerate(source):
+        text, spans = document.text, document.sentences
         runs: list[list[Span]] = []
         size = 0
         counts = verifier.count_tokens([span.cut(text) for span in spans])
@@ -303,5 +306,5 @@ def token_chunks(verifier: Verifier, texts: tuple[str, ...], tokens: int) -> tup
             size += count
         for run in runs:
             span = Span(run[0].start, run[-1].end)
-            parts.append(Window(span.cut(text), place, span, (len(runs),), tuple(run)))
+            parts.append(Window(span.cut(text), index, span, (len(runs),)))
     return tuple(parts)

@@ -15,7 +15,7 @@ from itertools import combinations, pairwise
 from halldetect.claims.extractors.reading import Reading
 from halldetect.claims.guard.matching import Passage
 from halldetect.claims.guard.omissions import Omissions
-from halldetect.text.sentences import Span
+from halldetect.text.document import Span
 from halldetect.text.words import (
     ADJUNCTS_AFTER,
     AUXILIARIES,

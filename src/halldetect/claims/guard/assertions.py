@@ -11,7 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from halldetect.text.sentences import Span, lines, trimmed
+from halldetect.text.document import Span
+from halldetect.text.sentences import lines, trimmed
 from halldetect.text.words import (
     ARTICLES,
     AUXILIARIES,

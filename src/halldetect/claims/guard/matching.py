@@ -20,7 +20,7 @@ from functools import cached_property, lru_cache
 
 from halldetect.claims.guard.omissions import Omissions
 from halldetect.claims.guard.pronouns import fits, one_person, with_blanks
-from halldetect.text.sentences import Span
+from halldetect.text.document import Span
 from halldetect.text.words import COORDINATORS, RELATIVES, Word, kept, same, words
 
 # A longer sentence is compared as a whole only: aligning its parts would take too long.
