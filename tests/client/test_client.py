@@ -1,4 +1,4 @@
-"""The typed client, waiting and not, against a real service."""
+"""The clients against a real service."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from halldetect.client import (
     Event,
     Progress,
 )
+from halldetect.config import options
 from halldetect.errors import ServiceError
 from tests.support.api_requests import RESPONSE, SOURCE, local, untimed
 from tests.support.running import Inside
@@ -97,6 +98,20 @@ def test_refusals_of_a_stream(service: Inside) -> None:
         hasty = Choices(timeout_seconds=0.05)
         with pytest.raises(ServiceError, match="time is up"):
             list(client.stream(SOURCE, "Somebody sleeps 200 ms a day.", choices=hasty))
+
+
+def test_choices_are_the_options_that_a_request_may_set() -> None:
+    named = {option.name: option.default for option in options() if option.per_request}
+    assert {"threshold", "scoring", "exact", "extractor", "verifier"} <= set(named)
+    chosen = Choices(**{**named, "verifier": "other"}, store=True)  # type: ignore[arg-type]
+    assert chosen.to_dict() == {
+        **named,
+        "verifier": "other",
+        "store": True,
+        "timeout_seconds": None,
+    }
+    with pytest.raises(TypeError, match="cannot set seed"):
+        Choices(seed=1)
 
 
 def test_nobody_there() -> None:

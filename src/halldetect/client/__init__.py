@@ -1,15 +1,15 @@
-"""Calls a running `halldetect serve` from Python, waiting (`Client`) or not (`AsyncClient`).
+"""Calls a running `halldetect serve` from Python: `Client` waits, `AsyncClient` is for asyncio.
 
 >>> with Client("http://127.0.0.1:8000") as client:
 ...     checked = client.check("The last boat returns at 21:40.", "It returns at 22:30.")
 ...     print(checked.report.verdict)
 
-What the service refuses or fails on is a ServiceError with its code. A request that found the
-queue full or the worker starting is sent again after the time the service names, `retries`
-times.
+What the service refuses or fails on is a ServiceError with its code. A request that met a full
+queue or a starting worker is sent again after the time the service names, `retries` times.
 """
 
-from halldetect.client.answers import (
+from halldetect.client.clients import AsyncClient, Client
+from halldetect.client.payloads import (
     Accepted,
     Checked,
     Choices,
@@ -19,8 +19,6 @@ from halldetect.client.answers import (
     FoundClaim,
     Progress,
 )
-from halldetect.client.asynchronous import AsyncClient
-from halldetect.client.waiting import Client
 
 __all__ = [
     "Accepted",
