@@ -136,12 +136,12 @@ def _share(some: int, total: int) -> str:
     return "The only claim" if total == 1 else f"{some} of {total} claims"
 
 
-def facts(value: object, prefix: str = "") -> list[tuple[str, str]]:
+def flat_facts(value: object, prefix: str = "") -> list[tuple[str, str]]:
     """Nested settings as flat (dotted name, value) rows."""
     if isinstance(value, dict) and value:
         rows = []
         for key, item in value.items():
-            rows += facts(item, f"{prefix}.{key}" if prefix else str(key))
+            rows += flat_facts(item, f"{prefix}.{key}" if prefix else str(key))
         return rows
     if isinstance(value, list | tuple):
         return [(prefix, ", ".join(one_line(str(item)) for item in value) or "none")]

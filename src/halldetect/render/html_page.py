@@ -1,0 +1,102 @@
+"""HTML pages that load nothing: Jinja2 templates with autoescape, inline style and script.
+
+Every page extends `templates/base.html.jinja`. Its Content-Security-Policy allows the inline style
+and script by their digest, and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from halldetect.render.phrases import visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def html_page(
+    package: str,
+    template: str,
+    *,
+    title: str,
+    style: str,
+    script: str = "",
+    **values: Any,
+) -> str:
+    """Render a page.
+
+    Every text that the template prints is escaped, and its control characters are made visible.
+
+    Args:
+        package: package whose folder `templates` holds the template.
+        template: file name of the template, which extends `base.html.jinja`.
+        title: title of the page.
+        style: text of its style sheet.
+        script: text of its script; the template prints it as `{{ script }}`.
+        values: what else the template uses.
+    """
+    from markupsafe import Markup
+
+    policy = [f"style-src '{_digest(style)}'"]
+    if script:
+        policy.append(f"script-src '{_digest(script)}'")
+    return (
+        _environment(package)
+        .get_template(template)
+        .render(
+            policy="; ".join(
+                ["default-src 'none'", *policy, "base-uri 'none'", "form-action 'none'"]
+            ),
+            title=title,
+            style=Markup(style),
+            script=Markup(script),
+            **values,
+        )
+    )
+
+
+def inline_json(value: Any) -> Any:
+    """Return a value as JSON that can stand in a script element of a template.
+
+    Args:
+        value: plain JSON values.
+    """
+    from markupsafe import Markup
+
+    # A lone surrogate has no UTF-8 form; its replacement is one character too, so spans hold.
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+    for mark in "<>&\u2028\u2029":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return Markup(text)
+
+
+@cache
+def _environment(package: str) -> Environment:
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("halldetect.render")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_make_visible,
+    )
+
+
+def _make_visible(value: Any) -> Any:
+    """Apply `visible` to plain texts; markup is left as it is."""
+    return visible(value) if type(value) is str else value
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
