@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from halldetect.claims.extraction import Claim
+from halldetect.claims import Claim
 from halldetect.config import Configuration
 from halldetect.pipeline import stopping_rule
 from halldetect.report import ClaimReport, Probabilities, Status, decide

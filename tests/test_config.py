@@ -9,7 +9,7 @@ import pytest
 
 from halldetect import Detector
 from halldetect.claims.extractors import describe_extractor, extractor_table, load_extractor
-from halldetect.claims.extractors.sentences import SentenceExtractor
+from halldetect.claims.extractors.by_rule import SentenceExtractor
 from halldetect.config import Configuration, Overrides, options
 from halldetect.errors import ConfigurationError
 from halldetect.verification.presets import PRESETS, describe_verifier, verifier_table

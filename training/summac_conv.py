@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from halldetect.claims.extraction import Claim
+from halldetect.claims import Claim
 from halldetect.protocols import Verifier
 from halldetect.text.sentences import read_document, sentences
 from halldetect.verification.rounds import Task, verify

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from halldetect._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from halldetect.claims.extraction import Claim as Claim
+    from halldetect.claims import Claim as Claim
     from halldetect.detector import Detector as Detector
     from halldetect.detector import check as check
     from halldetect.errors import HallDetectError as HallDetectError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Looked up when first used, so that `import halldetect` costs next to nothing.
 _HOME = {
-    "Claim": "halldetect.claims.extraction",
+    "Claim": "halldetect.claims",
     "Detector": "halldetect.detector",
     "Evidence": "halldetect.report",
     "Extractor": "halldetect.protocols",

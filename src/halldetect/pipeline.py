@@ -15,7 +15,8 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from halldetect._version import __version__
-from halldetect.claims.extraction import Claim, Extraction, extract_claims
+from halldetect.claims import Claim
+from halldetect.claims.extraction import Extraction, extract_claims
 from halldetect.config import Configuration
 from halldetect.errors import HallDetectError, InputError
 from halldetect.inputs import CleanPair, Pair, Source, Texts, clean_pair, read_texts, refusal

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from halldetect.claims.extraction import Draft
-from halldetect.claims.extractors.clauses import ClauseExtractor
-from halldetect.claims.extractors.sentences import SentenceExtractor
+from halldetect.claims.extractors.by_rule import ClauseExtractor, SentenceExtractor
 from halldetect.cli import main
 from halldetect.report import Probabilities
 from halldetect_bench.datasets.decompositions import Gold, in_held_out_part, load_gold

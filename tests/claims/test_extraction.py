@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.claims.extraction import Claim, Draft, Extraction, cap, extract_claims
-from halldetect.claims.extractors.sentences import SentenceExtractor
-from halldetect.claims.guard.drafts import cleaned
+from halldetect.claims import Claim
+from halldetect.claims.extraction import Draft, Extraction, claim_limit, extract_claims
+from halldetect.claims.extractors.by_rule import SentenceExtractor
+from halldetect.claims.guard.guard import clean_line
 from halldetect.errors import ExtractionError
 from halldetect.protocols import Extractor
 from halldetect.text.document import Span
@@ -136,7 +137,7 @@ def test_blocks_lose_nothing_of_a_long_response() -> None:
     assert len(extraction.claims) == 100
     assert (extraction.dropped, extraction.restored) == (0, 0)
     for block, limit in extractor.calls:
-        assert limit == cap(len(sentences(block)))
+        assert limit == claim_limit(len(sentences(block)))
         assert len(sentences(block)) <= limit
         assert "\n\n" not in block
 
@@ -166,7 +167,7 @@ def test_a_very_long_response_stops_generating() -> None:
     ],
 )
 def test_cleaned(line: str, expected: str) -> None:
-    assert cleaned(line) == expected
+    assert clean_line(line) == expected
 
 
 def test_without_the_guard_the_extractor_is_taken_at_its_word() -> None:

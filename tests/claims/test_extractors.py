@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from halldetect import models
 from halldetect.claims.extraction import Draft
 from halldetect.claims.extractors import gguf, load_extractor, prompt
-from halldetect.claims.extractors.clauses import ClauseExtractor
+from halldetect.claims.extractors.by_rule import ClauseExtractor, SentenceExtractor
 from halldetect.claims.extractors.openai import OpenAIExtractor
-from halldetect.claims.extractors.sentences import SentenceExtractor
 from halldetect.errors import (
     ConfigurationError,
     ExtractionError,

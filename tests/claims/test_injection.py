@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from halldetect.claims.extraction import Draft, Extraction, extract_claims
-from halldetect.claims.extractors.sentences import SentenceExtractor
+from halldetect.claims.extractors.by_rule import SentenceExtractor
 from halldetect.errors import ExtractionError, HallDetectError
 from halldetect.protocols import Extractor
 from halldetect.text.document import Span

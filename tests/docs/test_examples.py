@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from halldetect.claims.extraction import extract_claims
-from halldetect.claims.extractors.clauses import ClauseExtractor
+from halldetect.claims.extractors.by_rule import ClauseExtractor
 from halldetect.cli import build_parser, main
 from halldetect.serve.schemas import CheckRequest
 from tests.support.paths import ROOT

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.claims.extraction import Claim
+from halldetect.claims import Claim
 from halldetect.report import Probabilities
 from halldetect.text.overlap import WordIndex
 from halldetect.text.sentences import read_document

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 import halldetect
-from halldetect.claims.extraction import Claim
+from halldetect.claims import Claim
 from halldetect.report import Probabilities
 from halldetect.text.sentences import read_document
 from halldetect.verification.rounds import Task, verify

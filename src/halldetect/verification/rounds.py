@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from halldetect.claims.extraction import Claim
+from halldetect.claims import Claim
 from halldetect.protocols import Verifier
 from halldetect.report import Probabilities
 from halldetect.text.document import Document

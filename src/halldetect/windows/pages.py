@@ -110,7 +110,7 @@ def cut_pages(tokens: SourceTokens, index: int, document: Document, room: int) -
     units: list[Span] = []
     counts = tokens.count(index, document.sentences)
     for span, count in zip(document.sentences, counts, strict=True):
-        units += [span] if count <= room else split_sentence(tokens, index, document, span, room)
+        units += [span] if count <= room else cut_sentence(tokens, index, document, span, room)
     sizes = tokens.count(index, units)
     fewest = len(_run_starts(sizes, room))
     low, high = max(sizes, default=1), max(room, max(sizes, default=1))
@@ -149,7 +149,7 @@ def _halved(tokens: SourceTokens, index: int, run: list[Span], room: int) -> lis
     ]
 
 
-def split_sentence(
+def cut_sentence(
     tokens: SourceTokens, index: int, document: Document, sentence: Span, room: int
 ) -> list[Span]:
     """The sentence halved at the space nearest its middle until every part fits."""
@@ -165,8 +165,8 @@ def split_sentence(
     while right.start < right.end - 1 and text[right.start].isspace():
         right = Span(right.start + 1, right.end)
     return [
-        *split_sentence(tokens, index, document, left, room),
-        *split_sentence(tokens, index, document, right, room),
+        *cut_sentence(tokens, index, document, left, room),
+        *cut_sentence(tokens, index, document, right, room),
     ]
 
 

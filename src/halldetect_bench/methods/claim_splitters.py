@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from halldetect.claims.extraction import Claim, Draft, Extraction, extract_claims
+from halldetect.claims import Claim
+from halldetect.claims.extraction import Draft, Extraction, extract_claims
 from halldetect.claims.extractors import prompt
 from halldetect.claims.extractors.gguf import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.errors import ExtractionError

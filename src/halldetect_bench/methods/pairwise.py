@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halldetect.claims.extraction import Claim
+from halldetect.claims import Claim
 from halldetect.protocols import Verifier
 from halldetect.report import Cost, Probabilities
 from halldetect.text.document import Document, Span

@@ -183,8 +183,8 @@ def locate_model(model: str | Path) -> tuple[str, Path, str]:
 
 def fetch_if_stored(model: str, notice: Callable[[str], None]) -> str:
     """The model's name, after it has been fetched if it is one of the store."""
-    from halldetect.claims.extractors.auto import fetch
+    from halldetect.claims.extractors import fetch_model
 
     if is_stored(model):
-        fetch(model, notice)
+        fetch_model(model, notice)
     return model

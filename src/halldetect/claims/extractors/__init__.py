@@ -7,11 +7,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from halldetect import models
 from halldetect.errors import ConfigurationError
 from halldetect.models import DEFAULT_EXTRACTOR, Progress, entries
 from halldetect.protocols import Extractor
-
-_KINDS = ("auto", "sentences", "clauses", "gguf", "openai")
 
 _DESCRIPTIONS = (
     ("auto", "the default, at present the same as clauses"),
@@ -50,27 +49,24 @@ def load_extractor(
     notice: Callable[[str], None] = _say,
     progress: Progress | None = None,
 ) -> Extractor:
-    """The extractor of a specification.
+    """The extractor of a name.
 
-    `auto` (by rule, as `clauses`), `sentences`, `gguf` (the store's first), `gguf:NAME_OR_PATH`,
-    a model name of the store, the path of a .gguf file, or `openai:MODEL`.
-    `notice` gets a line for what a person should know, such as a download; `progress` its bytes
-    (otherwise also as notices).
+    spec      a name of `extractor_table`, a model name of the store, or the path of a .gguf file
+    threads   of a model in this process; None: as many as there are cores
+    seed      of a generative model
+    notice    gets one-line messages for a person, such as that a model is downloaded
+    progress  gets the bytes of a download; without it they are given to `notice`
     """
+    from halldetect.claims.extractors.by_rule import ClauseExtractor, SentenceExtractor
+
     kind, _, rest = spec.strip().partition(":")
     stored = {entry.name for entry in entries()}
-    if spec == "auto":
-        from halldetect.claims.extractors.auto import auto
-
-        return auto()
-    if spec == "sentences":
-        from halldetect.claims.extractors.sentences import SentenceExtractor
-
-        return SentenceExtractor()
-    if spec == "clauses":
-        from halldetect.claims.extractors.clauses import ClauseExtractor
-
+    # The default costs next to nothing, needs no download and cannot fail; docs/claims.md
+    # compares it with the others.
+    if spec in ("auto", "clauses"):
         return ClauseExtractor()
+    if spec == "sentences":
+        return SentenceExtractor()
     if kind == "openai":
         from halldetect.claims.extractors.openai import OpenAIExtractor
 
@@ -82,18 +78,28 @@ def load_extractor(
     else:
         raise ConfigurationError(_unknown(spec, stored))
 
-    from halldetect.claims.extractors.auto import fetch
     from halldetect.claims.extractors.gguf import GgufExtractor, is_stored
 
     if is_stored(model):
-        fetch(model, notice, progress)
+        fetch_model(model, notice, progress)
     return GgufExtractor(model, threads=threads, seed=seed)
+
+
+def fetch_model(name: str, notice: Callable[[str], None], progress: Progress | None = None) -> None:
+    """Download a model of the store unless it is in the cache; the arguments are as above."""
+    if models.is_cached(name):
+        return
+    if not models.offline():
+        size = models.megabytes(models.find(name).bytes)
+        notice(f"fetching {name} ({size}, once); HALLDETECT_OFFLINE=1 forbids this")
+    models.pull(name, progress or models.lines(notice))
 
 
 def _unknown(spec: str, stored: set[str]) -> str:
     if Path(spec).is_file():
         return f"the extractor {spec!r} is a file but no .gguf model"
-    known = [*_KINDS, *sorted(stored)]
+    kinds = dict.fromkeys(name.partition(":")[0] for name, _ in _DESCRIPTIONS)
+    known = [*kinds, *sorted(stored)]
     near = difflib.get_close_matches(spec.lower(), known, n=1, cutoff=0.5)
     advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
     return f"unknown extractor {spec!r}; {advice}"

@@ -7,10 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halldetect.claims.extraction import extract_claims
-from halldetect.claims.extractors.clauses import ClauseExtractor, shares
-from halldetect.claims.extractors.cover import covering, finest
-from halldetect.claims.extractors.names import Names
-from halldetect.claims.extractors.splits import split
+from halldetect.claims.extractors.by_rule import (
+    ClauseExtractor,
+    PronounNames,
+    claims_per_sentence,
+    finest_claims,
+)
+from halldetect.claims.extractors.sentence_splits import split_sentence
 from halldetect.claims.guard.matching import Passage
 from halldetect.text.sentences import read_document
 
@@ -19,8 +22,8 @@ LISTED = "Garrincha started his career in 1953 with Botafogo, a club based in Ri
 
 
 def texts(sentence: str) -> list[str]:
-    found = split(sentence)
-    return [found.text(claim) for claim in finest(found)]
+    found = split_sentence(sentence)
+    return [found.text(claim) for claim in finest_claims(found)]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +72,7 @@ def test_what_can_be_split_is(sentence: str, claims: list[str]) -> None:
 )
 def test_what_must_not_be_split_stays_whole(sentence: str) -> None:
     """Conditions, negations, hearsay, quotations, alternatives, questions, other languages."""
-    found = split(sentence)
+    found = split_sentence(sentence)
     assert [found.text(claim) for claim in found.claims] == [sentence]
 
 
@@ -91,13 +94,13 @@ def test_what_must_not_be_split_stays_whole(sentence: str) -> None:
     ],
 )
 def test_what_would_not_read_like_a_sentence_is_not_listed(sentence: str, never: str) -> None:
-    found = split(sentence)
+    found = split_sentence(sentence)
     assert never not in [found.text(claim) for claim in found.claims]
 
 
 @pytest.mark.parametrize("sentence", [BORN, LISTED])
 def test_every_listed_claim_passes_the_guard(sentence: str) -> None:
-    found = split(sentence)
+    found = split_sentence(sentence)
     assert len(found.claims) > 2
     for claim in found.claims:
         assert Passage(sentence).match(found.text(claim)) is not None
@@ -112,36 +115,34 @@ PARTS = st.sampled_from(
 @given(st.lists(PARTS, min_size=1, max_size=24).map(" ".join))
 @settings(max_examples=150, deadline=None)
 def test_whatever_the_sentence_claims_pass_and_cover_it(sentence: str) -> None:
-    found = split(sentence)
+    found = split_sentence(sentence)
     passage = Passage(sentence)
     for claim in found.claims[:-1]:
         assert passage.match(found.text(claim)) is not None
-    chosen = finest(found)
+    chosen = finest_claims(found)
     assert {piece for claim in chosen for piece in claim} == set(found.whole)
     made = extract_claims(read_document(sentence), ClauseExtractor())
     assert made.dropped == 0
     assert made.restored == 0
 
 
-@given(st.lists(PARTS, min_size=4, max_size=24).map(" ".join), st.data())
+@given(st.lists(PARTS, min_size=4, max_size=24).map(" ".join), st.sampled_from([1, 2, 4]))
 @settings(max_examples=60, deadline=None)
-def test_any_choice_is_made_complete(sentence: str, data: st.DataObject) -> None:
-    found = split(sentence)
-    chosen = data.draw(st.lists(st.sampled_from(found.claims), max_size=4))
-    for most in (1, 2, 4):
-        made = covering(chosen, found, most)
-        assert len(made) <= most
-        assert {piece for claim in made for piece in claim} == set(found.whole)
-        assert not any(set(one) < set(other) for one in made for other in made)
+def test_few_claims_are_complete_too(sentence: str, most: int) -> None:
+    found = split_sentence(sentence)
+    chosen = finest_claims(found, most)
+    assert len(chosen) <= most
+    assert {piece for claim in chosen for piece in claim} == set(found.whole)
+    assert not any(set(one) < set(other) for one in chosen for other in chosen)
 
 
 def test_a_name_is_put_where_it_is_clear() -> None:
-    names = Names(["Ann Cole studied law.", "She left in 1990.", "Her firm grew."])
-    assert names.put("She left", 1) == "Ann Cole left"
-    assert names.put("Her firm grew.", 2) == "Ann Cole's firm grew."
-    assert names.put("Ann Cole studied law.", 0) == "Ann Cole studied law."
-    unclear = Names(["Ann Cole met Eve Holm.", "She left Rome in 1990."])
-    assert unclear.put("She left Rome", 1) == "She left Rome"
+    names = PronounNames(["Ann Cole studied law.", "She left in 1990.", "Her firm grew."])
+    assert names.replace_first("She left", 1) == "Ann Cole left"
+    assert names.replace_first("Her firm grew.", 2) == "Ann Cole's firm grew."
+    assert names.replace_first("Ann Cole studied law.", 0) == "Ann Cole studied law."
+    unclear = PronounNames(["Ann Cole met Eve Holm.", "She left Rome in 1990."])
+    assert unclear.replace_first("She left Rome", 1) == "She left Rome"
 
 
 def test_named_claims_are_marked() -> None:
@@ -156,9 +157,9 @@ def test_named_claims_are_marked() -> None:
 
 
 def test_shares_leave_one_for_every_sentence() -> None:
-    assert list(shares(3, 10)) == [4, 4, 2]
-    assert list(shares(1, 4)) == [4]
-    assert list(shares(3, 3)) == [1, 1, 1]
+    assert list(claims_per_sentence(3, 10)) == [4, 4, 2]
+    assert list(claims_per_sentence(1, 4)) == [4]
+    assert list(claims_per_sentence(3, 3)) == [1, 1, 1]
 
 
 def test_list_marks_and_silent_lines_cost_nothing() -> None:

@@ -31,7 +31,7 @@ _SUBORDINATORS = frozenset(
 )
 
 
-class Reading:
+class Grammar:
     """Judges choices of words of one sentence."""
 
     def __init__(self, rules: Omissions) -> None:
@@ -40,7 +40,7 @@ class Reading:
         self.marks = rules.breaks
         self.verbs = [finite(word.norm) for word in rules.words]
 
-    def passes(self, positions: Sequence[int]) -> bool:
+    def is_sentence(self, positions: Sequence[int]) -> bool:
         """Whether the words at these places may be a sentence."""
         return (
             self._begins(positions[0])

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
-from halldetect.claims.extractors.reading import Reading
+from halldetect.claims.extractors.grammar import Grammar
 from halldetect.claims.guard.matching import Passage
 from halldetect.claims.guard.omissions import Omissions
 from halldetect.text.document import Span
@@ -36,7 +36,7 @@ _DANGLING = re.compile(r"^[\s,;:—–)\]]+|[\s,;:—–(\[]+$")
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SentenceSplit:
     """A sentence, its pieces from left to right, and every choice of them that is a claim.
 
     Between two pieces there may be glue: punctuation, "and", "who". It belongs to a claim that
@@ -60,10 +60,10 @@ class Split:
         return _worded(self.sentence, self.pieces, claim)
 
 
-def split(sentence: str) -> Split:
+def split_sentence(sentence: str) -> SentenceSplit:
     """The pieces of a sentence and the claims that the guard lets through."""
     passage = Passage(sentence)
-    whole = Split(sentence, (Span(0, len(sentence)),), ((0,),))
+    whole = SentenceSplit(sentence, (Span(0, len(sentence)),), ((0,),))
     if not 3 <= len(passage.words) <= MAX_WORDS:
         return whole
     ranges = _pieces(sentence, passage.words)
@@ -147,7 +147,7 @@ def _candidates(
     rules = Omissions(sentence, words)
     if rules.whole_only:
         return
-    reading = Reading(rules)
+    grammar = Grammar(rules)
     count = len(ranges)
     firsts = [p for p in range(count) if rules.lead(ranges[p][0], True)]
     lasts = [p for p in range(count) if rules.tail(ranges[p][1] - 1, True, False)]
@@ -163,7 +163,7 @@ def _candidates(
                     if chosen is None or len(chosen) == count:
                         continue
                     positions = [at for piece in chosen for at in _worn(ranges, chosen, piece)]
-                    if reading.passes(positions) and rules.allowed(positions):
+                    if grammar.is_sentence(positions) and rules.allowed(positions):
                         yield chosen
 
 
@@ -200,7 +200,9 @@ def _worded(sentence: str, spans: Sequence[Span], claim: Sequence[int]) -> str:
     return " ".join(_DANGLING.sub("", run.cut(sentence)) for run in runs)
 
 
-def _merged(sentence: str, spans: Sequence[Span], claims: Sequence[tuple[int, ...]]) -> Split:
+def _merged(
+    sentence: str, spans: Sequence[Span], claims: Sequence[tuple[int, ...]]
+) -> SentenceSplit:
     """The split with neighbours that no claim parts joined into one piece."""
     whole = tuple(range(len(spans)))
     groups: list[list[int]] = []
@@ -214,4 +216,6 @@ def _merged(sentence: str, spans: Sequence[Span], claims: Sequence[tuple[int, ..
     joined = tuple(Span(spans[group[0]].start, spans[group[-1]].end) for group in groups)
     kept = sorted({tuple(sorted({number[piece] for piece in claim})) for claim in claims})
     everything = tuple(range(len(joined)))
-    return Split(sentence, joined, (*(claim for claim in kept if claim != everything), everything))
+    return SentenceSplit(
+        sentence, joined, (*(claim for claim in kept if claim != everything), everything)
+    )
