@@ -166,6 +166,14 @@ def _span_as_list(data: dict[str, Any]) -> None:
     data["claims"][0]["span"] = [0, 9]
 
 
+def _without_a_field_that_has_a_default(data: dict[str, Any]) -> None:
+    del data["claims"][0]["origin"]
+
+
+def _no_json(data: dict[str, Any]) -> None:
+    data["provenance"]["extractor"] = {"name": object()}
+
+
 def _further_field(data: dict[str, Any]) -> None:
     data["cost"]["euros"] = 3
 
@@ -179,13 +187,15 @@ def _further_field(data: dict[str, Any]) -> None:
         (_truth_for_a_number, "cost.pairs_judged"),
         (_span_as_list, r"claims\[0\].span"),
         (_further_field, "euros"),
+        (_without_a_field_that_has_a_default, "missing fields"),
+        (_no_json, "not JSON serializable"),
     ],
 )
 def test_a_spoiled_report_is_refused_and_the_place_named(spoil: Any, place: str) -> None:
     data = report(0.3, claim(Status.SUPPORTED, 0.7)).to_dict()
     spoil(data)
     with pytest.raises(InputError, match=place):
-        Report.from_json(json.dumps(data))
+        Report.from_dict(data)
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import cache
-from types import NoneType, UnionType
-from typing import Any, cast, get_args, get_origin, get_type_hints
+from types import NoneType
+from typing import TYPE_CHECKING, Any, cast
 
 from halldetect.errors import InputError
 from halldetect.text.document import Span
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
 
 SCHEMA_VERSION = 1
 # Every probability and score in a report is rounded to this many decimals before it is used
@@ -164,6 +168,11 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> Report:
+        """The report of a JSON text, as `to_json` writes it.
+
+        text  the JSON
+        Raises InputError for anything else.
+        """
         try:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -172,13 +181,47 @@ class Report:
 
     @classmethod
     def from_dict(cls, data: Any) -> Report:
+        """The report of plain JSON values, as `to_dict` gives them.
+
+        data  the values
+        Raises InputError for anything else.
+        """
         version = data.get("schema_version") if isinstance(data, dict) else None
         if version != SCHEMA_VERSION:
             raise InputError(
                 f"not a report this halldetect reads: schema version {version!r}, "
                 f"not {SCHEMA_VERSION}"
             )
-        return cast(Report, _build(cls, data, "report"))
+        from pydantic import ValidationError
+
+        adapter = report_adapter()
+        try:
+            # Strict, so that no value is converted, and as JSON text, so that strict mode takes
+            # lists and states. The parser refuses lone surrogates, which the second reading keeps.
+            text = _LONE_SURROGATE.sub("?", json.dumps(data, ensure_ascii=False))
+            adapter.validate_json(text, strict=True, extra="forbid")
+        except ValidationError as error:
+            raise InputError(f"not a halldetect report: {_first_misfit(error)}") from None
+        except (TypeError, RecursionError) as error:
+            raise InputError(f"not a halldetect report: {error}") from None
+        report = adapter.validate_python(data)
+        if report.to_dict() != data:  # a field with a default was left out
+            raise InputError("not a halldetect report: it has missing fields")
+        return report
+
+
+@cache
+def report_adapter() -> TypeAdapter[Report]:
+    """What reads and describes reports. Pydantic is imported here: a check does not need it."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Report)
+
+
+def _first_misfit(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+    return f"report{place}: {first['msg']}"
 
 
 def decide(score: float | None, claims: tuple[ClaimReport, ...], threshold: float) -> Verdict:
@@ -207,16 +250,12 @@ def rounded(value: float) -> float:
 
 
 _SCALARS = (str, float, int, bool, NoneType)
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @cache
 def _names(kind: type) -> tuple[str, ...]:
     return tuple(item.name for item in fields(kind)) if is_dataclass(kind) else ()
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
 
 
 def _plain(value: Any) -> Any:
@@ -230,46 +269,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
     return value.value if isinstance(value, StrEnum) else value
-
-
-@cache
-def _form(kind: Any) -> tuple[Any, Any, bool, bool]:
-    """Of an annotated type: its origin, the type of its items, whether None is one of its
-    values, and whether it is a dataclass."""
-    optional = isinstance(kind, UnionType) and NoneType in get_args(kind)
-    if isinstance(kind, UnionType):
-        (kind,) = (item for item in get_args(kind) if item is not NoneType)
-    origin = get_origin(kind) or kind
-    arguments = get_args(kind)
-    item = arguments[1 if origin is dict else 0] if arguments else None
-    return origin, item, optional, is_dataclass(origin)
-
-
-def _build(kind: Any, value: Any, place: str) -> Any:
-    """The value of an annotated type from its JSON form; a misfit is named by its place."""
-    if kind is Any:
-        return value
-    origin, item, optional, is_data = _form(kind)
-    if value is None and optional:
-        return None
-    if is_data:
-        return _build_dataclass(cast(type, origin), value, place)
-    if origin is tuple and isinstance(value, list):
-        return tuple(_build(item, each, f"{place}[{at}]") for at, each in enumerate(value))
-    if origin is dict and isinstance(value, dict):
-        return {key: _build(item, each, f"{place}.{key}") for key, each in value.items()}
-    if origin is float and type(value) in (int, float):
-        return float(value)
-    if origin in (int, str) and type(value) is origin:
-        return value
-    if issubclass(origin, StrEnum) and value in list(origin):
-        return origin(value)
-    raise InputError(f"not a halldetect report: {place} is {str(value)[:40]!r}")
-
-
-def _build_dataclass(kind: type, value: Any, place: str) -> Any:
-    hints = _hints(kind)
-    if not isinstance(value, dict) or value.keys() != hints.keys():
-        odd = sorted(set(value) ^ set(hints)) if isinstance(value, dict) else [type(value).__name__]
-        raise InputError(f"not a halldetect report: {place} has missing or unknown fields: {odd}")
-    return kind(**{name: _build(hints[name], value[name], f"{place}.{name}") for name in hints})

@@ -1,12 +1,9 @@
-"""The published JSON Schema of a report, derived from its dataclasses."""
+"""The published JSON Schema of a report, derived by pydantic from its dataclasses."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import types
-import typing
-from enum import StrEnum
 from typing import Any
 
 from halldetect.report import (
@@ -16,6 +13,7 @@ from halldetect.report import (
     Evidence,
     Probabilities,
     Report,
+    report_adapter,
 )
 from halldetect.text.document import Span
 
@@ -61,71 +59,55 @@ _NOTES: dict[tuple[type, str], dict[str, Any]] = {
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of what Report.to_json() writes."""
-    defs: dict[str, Any] = {}
-    body = _object(Report, defs)
+    """Return the JSON Schema (draft 2020-12) of what `Report.to_json` writes."""
+    derived = report_adapter().json_schema(mode="serialization")
+    types = {Report.__name__: derived, **derived["$defs"]}
+    objects = {name: _object(name, types) for name in types if "properties" in types[name]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:halldetect:report:{SCHEMA_VERSION}",
         "title": "HallDetect report",
         "description": "The outcome of checking one response against its source.",
-        **body,
+        **objects.pop(Report.__name__),
         # Nothing that was not scored may carry a verdict.
         "if": {"properties": {"score": {"type": "null"}}},
         "then": {"properties": {"verdict": {"const": "uncheckable"}}},
-        "$defs": dict(sorted(defs.items())),
+        "$defs": dict(sorted(objects.items())),
     }
 
 
-def _object(cls: type, defs: dict[str, Any]) -> dict[str, Any]:
-    hints = typing.get_type_hints(cls)
-    names = [field.name for field in dataclasses.fields(cls)]
+def published() -> str:
+    """Return the text of report.schema.json; a test keeps the file equal to it."""
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _object(name: str, types: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a dataclass: every field is required, and there are no others."""
+    notes = {field: note for (cls, field), note in _NOTES.items() if cls.__name__ == name}
+    fields = types[name]["properties"]
     return {
         "type": "object",
         "properties": {
-            name: {**_type(hints[name], defs), **_NOTES.get((cls, name), {})} for name in names
+            field: {**_compact(node, types), **notes.get(field, {})}
+            for field, node in fields.items()
         },
-        "required": names,
+        "required": list(fields),
         "additionalProperties": False,
     }
 
 
-_SCALARS: dict[Any, str] = {
-    str: "string",
-    int: "integer",
-    float: "number",
-    bool: "boolean",
-    type(None): "null",
-}
-
-
-def _type(hint: Any, defs: dict[str, Any]) -> dict[str, Any]:
-    if hint is Any:
-        return {}
-    if hint in _SCALARS:
-        return {"type": _SCALARS[hint]}
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (types.UnionType, typing.Union):
-        options = [_type(argument, defs) for argument in arguments]
+def _compact(node: dict[str, Any], types: dict[str, Any]) -> dict[str, Any]:
+    """Return pydantic's schema of a type without titles and defaults, with states in place."""
+    target = types.get(node.get("$ref", "").rpartition("/")[2], {})
+    if "enum" in target:
+        return {"enum": target["enum"]}
+    if "anyOf" in node:
+        options = [_compact(option, types) for option in node["anyOf"]]
         if all(set(option) == {"type"} for option in options):
             return {"type": [option["type"] for option in options]}
         return {"anyOf": options}
-    if origin is tuple:
-        return {"type": "array", "items": _type(arguments[0], defs)}
-    if origin is dict:
-        values = _type(arguments[1], defs)
-        return {"type": "object", **({"additionalProperties": values} if values else {})}
-    if isinstance(hint, type) and issubclass(hint, StrEnum):
-        return {"enum": [str(member) for member in hint]}
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        name = hint.__name__
-        if name not in defs:
-            defs[name] = {}
-            defs[name] = _object(hint, defs)
-        return {"$ref": f"#/$defs/{name}"}
-    raise TypeError(f"no JSON Schema for {hint!r}")
-
-
-def published() -> str:
-    """The text of report.schema.json; a test keeps the file equal to it."""
-    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+    kept: dict[str, Any] = {key: node[key] for key in ("$ref", "type") if key in node}
+    for key in ("items", "additionalProperties"):
+        if isinstance(node.get(key), dict):
+            kept[key] = _compact(node[key], types)
+    return kept
