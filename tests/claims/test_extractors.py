@@ -345,7 +345,7 @@ def test_openai(monkeypatch: pytest.MonkeyPatch) -> None:
         ("sentence", "did you mean sentences"),
         ("smollm2-135", "did you mean smollm2-135m"),
         ("atuo", "did you mean auto"),
-        ("", "known are auto, sentences, clauses, gguf, openai"),
+        ("", "known are auto, clauses, sentences, gguf, openai"),
         ("???", "known are auto"),
     ],
 )
