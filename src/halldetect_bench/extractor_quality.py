@@ -1,15 +1,15 @@
-"""How good an extractor's claims are, against the facts that people found in the same sentences.
+"""The quality of an extractor's claims, compared with the facts that people found.
 
-    coverage     share of the gold facts that some claim says
-    fidelity     share of the claims that say nothing the sentence does not
-    atomicity    gold facts that a claim says, on average over the claims that say any (1 is best)
-    standalone   share of the claims that can be read alone: a verb, no pronoun or joint first
+    coverage     share of the gold facts that some claim states
+    fidelity     share of the claims that state nothing beyond the sentence
+    atomicity    gold facts per claim, over the claims that state any (1 is best)
+    standalone   share of the claims that can be read alone: with a verb, and without a pronoun
+                 or conjunction at the start
     guard        share of the sentences in which the guard dropped or restored something
 
-"Says" is read twice. By words: the claim has every telling word of the fact that the sentence has
-(a sentence as a whole says all its facts). By the verifier: it calls the claim entailing the fact,
-and for fidelity the sentence entailing the claim. Processor seconds are those of all threads of the
-process: with one thread they are the seconds it takes on a machine that does nothing else.
+"States" is measured twice. By words: the claim has every content word of the fact that the sentence
+has (a whole sentence states all its facts). By the verifier: the claim entails the fact, and for
+fidelity the sentence entails the claim. Processor seconds are summed over all threads.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _DANGLING = SUBJECTS | RELATIVES | COORDINATORS | {"his", "her", "their", "its",
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """One sentence through one extractor: counts that figures are made of."""
+class SentenceCounts:
+    """The counts of one sentence and one extractor."""
 
     facts: int
     claims: int
@@ -47,7 +47,7 @@ class Judged:
     said: int
     saying: int
     standalone: int
-    touched: bool
+    guarded: bool
     tokens_in: int
     tokens_out: int
     seconds: float
@@ -58,7 +58,10 @@ class Judged:
 
 
 def sample(golds: Iterable[Gold], count: int | None, seed: int) -> list[Gold]:
-    """Held-out sentences, as many of each source as there are to be had up to `count` in all."""
+    """A sample of held-out sentences, with as many of each source as possible.
+
+    golds: all sentences. count: how many; None for all. seed: of the sample.
+    """
     by_source: dict[str, list[Gold]] = {}
     for gold in golds:
         if gold.held_out:
@@ -75,7 +78,11 @@ def sample(golds: Iterable[Gold], count: int | None, seed: int) -> list[Gold]:
 
 
 def responses(golds: Iterable[Gold], length: int, count: int, seed: int) -> list[str]:
-    """Texts of about so many words, of neighbouring sentences of one held-out document."""
+    """Texts of neighbouring sentences of one held-out document.
+
+    golds: all sentences. length: about how many words a text has. count: how many texts.
+    seed: of the sample.
+    """
     texts: dict[str, list[str]] = {}
     for gold in golds:
         if gold.held_out and gold.source != "propsegment":
@@ -93,10 +100,11 @@ def responses(golds: Iterable[Gold], length: int, count: int, seed: int) -> list
     return found[:count]
 
 
-class Answers:
-    """An extractor that repeats what a model answered elsewhere, such as on a larger machine."""
+class RecordedAnswers:
+    """An extractor that replays answers from a file, made for example on a larger machine."""
 
     def __init__(self, path: Path) -> None:
+        """path: a JSONL file of text, claims, tokens_in and tokens_out."""
         try:
             with path.open(encoding="utf-8") as file:
                 rows = [json.loads(line) for line in file]
@@ -109,28 +117,37 @@ class Answers:
 
     @property
     def description(self) -> dict[str, Any]:
+        """The name, and how many answers there are."""
         return {"name": "answers made elsewhere", "answers": len(self.known)}
 
     def draft(self, block: str, limit: int) -> Draft:
+        """The recorded claims of a block; none where it is unknown.
+
+        block: a sentence. limit: not used.
+        """
         return self.known.get(block, Draft(()))
 
 
 def judge(
     gold: Gold, extractor: Extractor, verifier: Verifier | None, *, guard: bool = True
-) -> Judged:
-    """Run one sentence through the extractor and the guard, and count."""
+) -> SentenceCounts:
+    """Run one sentence through the extractor and the guard, and count.
+
+    gold: the sentence with its facts. extractor: makes the claims. verifier: for the figures by
+    the verifier, if wanted. guard: whether the guard checks the claims.
+    """
     began, worked = time.perf_counter(), time.process_time()
     made = extract_claims(read_document(gold.sentence), extractor, guard=guard)
     seconds, processor_seconds = time.perf_counter() - began, time.process_time() - worked
     claims = [claim.text for claim in made.claims]
-    here = telling(gold.sentence)
-    contents = [telling(claim) for claim in claims]
-    facts = [telling(fact) & here for fact in gold.facts]
+    here = content_words(gold.sentence)
+    contents = [content_words(claim) for claim in claims]
+    facts = [content_words(fact) & here for fact in gold.facts]
     says = [[bool(fact) and fact <= content for fact in facts] for content in contents]
     covered_too = faithful_too = None
     if verifier is not None:
         covered_too, faithful_too = _verified(gold, claims, verifier)
-    return Judged(
+    return SentenceCounts(
         facts=len(facts),
         claims=len(claims),
         covered=sum(any(row[at] for row in says) for at in range(len(facts))),
@@ -138,7 +155,7 @@ def judge(
         said=sum(sum(row) for row in says),
         saying=sum(any(row) for row in says),
         standalone=sum(map(stands_alone, claims)),
-        touched=bool(made.dropped or made.restored),
+        guarded=bool(made.dropped or made.restored),
         tokens_in=made.tokens_in,
         tokens_out=made.tokens_out,
         seconds=seconds,
@@ -158,8 +175,11 @@ def _verified(gold: Gold, claims: Sequence[str], verifier: Verifier) -> tuple[in
     return covered, sum(entailed[len(gold.facts) * width :])
 
 
-def telling(text: str) -> set[str]:
-    """The words that carry what a text says, without their endings."""
+def content_words(text: str) -> set[str]:
+    """The words of a text without everyday words and without endings.
+
+    text: any text.
+    """
     return {_stem(word.norm) for word in words(text) if word.norm not in EVERYDAY | {"'s"}}
 
 
@@ -171,11 +191,15 @@ def _stem(norm: str) -> str:
 
 
 def stands_alone(claim: str) -> bool:
+    """Whether a claim can be read alone.
+
+    claim: its text.
+    """
     norms = [word.norm for word in words(claim)]
     return bool(norms) and norms[0] not in _DANGLING and any(map(finite, norms))
 
 
-Ratio = tuple[Callable[[Judged], float | None], Callable[[Judged], float]]
+Ratio = tuple[Callable[[SentenceCounts], float | None], Callable[[SentenceCounts], float]]
 FIGURES: dict[str, Ratio] = {
     "coverage": (lambda j: j.covered, lambda j: j.facts),
     "coverage_by_verifier": (lambda j: j.covered_by_verifier, lambda j: j.facts),
@@ -184,7 +208,7 @@ FIGURES: dict[str, Ratio] = {
     "atomicity": (lambda j: j.said, lambda j: j.saying),
     "standalone": (lambda j: j.standalone, lambda j: j.claims),
     "claims_per_sentence": (lambda j: j.claims, lambda j: 1.0),
-    "guard_interventions": (lambda j: j.touched, lambda j: 1.0),
+    "guard_interventions": (lambda j: j.guarded, lambda j: 1.0),
     "tokens_in_per_sentence": (lambda j: j.tokens_in, lambda j: 1.0),
     "tokens_out_per_sentence": (lambda j: j.tokens_out, lambda j: 1.0),
     "seconds_per_sentence": (lambda j: j.seconds, lambda j: 1.0),
@@ -192,8 +216,11 @@ FIGURES: dict[str, Ratio] = {
 }
 
 
-def figures(judged: Sequence[Judged], seed: int = 0) -> dict[str, Any]:
-    """Every figure as [value, low, high]: sentences drawn with replacement, 95 % of the draws."""
+def figures(judged: Sequence[SentenceCounts], seed: int = 0) -> dict[str, Any]:
+    """Every figure as [value, low, high], with 95 % bootstrap intervals over sentences.
+
+    judged: the counts of each sentence. seed: of the draws.
+    """
     draws = np.random.default_rng(seed).integers(0, len(judged), (SAMPLES, len(judged)))
     found: dict[str, Any] = {"sentences": len(judged)}
     for name, (top, bottom) in FIGURES.items():

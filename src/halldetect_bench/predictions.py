@@ -1,8 +1,8 @@
-"""The result files: one a dataset, method and configuration, one line a row, only appended to.
+"""Result files: one per dataset, method and configuration, one line per row, append-only.
 
-The first line says what made the file, every other line is a `Prediction`. A line is written in
-one piece, so a process that is killed can only leave the last one torn; whoever opens the file
-to write drops that, and whoever reads passes over it.
+The first line is the `Header`, every other line a `Prediction`. A line is written in one call, so
+a process that is killed can leave only the last line incomplete. Opening a file to write removes
+such a line, reading skips it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LATENCY = "latency"
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What made a file of predictions: the dataset and the method with all its settings."""
+    """What a file of predictions was made with: the dataset, and the method with its settings."""
 
     dataset: str
     method: dict[str, Any]
@@ -43,23 +43,23 @@ class Header:
 
     @property
     def digest(self) -> str:
-        """Names the configuration; the dataset is no part of it."""
-        made = json.dumps([self.version, self.method], sort_keys=True)
-        return hashlib.sha256(made.encode()).hexdigest()[:_DIGITS]
+        """Identifies the configuration; the dataset is not part of it."""
+        identity = json.dumps([self.version, self.method], sort_keys=True)
+        return hashlib.sha256(identity.encode()).hexdigest()[:_DIGITS]
 
     @property
     def path(self) -> Path:
-        """Where the file lies in a folder of results."""
+        """The path of the file in a folder of results."""
         return Path(slug(self.dataset)) / f"{slug(self.method['name'])}-{self.digest}.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a method said of one row, beside the truth.
+    """A method's answer for one row, with the gold label.
 
     `row` is a digest of the whole row, so that changed data are noticed. `gold` is True where
     the response is hallucinated; `gold_score` is in the publisher's direction; `gold_claims`
-    are the publisher's sentences with the same truth. `resources` is what `bench.meter` read.
+    are the publisher's sentences with their labels. `resources` is what `Meter` measured.
     """
 
     id: str
@@ -79,7 +79,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """One file, read."""
+    """The content of one file."""
 
     header: Header
     predictions: tuple[Prediction, ...]
@@ -89,10 +89,19 @@ Record = TypeVar("Record", Header, Prediction)
 
 
 def header_of(dataset: str, description: dict[str, Any]) -> Header:
+    """The header of a method's predictions for a dataset, without paths of this machine.
+
+    dataset: its name. description: the method's.
+    """
     return Header(_dataset_name(dataset), _portable(description))
 
 
 def prediction_of(row: Row, scored: Scored, resources: dict[str, Any] | None = None) -> Prediction:
+    """The line of a result file for one row.
+
+    row: the row. scored: the method's answer. resources: energy and memory.
+    """
+
     def rounded(value: float | None) -> float | None:
         return None if value is None else round(value, DECIMALS)
 
@@ -114,27 +123,37 @@ def prediction_of(row: Row, scored: Scored, resources: dict[str, Any] | None = N
 
 
 def row_digest(row: Row) -> str:
+    """A digest of everything in a row.
+
+    row: the row.
+    """
     text = json.dumps(asdict(row), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
 class PredictionsWriter:
-    """An open file of predictions: what it holds, and a way to add to it."""
+    """An open file of predictions; `done` has the row digest of each id that is in it."""
 
     def __init__(self, file: Any, done: dict[str, str]) -> None:
+        """file: open to append, unbuffered. done: the rows that are already there."""
         self._file = file
         self.done = done
 
     def append(self, prediction: Prediction) -> None:
+        """Add a line.
+
+        prediction: of a row that is not there yet.
+        """
         _write(self._file, asdict(prediction))
         self.done[prediction.id] = prediction.row
 
 
 @contextmanager
 def open_predictions(folder: Path, header: Header) -> Iterator[PredictionsWriter]:
-    """The file for a header, begun or continued; only one process at a time has it.
+    """Open the file of a header to write; only one process at a time can.
 
-    Rows in a gzipped file beside it are not made again either.
+    folder: the folder of results. header: names the file.
+    Rows in a gzipped file with the same name count as done.
     """
     from filelock import FileLock, Timeout
 
@@ -142,7 +161,7 @@ def open_predictions(folder: Path, header: Header) -> Iterator[PredictionsWriter
     packed = path.with_suffix(".jsonl.gz")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # A lock on the file itself would be lost with the file; the system frees it on a kill.
+        # The lock is a file of its own; the system releases it when the process is killed.
         lock = FileLock(path.with_name(f".{path.stem}.lock"), timeout=0)
         lock.acquire()
     except Timeout as error:
@@ -153,8 +172,8 @@ def open_predictions(folder: Path, header: Header) -> Iterator[PredictionsWriter
         raise InputError(f"cannot write {path}: {error.strerror}") from error
     try:
         if path.exists():
-            _drop_torn_line(path)
-        # Unbuffered: a line reaches the system in one call, or not at all.
+            _drop_incomplete_line(path)
+        # Unbuffered: a line reaches the system in one call or not at all.
         with path.open("ab", buffering=0) as file:
             if file.tell() == 0:
                 _write(file, asdict(header))
@@ -167,7 +186,10 @@ def open_predictions(folder: Path, header: Header) -> Iterator[PredictionsWriter
 
 
 def read(path: Path) -> Results:
-    """A file of predictions, plain or gzipped; a torn last line is passed over."""
+    """Read a file of predictions; an incomplete last line is skipped.
+
+    path: a .jsonl or .jsonl.gz file.
+    """
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         whole = data[: data.rfind(b"\n") + 1].decode("utf-8")
@@ -186,7 +208,10 @@ def read(path: Path) -> Results:
 
 
 def read_all(folder: Path) -> list[Results]:
-    """Every file of a folder of results, in the order of their names."""
+    """Read every file of a folder of results, in the order of their names.
+
+    folder: where `bench run` wrote.
+    """
     if not folder.is_dir():
         raise InputError(f"no folder {folder}; `halldetect bench run -o {folder}` makes one")
     files = sorted(
@@ -218,14 +243,14 @@ def _parsed(path: Path, at: int, line: str, kind: type[Record]) -> Record:
         raise InputError(f"{path}, line {at}: not a line of results: {error}") from error
 
 
-def _drop_torn_line(path: Path) -> None:
+def _drop_incomplete_line(path: Path) -> None:
     with path.open("rb+") as file:
         whole = file.read().rfind(b"\n") + 1
         file.truncate(whole)
 
 
 def _write(file: Any, record: dict[str, Any]) -> None:
-    # ASCII only: other line ends of Unicode and lone surrogates stay escaped.
+    # ASCII only: Unicode line separators and lone surrogates stay escaped.
     line = json.dumps(record).encode("ascii") + b"\n"
     try:
         if file.write(line) != len(line):
@@ -235,18 +260,21 @@ def _write(file: Any, record: dict[str, Any]) -> None:
 
 
 def slug(name: str) -> str:
-    """The name as part of a file's name."""
+    """A name in a form that fits into a file name.
+
+    name: any text.
+    """
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "unnamed"
 
 
 def _dataset_name(name: str) -> str:
-    """The name without the folders of a path: results are the same wherever the data lie."""
+    """The name without folders: results do not depend on where the data are."""
     head, mark, path = name.rpartition("jsonl:")
     return f"{head}{mark}{Path(path).stem}" if mark else name
 
 
 def _portable(value: Any) -> Any:
-    """A description without this machine's folders; models are told apart by their digests."""
+    """A description without folders of this machine; digests identify the models."""
     if isinstance(value, dict):
         return {key: _portable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Running methods over datasets, in a way that can be stopped and taken up again at any row."""
+"""Run a method over a dataset; a run can be stopped at any row and continued later."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from halldetect_bench.predictions import (
     row_digest,
 )
 
-# Rows done and rows to do, of this run.
+# Called with the rows done and the rows to do.
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """What one run did: where its results are, and how many rows were new or already there."""
+class RunOutcome:
+    """The file of one run, and how many rows were new or already there."""
 
     header: Header
     path: Path
@@ -34,10 +34,10 @@ class Ran:
 
 
 def sample(rows: Sequence[Row], limit: int | None, seed: int) -> list[Row]:
-    """`limit` rows drawn at random, in the order of the dataset; all of them without a limit.
+    """A random sample, in the order of the dataset.
 
-    A larger limit with the same seed holds the rows of a smaller one, so that a run can be
-    made longer without repeating anything.
+    rows: the dataset. limit: how many rows; None for all. seed: of the sample.
+    A larger sample with the same seed contains the smaller one, so that a run can be extended.
     """
     if limit is None or limit >= len(rows):
         return list(rows)
@@ -56,17 +56,19 @@ def run(
     *,
     batch: int = 1,
     progress: Progress | None = None,
-) -> Ran:
-    """Score the rows that are not in the results yet, and add them one by one.
+) -> RunOutcome:
+    """Score the rows that are not in the results yet, and append them.
 
-    `batch` rows go to the method together. More is faster on some machines, but rows of a
-    batch share their time equally, and all of a batch is lost when the process is killed.
+    dataset: its name. rows: its rows. method: scores them. folder: of results.
+    batch: the rows per call. More is faster on some machines, but rows of a batch share their
+        time equally, and the whole batch is lost when the process is killed.
+    progress: called after each batch.
     """
     if batch < 1:
         raise InputError(f"--batch must be at least 1, not {batch}")
     header = header_of(dataset, method.description)
-    with open_predictions(folder, header) as book:
-        todo = missing(rows, book.done, folder / header.path)
+    with open_predictions(folder, header) as writer:
+        todo = missing(rows, writer.done, folder / header.path)
         kept = len(rows) - len(todo)
         meter = Meter()
         for start in range(0, len(todo), batch):
@@ -74,13 +76,17 @@ def run(
             with meter.measure(len(part)):
                 found = method.score_many(part)
             for row, scored in zip(part, found, strict=True):
-                book.append(prediction_of(row, scored, meter.last))
+                writer.append(prediction_of(row, scored, meter.last))
             if progress is not None:
                 progress(start + len(part), len(todo))
-    return Ran(header, folder / header.path, len(todo), kept)
+    return RunOutcome(header, folder / header.path, len(todo), kept)
 
 
 def missing(rows: Sequence[Row], done: dict[str, str], path: Path) -> list[Row]:
+    """The rows that are not done; raises InputError if a row that is done has changed.
+
+    rows: the dataset. done: row digests by id. path: the file, for the error message.
+    """
     todo = []
     for row in rows:
         if row.id not in done:

@@ -14,7 +14,7 @@ from halldetect.cli import main
 from halldetect.report import Probabilities
 from halldetect_bench.datasets.decompositions import Gold, in_held_out_part, load_gold
 from halldetect_bench.extractor_quality import (
-    Answers,
+    RecordedAnswers,
     figures,
     judge,
     responses,
@@ -60,7 +60,7 @@ def test_a_whole_sentence_covers_everything_and_is_not_atomic() -> None:
     assert (found.covered, found.facts, found.claims) == (2, 2, 1)
     assert (found.said, found.saying) == (2, 1)
     assert (found.covered_by_verifier, found.faithful_by_verifier) == (2, 1)
-    assert not found.touched
+    assert not found.guarded
 
 
 def test_clauses_cover_one_fact_each() -> None:
@@ -71,11 +71,11 @@ def test_clauses_cover_one_fact_each() -> None:
 
 def test_the_guard_is_counted() -> None:
     inventing = judge(GOLD, Saying("Ann Cole was born in Paris."), None)
-    assert inventing.touched
+    assert inventing.guarded
     assert inventing.faithful == inventing.claims
     assert inventing.covered_by_verifier is None
     alone = judge(GOLD, Saying("Ann Cole was born in Paris."), None, guard=False)
-    assert (alone.faithful, alone.claims, alone.covered, alone.touched) == (0, 1, 0, False)
+    assert (alone.faithful, alone.claims, alone.covered, alone.guarded) == (0, 1, 0, False)
     shown = figures([inventing, judge(GOLD, ClauseExtractor(), None)])
     assert shown["guard_interventions"][0] == 0.5
     assert shown["coverage"][0] == 1.0
@@ -110,7 +110,7 @@ def test_answers_made_elsewhere(tmp_path: Path) -> None:
     path = tmp_path / "big.jsonl"
     row = {"text": SENTENCE, "claims": list(FACTS), "tokens_in": 90, "tokens_out": 20}
     path.write_text(json.dumps(row) + "\n")
-    found = judge(GOLD, Answers(path), None)
+    found = judge(GOLD, RecordedAnswers(path), None)
     assert (found.claims, found.covered, found.tokens_out) == (2, 2, 20)
 
 

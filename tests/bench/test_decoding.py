@@ -10,7 +10,7 @@ import pytest
 
 from halldetect.errors import ConfigurationError, ModelError
 from halldetect_bench.models.decoding import Choice, Decoder, Job, batches
-from halldetect_bench.models.transformers_llm import form_of
+from halldetect_bench.models.transformers_llm import choices_of
 
 WORDS = [f"w{n}" for n in range(60)]
 
@@ -23,15 +23,15 @@ def test_batches_hold_texts_of_like_length_and_no_more_than_fit() -> None:
 
 def test_a_schema_is_given_words_and_choices() -> None:
     either = {"enum": ["yes", "no"]}
-    assert form_of(either) == [('"', ("yes", "no")), ('"', ())]
+    assert choices_of(either) == [('"', ("yes", "no")), ('"', ())]
     both = {"type": "object", "properties": {"1": either, "2": either}}
-    assert form_of(both) == [
+    assert choices_of(both) == [
         ('{"1": "', ("yes", "no")),
         ('", "2": "', ("yes", "no")),
         ('"}', ()),
     ]
     with pytest.raises(ConfigurationError, match="schema"):
-        form_of({"type": "string"})
+        choices_of({"type": "string"})
 
 
 @pytest.fixture(scope="module")

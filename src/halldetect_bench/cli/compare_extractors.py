@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.progress import ProgressDisplay, RowsDisplay
 from halldetect.cli.text_io import print_result, write_file
 from halldetect.errors import ConfigurationError, InputError
-from halldetect.text.sentences import read_document
 
-WORDS = 60
+if TYPE_CHECKING:
+    from halldetect.protocols import Extractor, Verifier
+    from halldetect_bench.datasets.decompositions import Gold
+    from halldetect_bench.extractor_quality import SentenceCounts
+
+RESPONSE_WORDS = 60
 EXTRACT = """\
 Hold extractors to sentences that people took apart (FActScore, ROSE, Factcheck-GPT and
 PropSegmEnt, under decomposition/ in the data folder; the part nothing is trained on), and measure
@@ -23,6 +27,10 @@ how long they take for a response of 60 words.
 
 
 def add(actions: Any) -> None:
+    """Add the action.
+
+    actions: the subparsers of `bench`.
+    """
     parser = actions.add_parser(
         "extract", help="compare extractors", description=EXTRACT, allow_abbrev=False
     )
@@ -47,62 +55,103 @@ def add(actions: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from halldetect.claims.extraction import extract_claims
+    """Compare extractors and print or write their figures.
+
+    arguments: of `bench extract`.
+    """
     from halldetect.claims.extractors import load_extractor
     from halldetect.verification.verifiers.load import load_verifier
     from halldetect_bench.datasets.decompositions import load_gold
-    from halldetect_bench.extractor_quality import Answers, figures, judge, responses, sample
+    from halldetect_bench.extractor_quality import RecordedAnswers, responses, sample
+    from halldetect_bench.registry import data_root
 
-    data = arguments.data or os.environ.get("HALLDETECT_DATA")
-    if not data:
-        raise ConfigurationError("name the folder of the datasets: --data, or HALLDETECT_DATA")
     names = list(dict.fromkeys(filter(None, map(str.strip, arguments.extractor.split(",")))))
     if not names and arguments.answers is None:
         raise ConfigurationError("name what to compare: --extractor, or --answers")
-    golds = load_gold(Path(data))
+    golds = load_gold(data_root(arguments.data))
     rows = sample(golds, arguments.limit, arguments.seed)
-    texts = responses(golds, WORDS, arguments.responses, arguments.seed)
+    texts = responses(golds, RESPONSE_WORDS, arguments.responses, arguments.seed)
     if not rows:
         raise InputError("there is no held-out sentence in this folder")
-    with ProgressDisplay(quiet=arguments.quiet) as screen:
+    results: dict[str, Any] = {}
+    with ProgressDisplay(quiet=arguments.quiet) as display:
         verifier = None
         if arguments.verifier != "none":
             verifier = load_verifier(arguments.verifier, threads=arguments.threads)
-        found: dict[str, Any] = {}
-        for name in [*names, *([str(arguments.answers.stem)] if arguments.answers else [])]:
-            replayed = Answers(arguments.answers) if name not in names else None
-            chosen = [gold for gold in rows if replayed is None or gold.sentence in replayed.known]
-            extractor = replayed or load_extractor(
-                name, threads=arguments.threads, notice=screen.notice
+
+        def compare(name: str, extractor: Extractor, rows: Sequence[Gold]) -> None:
+            shown = RowsDisplay(display, f"extract, {name}")
+            counts = _count(rows, extractor, verifier, arguments, shown)
+            display.clear()
+            found = _figures(rows, counts, extractor)
+            if extractor is not recorded:
+                found |= _times(texts, extractor)
+            key = f"{name}, no guard" if arguments.no_guard else name
+            results[key] = found
+            print_result(_line(key, found))
+
+        recorded = RecordedAnswers(arguments.answers) if arguments.answers else None
+        for name in names:
+            compare(
+                name,
+                load_extractor(name, threads=arguments.threads, notice=display.notice),
+                rows,
             )
-            shown = RowsDisplay(screen, f"extract, {name}")
-            judged = []
-            if not chosen:
+        if recorded is not None:
+            known = [gold for gold in rows if gold.sentence in recorded.known]
+            if not known:
                 raise InputError(f"{str(arguments.answers)!r} answers none of these sentences")
-            for number, gold in enumerate(chosen, 1):
-                judged.append(judge(gold, extractor, verifier, guard=not arguments.no_guard))
-                shown.advance(number, len(chosen))
-            screen.clear()
-            timed, worked = [], []
-            for text in texts if replayed is None else ():
-                began, used = time.perf_counter(), time.process_time()
-                extract_claims(read_document(text), extractor)
-                timed.append(time.perf_counter() - began)
-                worked.append(time.process_time() - used)
-            found[name] = {"all": figures(judged), "extractor": extractor.description}
-            for source in sorted({gold.source for gold in chosen}):
-                part = [j for j, gold in zip(judged, chosen, strict=True) if gold.source == source]
-                found[name][source] = figures(part)
-            if timed:
-                found[name]["seconds_for_60_words"] = _spread(timed)
-                found[name]["processor_seconds_for_60_words"] = _spread(worked)
-            if arguments.no_guard:
-                found[f"{name}, no guard"] = found.pop(name)
-                name += ", no guard"
-            print_result(_line(name, found[name]))
+            compare(arguments.answers.stem, recorded, known)
     if arguments.out:
-        _add_to(arguments.out, found, verifier.description if verifier else None)
+        _add_to(arguments.out, results, verifier.description if verifier else None)
     return 0
+
+
+def _count(
+    rows: Sequence[Gold],
+    extractor: Extractor,
+    verifier: Verifier | None,
+    arguments: argparse.Namespace,
+    shown: RowsDisplay,
+) -> list[SentenceCounts]:
+    from halldetect_bench.extractor_quality import judge
+
+    counts = []
+    for number, gold in enumerate(rows, 1):
+        counts.append(judge(gold, extractor, verifier, guard=not arguments.no_guard))
+        shown.advance(number, len(rows))
+    return counts
+
+
+def _figures(
+    rows: Sequence[Gold], counts: Sequence[SentenceCounts], extractor: Extractor
+) -> dict[str, Any]:
+    """The figures of all sentences, and those of each set."""
+    from halldetect_bench.extractor_quality import figures
+
+    found: dict[str, Any] = {"all": figures(counts), "extractor": extractor.description}
+    for source in sorted({gold.source for gold in rows}):
+        part = [one for one, gold in zip(counts, rows, strict=True) if gold.source == source]
+        found[source] = figures(part)
+    return found
+
+
+def _times(texts: Sequence[str], extractor: Extractor) -> dict[str, Any]:
+    from halldetect.claims.extraction import extract_claims
+    from halldetect.text.sentences import read_document
+
+    elapsed, processor = [], []
+    for text in texts:
+        started, used = time.perf_counter(), time.process_time()
+        extract_claims(read_document(text), extractor)
+        elapsed.append(time.perf_counter() - started)
+        processor.append(time.process_time() - used)
+    if not elapsed:
+        return {}
+    return {
+        "seconds_for_60_words": _spread(elapsed),
+        "processor_seconds_for_60_words": _spread(processor),
+    }
 
 
 def _spread(timed: list[float]) -> dict[str, Any]:
@@ -129,7 +178,7 @@ def _line(name: str, found: dict[str, Any]) -> str:
 
 
 def _add_to(path: Path, found: dict[str, Any], verifier: Any) -> None:
-    """The figures of other extractors in the file stay."""
+    """Write the figures; those of other extractors in the file are kept."""
     known: dict[str, Any] = {}
     if path.exists():
         try:

@@ -1,7 +1,7 @@
 """`adversarial:NAME`: the faithful responses of a dataset, and each of them made wrong on purpose.
 
-Our own test in the spirit of FalseSum: one known edit a row, its kind recorded, so that recall
-can be read per kind. `bench.perturb` says what the kinds are.
+Each wrong row has one known edit, and its kind is recorded, so that recall can be measured per
+kind. `halldetect_bench.perturbation` makes the edits.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from halldetect_bench.perturbation.perturb import KINDS, perturb
 def adversarial(rows: Iterable[Row], *, seed: int, kinds: Iterable[str] = KINDS) -> Iterator[Row]:
     """Every faithful row once as it is, and once for each kind of edit that applies to it.
 
+    rows: a dataset. seed: of the edits. kinds: the kinds of edit to make.
     Each edit has its own generator, seeded by row and kind, so that adding a row or a kind
-    leaves the other edits as they were.
+    does not change the other edits.
     """
     chosen = tuple(kinds)
     for row in rows:

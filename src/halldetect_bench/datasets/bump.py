@@ -19,11 +19,19 @@ TASKS = (1, 2)
 
 
 def load(path: Path) -> Loaded:
+    """The rows of the dataset.
+
+    path: the folder of the release, or the file itself.
+    """
     references: set[tuple[str, str]] = set()
     return join(_load(path, task, references) for task in TASKS)
 
 
 def loader(task: int) -> Callable[[Path], Loaded]:
+    """A loader of one task only.
+
+    task: one of TASKS.
+    """
     return lambda path: _load(path, task, set())
 
 

@@ -18,14 +18,27 @@ SPLITS = ("train", "val", "test")
 
 
 def loader(split: str) -> Callable[[Path], Loaded]:
+    """A loader of one split only.
+
+    split: one of SPLITS.
+    """
     return lambda path: load_split(path, split)
 
 
 def load(path: Path) -> Loaded:
+    """The rows of the dataset.
+
+    path: the folder of the release, or the file itself.
+    """
     return load_split(path, "test")
 
 
 def load_split(path: Path, split: str) -> Loaded:
+    """The rows of one split.
+
+    path: the folder of the release. split: one of SPLITS.
+    """
+
     def rows(_: int, record: dict[str, Any]) -> Iterable[Row]:
         yield Row(
             dataset=f"defacto-{split}",
@@ -41,7 +54,10 @@ def load_split(path: Path, split: str) -> Loaded:
 
 
 def corrections(path: Path, split: str) -> Loaded:
-    """The corrected summary of every erroneous one that has a correction."""
+    """The corrected summary of every erroneous one that has a correction.
+
+    path: the folder of the release. split: one of SPLITS.
+    """
 
     def rows(_: int, record: dict[str, Any]) -> Iterable[Row]:
         corrected = record["feedback"]["summary"]

@@ -16,6 +16,10 @@ HINT = "the FactCG release, github.com/derenlei/FactCG"
 
 
 def load(path: Path) -> Loaded:
+    """The rows of the dataset.
+
+    path: the folder of the release, or the file itself.
+    """
     return collect(read_table_file(locate(path, "CG2C_doc.json", hint=HINT)), _rows)
 
 

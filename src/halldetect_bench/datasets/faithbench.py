@@ -15,6 +15,10 @@ HINT = "the FaithBench release, github.com/vectara/FaithBench"
 
 
 def load(path: Path) -> Loaded:
+    """The rows of the dataset.
+
+    path: the folder of the release, or the file itself.
+    """
     return collect(read_csv(locate(path, "FaithBench.csv", hint=HINT)), _rows)
 
 

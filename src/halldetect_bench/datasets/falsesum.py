@@ -23,6 +23,10 @@ HIGHLIGHT = "@highlight"
 
 
 def load(path: Path) -> Loaded:
+    """The rows of the dataset.
+
+    path: the folder of the release, or the file itself.
+    """
     pairs = read_jsonl(locate(folder(path), "generated_pairs.dev.jsonl", hint=HINT))
     stories = {file.name: file for file in stories_folder(path).rglob("*.story")}
 
@@ -45,6 +49,10 @@ def load(path: Path) -> Loaded:
 
 
 def stories_folder(path: Path) -> Path:
+    """The folder with the CNN/DM stories.
+
+    path: the folder of the release.
+    """
     named = os.environ.get(VARIABLE)
     place = Path(named) if named else folder(path) / "stories"
     if not place.is_dir():

@@ -1,4 +1,4 @@
-"""HaluEval: right and hallucinated answers, replies and summaries (10,000 pairs a task).
+"""HaluEval: right and hallucinated answers, replies and summaries (10,000 pairs per task).
 
 `halueval-qa`, `halueval-dialogue` and `halueval-summarization` are the tasks, `halueval` all
 three. Each record gives a faithful and a hallucinated row. In dialogues the source is the
@@ -35,10 +35,18 @@ TASKS = {
 
 
 def load(path: Path) -> Loaded:
+    """The rows of the dataset.
+
+    path: the folder of the release, or the file itself.
+    """
     return join(_load(path, name) for name in TASKS)
 
 
 def loader(name: str) -> Callable[[Path], Loaded]:
+    """A loader of one task only.
+
+    task: one of TASKS.
+    """
     return lambda path: _load(path, name)
 
 

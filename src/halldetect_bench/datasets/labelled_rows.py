@@ -1,4 +1,4 @@
-"""The row every dataset is brought to, and the checks every row must pass."""
+"""The row that every loader returns, and the checks that every row must pass."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class Unusable(ValueError):
 def collect(records: Iterable[Any], parse: Callable[[int, Any], Iterable[Row]]) -> Loaded:
     """Turn records into rows; a record or row that fails is dropped with its reason.
 
-    `parse` gets the record's position (from 1) and the record.
+    records: the publisher's records.
+    parse: makes rows of a record's position (from 1) and the record.
     """
     rows: list[Row] = []
     dropped: list[tuple[str, str]] = []
@@ -73,7 +74,10 @@ def collect(records: Iterable[Any], parse: Callable[[int, Any], Iterable[Row]]) 
 
 
 def fault(row: Row) -> str | None:
-    """Why a row cannot be used, or None."""
+    """Why a row cannot be used, or None.
+
+    row: the row to check.
+    """
     parts = (row.source,) if isinstance(row.source, str) else row.source
     if not all(isinstance(part, str) for part in parts):
         return "source is not text"
@@ -89,13 +93,19 @@ def fault(row: Row) -> str | None:
 
 
 def digest(source: str | tuple[str, ...]) -> str:
-    """A short name for a source text that has no id of its own."""
+    """A short id for a source text that has none.
+
+    source: one text or several documents.
+    """
     text = source if isinstance(source, str) else "\n\n".join(source)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
 
 
 def join(parts: Iterable[Loaded]) -> Loaded:
-    """Several loads as one, in order."""
+    """Several loads as one, in order.
+
+    parts: what the loaders of the parts returned.
+    """
     rows: list[Row] = []
     dropped: list[tuple[str, str]] = []
     for part in parts:

@@ -19,10 +19,18 @@ SUFFIXES = (".parquet", ".csv", ".jsonl", ".json")
 
 
 def load(path: Path) -> Loaded:
+    """The rows of the dataset.
+
+    path: the folder of the release, or the file itself.
+    """
     return _load(path, "test")
 
 
 def loader(split: str) -> Callable[[Path], Loaded]:
+    """A loader of one split only.
+
+    split: its name.
+    """
     return lambda path: _load(path, split)
 
 

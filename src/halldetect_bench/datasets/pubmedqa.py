@@ -33,6 +33,10 @@ SEED = 0
 
 
 def load(path: Path) -> Loaded:
+    """The rows of the dataset.
+
+    path: the folder of the release, or the file itself.
+    """
     abstracts = read_json(locate(path, "ori_pqal.json", hint=HINT))
     if not isinstance(abstracts, dict):
         raise InputError(f"{path}: ori_pqal.json must hold one JSON object of abstracts by id")

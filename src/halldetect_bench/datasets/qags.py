@@ -17,6 +17,10 @@ HINT = "the QAGS release, github.com/W4ngatang/qags, data/"
 
 
 def load(path: Path) -> Loaded:
+    """The rows of the dataset.
+
+    path: the folder of the release, or the file itself.
+    """
     return collect(read_jsonl(locate(path, "mturk_cnndm.jsonl", hint=HINT)), _rows)
 
 

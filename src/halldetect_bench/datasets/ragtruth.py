@@ -18,10 +18,18 @@ HINT = "the RAGTruth release, github.com/ParticleMedia/RAGTruth, dataset/"
 
 
 def load(path: Path) -> Loaded:
+    """The rows of the dataset.
+
+    path: the folder of the release, or the file itself.
+    """
     return _load(path, "test")
 
 
 def loader(split: str) -> Callable[[Path], Loaded]:
+    """A loader of one split only.
+
+    split: its name.
+    """
     return lambda path: _load(path, split)
 
 

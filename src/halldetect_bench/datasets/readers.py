@@ -11,7 +11,12 @@ from halldetect.errors import InputError, MissingExtra
 
 
 def locate(path: Path, *names: str, hint: str) -> Path:
-    """`path` itself when it is a file, else the first of `names` inside it."""
+    """The file of a dataset.
+
+    path: the file itself, or the folder that holds it.
+    names: possible names; the first that exists is taken.
+    hint: where the file can be had, for the error message.
+    """
     if path.is_file():
         return path
     for name in names:
@@ -22,11 +27,18 @@ def locate(path: Path, *names: str, hint: str) -> Path:
 
 
 def folder(path: Path) -> Path:
-    """The folder of a dataset of several files, also when one of the files was named."""
+    """The folder of a dataset of several files.
+
+    path: the folder, or one of the files in it.
+    """
     return path.parent if path.is_file() else path
 
 
 def read_json(path: Path) -> Any:
+    """The content of a JSON file.
+
+    path: the file.
+    """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
@@ -34,6 +46,10 @@ def read_json(path: Path) -> Any:
 
 
 def read_jsonl(path: Path) -> list[Any]:
+    """The records of a file with one JSON value per line.
+
+    path: the file.
+    """
     records = []
     try:
         with path.open(encoding="utf-8") as lines:
@@ -49,6 +65,10 @@ def read_jsonl(path: Path) -> list[Any]:
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
+    """The records of a CSV file with a header line.
+
+    path: the file.
+    """
     # Some documents are longer than the csv module's default field limit.
     csv.field_size_limit(1 << 30)
     try:
@@ -59,6 +79,10 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 
 def read_parquet(path: Path) -> list[dict[str, Any]]:
+    """The records of a Parquet file.
+
+    path: the file.
+    """
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import read_table
@@ -72,9 +96,10 @@ def read_parquet(path: Path) -> list[dict[str, Any]]:
 
 
 def read_table_file(path: Path) -> list[Any]:
-    """Records of a CSV, Parquet, JSON-lines or JSON-array file.
+    """The records of a CSV, Parquet, JSON-lines or JSON-array file.
 
-    Publishers name JSON lines .json as well, so those two are told apart by how they begin.
+    path: the file. Publishers name JSON lines .json as well, so the first character decides
+        between the two.
     """
     suffix = path.suffix.lower()
     if suffix == ".csv":
@@ -90,7 +115,3 @@ def read_table_file(path: Path) -> list[Any]:
         records: list[Any] = read_json(path)
         return records
     return read_jsonl(path)
-
-
-def mean(numbers: list[float]) -> float:
-    return sum(numbers) / len(numbers)

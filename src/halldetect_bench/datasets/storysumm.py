@@ -17,6 +17,10 @@ HINT = "the StorySumm release, github.com/melaniesubbiah/storysumm"
 
 
 def load(path: Path) -> Loaded:
+    """The rows of the dataset.
+
+    path: the folder of the release, or the file itself.
+    """
     records = read_json(locate(path, "storysumm_fixed.json", "storysumm.json", hint=HINT))
     return collect(records.items(), _rows)
 

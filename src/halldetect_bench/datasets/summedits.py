@@ -33,14 +33,26 @@ SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+(?=[\"'“‘(]?[A-Z0-9])"
 
 
 def load(path: Path) -> Loaded:
+    """The rows of the dataset.
+
+    path: the folder of the release, or the file itself.
+    """
     return join(load_domain(path, domain) for domain in DOMAINS)
 
 
 def loader(domain: str) -> Callable[[Path], Loaded]:
+    """A loader of one domain only.
+
+    domain: one of DOMAINS.
+    """
     return lambda path: load_domain(path, domain)
 
 
 def load_domain(path: Path, domain: str) -> Loaded:
+    """The rows of one domain.
+
+    path: the folder of the release. domain: one of DOMAINS.
+    """
     records = read_table_file(locate(folder(path), f"summedits_{domain}.json", hint=HINT))
 
     def rows(_: int, record: dict[str, Any]) -> Iterable[Row]:

@@ -16,6 +16,10 @@ HINT = "SummEval joined with its articles: doc_id, system, source, summary, cons
 
 
 def load(path: Path) -> Loaded:
+    """The rows of the dataset.
+
+    path: the folder of the release, or the file itself.
+    """
     return collect(read_jsonl(locate(path, "summeval.jsonl", hint=HINT)), _rows)
 
 

@@ -5,7 +5,7 @@ files or in HALLDETECT_TRANSCRIPTS; any of these is read, MediaSum and MeetingBa
 
 - `{mediasum,meetingbank}_{dev,test}_doc.csv` as TofuEval's own recipe writes them
   (`doc_id` or `meeting_id`, `source`);
-- `news_dialogue.json`, the MediaSum release (large: the CSV files are kinder to memory);
+- `news_dialogue.json`, the MediaSum release (large: the CSV files need less memory);
 - `<document id>.txt`.
 
 A summary is all rows of one (document, topic, model), in sentence order; it is hallucinated when
@@ -30,12 +30,21 @@ SPLITS = ("dev", "test")
 
 
 def load(path: Path) -> Loaded:
+    """The rows of the dataset.
+
+    path: the folder of the release, or the file itself.
+    """
     transcripts = read_transcripts(transcripts_folder(path))
     parts = [(corpus, split) for corpus in CORPORA for split in SPLITS]
     return join(_load(path, corpus, split, transcripts) for corpus, split in parts)
 
 
 def loader(corpus: str) -> Callable[[Path], Loaded]:
+    """A loader of one corpus only.
+
+    corpus: one of CORPORA.
+    """
+
     def load_corpus(path: Path) -> Loaded:
         transcripts = read_transcripts(transcripts_folder(path))
         return join(_load(path, corpus, split, transcripts) for split in SPLITS)
@@ -44,6 +53,10 @@ def loader(corpus: str) -> Callable[[Path], Loaded]:
 
 
 def transcripts_folder(path: Path) -> Path:
+    """The folder with the dialogues.
+
+    path: the folder of the release.
+    """
     named = os.environ.get(VARIABLE)
     place = Path(named) if named else folder(path) / "transcripts"
     if not place.is_dir():
@@ -56,6 +69,10 @@ def transcripts_folder(path: Path) -> Path:
 
 
 def read_transcripts(place: Path) -> dict[str, str]:
+    """The dialogues by document id.
+
+    place: the folder with the dialogues.
+    """
     texts = {file.stem: file.read_text(encoding="utf-8") for file in sorted(place.glob("*.txt"))}
     for file in sorted(place.glob("*_doc.csv")):
         for record in read_csv(file):

@@ -1,4 +1,4 @@
-"""Your own data: `jsonl:PATH`, one JSON object a line (JSON arrays, CSV and Parquet work too).
+"""Your own data: `jsonl:PATH`, one JSON object per line (JSON arrays, CSV and Parquet work too).
 
 Fields: `source` (text, or a list of documents), `response`, `hallucinated` (true/false or 1/0);
 optional `id`, `question`, `kind`, `document`, `score` (higher = more faithful, may replace
@@ -19,6 +19,10 @@ _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no"
 
 
 def load(path: Path) -> Loaded:
+    """The rows of the dataset.
+
+    path: the folder of the release, or the file itself.
+    """
     if not path.is_file():
         raise InputError(
             f"{path} does not exist: give a JSON-lines file of source, response, hallucinated"
@@ -47,7 +51,10 @@ def load(path: Path) -> Loaded:
 
 
 def truth(value: Any) -> bool | None:
-    """A label as people write it; None where there is none."""
+    """A label as people write it; None where there is none.
+
+    value: true, false, yes, no, 1 or 0, in any form.
+    """
     if value is None or value == "":
         return None
     known = _TRUTH.get(str(value).strip().lower())

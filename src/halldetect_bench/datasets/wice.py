@@ -18,6 +18,10 @@ LABELS = ("supported", "partially_supported", "not_supported")
 
 
 def load(path: Path) -> Loaded:
+    """The rows of the dataset.
+
+    path: the folder of the release, or the file itself.
+    """
     return collect(read_jsonl(locate(path, "claim_dev.jsonl", "dev.jsonl", hint=HINT)), _rows)
 
 

@@ -24,6 +24,10 @@ TYPES = ("intrinsic", "extrinsic")
 
 
 def load(path: Path) -> Loaded:
+    """The rows of the dataset.
+
+    path: the folder of the release, or the file itself.
+    """
     annotations = read_csv(locate(folder(path), ANNOTATIONS, hint=HINT))
     documents = read_json(locate(folder(path), DOCUMENTS, hint=HINT))
     groups: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)

@@ -1,9 +1,9 @@
-"""Many texts written at once by a transformers model: freely, or with fixed words and choices.
+"""Batched decoding with a transformers model: free text, or fixed text with choices.
 
-Texts of a batch are padded at their ends, and what follows is put behind the padding, which no
-token looks at: so every row always has something to look at, and no kernel divides by nothing. At
-temperature 0 the same batch gives the same texts; another batch may round differently, and a
-near tie between two words then goes the other way. A draw is fixed by the batch and its seeds.
+Texts of a batch are padded at their ends and continued behind the padding, which the attention
+mask hides; no row is ever fully masked. At temperature 0 the same batch gives the same texts.
+Another batch may round differently, so that a near tie between two tokens is decided the other
+way. Random draws depend on the batch and its seeds only.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# What the cache of keys and values and the activations of a pass may take together, as a share
-# of the GPU's memory, so that three models fit beside each other; on a processor large batches
-# gain nothing.
+# The share of the GPU's memory for keys, values and activations of a pass, so that three models
+# fit beside each other. On a CPU large batches gain nothing.
 GPU_SHARE = 0.15
 CPU_TOKENS = 8_192
-# What llama.cpp draws from by default: the likeliest words, none much less likely than the first.
+# As llama.cpp by default: the likeliest tokens, none much less likely than the first.
 TOP_K = 40
 MIN_P = 0.05
-# How many of the last tokens can hold the text at which a row ends.
+# How many of the last tokens are searched for the text that ends a row.
 _TAIL = 6
-_WORTH_KEEPING = 0.75
+# Finished rows are removed from the batch when at most this share of its rows is left.
+_SHRINK_BELOW = 0.75
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A text to go on with, by at most so many tokens or up to the text `until`."""
+    """A text to continue, by at most `most` tokens or up to the text `until`."""
 
     ids: tuple[int, ...]
     most: int
@@ -39,7 +39,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Words that are given, and the words one of which must follow."""
+    """Fixed tokens, and the options one of which must follow."""
 
     given: tuple[int, ...]
     options: tuple[tuple[int, ...], ...]
@@ -47,7 +47,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """`ended` is False where the text was broken off."""
+    """A continuation; `ended` is False where it reached the limit."""
 
     ids: tuple[int, ...]
     ended: bool
@@ -57,6 +57,9 @@ class Decoder:
     """A causal model with its tokenizer, on one device."""
 
     def __init__(self, network: Any, tokenizer: Any, device: str, ends: frozenset[int]) -> None:
+        """network: a causal language model. tokenizer: its tokenizer. device: where it is.
+        ends: the tokens that end a text.
+        """
         import torch
 
         self._torch = torch
@@ -68,19 +71,22 @@ class Decoder:
         self._room = self._tokens_that_fit() if device.startswith("cuda") else CPU_TOKENS
 
     def _tokens_that_fit(self) -> int:
-        """Padded tokens of a batch, the ones to be written included."""
+        """The padded tokens per batch, including the ones to be written."""
         config = self._network.config
         width = (
             getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         )
         heads = 2 * config.num_key_value_heads * width * config.num_hidden_layers
-        # Two bytes each; of the activations the widest count, a few of them at a time.
+        # Two bytes each; the widest activations count, a few of them at a time.
         token = 2 * (heads + 4 * config.intermediate_size + 8 * config.hidden_size)
         memory = self._torch.cuda.get_device_properties(self._device).total_memory
         return int(GPU_SHARE * memory / token)
 
     def write(self, jobs: Sequence[Job]) -> list[Written]:
-        """Each text's continuation, in the order of the jobs."""
+        """The continuation of each text, in order.
+
+        jobs: the texts to continue.
+        """
         found: dict[int, Written] = {}
         for places in batches([len(job.ids) + job.most for job in jobs], self._room):
             with self._torch.inference_mode():
@@ -89,7 +95,10 @@ class Decoder:
         return [found[place] for place in range(len(jobs))]
 
     def choose(self, texts: Sequence[tuple[int, ...]], forms: Sequence[Sequence[Choice]]) -> Any:
-        """For each text the number of the option taken at each choice of its form."""
+        """For each text the index of the option taken at each choice.
+
+        texts: the texts before the first choice. forms: the choices of each text.
+        """
         found: dict[int, list[int]] = {}
         sizes = [
             len(ids) + sum(len(one.given) + 4 for one in form)
@@ -107,7 +116,7 @@ class Decoder:
         torch = self._torch
         distinct = list(dict.fromkeys(job.ids for job in jobs))
         state = _State(self, distinct)
-        # Several draws from one text share the reading of it.
+        # Several draws from one text share its prefill.
         if len(distinct) < len(jobs):
             state.keep([distinct.index(job.ids) for job in jobs])
         generator = torch.Generator(self._device).manual_seed(
@@ -132,8 +141,8 @@ class Decoder:
                     going.append(row)
             if not going:
                 return [Written(tuple(ids), end) for ids, end in zip(texts, ended, strict=True)]
-            # To take rows out costs a copy of all others: they go along until they are many.
-            if len(going) <= _WORTH_KEEPING * len(live):
+            # Removing rows copies all others, so finished rows stay until they are many.
+            if len(going) <= _SHRINK_BELOW * len(live):
                 state.keep(going)
                 live = [live[row] for row in going]
                 tokens = tokens[going]
@@ -185,7 +194,10 @@ class Decoder:
             state.read(*self.padded(more))
 
     def padded(self, rows: Sequence[tuple[int, ...]]) -> tuple[Any, Any]:
-        """The ids as a matrix, and where it is filled."""
+        """The tokens as a padded matrix, and its mask.
+
+        rows: the tokens of each text.
+        """
         torch = self._torch
         width = max(map(len, rows))
         ids = torch.full((len(rows), width), self._pad)
@@ -196,7 +208,10 @@ class Decoder:
         return ids.to(self._device), mask.to(self._device)
 
     def hidden(self, rows: Sequence[tuple[int, ...]]) -> Iterator[Any]:
-        """The last layer's vectors of each text, of its own tokens only, in batches of texts."""
+        """The index of each text with the last layer's vectors of its tokens.
+
+        rows: the tokens of each text.
+        """
         for places in batches([len(row) for row in rows], self._room):
             with self._torch.inference_mode():
                 ids, mask = self.padded([rows[place] for place in places])
@@ -206,7 +221,7 @@ class Decoder:
 
 
 class _State:
-    """Texts that were read so far: their keys and values, and what the model makes of the end."""
+    """The texts read so far: keys and values, and the hidden state of each last token."""
 
     def __init__(self, decoder: Decoder, texts: Sequence[tuple[int, ...]]) -> None:
         import torch
@@ -221,7 +236,7 @@ class _State:
         self.read(ids, mask)
 
     def read(self, ids: Any, mask: Any = None) -> None:
-        """Go on with these tokens; `hidden` is then that of the last one of each row."""
+        """Read further tokens; `hidden` is then the state of the last one of each row."""
         torch = self._torch
         mask = torch.ones_like(ids) if mask is None else mask
         places = self._length[:, None] + mask.cumsum(1) - 1
@@ -238,7 +253,7 @@ class _State:
         self.hidden = found[torch.arange(len(last), device=last.device), last]
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Only these rows, in this order; a row may be there several times."""
+        """Keep only these rows, in this order; a row may occur several times."""
         chosen = self._torch.tensor(rows, device=self._mask.device)
         self._cache.batch_select_indices(chosen)
         self._mask, self._length = self._mask[chosen], self._length[chosen]
@@ -246,7 +261,10 @@ class _State:
 
 
 def batches(sizes: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Places of like size, longest first, as many as fit when all are padded to the longest."""
+    """Batches of indices, longest first, as many as fit when all are padded to the longest.
+
+    sizes: the length of each text. room: the padded tokens per batch.
+    """
     order = sorted(range(len(sizes)), key=lambda place: (-sizes[place], place))
     start = 0
     while start < len(order):

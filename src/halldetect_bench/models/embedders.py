@@ -24,37 +24,54 @@ _TOKENS = re.compile(r"\((\d+) tokens\)")
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
+    """A text's vector, and how many tokens were read for it."""
+
     vector: NDArray[np.float64]
     tokens: int
 
 
 class Embedder(Protocol):
-    """Anything that turns a text into a vector; what it cannot read of a text is cut off."""
+    """Anything that turns texts into vectors; a text is truncated to what the model reads."""
 
     @property
-    def description(self) -> dict[str, Any]: ...
+    def description(self) -> dict[str, Any]:
+        """Name, digest and settings, which the results record."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        """One vector a text, the same whatever the other texts are."""
+        """One vector per text; a vector does not depend on the other texts.
+
+        texts: the texts to embed.
+        """
         ...
 
 
 def cosine(one: Embedding, other: Embedding) -> float:
+    """The cosine of two vectors; 0 where one of them has no length.
+
+    one, other: the two texts' vectors.
+    """
     lengths = float(np.linalg.norm(one.vector) * np.linalg.norm(other.vector))
     return float(one.vector @ other.vector) / lengths if lengths else 0.0
 
 
 def load_embedder(spec: str, *, threads: int | None = None) -> Embedder:
-    """A folder with an .onnx file and tokenizer.json, or a GGUF model by name or path."""
+    """Load an embedder.
+
+    spec: a folder with an .onnx file and tokenizer.json, or a GGUF model by name or path.
+    threads: for a GGUF model; default is the number of cores.
+    """
     if Path(spec).expanduser().is_dir():
         return OnnxEmbedder(Path(spec).expanduser())
     return LlamaEmbedder(spec, threads=threads)
 
 
 class LlamaEmbedder:
-    """Pooled as the file says; a model that was not made for this gets the mean of its tokens."""
+    """A GGUF model in llama.cpp, pooled as its file says; without a pooling in the file, the mean
+    over the tokens."""
 
     def __init__(self, model: str | Path, *, threads: int | None = None) -> None:
+        """model: a name or a .gguf file. threads: default is the number of cores."""
         self._name, path, self._digest = locate_model(model)
         workers = threads or default_threads()
         self._pooling = "model"
@@ -65,6 +82,7 @@ class LlamaEmbedder:
 
     @property
     def description(self) -> dict[str, Any]:
+        """Name, digest, pooling and context."""
         return {
             "name": self._name,
             "kind": "llama.cpp",
@@ -74,6 +92,7 @@ class LlamaEmbedder:
         }
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        """One vector per text; see `Embedder.embed`."""
         return [self._one(encodable(text)) for text in texts]
 
     def _one(self, text: str) -> Embedding:
@@ -82,10 +101,10 @@ class LlamaEmbedder:
             if "error" not in answer:
                 vector = np.asarray(answer["data"][0]["embedding"], dtype=float)
                 return Embedding(vector, int(answer["usage"]["prompt_tokens"]))
-            told = one_line(answer["error"].get("message", answer["error"]))
-            if "too large" not in told or len(text) < 2:
-                raise ModelError(f"llama.cpp failed: {told}")
-            tokens = _TOKENS.search(told)
+            message = one_line(answer["error"].get("message", answer["error"]))
+            if "too large" not in message or len(text) < 2:
+                raise ModelError(f"llama.cpp failed: {message}")
+            tokens = _TOKENS.search(message)
             share = 0.98 * GGUF_CONTEXT / int(tokens[1]) if tokens else 0.5
             text = text[: int(len(text) * min(share, 0.98))]
 
@@ -98,9 +117,10 @@ class LlamaEmbedder:
 
 
 class OnnxEmbedder:
-    """The output `sentence_embedding` where there is one, else the mean of the token vectors."""
+    """An ONNX model: its output `sentence_embedding`, or else the mean over the token vectors."""
 
     def __init__(self, folder: Path) -> None:
+        """folder: holds an .onnx file and tokenizer.json."""
         from tokenizers import Tokenizer
 
         from halldetect.verification.verifiers.onnx import runtime
@@ -130,6 +150,7 @@ class OnnxEmbedder:
 
     @property
     def description(self) -> dict[str, Any]:
+        """Name, digest, pooling and context."""
         return {
             "name": self._name,
             "kind": "onnx",
@@ -139,6 +160,7 @@ class OnnxEmbedder:
         }
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        """One vector per text; see `Embedder.embed`."""
         return [self._one(encodable(text)) for text in texts]
 
     def _one(self, text: str) -> Embedding:

@@ -2,9 +2,9 @@
 
     python -m halldetect_bench.models.gguf_to_transformers MODEL.gguf FOLDER
 
-transformers reads GGUF files itself, but one tensor after the other: minutes for a model of a
-few billion weights. Here many threads dequantise at once (numpy lets them), each writing its
-rows to their place in the one file of weights. The tokenizer too comes from the GGUF file.
+transformers reads GGUF files itself, but one tensor after the other, which takes minutes for a
+few billion weights. Here many threads dequantise at once (numpy releases the lock), each writing
+its rows to their place in the file of weights. The tokenizer comes from the GGUF file too.
 """
 
 from __future__ import annotations
@@ -68,7 +68,11 @@ class _Piece:
 
 
 def convert(gguf_file: Path, folder: Path, *, threads: int | None = None) -> Path:
-    """Write the folder, or keep one that is complete; returns it."""
+    """Convert a file; a folder that is complete is kept.
+
+    gguf_file: the model. folder: where to write. threads: default is the number of cores.
+    Returns the folder.
+    """
     if (folder / "config.json").is_file():
         return folder
     reader = _reader(gguf_file)
@@ -82,7 +86,7 @@ def convert(gguf_file: Path, folder: Path, *, threads: int | None = None) -> Pat
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         list(pool.map(lambda piece: _fill(room, piece), pieces))
     room.flush()
-    # Last: a folder with a configuration is a whole one.
+    # Written last: a folder with a configuration is complete.
     (folder / "config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
     return folder
 
@@ -132,7 +136,7 @@ def _config(values: dict[str, Any], tensors: set[str], path: Path) -> dict[str, 
 
 
 def _lay_out(reader: Any, config: dict[str, Any], path: Path) -> Iterator[_Piece]:
-    """The file with its head and room for the weights, and what is to be put where."""
+    """Write the header and allocate the file; yields what is to be written where."""
     head: dict[str, Any] = {}
     at = 0
     for tensor in reader.tensors:

@@ -1,4 +1,4 @@
-"""The language model that the generative methods ask, behind one protocol."""
+"""The language model that methods ask: the protocol, and GGUF models in llama.cpp."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Messages = Sequence[Mapping[str, str]]
 
 
 class TooLong(CheckError):
-    """What was to be read does not fit into the model's context."""
+    """A conversation does not fit into the model's context."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`finished` is False where the answer was broken off at the limit of tokens."""
+    """An answer; `finished` is False where it reached the limit of tokens."""
 
     text: str
     tokens_in: int
@@ -35,7 +35,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A conversation to go on with, and how (see `Llm.ask`)."""
+    """A conversation and how to continue it; the fields are the arguments of `Llm.ask`."""
 
     messages: Messages
     max_tokens: int
@@ -50,7 +50,7 @@ class Llm(Protocol):
 
     @property
     def description(self) -> dict[str, Any]:
-        """Name, digest, settings: what the results record."""
+        """Name, digest and settings, which the results record."""
         ...
 
     def ask(
@@ -63,20 +63,29 @@ class Llm(Protocol):
         schema: Mapping[str, Any] | None = None,
         stop: str | None = None,
     ) -> Reply:
-        """The next turn, the same whatever was asked before.
+        """The next turn of a conversation; it does not depend on earlier calls.
 
-        With a JSON `schema` the answer can be nothing but JSON of that form, unless it is
-        broken off. It ends before the text `stop`. Raises TooLong if the conversation does not fit.
+        messages: the turns so far.
+        max_tokens: the length limit of the answer.
+        temperature: 0 takes the likeliest token.
+        seed: of the random choice of tokens.
+        schema: a JSON schema; the answer is JSON of that form, unless it reaches the limit.
+        stop: a text before which the answer ends.
+        Raises TooLong if the conversation does not fit into the context.
         """
         ...
 
 
 @runtime_checkable
 class BatchLlm(Llm, Protocol):
-    """A model that is much faster when it is asked many things at once."""
+    """A model that answers many questions in one batch."""
 
     def ask_many(self, questions: Sequence[Question]) -> list[Reply | TooLong]:
-        """An answer to each, in order; a conversation that does not fit spoils no other."""
+        """Answer questions in one batch.
+
+        questions: what to ask.
+        Returns one answer per question, in order; TooLong for one that does not fit.
+        """
         ...
 
     def ask(
@@ -89,6 +98,7 @@ class BatchLlm(Llm, Protocol):
         schema: Mapping[str, Any] | None = None,
         stop: str | None = None,
     ) -> Reply:
+        """Answer one question; see `Llm.ask`."""
         (reply,) = self.ask_many([Question(messages, max_tokens, temperature, seed, schema, stop)])
         if isinstance(reply, TooLong):
             raise reply
@@ -101,7 +111,9 @@ class LlamaLlm:
     def __init__(
         self, model: str | Path, *, threads: int | None = None, context: int = CONTEXT
     ) -> None:
-        """`model` is a name of the store, which must be in the cache, or the path of a file."""
+        """model: a name of `halldetect models list` that is in the cache, or a .gguf file.
+        threads: default is the number of cores. context: the tokens that the model reads.
+        """
         self._name, self._path, self._digest = locate_model(model)
         self._context = context
         self._special = prompt.special_pattern(read_header(self._path).control_tokens)
@@ -109,6 +121,7 @@ class LlamaLlm:
 
     @property
     def description(self) -> dict[str, Any]:
+        """Name, digest and context."""
         return {
             "name": self._name,
             "kind": "llama.cpp",
@@ -126,12 +139,13 @@ class LlamaLlm:
         schema: Mapping[str, Any] | None = None,
         stop: str | None = None,
     ) -> Reply:
+        """Answer one question; see `Llm.ask`."""
         body: dict[str, Any] = {
             "messages": [self._plain(message) for message in messages],
             "max_tokens": max_tokens,
             "temperature": temperature,
             "seed": seed,
-            # What another question left behind would change the numbers a little.
+            # A cached prefix would change the numbers slightly.
             "cache_prompt": False,
         }
         if stop is not None:
@@ -145,7 +159,7 @@ class LlamaLlm:
         return _reply(answer)
 
     def _plain(self, message: Mapping[str, str]) -> dict[str, str]:
-        """A turn in which nothing can act as one of the model's control tokens."""
+        """A turn without any text that would act as a control token of the model."""
         text = message["content"]
         while self._special is not None and self._special.search(text):
             text = self._special.sub(" ", text)
@@ -159,8 +173,8 @@ def _reply(answer: Any) -> Reply:
             f"{error['n_prompt_tokens']} tokens do not fit into a context of {error['n_ctx']}"
         )
     if error:
-        told = error.get("message", error) if isinstance(error, dict) else error
-        raise ModelError(f"llama.cpp failed: {one_line(told)}")
+        message = error.get("message", error) if isinstance(error, dict) else error
+        raise ModelError(f"llama.cpp failed: {one_line(message)}")
     usage = answer["usage"]
     choice = answer["choices"][0]
     return Reply(
@@ -172,17 +186,23 @@ def _reply(answer: Any) -> Reply:
 
 
 def locate_model(model: str | Path) -> tuple[str, Path, str]:
-    """The name, the file and the digest of a model of the store or of a .gguf file."""
+    """The name, the file and the digest of a GGUF model.
+
+    model: a name of `halldetect models list` that is in the cache, or the path of a file.
+    """
     if is_stored(model):
         name = str(model).lower()
         return f"gguf:{name}", models.path(name), f"sha256:{models.sha256_of(name)}"
     path = Path(model).expanduser()
-    read_header(path)  # says in one line what is wrong with the file
+    read_header(path)  # raises an error that says what is wrong with the file
     return f"gguf:{path.name}", path, f"sha256:{models.digest_of(path)}"
 
 
 def fetch_if_stored(model: str, notice: Callable[[str], None]) -> str:
-    """The model's name, after it has been fetched if it is one of the store."""
+    """Download a model if it is one of `halldetect models list`; returns its name.
+
+    model: a name or a path. notice: called with each message for the user.
+    """
     from halldetect.claims.extractors import fetch_model
 
     if is_stored(model):

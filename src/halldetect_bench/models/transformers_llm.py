@@ -1,4 +1,8 @@
-"""A GGUF model through transformers and PyTorch: on a GPU, or on a processor to try it out."""
+"""A language model in PyTorch, for `--device cpu` and `--device cuda`.
+
+The model is a GGUF file, which is converted first, or a folder of transformers. The decoder and
+the conversion are in this package because `halldetect bench run --device` needs them.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +35,20 @@ _ATTENTION = "halldetect_grouped"
 
 
 class TransformersLlm(BatchLlm):
-    """A GGUF model in PyTorch: bf16 on a GPU, fp32 on a processor, many questions at once.
+    """A model in PyTorch, bf16 on a GPU and fp32 on a CPU, that answers questions in batches.
 
-    With a schema the answer's fixed words are given and only its choices are the model's: as
-    much of JSON schemas as the methods use, lists of allowed words and objects of those.
+    With a JSON schema the fixed text of the answer is given, and the model only makes the
+    choices. It supports what the methods use: lists of allowed words, and objects of those.
     """
 
     def __init__(
         self, model: str | Path, *, device: str | None = None, context: int = CONTEXT
     ) -> None:
-        """`model` is a name of the store, which must be in the cache, the path of a .gguf file,
-        or a folder with a transformers model."""
+        """model: a name of `halldetect models list` that is in the cache, a .gguf file, or a
+            folder with a transformers model.
+        device: `cpu` or `cuda`; default is the GPU where there is one.
+        context: the tokens that the model reads.
+        """
         torch, transformers = _libraries()
         self._name, self._digest, folder = _folder(model)
         self._device = chosen_device(device)
@@ -64,6 +71,7 @@ class TransformersLlm(BatchLlm):
 
     @property
     def description(self) -> dict[str, Any]:
+        """Name, digest, context, precision and device."""
         return {
             "name": self._name,
             "kind": "transformers",
@@ -75,6 +83,7 @@ class TransformersLlm(BatchLlm):
         }
 
     def ask_many(self, questions: Sequence[Question]) -> list[Reply | TooLong]:
+        """Answer questions in one batch; see `BatchLlm.ask_many`."""
         texts = [self._encoded(question.messages) for question in questions]
         found: dict[int, Reply | TooLong] = {
             place: TooLong(f"{len(ids)} tokens do not fit into a context of {self._context}")
@@ -109,7 +118,7 @@ class TransformersLlm(BatchLlm):
     def _formed(
         self, texts: Sequence[tuple[int, ...]], questions: Sequence[Question]
     ) -> list[Reply]:
-        plans = [form_of(one.schema or {}) for one in questions]
+        plans = [choices_of(one.schema or {}) for one in questions]
         forms = [
             [
                 Choice(self._ids(given), tuple(self._ids(option) for option in options))
@@ -121,8 +130,10 @@ class TransformersLlm(BatchLlm):
             chosen = self.decoder.choose(texts, forms)
         replies = []
         for ids, plan, taken in zip(texts, plans, chosen, strict=True):
-            told = [given + options[at] for (given, options), at in zip(plan, taken, strict=False)]
-            text = "".join(told) + plan[-1][0]
+            chosen_text = [
+                given + options[at] for (given, options), at in zip(plan, taken, strict=False)
+            ]
+            text = "".join(chosen_text) + plan[-1][0]
             replies.append(Reply(text, len(ids), len(self._ids(text))))
         return replies
 
@@ -134,7 +145,7 @@ class TransformersLlm(BatchLlm):
         return self._ids(text)
 
     def _plain(self, text: str) -> str:
-        """Nothing in a turn can act as one of the model's control tokens."""
+        """A text without anything that would act as a control token of the model."""
         while self._special is not None and self._special.search(text):
             text = self._special.sub(" ", text)
         return text
@@ -144,19 +155,22 @@ class TransformersLlm(BatchLlm):
 
 
 class TransformersEmbedder:
-    """The mean of the last layer's vectors, for a model that was not made to embed."""
+    """The mean of the last layer's vectors of a language model."""
 
     def __init__(self, llm: TransformersLlm) -> None:
+        """llm: the model whose vectors are taken."""
         self._llm = llm
 
     @property
     def description(self) -> dict[str, Any]:
-        made = self._llm.description
+        """The model's description with pooling and context."""
+        model = self._llm.description
         kept = ("name", "kind", "digest", "precision", "device")
-        return {**{key: made[key] for key in kept}, "pooling": "mean", "context": GGUF_CONTEXT}
+        return {**{key: model[key] for key in kept}, "pooling": "mean", "context": GGUF_CONTEXT}
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        # A text without a token has no mean: a space stands for it.
+        """One vector per text; see `Embedder.embed`."""
+        # A text without a token has no mean, so a space replaces it.
         rows = [self._llm._ids(text or " ")[:GGUF_CONTEXT] for text in texts]
         found: dict[int, Embedding] = {}
         with self._llm.lock:
@@ -181,7 +195,10 @@ def _folder(model: str | Path) -> tuple[str, str, Path]:
 
 
 def chosen_device(device: str | None) -> str:
-    """The device asked for, or the GPU where there is one."""
+    """The device to run on.
+
+    device: `cpu`, `cuda`, or None for the GPU where there is one.
+    """
     torch, _ = _libraries()
     there = torch.cuda.is_available()
     if device is None:
@@ -191,15 +208,18 @@ def chosen_device(device: str | None) -> str:
     return device
 
 
-def form_of(schema: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
-    """A schema as given words and choices in turn; the last words are followed by none."""
+def choices_of(schema: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
+    """A schema as a list of fixed text and the choices that follow it; the last has none.
+
+    schema: a JSON schema of allowed words, or an object of those.
+    """
     if "enum" in schema:
         return [('"', tuple(schema["enum"])), ('"', ())]
     if schema.get("type") == "object":
         form: list[tuple[str, tuple[str, ...]]] = []
         before = "{"
         for name, inner in schema["properties"].items():
-            *steps, (after, _) = form_of(inner)
+            *steps, (after, _) = choices_of(inner)
             for given, options in steps:
                 form.append((f"{before}{json.dumps(name)}: {given}", options))
                 before = ""
@@ -220,10 +240,11 @@ def _libraries() -> tuple[Any, Any]:
 
 
 def _register_attention(torch: Any) -> None:
-    """Attention of one token to all before it without a copy of keys and values for each head.
+    """Register attention of one token to all earlier ones without a copy of keys and values per
+    head.
 
-    Several heads share keys and values; the library repeats them for each, which in a large
-    batch is most of the traffic of a step.
+    Several heads share keys and values; transformers repeats them for each head, which in a
+    large batch is most of the memory traffic of a step.
     """
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.integrations.sdpa_attention import sdpa_attention_forward

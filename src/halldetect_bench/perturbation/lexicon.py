@@ -1,4 +1,4 @@
-"""Word lists and small English morphology for the perturbations. Lists are our own."""
+"""Word lists and simple English morphology for the edits; the lists are our own."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ SPEAKERS = (
     "police officials prosecutors doctors witnesses researchers campaigners lawyers residents "
     "neighbours investigators ministers organisers teachers scientists analysts critics"
 ).split()
-# One of these between two names makes an exchange of the names say the same thing.
+# With one of these between two names, exchanging the names does not change the meaning.
 SYMMETRIC = frozenset(
     "and or with met married divorced between versus vs meets meet resembles equals facing "
     "drew borders near alongside each wish including while face faces faced".split()
@@ -122,6 +122,10 @@ DOUBLING = frozenset(
 
 
 def past(verb: str) -> str:
+    """The simple past of a verb.
+
+    verb: its base form.
+    """
     if verb in IRREGULAR_PASTS:
         return IRREGULAR_PASTS[verb]
     if verb.endswith("e"):
@@ -132,12 +136,20 @@ def past(verb: str) -> str:
 
 
 def third_person(verb: str) -> str:
+    """The third person singular of a verb.
+
+    verb: its base form.
+    """
     if re.search(r"(?:s|x|z|ch|sh|o)$", verb):
         return verb + "es"
     return verb[:-1] + "ies" if re.search(r"[^aeiou]y$", verb) else verb + "s"
 
 
 def gerund(verb: str) -> str:
+    """The -ing form of a verb.
+
+    verb: its base form.
+    """
     if verb.endswith("ie"):
         return verb[:-2] + "ying"
     if verb.endswith("e") and not verb.endswith(("ee", "ye", "oe")):
@@ -224,7 +236,7 @@ ANTONYM_WORDS = (
 
 
 def antonyms() -> dict[str, tuple[str, ...]]:
-    """Each word form with its opposites, verbs in all their forms."""
+    """Each word form with its antonyms; verbs in all their forms."""
     opposites: dict[str, list[str]] = {}
 
     def pair(one: str, other: str) -> None:
@@ -242,7 +254,7 @@ def antonyms() -> dict[str, tuple[str, ...]]:
     return {word: tuple(others) for word, others in opposites.items()}
 
 
-# {number} and {day} are filled in by the caller.
+# The caller fills in the fields.
 DETAILS = (
     "for the {ordinal} time this year",
     "in front of about {number} people",

@@ -1,6 +1,6 @@
-"""Candidate edits of who is named in a sentence: other names, exchanged roles, other speakers.
+"""Candidate edits of names in a sentence: other names, exchanged roles, other speakers.
 
-As in `edits`, each maker returns every edit it can make and `perturb` chooses among them.
+Each function returns every edit it can make, and `perturb` chooses one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from halldetect_bench.perturbation.edit import Edit, any_of, match_case
 
 
 def entity(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Another name of the source of the same probable kind."""
+    """Another name of the source of the same probable kind.
+
+    text: the text to edit. source: its source. rng: makes the random choices.
+    """
     kinds = proper_names.kinds(text, source)
     edits = []
     for name in proper_names.find(text, source):
@@ -57,7 +60,10 @@ _CLAUSE = re.compile(
 
 
 def role(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Two parties of one event change places."""
+    """Two participants of one event change places.
+
+    text: the text to edit. source: its source. rng: makes the random choices.
+    """
     kinds = proper_names.kinds(text, source)
     found = proper_names.find(text, source)
     edits = []
@@ -94,7 +100,10 @@ _GROUP_SPEAKS = re.compile(
 
 
 def attribution(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """The words are put into someone else's mouth."""
+    """Another speaker.
+
+    text: the text to edit. source: its source. rng: makes the random choices.
+    """
     kinds = proper_names.kinds(text, source)
     edits = []
     for name in proper_names.find(text, source):

@@ -1,7 +1,8 @@
-"""Adversarial edits: make a supported text wrong in one known way.
+"""Edit a faithful text so that it becomes wrong in one known way.
 
-Rules and word lists only, no model; everything random comes from the `random.Random` passed in,
-so a seed gives the same edits again. An edited text differs from the original in one place.
+Edits come from rules and word lists, without a model. All randomness comes from the
+`random.Random` that is passed in, so a seed gives the same edits again. An edited text differs
+from the original in one place.
 """
 
 from __future__ import annotations
@@ -35,16 +36,20 @@ KINDS: tuple[str, ...] = tuple(_MAKERS)
 
 
 def perturb(sentence: str, source: str, kind: str, rng: random.Random) -> str | None:
-    """The sentence (or summary) with one edit of this kind, or None where none applies."""
+    """A text with one edit of one kind, or None where none applies.
+
+    sentence: the sentence or summary to edit. source: its source. kind: one of KINDS.
+    rng: makes the random choices.
+    """
     maker = _MAKERS.get(kind)
     if maker is None:
         raise InputError(f"no perturbation {kind!r}; there are {', '.join(KINDS)}")
     candidates = maker(sentence, source, rng)
     rng.shuffle(candidates)
-    spoken = _plain(source)
+    source_words = _plain(source)
     for edit in candidates:
         text = _with_fitting_article(edit.apply(sentence), edit)
-        if _plain(text) != _plain(sentence) and _plain(text) not in spoken:
+        if _plain(text) != _plain(sentence) and _plain(text) not in source_words:
             return text
     return None
 
@@ -52,7 +57,11 @@ def perturb(sentence: str, source: str, kind: str, rng: random.Random) -> str | 
 def perturb_any(
     sentence: str, source: str, rng: random.Random, kinds: Iterable[str] = KINDS
 ) -> tuple[str, str] | None:
-    """One edit of some kind that applies, with its kind; every kind has the same chance."""
+    """A text with one edit of any kind that applies, with the kind; None where none applies.
+
+    sentence: the sentence or summary to edit. source: its source. rng: makes the random
+    choices. kinds: the kinds to choose from, each with the same probability.
+    """
     order = list(kinds)
     rng.shuffle(order)
     for kind in order:
@@ -68,7 +77,7 @@ def _plain(text: str) -> str:
 
 
 def _with_fitting_article(text: str, edit: Edit) -> str:
-    """'a' or 'an' as the edited word needs it."""
+    """Correct 'a' or 'an' before the edited word."""
     article = re.search(r"\b([Aa])(n?) $", text[: edit.start])
     word = re.match(r"[\w$£€]+", edit.text)
     if not article or not word:

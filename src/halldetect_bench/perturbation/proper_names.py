@@ -1,4 +1,4 @@
-"""Capitalised names in a text and what they probably are, told from the words around them."""
+"""Capitalised names in a text, and their probable kind by the words around them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PERSON_BEFORE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name at a place in a text."""
+    """A name with its offsets in a text."""
 
     text: str
     start: int
@@ -38,9 +38,10 @@ class Name:
 def find(text: str, context: str = "") -> list[Name]:
     """The names in a text.
 
-    A capital that only opens a sentence does not make a name: such a word must stand with a
-    capital inside a sentence too, in the text or in `context`, or be followed by another capital.
-    A single word that is also written small somewhere is none either.
+    text: where to look. context: another text that shows how words are written.
+    A capital at the start of a sentence does not make a name: the word must also be capitalised
+    inside a sentence, in the text or the context, or be followed by another capitalised word.
+    A single word that also occurs in lower case is not a name.
     """
     inner = _inner_capitals(text) | _inner_capitals(context)
     lowercase = _lowercase_words(text) | _lowercase_words(context)
@@ -82,13 +83,16 @@ def _lowercase_words(text: str) -> frozenset[str]:
 
 
 def kinds(text: str, source: str) -> dict[str, str]:
-    """Each name of a text and its source with its probable kind; the source knows better."""
+    """Each name of a text and its source with its probable kind; the source takes precedence.
+
+    text: the text to edit. source: its source.
+    """
     return {**_kinds(text, source), **_kinds(source, "")}
 
 
 @lru_cache(maxsize=512)
 def _kinds(text: str, context: str) -> dict[str, str]:
-    """By a name's own words, then by votes of the words around it."""
+    """By the words of a name, then by votes of the words around it."""
     votes: dict[str, Counter[str]] = {}
     for name in find(text, context):
         counter = votes.setdefault(name.text, Counter())
@@ -103,7 +107,10 @@ def _kinds(text: str, context: str) -> dict[str, str]:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two names may mean the same thing: a shared word, or one is the other's initials."""
+    """Whether two names may mean the same: a shared word, or one is the initials of the other.
+
+    one, other: the names.
+    """
     mine, theirs = one.lower().split(), other.lower().split()
     if set(mine) & set(theirs) or one.lower() in other.lower() or other.lower() in one.lower():
         return True

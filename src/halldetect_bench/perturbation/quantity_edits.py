@@ -1,7 +1,7 @@
-"""Candidate edits of quantities inside a sentence: numbers, dates, units.
+"""Candidate edits of quantities: numbers, dates, units.
 
-Each maker returns every edit it can make; `perturb` chooses among them. A maker avoids words
-used in another sense (the month, may) and edits that could leave the sentence true.
+Each function returns every edit it can make, and `perturb` chooses one. Words with another
+meaning (the month, may) and edits that could leave the sentence true are avoided.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ _RELATIVE_WORD = re.compile(rf"\b(?:{any_of(_RELATIVE)})\b", re.I)
 
 
 def number(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Another number of the source or a changed one; dates are left to `date`."""
+    """Another number of the source, or a changed one; dates are left to `date`.
+
+    text: the text to edit. source: its source. rng: makes the random choices.
+    """
     others = {m.group(): _percent(source, m) for m in _NUMBER.finditer(source)}
     edits = []
     for match in _NUMBER.finditer(text):
@@ -73,7 +76,7 @@ def _value(number: str) -> float:
 
 
 def _comparable(old: str, other: str) -> bool:
-    """Same form and size, so that the exchange reads well, but not the same value."""
+    """Whether two numbers have the same form and magnitude but not the same value."""
     here, there = _value(old), _value(other)
     if here == there or there in (0, 1) or ("." in old) != ("." in other):
         return False
@@ -111,7 +114,10 @@ def _dates(text: str, match: re.Match[str]) -> bool:
 
 
 def date(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Another year, month, day of the month, weekday, season or relative day."""
+    """Another year, month, day of the month, weekday, season or relative day.
+
+    text: the text to edit. source: its source. rng: makes the random choices.
+    """
     edits = []
     years = sorted({match.group() for match in _YEAR.finditer(source)})
     for match in _YEAR.finditer(text):
@@ -159,7 +165,10 @@ _UNITS = [
 
 
 def unit(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Another unit or currency after (or before) a number."""
+    """Another unit or currency after or before a number.
+
+    text: the text to edit. source: its source. rng: makes the random choices.
+    """
     edits = []
     for words, pattern in _UNITS:
         for match in pattern.finditer(text):

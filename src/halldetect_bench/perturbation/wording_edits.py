@@ -1,7 +1,7 @@
-"""Candidate edits of the wording: negation, quantifiers, modality, comparison, opposites, detail.
+"""Candidate edits of the wording: negation, quantifiers, modality, comparison, antonyms, detail.
 
-As in `edits`, each maker returns every edit it can make. Weakenings that the original still
-supports (all -> some, will -> may) are not made: the edited sentence must be wrong or unsupported.
+Each function returns every edit it can make, and `perturb` chooses one. Edits that the original
+still supports (all -> some, will -> may) are not made: the result must be wrong or unsupported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _SHORT = {
 
 
 def negation(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Take a negation out where there is one, else put one in."""
+    """Remove a negation where there is one, else add one.
+
+    text: the text to edit. source: its source. rng: makes the random choices.
+    """
     return _without_negation(text) or _with_negation(text)
 
 
@@ -76,7 +79,7 @@ def _with_negation(text: str) -> list[Edit]:
 
 
 def _with_do(text: str) -> list[Edit]:
-    """'visited' -> 'did not visit', where the verb is surely the main verb of its subject."""
+    """'visited' -> 'did not visit', where the verb is certainly the main verb of its subject."""
     finite = [
         match
         for match in re.finditer(r"\b[a-z]+\b", text)
@@ -141,6 +144,10 @@ _QUANTIFIERS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def quantifier(text: str, source: str, rng: random.Random) -> list[Edit]:
+    """Another quantifier.
+
+    text: the text to edit. source: its source. rng: makes the random choices.
+    """
     edits = _ruled(text, _QUANTIFIERS, rng)
     pair = re.search(r"\b(both) (?:[\w'’-]+ ){1,4}(and) ", text, re.I)
     if pair:
@@ -177,6 +184,10 @@ _MODALITY: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def modality(text: str, source: str, rng: random.Random) -> list[Edit]:
+    """Another modality.
+
+    text: the text to edit. source: its source. rng: makes the random choices.
+    """
     return _ruled(text, _MODALITY, rng)
 
 
@@ -191,6 +202,10 @@ _NEEDS_NUMBER = {"over", "under", "above", "below", "nearly", "almost", "well ov
 
 
 def comparison(text: str, source: str, rng: random.Random) -> list[Edit]:
+    """The opposite comparison.
+
+    text: the text to edit. source: its source. rng: makes the random choices.
+    """
     edits = []
     for match in re.finditer(rf"(?<!-)\b(?:{any_of(_COMPARISONS)})\b(?!-)", text, re.I):
         word = match.group().lower()
@@ -205,6 +220,10 @@ _ANTONYM = re.compile(rf"(?<!-)\b(?:{any_of(_ANTONYMS)})\b(?!-)", re.I)
 
 
 def antonym(text: str, source: str, rng: random.Random) -> list[Edit]:
+    """A word replaced by its antonym.
+
+    text: the text to edit. source: its source. rng: makes the random choices.
+    """
     edits = []
     for match in _ANTONYM.finditer(text):
         word = match.group().lower()
@@ -219,7 +238,7 @@ def antonym(text: str, source: str, rng: random.Random) -> list[Edit]:
 
 
 def _fixed_phrase(text: str, match: re.Match[str]) -> bool:
-    """Words whose opposite is no opposite in this place (left the house, set up, day after day)."""
+    """Whether a word has no antonym here (left the house, set up, day after day)."""
     word, before, after = match.group().lower(), text[: match.start()], text[match.end() :]
     if word in {"up", "down", "left", "right", "like", "open", "light", "mean", "day", "end"}:
         return True
@@ -235,7 +254,10 @@ def _fixed_phrase(text: str, match: re.Match[str]) -> bool:
 
 
 def detail(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """A plausible circumstance the source does not give, put at the end of a sentence."""
+    """A plausible circumstance that the source does not give, at the end of a sentence.
+
+    text: the text to edit. source: its source. rng: makes the random choices.
+    """
     edits = []
     lowered = source.lower()
     for match in re.finditer(r"(?<=[\w%)])(?=\s?[.!](?:\s|$))|(?<=[\w%)])$", text):

@@ -1,4 +1,4 @@
-"""Curves of the results: ROC, precision and recall, reliability; and quality against time."""
+"""Charts of the results: ROC, precision and recall, reliability, and quality against time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from halldetect_bench.stats.classification_metrics import reliability
 from halldetect_bench.stats.method_labels import method_labels
 from halldetect_bench.stats.tables import Tables
 
-# Fixed, so that the same results give the same file.
+# A fixed salt: the same results give the same file.
 _STYLE = {"svg.hashsalt": "halldetect", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3}
 _LINES = ("-", "--", ":", "-.")
 _MARKS = ("o", "s", "^", "D")
 
 
 def draw(results: Sequence[Results], tables: Tables, out: Path) -> list[Path]:
-    """Draw the figures into a folder as SVG; the files that were written."""
+    """Draw the charts as SVG files.
+
+    results: what `read_all` gives. tables: their tables. out: the folder to write to.
+    Returns the files.
+    """
     pyplot = _pyplot()
     labels = method_labels(one.header for one in results)
     scores = {
@@ -55,14 +59,14 @@ def draw(results: Sequence[Results], tables: Tables, out: Path) -> list[Path]:
 @contextmanager
 def _figure(pyplot: Any, path: Path, panels: int, names: int) -> Iterator[Any]:
     columns = 4 if panels > 1 else 2
-    height = 4.0 + 0.2 * -(-names // columns)  # the legend must not eat the curves
+    height = 4.0 + 0.2 * -(-names // columns)  # room for the legend
     figure, axes = pyplot.subplots(
         1, panels, figsize=(max(5 * panels, 8), height), layout="constrained", squeeze=False
     )
     try:
         yield axes[0]
-        handles, told = axes[0][0].get_legend_handles_labels()
-        figure.legend(handles, told, loc="outside lower center", ncols=columns, frameon=False)
+        handles, labels = axes[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
         figure.savefig(path, metadata={"Date": None})
     except OSError as error:
         raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from error
@@ -86,9 +90,9 @@ def _curves(axes: Any, curves: Sequence[tuple[str, list[tuple[bool, float]]]]) -
             calibration.plot([b[0] for b in bins], [b[1] for b in bins], marker="o", **drawn)
     for axis in (roc, calibration):
         axis.plot([0, 1], [0, 1], color="grey", linestyle=":", linewidth=1)
-    _dress(roc, "ROC", "share of faithful flagged", "share of hallucinated flagged")
-    _dress(recall, "precision and recall", "recall", "precision")
-    _dress(calibration, "reliability", "mean score", "share hallucinated")
+    _label(roc, "ROC", "share of faithful flagged", "share of hallucinated flagged")
+    _label(recall, "precision and recall", "recall", "precision")
+    _label(calibration, "reliability", "mean score", "share hallucinated")
 
 
 def _time(axis: Any, tables: Tables) -> None:
@@ -102,13 +106,13 @@ def _time(axis: Any, tables: Tables) -> None:
         ]
         drawn = {"color": f"C{place % 10}", "marker": _MARKS[place // 10 % len(_MARKS)]}
         axis.scatter([x for x, _ in points], [y for _, y in points], label=method, s=20, **drawn)
-    # Times span from microseconds to minutes; a time of zero has no place on that scale.
+    # Times span from microseconds to minutes; a logarithmic scale has no place for zero.
     if any((one.means["seconds"] or 0.0) > 0 for one in tables.costs):
         axis.set_xscale("log", nonpositive="mask")
     axis.set(title="quality and time", xlabel="seconds per response", ylabel="AUROC")
 
 
-def _dress(axis: Any, title: str, across: str, up: str) -> None:
+def _label(axis: Any, title: str, across: str, up: str) -> None:
     axis.set(title=title, xlabel=across, ylabel=up, xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
 
 

@@ -1,4 +1,4 @@
-"""The tables as CSV for programs: numbers in full, an empty cell where there is none."""
+"""The tables as CSV files: numbers in full, an empty cell where there is no number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from halldetect_bench.stats.tables import COMPARED, Tables
 
 
 def csv_files(tables: Tables) -> dict[str, str]:
-    """File names and their content."""
+    """The names of the files with their content.
+
+    tables: all tables.
+    """
     return {
         "quality.csv": _csv(
             ["dataset", "method", "rows", "answered", "hallucinated"]

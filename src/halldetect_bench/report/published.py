@@ -1,4 +1,4 @@
-"""Figures of the HallDetect paper, as published: not measured here, and not with our models.
+"""Figures of the HallDetect paper as published; not measured here, and not with our models.
 
 Precision, recall and F1 of the hallucinated class at 0.5, by dataset. The paper's sets differ
 from ours even under one name: its PubMedQA has responses that were not published.

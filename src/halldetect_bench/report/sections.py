@@ -1,4 +1,4 @@
-"""The report for people: every table, in the order in which one asks."""
+"""The report for readers: every table with its explanation, in order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from halldetect_bench.report.table_blocks import NONE
 from halldetect_bench.stats.per_dataset import THRESHOLD
 from halldetect_bench.stats.tables import COMPARED, Tables, significant_losses, speed_comparisons
 
-_SURE = 0.05
+_SIGNIFICANT = 0.05
 _SPEED_TITLES = "dataset,chunked,one call,seconds,of one call,ratio,joules,of one call"
 
 
@@ -23,8 +23,13 @@ def report_blocks(
     drawings: Sequence[Path] = (),
     remarks: Sequence[str] = (),
 ) -> list[Block]:
-    """The report as blocks; `latency` holds rows that were scored one at a time, by the name
-    of the machine or folder; `remarks` are what a person has to say about the results."""
+    """The report as blocks.
+
+    tables: all tables.
+    latency: tables of rows that were scored one at a time, by the name of their folder.
+    drawings: the SVG files that the page shows.
+    remarks: paragraphs that open the report.
+    """
     drawn = {path.name: path for path in drawings}
     blocks: list[Block] = [
         Heading("Results", 1),
@@ -124,18 +129,18 @@ def _details(tables: Tables) -> Iterator[Block]:
 def _losses(tables: Tables) -> list[Block]:
     if not tables.comparisons:
         return []
-    found = significant_losses(tables, _SURE)
+    found = significant_losses(tables, _SIGNIFICANT)
     if not found:
         told = (
             f"No method is better than {tables.reference} on any dataset by more than chance "
-            f"(paired bootstrap, p < {_SURE})."
+            f"(paired bootstrap, p < {_SIGNIFICANT})."
         )
         return [Heading(f"Where {tables.reference} loses"), Paragraph(told)]
     return [
         Heading(f"Where {tables.reference} loses"),
         Paragraph(
             f"Methods that are better than {tables.reference} by more than chance (paired "
-            f"bootstrap, p < {_SURE}, not corrected: of "
+            f"bootstrap, p < {_SIGNIFICANT}, not corrected: of "
             f"{len(tables.comparisons) * len(COMPARED)} comparisons some fall below by chance)."
         ),
         Table(

@@ -1,4 +1,4 @@
-"""Every table of the report, its numbers as people read them."""
+"""Every table of the report, with rounded numbers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ _MCNEMAR = ("right only here", "right only there", "McNemar p")
 
 
 def means(tables: Tables) -> Table:
+    """The means over the datasets that the methods share.
+
+    tables: all tables.
+    """
     rows = []
     for one in tables.means:
         cells = []
@@ -30,6 +34,10 @@ def means(tables: Tables) -> Table:
 
 
 def quality(tables: Tables, dataset: str) -> Table:
+    """The quality of every method on one dataset.
+
+    tables: all tables. dataset: its name.
+    """
     found = [one for one in tables.quality if one.dataset == dataset]
     return Table(
         ["method", "rows", "answered", "hallucinated", *METRICS],
@@ -42,6 +50,10 @@ def quality(tables: Tables, dataset: str) -> Table:
 
 
 def differences(tables: Tables) -> Table:
+    """The differences from the reference method.
+
+    tables: all tables.
+    """
     titles = [title for name in COMPARED for title in (name, "p")]
     return Table(
         ["dataset", "method", "rows", *titles, *_MCNEMAR],
@@ -62,6 +74,10 @@ def _mcnemar(found: McNemar | None) -> list[str]:
 
 
 def ablations(tables: Tables) -> Table:
+    """The ablations: means where there are any, else all cells.
+
+    tables: all tables.
+    """
     averaged = [one for one in tables.ablations if one.dataset.startswith(MEAN)]
     return Table(
         _ABLATED.split(","),
@@ -79,6 +95,10 @@ def ablations(tables: Tables) -> Table:
 
 
 def sentences(tables: Tables) -> Table:
+    """The quality on labelled sentences.
+
+    tables: all tables.
+    """
     return Table(
         "dataset,method,labelled,scored,hallucinated,AUROC,balanced accuracy,F1".split(","),
         [
@@ -91,6 +111,10 @@ def sentences(tables: Tables) -> Table:
 
 
 def kinds(tables: Tables) -> Table:
+    """Recall by kind of error.
+
+    tables: all tables.
+    """
     return Table(
         ["dataset", "method", "kind", "rows", "recall"],
         [
@@ -103,6 +127,10 @@ def kinds(tables: Tables) -> Table:
 
 
 def agreements(tables: Tables) -> Table:
+    """The correlation with people's scores.
+
+    tables: all tables.
+    """
     return Table(
         ["dataset", "method", "rows", "Spearman", "Pearson"],
         [
@@ -114,6 +142,11 @@ def agreements(tables: Tables) -> Table:
 
 
 def costs(tables: Tables) -> Table:
+    """The mean cost per response.
+
+    tables: all tables.
+    """
+
     def cell(name: str, value: float | None) -> str:
         if value is None:
             return NONE
@@ -139,14 +172,26 @@ def _figure(figure: Figure) -> str:
 
 
 def difference(found: Difference | None) -> tuple[str, str]:
+    """A difference with its interval, and its p value.
+
+    found: the difference, if it exists.
+    """
     if found is None:
         return NONE, NONE
     return f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]", f"{found.p_value:.3f}"
 
 
 def or_none(value: float | None) -> str:
+    """A number, or a dash where there is none.
+
+    value: the number.
+    """
     return NONE if value is None else number(value)
 
 
 def number(value: float) -> str:
+    """A number with three decimals.
+
+    value: the number.
+    """
     return f"{value:.3f}"

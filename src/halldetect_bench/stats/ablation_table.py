@@ -33,12 +33,16 @@ class AblationCell:
     balanced_accuracy: float | None
 
 
+# The dataset of a cell that is a mean begins with this word.
 MEAN = "mean"
 
 
 def ablation_cells(results: Sequence[Results], threshold: float) -> tuple[AblationCell, ...]:
-    """Every cell of every dataset, after them the means."""
-    found = [cell for one in results for cell in _of(one, threshold)]
+    """Every cell of every dataset, then the means.
+
+    results: of the method `ablation`. threshold: scores at or above it are flagged.
+    """
+    found = [cell for one in results for cell in _cells(one, threshold)]
     by_configuration: dict[tuple[str, str, str, str], dict[str, AblationCell]] = {}
     for cell in found:
         key = (cell.extractor, cell.verifier, cell.scales, cell.scoring)
@@ -52,7 +56,7 @@ def ablation_cells(results: Sequence[Results], threshold: float) -> tuple[Ablati
     return (*found, *means)
 
 
-def _of(results: Results, threshold: float) -> list[AblationCell]:
+def _cells(results: Results, threshold: float) -> list[AblationCell]:
     method = results.header.method
     usable = [
         (item.gold, item.details)
@@ -62,14 +66,14 @@ def _of(results: Results, threshold: float) -> list[AblationCell]:
     if not usable:
         return []
     gold = [wrong for wrong, _ in usable]
-    made = []
+    cells = []
     for name, scales in SCALE_SETS.items():
         for scoring in ABLATION_SCORINGS:
             scores = [
                 score_from_maxima(details["scales"], scoring, scales) for _, details in usable
             ]
             cut = at_threshold(gold, scores, threshold)
-            made.append(
+            cells.append(
                 AblationCell(
                     results.header.dataset,
                     method["extractor"]["name"],
@@ -83,7 +87,7 @@ def _of(results: Results, threshold: float) -> list[AblationCell]:
                     cut.balanced_accuracy,
                 )
             )
-    return made
+    return cells
 
 
 def _mean(key: tuple[str, str, str, str], group: Sequence[AblationCell]) -> AblationCell:

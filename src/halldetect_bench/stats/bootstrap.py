@@ -1,7 +1,7 @@
-"""How sure the figures are: bootstrap intervals, and tests between two methods.
+"""Bootstrap intervals, and tests between two methods.
 
-Everything is seeded. Rows are drawn with replacement, without stratification; with `documents`
-given, whole documents are drawn instead, because rows on one document are not independent.
+Everything is seeded. Rows are drawn with replacement, without stratification; with `documents`,
+whole documents are drawn instead, because rows of one document are not independent.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How much better the second method is, and how often chance alone would look like it.
+    """How much better the second method is, with an interval and a p value.
 
     `p_value` is two-sided: twice the smaller share of samples on either side of zero, at most 1,
     counting the data itself as one sample so that it is never zero.
@@ -70,7 +70,13 @@ def interval(
     confidence: float = 0.95,
     documents: Sequence[str] | None = None,
 ) -> Interval | None:
-    """The metric with its interval, or None where the metric does not exist on the data."""
+    """A metric with its interval, or None where it does not exist on the data.
+
+    metric: a function of gold labels and scores.
+    gold: True for each hallucinated row. scores: the rows' scores.
+    seed: of the draws. samples: their number. confidence: of the interval.
+    documents: the document of each row.
+    """
     value = metric(gold, scores)
     if value is None:
         return None
@@ -95,7 +101,10 @@ def difference(
     confidence: float = 0.95,
     documents: Sequence[str] | None = None,
 ) -> Difference | None:
-    """Paired bootstrap: both methods are scored on the same drawn rows."""
+    """Paired bootstrap: both methods are scored on the same drawn rows.
+
+    first, second: the scores of the two methods; the other arguments as for `interval`.
+    """
     here, there = metric(gold, first), metric(gold, second)
     if here is None or there is None:
         return None
@@ -115,7 +124,11 @@ def difference(
 
 
 def mcnemar(gold: Labels, first: Scores, second: Scores, threshold: float = 0.5) -> McNemar:
-    """Whether two methods, cut at one threshold, are wrong on equally many rows."""
+    """McNemar's exact test of the verdicts of two methods.
+
+    gold: True for each hallucinated row. first, second: the scores of the two methods.
+    threshold: scores at or above it are flagged.
+    """
     truth = np.asarray(gold, dtype=bool)
     one = (np.asarray(first, dtype=float) >= threshold) == truth
     two = (np.asarray(second, dtype=float) >= threshold) == truth

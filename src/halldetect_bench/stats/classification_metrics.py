@@ -1,8 +1,8 @@
-"""The figures of the evaluation. The hallucinated class is the positive one throughout.
+"""Metrics of binary detection; the hallucinated class is the positive one.
 
-Scores are "higher is more hallucinated", in [0, 1] where a threshold or calibration is asked
-for. A figure that does not exist (AUROC with one class only, precision with nothing flagged) is
-None, never a made-up number. scipy is imported when it is needed.
+A higher score means more hallucinated; scores are in [0, 1] where a threshold or calibration is
+used. A metric that does not exist on the data (AUROC with one class only, precision with nothing
+flagged) is None. scipy is imported when it is needed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CALIBRATION_BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class AtThreshold:
-    """What flagging every score at or above a threshold gives."""
+    """The result of flagging every score at or above a threshold."""
 
     threshold: float
     precision: float | None
@@ -42,9 +42,9 @@ class AtThreshold:
 
 @dataclass(frozen=True, slots=True)
 class BestF1:
-    """The highest F1 any threshold gives, with the highest threshold that gives it.
+    """The highest F1 over all thresholds, with the highest threshold that gives it.
 
-    Chosen on the data it is reported on, so an upper bound and no estimate.
+    It is chosen on the data it is reported on, so it is an upper bound, not an estimate.
     """
 
     f1: float
@@ -52,6 +52,11 @@ class BestF1:
 
 
 def at_threshold(gold: Labels, scores: Scores, threshold: float = 0.5) -> AtThreshold:
+    """Precision, recall, F1 and balanced accuracy at a threshold.
+
+    gold: True for each hallucinated row. scores: the rows' scores. threshold: scores at or above
+    it are flagged.
+    """
     truth, values = _arrays(gold, scores)
     flagged = values >= threshold
     tp, fp = int((flagged & truth).sum()), int((flagged & ~truth).sum())
@@ -73,7 +78,10 @@ def at_threshold(gold: Labels, scores: Scores, threshold: float = 0.5) -> AtThre
 
 
 def auroc(gold: Labels, scores: Scores) -> float | None:
-    """The chance that a hallucinated response scores above a faithful one, ties counted half."""
+    """The probability that a hallucinated response scores above a faithful one; ties count half.
+
+    gold: True for each hallucinated row. scores: the rows' scores.
+    """
     truth, values = _arrays(gold, scores)
     if truth.all() or not truth.any():
         return None
@@ -84,7 +92,10 @@ def auroc(gold: Labels, scores: Scores) -> float | None:
 
 
 def average_precision(gold: Labels, scores: Scores) -> float | None:
-    """The precision at each recall step, weighted by the step; no interpolation."""
+    """The precision at each recall step, weighted by the step, without interpolation.
+
+    gold: True for each hallucinated row. scores: the rows' scores.
+    """
     truth, values = _arrays(gold, scores)
     if not truth.any():
         return None
@@ -93,6 +104,10 @@ def average_precision(gold: Labels, scores: Scores) -> float | None:
 
 
 def best_f1(gold: Labels, scores: Scores) -> BestF1 | None:
+    """The highest F1 over all thresholds.
+
+    gold: True for each hallucinated row. scores: the rows' scores.
+    """
     truth, values = _arrays(gold, scores)
     if not truth.any():
         return None
@@ -107,8 +122,8 @@ def _cuts(
 ) -> tuple[NDArray[np.float64], NDArray[np.int_], NDArray[np.int_]]:
     """Every threshold from the highest down, with the hits and all rows at or above it.
 
-    scikit-learn's curves are the same (a test compares them), but check their input anew at
-    every call, and a bootstrap makes thousands.
+    scikit-learn's curves are the same (a test compares them), but validate their input at every
+    call, and a bootstrap makes thousands of calls.
     """
     order = np.argsort(-values, kind="stable")
     ordered = values[order]
@@ -117,8 +132,9 @@ def _cuts(
 
 
 def calibration_error(gold: Labels, scores: Scores, bins: int = CALIBRATION_BINS) -> float | None:
-    """Expected calibration error: the score read as the probability of a hallucination.
+    """Expected calibration error, with the score as the probability of a hallucination.
 
+    gold: True for each hallucinated row. scores: the rows' scores. bins: their number.
     [0, 1] is cut into `bins` of equal width, each closed on the left, the last on both sides.
     In each bin the mean score is compared with the share of hallucinated responses; the
     differences are averaged with the bins' sizes as weights.
@@ -134,7 +150,10 @@ def calibration_error(gold: Labels, scores: Scores, bins: int = CALIBRATION_BINS
 def reliability(
     gold: Labels, scores: Scores, bins: int = CALIBRATION_BINS
 ) -> list[tuple[float, float, int]]:
-    """(mean score, share hallucinated, rows) of every bin that is not empty."""
+    """(mean score, share hallucinated, rows) of every bin that is not empty.
+
+    gold: True for each hallucinated row. scores: the rows' scores. bins: their number.
+    """
     truth, values = _arrays(gold, scores)
     if len(values) and (values.min() < 0 or values.max() > 1):
         raise InputError("calibration needs scores between 0 and 1")
@@ -147,10 +166,18 @@ def reliability(
 
 
 def spearman(one: Scores, other: Scores) -> float | None:
+    """Spearman's rank correlation.
+
+    one, other: the values to correlate.
+    """
     return _correlation("spearmanr", one, other)
 
 
 def pearson(one: Scores, other: Scores) -> float | None:
+    """Pearson's correlation.
+
+    one, other: the values to correlate.
+    """
     return _correlation("pearsonr", one, other)
 
 
@@ -160,7 +187,11 @@ def recall_by_kind(
     scores: Scores,
     threshold: float = 0.5,
 ) -> dict[str, tuple[float, int]]:
-    """Recall and number of rows for each kind of hallucination."""
+    """Recall and number of rows for each kind of hallucination.
+
+    kinds: the kind of each row, if it has one. gold: True for each hallucinated row.
+    scores: the rows' scores. threshold: scores at or above it are flagged.
+    """
     found: dict[str, list[bool]] = {}
     for kind, wrong, score in zip(kinds, gold, scores, strict=True):
         if wrong and kind is not None:

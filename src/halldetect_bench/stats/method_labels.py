@@ -1,4 +1,4 @@
-"""What a configuration is called in a table: its name, and what sets it apart from its kin."""
+"""The label of a configuration in a table: the method's name, and the settings that differ."""
 
 from __future__ import annotations
 
@@ -8,40 +8,43 @@ from typing import Any
 
 from halldetect_bench.predictions import Header
 
-# The first eight places of a digest tell it from another.
+# Eight digits are enough to tell digests apart.
 _DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,}\b")
 
 
 def method_labels(headers: Iterable[Header]) -> dict[str, str]:
     """A label for each configuration digest: the method's name, and where several
-    configurations share it, the settings in which they differ."""
-    kin: dict[str, dict[str, dict[str, str]]] = {}
+    configurations share it, the settings in which they differ.
+
+    headers: of all result files.
+    """
+    families: dict[str, dict[str, dict[str, str]]] = {}
     for header in headers:
         settings = {"version": header.version, **_flat(header.method)}
-        kin.setdefault(header.method["name"], {})[header.digest] = settings
+        families.setdefault(header.method["name"], {})[header.digest] = settings
     return {
-        digest: f"{name} ({told})" if (told := _told(settings, family)) else name
-        for name, family in kin.items()
+        digest: f"{name} ({shown})" if (shown := _differences(settings, family)) else name
+        for name, family in families.items()
         for digest, settings in family.items()
     }
 
 
-def _told(settings: dict[str, str], family: dict[str, dict[str, str]]) -> str:
+def _differences(settings: dict[str, str], family: dict[str, dict[str, str]]) -> str:
     keys = sorted({key for one in family.values() for key in one})
     differing = [key for key in keys if len({one.get(key) for one in family.values()}) > 1]
-    # A model is known by its name; its digests are told only where nothing else differs.
+    # A model is known by its name; its digest is shown only where nothing else differs.
     plain = [key for key in differing if "digest" not in key]
     for chosen in (_names_first(plain), plain, differing):
         if _distinct(chosen, family):
             break
-    told: dict[str, str] = {}
+    shown: dict[str, str] = {}
     for key in sorted(chosen, key=lambda key: not key.startswith("llm")):
-        # One model in two roles is named once.
+        # A model in two roles is named once.
         value = settings.get(key, "none").removeprefix("gguf:").removesuffix(".gguf")
         value = _DIGEST.sub(r"\1", value)
-        if not (key.endswith(".name") and value in told.values()):
-            told[_short(key)] = value
-    return ", ".join(f"{name} {value}" for name, value in told.items())
+        if not (key.endswith(".name") and value in shown.values()):
+            shown[_short(key)] = value
+    return ", ".join(f"{name} {value}" for name, value in shown.items())
 
 
 def _names_first(keys: list[str]) -> list[str]:
@@ -61,7 +64,7 @@ def _distinct(keys: list[str], family: dict[str, dict[str, str]]) -> bool:
 
 
 def _short(key: str) -> str:
-    """`configuration.scoring` is known as scoring, `verifier.name` as verifier."""
+    """`configuration.scoring` becomes scoring, `verifier.name` verifier."""
     return key.removesuffix(".name").rpartition(".")[2]
 
 

@@ -1,7 +1,7 @@
-"""How well a method says which sentence is wrong, where the publisher labelled sentences.
+"""How well a method finds the wrong sentence, where the publisher labelled sentences.
 
-A claim belongs to every labelled sentence nearly all of whose words it has (a claim may be the
-whole response), else to the sentence that has most of the claim's words. A sentence is as
+A claim belongs to every labelled sentence of which it has nearly all words (a claim may be the
+whole response), else to the sentence that shares the most words with it. A sentence is as
 hallucinated as the worst of its claims; one without a claim is left out.
 """
 
@@ -35,7 +35,11 @@ class SentenceQuality:
 def sentence_quality(
     dataset: str, method: str, predictions: Sequence[Prediction], threshold: float
 ) -> SentenceQuality | None:
-    """None where the dataset has no labelled sentences or the method no scored claims."""
+    """The quality on labelled sentences; None without labelled sentences or scored claims.
+
+    dataset, method: their names. predictions: of that method on that dataset.
+    threshold: scores at or above it are flagged.
+    """
     gold: list[bool] = []
     scores: list[float] = []
     labelled = 0
@@ -67,7 +71,10 @@ def sentence_quality(
 def sentence_scores(
     sentences: Sequence[str], claims: Sequence[tuple[str, float]]
 ) -> list[float | None]:
-    """The score of each sentence from those of its claims."""
+    """The score of each sentence: the highest of its claims; None without a claim.
+
+    sentences: the labelled sentences. claims: texts with their scores.
+    """
     found: list[float | None] = [None] * len(sentences)
     words = [_words(text) for text in sentences]
     for text, score in claims:
