@@ -26,9 +26,9 @@ from halldetect.render.phrases import (
 from halldetect.report import ClaimReport, Evidence, Report
 
 _QUOTE_LIMIT = 400
-# An evidence that is not the deciding one is shown only when it says something.
-_WORTH_SAYING = 0.2
-# Our text never begins a line, so what only acts there (lists, rules) needs no escape.
+# An evidence that does not decide the claim is shown from this probability on.
+_MIN_SHOWN = 0.2
+# A text never begins a line here, so what acts only there (lists, rules) needs no escape.
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|&~#$]")
 # GitHub turns bare addresses into links; an escaped colon or dot stops that.
 _ADDRESS = re.compile(r":(?=//)|(?<=mailto):|(?<=xmpp):|(?<=www)\.", re.IGNORECASE)
@@ -37,13 +37,22 @@ _MENTION = re.compile(r"@(?=\w)")
 
 
 def escape(text: str) -> str:
-    """The text as one line of Markdown that shows it and does nothing else."""
+    """Return a text as one line of Markdown that shows the text and has no other effect.
+
+    Args:
+        text: any text.
+    """
     text = _SPECIAL.sub(lambda match: "\\" + match[0], one_line(text))
     text = _ADDRESS.sub(lambda match: "\\" + match[0], text)
     return _MENTION.sub("@&#8203;", text)
 
 
 def markdown(report: Report) -> str:
+    """Return the report as GitHub Markdown.
+
+    Args:
+        report: the report.
+    """
     passages = Passages(report)
     parts = [
         f"# {VERDICT_SYMBOL[report.verdict]} {report.verdict.capitalize()}",
@@ -89,7 +98,7 @@ def _claim(report: Report, passages: Passages, place: int, claim: ClaimReport) -
         else:
             label, other = "Strongest contradiction", claim.contradicting
             chance = other.probabilities.contradiction or 0.0 if other else 0.0
-        if other is not None and chance >= _WORTH_SAYING:
+        if other is not None and chance >= _MIN_SHOWN:
             quote = escape(passages.quote(claim, other, _QUOTE_LIMIT // 2))
             parts.append(f"{label}: “{quote}” ({_place(report, other)})")
     return parts

@@ -1,4 +1,7 @@
-"""Which part of a window proves a point: a window may be a whole document."""
+"""The sentence of a window that decides a claim, and how texts are cut for display.
+
+A window may be a whole document, so a view quotes one sentence of it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,11 @@ from halldetect.text.sentences import read_document
 
 
 class Passages:
-    """Finds the sentence of a window that a claim is about; each document is read once."""
+    """Finds the sentence of a window that a claim is about; each document is read once.
+
+    Args:
+        report: the report whose evidence is quoted.
+    """
 
     def __init__(self, report: Report) -> None:
         self._texts = report.documents
@@ -28,9 +35,13 @@ class Passages:
         return WordIndex(self._documents)
 
     def focus(self, claim: ClaimReport, evidence: Evidence) -> Span:
-        """The span, in its document, of the sentence sharing most with the claim.
+        """Return the span, in its document, of the sentence that shares most with the claim.
 
-        A word counts the more, the fewer sentences of the source have it.
+        The fewer sentences of the source have a word, the more it counts.
+
+        Args:
+            claim: the claim.
+            evidence: one of its windows.
         """
         inside = self._documents[evidence.document].sentences_in(evidence.span)
         if len(inside) < 2:
@@ -39,14 +50,24 @@ class Passages:
         return inside[shares.index(max(shares))]
 
     def quote(self, claim: ClaimReport, evidence: Evidence, limit: int) -> str:
-        """The proving sentence, shortened around what it shares with the claim."""
+        """Return the sentence of `focus`, shortened around what it shares with the claim.
+
+        Args:
+            claim: the claim.
+            evidence: one of its windows.
+            limit: number of characters, about.
+        """
         sentence = self.focus(claim, evidence).cut(self._texts[evidence.document])
         return shorten(sentence, claim.text, limit)
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of text and the (indices of) spans that all cover it."""
+    """A part of a text that is covered by the same spans.
+
+    start, end  its place in the text
+    covers      indices of the spans
+    """
 
     start: int
     end: int
@@ -54,7 +75,12 @@ class Segment:
 
 
 def segments(length: int, spans: Sequence[Span | None]) -> list[Segment]:
-    """A text of this length cut wherever one of the spans, which may overlap, begins or ends."""
+    """Cut a text wherever one of the spans, which may overlap, begins or ends.
+
+    Args:
+        length: length of the text.
+        spans: places in the text; None is skipped.
+    """
     starts: dict[int, list[int]] = {}
     ends: dict[int, list[int]] = {}
     for index, span in enumerate(spans):
@@ -63,16 +89,22 @@ def segments(length: int, spans: Sequence[Span | None]) -> list[Segment]:
             ends.setdefault(min(span.end, length), []).append(index)
     cuts = sorted({0, length, *starts, *ends})
     covering: set[int] = set()
-    found = []
+    parts = []
     for start, end in pairwise(cuts):
         covering.difference_update(ends.get(start, ()))
         covering.update(starts.get(start, ()))
-        found.append(Segment(start, end, tuple(sorted(covering))))
-    return found
+        parts.append(Segment(start, end, tuple(sorted(covering))))
+    return parts
 
 
 def shorten(text: str, about: str, limit: int) -> str:
-    """At most about `limit` characters of the text, around the words it shares with `about`."""
+    """Return a part of a text around the words that it shares with another text.
+
+    Args:
+        text: the text.
+        about: the other text.
+        limit: number of characters, about.
+    """
     text = " ".join(text.split())
     if len(text) <= limit:
         return text
@@ -97,7 +129,7 @@ def shorten(text: str, about: str, limit: int) -> str:
 
 
 def _word_edge(text: str, at: int, stop: int, *, forward: bool) -> int:
-    """The nearest word boundary on the way to `stop`; `at` itself inside one endless word."""
+    """Return the nearest word boundary between `at` and `stop`; `at` if there is none."""
     if forward:
         space = text.find(" ", at, stop)
         return at if space < 0 else space + 1

@@ -1,4 +1,4 @@
-"""The words, marks and order every view of a report shares."""
+"""The wording, the symbols and the order that every view of a report shares."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 
 from halldetect.report import ClaimReport, Evidence, Probabilities, Report, Status, Verdict
 
-# Most urgent first: the order of claims in every view, and which state wins an overlap.
+# Most urgent first: the order of claims in every view. Where claims overlap, the first one wins.
 STATES = (Status.CONTRADICTED, Status.UNSUPPORTED, Status.UNCHECKABLE, Status.SUPPORTED)
 
 STATE_SYMBOL = {
@@ -30,11 +30,16 @@ _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u
 
 
 def visible(text: str) -> str:
-    """The text with every control, bidi override and lone surrogate made visible and inert."""
-    return _UNSAFE.sub(_stand_in, text)
+    """Return a text with visible replacements of control characters, bidi overrides and lone
+    surrogates.
+
+    Args:
+        text: any text; the result has the same length.
+    """
+    return _UNSAFE.sub(_replacement, text)
 
 
-def _stand_in(match: re.Match[str]) -> str:
+def _replacement(match: re.Match[str]) -> str:
     code = ord(match[0])
     if code < 0x20:
         return chr(0x2400 + code)
@@ -42,18 +47,19 @@ def _stand_in(match: re.Match[str]) -> str:
 
 
 def one_line(text: str) -> str:
+    """Return a text on one line, with `visible` applied."""
     return " ".join(visible(text).split())
 
 
 def numbered(report: Report) -> list[tuple[int, ClaimReport]]:
-    """Claims with their number in the response, flagged ones first."""
+    """Return the claims with their number in the response, in the order of `STATES`."""
     rank = {status: place for place, status in enumerate(STATES)}
     claims = list(enumerate(report.claims, start=1))
     return sorted(claims, key=lambda item: rank[item[1].status])
 
 
 def decisive(claim: ClaimReport) -> str | None:
-    """Which of the two evidences tells why the claim has its state."""
+    """Return the name of the field with the evidence that decides the state of a claim."""
     if claim.status is Status.CONTRADICTED and claim.contradicting is not None:
         return "contradicting"
     if claim.entailing is not None:
@@ -62,11 +68,12 @@ def decisive(claim: ClaimReport) -> str | None:
 
 
 def decisive_evidence(claim: ClaimReport) -> Evidence | None:
+    """Return the evidence that decides the state of a claim."""
     return claim.contradicting if decisive(claim) == "contradicting" else claim.entailing
 
 
 def evidence_label(claim: ClaimReport) -> str:
-    """What the passage shown beside a claim is to it."""
+    """Return the label of the passage that is shown with a claim."""
     if claim.status is Status.SUPPORTED:
         return "Source says"
     if decisive(claim) == "contradicting":
@@ -75,27 +82,32 @@ def evidence_label(claim: ClaimReport) -> str:
 
 
 def document_name(report: Report, document: int) -> str:
+    """Return the name of a document of the source, by its index."""
     return "Source" if len(report.documents) == 1 else f"Document {document + 1}"
 
 
 def number(value: float | None) -> str:
+    """Return a score with two decimals."""
     return "n/a" if value is None else f"{value:.2f}"
 
 
-def probabilities_line(found: Probabilities) -> str:
+def probabilities_line(judged: Probabilities) -> str:
+    """Return what the verifier says of a claim and a window."""
     contradicts = (
         "contradiction not judged"
-        if found.contradiction is None
-        else f"contradicts {found.contradiction:.2f}"
+        if judged.contradiction is None
+        else f"contradicts {judged.contradiction:.2f}"
     )
-    return f"entails {found.entailment:.2f}, neutral {found.neutral:.2f}, {contradicts}"
+    return f"entails {judged.entailment:.2f}, neutral {judged.neutral:.2f}, {contradicts}"
 
 
 def scale_name(scales: tuple[int, ...]) -> str:
+    """Return the scales of a window, such as "m = 1, 2"."""
     return "m = " + ", ".join(map(str, scales))
 
 
 def score_line(report: Report) -> str:
+    """Return the score and on which side of the threshold it lies."""
     if report.score is None:
         return f"no score (threshold {report.threshold:.2f})"
     side = "at or over" if report.score >= report.threshold else "under"
@@ -103,23 +115,24 @@ def score_line(report: Report) -> str:
 
 
 def counts_line(report: Report) -> str:
-    found = Counter(claim.status for claim in report.claims)
-    if not found:
+    """Return the number of claims by state."""
+    counts = Counter(claim.status for claim in report.claims)
+    if not counts:
         return "no claims"
-    return ", ".join(f"{found[status]} {status}" for status in STATES if found[status])
+    return ", ".join(f"{counts[status]} {status}" for status in STATES if counts[status])
 
 
 def summary(report: Report) -> str:
-    """The verdict in one sentence."""
+    """Return the verdict in one sentence."""
     total = len(report.claims)
-    found = Counter(claim.status for claim in report.claims)
-    flagged = found[Status.CONTRADICTED] + found[Status.UNSUPPORTED]
+    counts = Counter(claim.status for claim in report.claims)
+    flagged = counts[Status.CONTRADICTED] + counts[Status.UNSUPPORTED]
     if report.verdict is Verdict.UNCHECKABLE:
         if report.reason:
             return f"Could not be checked: {one_line(report.reason)}"
         if not total:
             return "Nothing could be checked."
-        unchecked = _share(found[Status.UNCHECKABLE], total)
+        unchecked = _share(counts[Status.UNCHECKABLE], total)
         return f"{unchecked} could not be checked, so nothing is called faithful."
     if flagged:
         verb = "is" if flagged == 1 else "are"
@@ -132,12 +145,17 @@ def summary(report: Report) -> str:
     return f"The source backs {'the only claim' if total == 1 else f'all {total} claims'}."
 
 
-def _share(some: int, total: int) -> str:
-    return "The only claim" if total == 1 else f"{some} of {total} claims"
+def _share(part: int, total: int) -> str:
+    return "The only claim" if total == 1 else f"{part} of {total} claims"
 
 
 def flat_facts(value: object, prefix: str = "") -> list[tuple[str, str]]:
-    """Nested settings as flat (dotted name, value) rows."""
+    """Return nested values as flat rows of dotted name and text.
+
+    Args:
+        value: plain JSON values.
+        prefix: dotted name of the value itself.
+    """
     if isinstance(value, dict) and value:
         rows = []
         for key, item in value.items():

@@ -20,7 +20,7 @@ from halldetect.text.document import Span
 _UNIT: dict[str, Any] = {"minimum": 0, "maximum": 1}
 _COUNT: dict[str, Any] = {"minimum": 0}
 
-# What a type alone cannot say: ranges and meaning, by dataclass and field.
+# What the types do not say: ranges and meanings, by dataclass and field.
 _NOTES: dict[tuple[type, str], dict[str, Any]] = {
     (Span, "start"): {**_COUNT, "description": "First character, in Unicode code points."},
     (Span, "end"): {**_COUNT, "description": "One past the last character."},

@@ -1,4 +1,4 @@
-"""The report as a person reads it in a terminal, in about five seconds."""
+"""The report as text for a terminal."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-_NARROWEST, _WIDEST = 40, 100
+_MIN_WIDTH, _MAX_WIDTH = 40, 100
 _BAR = 24
 _STATE_COLUMN = 16
-_LONGEST_CLAIM = 300
+_MAX_CLAIM = 300
 _STYLE: dict[Status | Verdict, str] = {
     Status.CONTRADICTED: "bold red",
     Status.UNSUPPORTED: "bold yellow",
@@ -45,7 +45,14 @@ _STYLE: dict[Status | Verdict, str] = {
 
 
 def terminal(report: Report, *, width: int | None = None, color: bool | None = None) -> str:
-    """The report as text; colour only where standard output is a terminal that wants it."""
+    """Return the report as text for a terminal.
+
+    Args:
+        report: the report.
+        width: columns; None takes those of the terminal, up to 100.
+        color: whether to use colours; None uses them if standard output is a terminal that shows
+            them and NO_COLOR is not set.
+    """
     console = _console(width, _wants_color() if color is None else color)
     _headline(console, report)
     passages = Passages(report)
@@ -70,14 +77,14 @@ def _console(width: int | None, color: bool) -> Console:
     from rich.console import Console
 
     if width is None:
-        width = min(shutil.get_terminal_size((88, 24)).columns, _WIDEST)
+        width = min(shutil.get_terminal_size((88, 24)).columns, _MAX_WIDTH)
     return Console(
         file=io.StringIO(),
-        width=max(width, _NARROWEST),
+        width=max(width, _MIN_WIDTH),
         force_terminal=color,
-        # Sixteen colours follow the theme the reader chose for the terminal.
+        # The sixteen standard colours follow the theme of the terminal.
         color_system="standard" if color else None,
-        # The caller has decided; rich must not look at the environment again.
+        # The caller has decided; rich must not read the environment again.
         no_color=not color,
         legacy_windows=False,
         markup=False,
@@ -114,7 +121,7 @@ def _headline(console: Console, report: Report) -> None:
 
 
 def _bar(score: float, threshold: float, style: str) -> Text:
-    """The score as a filled length, the threshold as a post in it."""
+    """Return the score as a bar and the threshold as a post in it."""
     from rich.text import Text
 
     filled = round(score * _BAR)
@@ -140,7 +147,7 @@ def _claim(
     rows.add_column(width=_STATE_COLUMN - 1, no_wrap=True)
     rows.add_column(width=room, overflow="fold")
     state = Text(f"{STATE_SYMBOL[claim.status]} {claim.status}", style=_STYLE[claim.status])
-    words = shorten(one_line(claim.text), "", _LONGEST_CLAIM)
+    words = shorten(one_line(claim.text), "", _MAX_CLAIM)
     said = Text(f"{place}. {words}", style="bold")
     rows.add_row(state, said)
     support = "" if claim.score is None else f"  support {claim.score:.2f}"

@@ -27,7 +27,6 @@ STATUS_BY_CODE = {
     "internal": 500,
     "upstream_error": 502,
     "model_unavailable": 503,
-    "shutting_down": 503,
     "store_unavailable": 503,
     "worker_failed": 503,
     "deadline_exceeded": 504,

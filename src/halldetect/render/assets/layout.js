@@ -87,7 +87,7 @@ function gauge(report) {
   );
 }
 
-/** One chip a state that occurs, and one for all; `pick(state or null)` is called. */
+/** One chip per state that occurs, and one for all; `pick(state or null)` is called. */
 function filterChips(claims, pick) {
   const group = element("div", { class: "chips", role: "group", "aria-label": "Show claims" });
   const add = (state, label, count) =>

@@ -26,7 +26,7 @@ class ReportView {
     this.follow();
   }
 
-  /** Lets go of the page, for one that shows another report next. */
+  /** Removes the view, so that the page can show another report. */
   leave() {
     this.ends.abort();
     this.root.replaceChildren();
@@ -148,7 +148,7 @@ class ReportView {
         "data-at": start,
         "data-length": end - start,
         "data-claims": claims.join(" "),
-        // One tab stop a claim: where it begins.
+        // One tab stop per claim: where it begins.
         tabindex: marks.some((mark) => mark.start === start) ? "0" : "-1",
       },
       text,
@@ -331,7 +331,7 @@ if (embedded) {
   try {
     new ReportView(live, JSON.parse(embedded.textContent));
   } catch (error) {
-    // The static page says the same; better that than half a view.
+    // The static page says the same and is better than half a view.
     live.hidden = true;
     page.classList.remove("live");
     throw error;

@@ -67,7 +67,7 @@ class TextPane {
     const long = this.text.length > LONG_TEXT;
     this.blocks = TextPane.cut(this.text).map(([start, end]) => {
       const node = element("div", { class: "block" }, this.text.slice(start, end));
-      // A rough height to scroll by until the block has been laid out: 26 px a line of 70.
+      // A rough height to scroll by until the block has been laid out: 26 px per line of 70.
       if (long) node.style.containIntrinsicSize = `auto ${Math.ceil((end - start) / 70) * 26}px`;
       if (long) node.classList.add("late");
       node.dataset.start = String(start);

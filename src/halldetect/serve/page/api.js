@@ -1,7 +1,7 @@
-/** Talking to the service: the token, the error shape, the stream of a check. */
+/** Requests to the service: the token, the error format, the stream of a check. */
 
 const TOKEN_KEY = "halldetect-token";
-// The server sends a sign of life every ten seconds; after three misses it is gone.
+// The server sends a keep-alive comment every ten seconds; after three misses it is gone.
 const SILENCE_MS = 35000;
 
 /** What went wrong: the server's own error, or one of ours (`unreachable`, `cut`, `cancelled`). */

@@ -199,7 +199,7 @@ class App {
     this.result = { payload: view, formats, id: stored?.id ?? null, storeError };
     const address = stored ? `./?report=${encodeURIComponent(stored.id)}` : "./?view=result";
     if (this.shown === "") return void this.go(address);
-    // A reader who went elsewhere meanwhile is not called away.
+    // A reader who has opened another view meanwhile stays there.
     this.ready = address;
     this.status("The check is done: see Check");
   }

@@ -1,4 +1,4 @@
-/** The two dialogs: one asks for a token, one asks whether something is really meant. */
+/** The two dialogs: one asks for a token, one asks for a confirmation. */
 
 import { titleOf } from "./notices.js";
 

@@ -1,4 +1,4 @@
-/** Errors in words a person can act on. */
+/** Error messages that say what to do. */
 
 const TITLES = {
   cut: "The connection to the server was lost before the report arrived",
@@ -18,14 +18,12 @@ const TITLES = {
   page: "Something went wrong on this page",
   model_unavailable: "A model could not be loaded",
   worker_failed: "The verifier stopped while it was judging",
-  shutting_down: "The server is shutting down",
   deadline_exceeded: "The check took longer than the server allows",
 };
 const ADVICE = {
   cut: "Your texts are still here. The server may be restarting: try again in a moment.",
   unreachable: "Is it running? Your texts are still here.",
   worker_failed: "It is being started again. Your texts are still here.",
-  shutting_down: "Your texts are still here. Try again once it is back.",
   not_found: "It may have been deleted, or it was never kept.",
 };
 
