@@ -28,6 +28,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
+from halldetect.config import Configuration
 from halldetect.protocols import Verifier
 from halldetect.report import Probabilities
 from halldetect.verification.verifiers import load_verifier
@@ -142,7 +143,9 @@ def jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> Iterator[Jo
     few = {FIRST: rows[FIRST][:LATENCY_ROWS]}
     ablated = {ABLATED: rows[ABLATED]}
     layer = options.out / LAYER
-    judge = RunModels(RunOptions(verifier=options.verifier, extractor="sentences", seed=SEED))
+    judge = RunModels(
+        RunOptions(Configuration(extractor="sentences", verifier=options.verifier, seed=SEED))
+    )
 
     @cache
     def remembering() -> Verifier:
@@ -189,7 +192,7 @@ def jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> Iterator[Jo
             yield Job(f"{name}, one by one", LATENCY, of(judge, name), few, 1)
     # Each step for all models, the smallest model last: what is left out is of least interest.
     llms = [
-        RunModels(RunOptions(llm=str(path), device=options.device, seed=SEED))
+        RunModels(RunOptions(Configuration(seed=SEED), llm=str(path), device=options.device))
         for path in options.llm
     ]
     fewer = {

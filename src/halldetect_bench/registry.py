@@ -168,22 +168,11 @@ def _halldetect(run: RunModels) -> Method:
     from halldetect.detector import Detector
     from halldetect_bench.methods.halldetect_method import HallDetect
 
-    options = run.options
-    return HallDetect(
-        Detector(
-            options.extractor,
-            options.verifier,
-            scoring=options.scoring,
-            granularities=options.granularities,
-            seed=options.seed,
-            threads=options.threads,
-            notice=options.notice,
-        )
-    )
+    return HallDetect(Detector(config=run.configuration, notice=run.options.notice))
 
 
 def _selfcheck(run: RunModels) -> Method:
-    return SelfCheck(run.llm, run.embedder, seed=run.options.seed)
+    return SelfCheck(run.llm, run.embedder, seed=run.configuration.seed)
 
 
 def _embedding(run: RunModels) -> Method:
@@ -191,7 +180,7 @@ def _embedding(run: RunModels) -> Method:
 
 
 def _ablation(run: RunModels) -> Method:
-    return Ablation(run.splitter(run.options.extractor), run.verifier)
+    return Ablation(run.splitter(run.configuration.extractor), run.verifier)
 
 
 METHODS: dict[str, MethodEntry] = {

@@ -15,9 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from halldetect.cli import main
+from halldetect.cli import build_parser, main
+from halldetect.config import Configuration
 from halldetect.errors import InputError, ModelError
+from halldetect_bench.cli import configuration
 from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.methods.halldetect_method import HallDetect
 from halldetect_bench.methods.method import Scored
 from halldetect_bench.methods.rouge import RougeL
 from halldetect_bench.models.selection import RunModels, RunOptions
@@ -165,6 +168,32 @@ def test_a_sample_is_seeded_and_grows(tmp_path: Path) -> None:
     assert sample(ROWS, 99, 0) == sample(ROWS, None, 0) == ROWS
     with pytest.raises(InputError, match="at least 1"):
         sample(ROWS, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([], Configuration()),
+        (["--paper"], Configuration.paper()),
+        (
+            ["--paper", "--extractor", "sentences", "--seed", "7"],
+            Configuration.paper(extractor="sentences", seed=7),
+        ),
+        (
+            ["--scoring", "fed", "--granularities", "4,1", "--threads", "2"],
+            Configuration(scoring="fed", granularities=(1, 4), threads=2),
+        ),
+    ],
+)
+def test_the_detector_has_the_options_of_the_command_line(
+    given: list[str], expected: Configuration
+) -> None:
+    needed = ["--dataset", "d", "--method", "halldetect", "-o", "out"]
+    arguments = build_parser().parse_args(["bench", "run", *needed, *given])
+    models = RunModels(RunOptions(configuration(arguments)))
+    method = METHODS["halldetect"].build(models)
+    assert isinstance(method, HallDetect)
+    assert method.detector.configuration == expected
 
 
 SLOW = """

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from halldetect import models
+from halldetect.config import Configuration
 from halldetect.errors import ModelError
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.embedding import EmbeddingDivergence, SelfCheck
@@ -206,7 +207,7 @@ def test_the_registry_knows_them() -> None:
         embedder = LetterEmbedder()
 
     for name in [*PROMPTED, "selfcheck", "embedding"]:
-        method = METHODS[name].build(Ready(RunOptions(seed=3)))
+        method = METHODS[name].build(Ready(RunOptions(Configuration(seed=3))))
         assert method.description["name"] == name
         assert scored(method).score is not None
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from halldetect.cli.exits import interruptible
 from halldetect.cli.progress import ProgressDisplay, RowsDisplay
 from halldetect.cli.text_io import print_result, read_file, write_file
+from halldetect.config import Configuration, options, parse_scales
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.scoring import SCORINGS
-from halldetect.windows.scales import GRANULARITIES
 from halldetect_bench.cli import compare_extractors
 
 if TYPE_CHECKING:
@@ -68,15 +68,15 @@ def _add_run(actions: Any) -> None:
     )
     add = parser.add_argument
     add("--method", type=_names, required=True, metavar="NAME,...", help="see `bench list`")
-    add("--extractor", default="auto", metavar="NAME", help="as for `check`; halldetect only")
+    add("--extractor", metavar="NAME", help="as for `check`; halldetect only")
     add(
         "--granularities",
         type=_scales,
-        default=GRANULARITIES,
         metavar="M,M,...",
         help="as for `check`; halldetect only",
     )
-    add("--scoring", choices=SCORINGS, default="calibrated", help="halldetect only")
+    add("--scoring", choices=SCORINGS, help="halldetect only")
+    add("--paper", action="store_true", help="as for `check`; halldetect only")
     add("--embedder", metavar="NAME", help="a GGUF model or an ONNX folder; default: the --llm")
     _add_common(parser)
     parser.set_defaults(run=run_methods)
@@ -170,10 +170,8 @@ def run_methods(arguments: argparse.Namespace) -> int:
     def build(notice: Callable[[str], None]) -> list[Method]:
         models = RunModels(
             RunOptions(
-                **_common_options(arguments),
-                extractor=arguments.extractor,
-                granularities=arguments.granularities,
-                scoring=arguments.scoring,
+                configuration(arguments),
+                **_model_options(arguments),
                 embedder=arguments.embedder,
                 notice=notice,
             )
@@ -192,16 +190,33 @@ def run_ablate(arguments: argparse.Namespace) -> int:
     from halldetect_bench.models.selection import RunModels, RunOptions
 
     def build(notice: Callable[[str], None]) -> list[Method]:
-        models = RunModels(RunOptions(**_common_options(arguments), notice=notice))
+        models = RunModels(
+            RunOptions(configuration(arguments), **_model_options(arguments), notice=notice)
+        )
         return [Ablation(models.splitter(name), models.verifier) for name in arguments.extractors]
 
     return _run(arguments, build)
 
 
-def _common_options(arguments: argparse.Namespace) -> dict[str, Any]:
+def configuration(arguments: argparse.Namespace) -> Configuration:
+    """The detector's configuration; what is not given has the detector's default.
+
+    arguments: of `bench run` or `bench ablate`.
+    """
+    given = {
+        option.name: value
+        for option in options()
+        if (value := getattr(arguments, option.name, None)) is not None
+    }
+    if getattr(arguments, "paper", False):
+        return Configuration.paper(**given)
+    return Configuration().replaced(**given)
+
+
+def _model_options(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.context is not None and arguments.context < MIN_CONTEXT:
         raise ConfigurationError(f"--context must be at least {MIN_CONTEXT}")
-    names = ("verifier", "seed", "threads", "llm", "context", "device")
+    names = ("llm", "context", "device")
     return {name: getattr(arguments, name) for name in names}
 
 
@@ -313,8 +328,6 @@ def _names(text: str) -> list[str]:
 
 def _scales(text: str) -> tuple[int, ...]:
     try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a list of whole numbers such as 1,2,4"
-        ) from None
+        return parse_scales(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

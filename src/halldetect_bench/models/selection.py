@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError
 from halldetect.models import DEFAULT_EXTRACTOR
-from halldetect.windows.scales import GRANULARITIES
 
 if TYPE_CHECKING:
     from halldetect.protocols import Verifier
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class RunOptions:
     """What a person may choose about the methods of a run.
 
-    verifier, extractor, granularities, scoring, seed, threads: as for `halldetect check`.
+    configuration: of the detector; other methods take verifier, seed and threads from it.
     llm: a GGUF model, by name or path, for the methods that ask a language model.
     embedder: a GGUF model or a folder with an ONNX model; by default the language model.
     context: the tokens that the language model reads.
@@ -30,12 +30,7 @@ class RunOptions:
     notice: called with each message for the user.
     """
 
-    verifier: str | None = None
-    extractor: str = "auto"
-    granularities: Sequence[int] = GRANULARITIES
-    scoring: str = "calibrated"
-    seed: int = 0
-    threads: int | None = None
+    configuration: Configuration = field(default_factory=Configuration)
     llm: str | None = None
     embedder: str | None = None
     context: int | None = None
@@ -49,13 +44,14 @@ class RunModels:
     def __init__(self, options: RunOptions) -> None:
         """options: name the models."""
         self.options = options
+        self.configuration = options.configuration
 
     @cached_property
     def verifier(self) -> Verifier:
         """The model that judges pairs."""
         from halldetect.verification.verifiers import load_verifier
 
-        return load_verifier(self.options.verifier, threads=self.options.threads)
+        return load_verifier(self.configuration.verifier, threads=self.configuration.threads)
 
     @cached_property
     def llm(self) -> Llm:
@@ -66,7 +62,7 @@ class RunModels:
         model = fetch_if_stored(options.llm or DEFAULT_EXTRACTOR, options.notice)
         context = options.context or CONTEXT
         if options.device is None:
-            return LlamaLlm(model, threads=options.threads, context=context)
+            return LlamaLlm(model, threads=self.configuration.threads, context=context)
         from halldetect_bench.models.transformers_llm import TransformersLlm
 
         return TransformersLlm(model, device=options.device, context=context)
@@ -90,7 +86,7 @@ class RunModels:
         model = options.embedder or fetch_if_stored(
             options.llm or DEFAULT_EXTRACTOR, options.notice
         )
-        return load_embedder(model, threads=options.threads)
+        return load_embedder(model, threads=self.configuration.threads)
 
     def splitter(self, name: str) -> ClaimSplitter:
         """How the ablation gets its claims.
@@ -108,7 +104,7 @@ class RunModels:
         if name == "whole":
             return WholeResponse()
         if name == "llm":
-            return LlmSplitter(self.llm, self.options.seed)
+            return LlmSplitter(self.llm, self.configuration.seed)
         kind, _, size = name.partition(":")
         if kind == "groups":
             if not (size or "2").isdecimal() or int(size or 2) < 1:
@@ -116,7 +112,11 @@ class RunModels:
             return GroupedClaims(self.splitter("sentences"), int(size or 2))
         from halldetect.claims.extractors import load_extractor
 
-        options = self.options
         return ExtractorSplitter(
-            load_extractor(name, threads=options.threads, seed=options.seed, notice=options.notice)
+            load_extractor(
+                name,
+                threads=self.configuration.threads,
+                seed=self.configuration.seed,
+                notice=self.options.notice,
+            )
         )
