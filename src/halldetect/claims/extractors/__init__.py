@@ -55,7 +55,7 @@ def load_extractor(
     threads   of a model in this process; None: as many as there are cores
     seed      of a generative model
     notice    gets one-line messages for a person, such as that a model is downloaded
-    progress  gets the bytes of a download; without it they are given to `notice`
+    progress  gets the bytes of a download
     """
     from halldetect.claims.extractors.by_rule import ClauseExtractor, SentenceExtractor
 
@@ -79,7 +79,9 @@ def load_extractor(
         raise ConfigurationError(_unknown(spec, stored))
 
     from halldetect.claims.extractors.gguf import GgufExtractor, is_stored
+    from halldetect.models.llama import require_library
 
+    require_library()  # before a download that would be of no use
     if is_stored(model):
         fetch_model(model, notice, progress)
     return GgufExtractor(model, threads=threads, seed=seed)
@@ -92,7 +94,7 @@ def fetch_model(name: str, notice: Callable[[str], None], progress: Progress | N
     if not models.offline():
         size = models.megabytes(models.find(name).bytes)
         notice(f"fetching {name} ({size}, once); HALLDETECT_OFFLINE=1 forbids this")
-    models.pull(name, progress or models.lines(notice))
+    models.pull(name, progress)
 
 
 def _unknown(spec: str, stored: set[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halldetect.errors import ModelError
+from halldetect.errors import MissingExtra, ModelError
 
 # These number their positions after the padding token's own number.
 _POSITIONS_AFTER_PADDING = ("mpnet", "roberta", "xlm-roberta", "camembert", "longformer")
@@ -49,12 +49,15 @@ class PairEncoder:
         unknown = [number for number, content in special.items() if "unk" in content]
         self._unknown = unknown[-1] if unknown else None
         self._reserved = frozenset(special) - frozenset(unknown)
-        self._frame = _Frame.of(tokenizer)
+        self._frame = PairTemplate.of(tokenizer)
 
     @classmethod
     def from_file(cls, file: Path) -> PairEncoder:
-        from tokenizers import Tokenizer
-
+        """The tokenizer of a `tokenizer.json`; needs the library `tokenizers`."""
+        try:
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise MissingExtra(f"the tokenizer of {file.parent}", "onnx") from error
         try:
             return cls(Tokenizer.from_file(str(file)))
         except Exception as error:  # the library raises bare Exception
@@ -115,8 +118,8 @@ class PairEncoder:
 
 
 @dataclass(frozen=True, slots=True)
-class _Frame:
-    """The template's own tokens: before, between and after the two texts, and their types."""
+class PairTemplate:
+    """The model's own tokens: before, between and after the two texts, and the types of all."""
 
     before: tuple[int, ...]
     between: tuple[int, ...]
@@ -124,7 +127,7 @@ class _Frame:
     types: tuple[tuple[int, ...], int, tuple[int, ...], int, tuple[int, ...]]
 
     @classmethod
-    def of(cls, tokenizer: Any) -> _Frame | None:
+    def of(cls, tokenizer: Any) -> PairTemplate | None:
         """None where the two texts do not stand in the template as they are."""
         framed, alone = tokenizer.encode("a", "b"), tokenizer.encode("a", add_special_tokens=False)
         inner = [at for at, special in enumerate(framed.special_tokens_mask) if not special]
@@ -145,7 +148,13 @@ class _Frame:
             ),
         )
 
+    @property
+    def size(self) -> int:
+        """How many tokens the template adds to a pair."""
+        return len(self.before) + len(self.between) + len(self.after)
+
     def around(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Encoded:
+        """The pair of the tokens of two texts."""
         before, first, between, second, after = self.types
         return Encoded(
             (*self.before, *premise, *self.between, *hypothesis, *self.after),

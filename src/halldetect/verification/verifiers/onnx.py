@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halldetect.errors import ModelError
-from halldetect.models.cache import digest_of
+from halldetect.models.store import digest_of
 from halldetect.report import Probabilities
 from halldetect.verification.verifiers.cores import physical_cores
 from halldetect.verification.verifiers.encoding import (
@@ -45,6 +45,7 @@ from halldetect.verification.verifiers.encoding import (
 )
 from halldetect.verification.verifiers.labels import Labels
 from halldetect.verification.verifiers.packed import packed_beside, unpacked
+from halldetect.verification.verifiers.wordpiece import WordPieceEncoder
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
@@ -69,7 +70,8 @@ class OnnxVerifier:
         extra = folder / "tokenizer_config.json"
         self._limit = reading_limit(self._config, _read_json(extra) if extra.exists() else {})
         self._labels = Labels.from_config(self._config, self._name)
-        self._encoder = PairEncoder.from_file(_existing(folder / "tokenizer.json"))
+        file = _existing(folder / "tokenizer.json")
+        self._encoder = WordPieceEncoder.from_file(file) or PairEncoder.from_file(file)
         self._wide = self._threads > 1 and packed_beside(self._file).is_file()
         self._session = _session(self._file, self._threads if self._wide else 1)
         self._many = 0

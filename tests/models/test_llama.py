@@ -1,0 +1,22 @@
+"""llama.cpp: what is said where it is not installed."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from halldetect.claims.extractors import load_extractor
+from halldetect.errors import MissingExtra
+
+
+@pytest.mark.parametrize("name", ["gguf", "smollm2-135m", "gguf:mine.gguf"])
+def test_without_llama_cpp_the_extra_is_named_before_anything_is_downloaded(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    monkeypatch.setattr("halldetect.models.pull", lambda *_: pytest.fail("downloaded a model"))
+    with pytest.raises(
+        MissingExtra, match=r"a GGUF model needs .*: pip install 'halldetect\[llm\]'"
+    ):
+        load_extractor(name)

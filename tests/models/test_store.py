@@ -1,0 +1,200 @@
+"""The model store: where models are, whether they are intact, and several processes at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from halldetect import models
+from halldetect.errors import FetchError, ModelError
+from halldetect.models import download
+from halldetect.models import store as model_store
+from tests.support.fake_hub import BYTES, CACHED, ENTRY, SHA, HubServer, left_behind
+
+POSIX = os.name == "posix"
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"XDG_CACHE_HOME": "/x"}, "/x/halldetect"),
+        ({}, "/h/.cache/halldetect"),
+        ({"HALLDETECT_HOME": "/mine", "XDG_CACHE_HOME": "/x"}, "/mine"),
+    ],
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="paths of other platforms, written as here")
+def test_home(variables: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HALLDETECT_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/h")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert models.home() == Path(expected)
+
+
+def test_a_file_put_there_by_hand_is_checked(store: Path) -> None:
+    path = models.location(ENTRY)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(BYTES)
+    assert models.path("tiny") == path
+
+
+def test_corrupt_files(store: Path, server: HubServer) -> None:
+    path = models.pull("tiny")
+    path.write_bytes(BYTES[:-1])
+    with pytest.raises(ModelError, match=f"has {len(BYTES) - 1} bytes.*models pull tiny"):
+        models.path("tiny")
+    assert models.status()[0].state is models.State.CORRUPT
+    path.write_bytes(BYTES[:-1] + b"!")
+    with pytest.raises(ModelError, match="sha256"):
+        models.path("tiny")
+    assert models.pull("tiny").read_bytes() == BYTES, "pull fetches it again"
+
+
+def test_verify_reads_the_file_even_if_its_time_is_unchanged(
+    store: Path, server: HubServer
+) -> None:
+    path = models.pull("tiny")
+    before = path.stat()
+    path.write_bytes(BYTES[:-1] + b"!")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert models.path("tiny") == path, "a file that looks untouched is not read again"
+    with pytest.raises(ModelError, match="sha256"):
+        models.verify("tiny")
+    with pytest.raises(ModelError, match="sha256"):
+        models.path("tiny")
+
+
+def test_status(store: Path, server: HubServer) -> None:
+    assert [item.state for item in models.status()] == [models.State.ABSENT]
+    models.pull("tiny")
+    (found,) = models.status()
+    assert (found.state, found.path) == (models.State.CACHED, models.path("tiny"))
+
+
+def test_absent_says_how_to_get_it(store: Path) -> None:
+    with pytest.raises(ModelError, match="halldetect models pull tiny"):
+        models.path("tiny")
+    with pytest.raises(ModelError, match="halldetect models pull tiny"):
+        models.verify("tiny")
+
+
+def test_offline_asks_nobody(
+    store: Path, server: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HALLDETECT_OFFLINE", "1")
+    monkeypatch.setattr(
+        download, "fetch_from_registry", lambda *_: pytest.fail("asked the registry")
+    )
+    with pytest.raises(FetchError, match="unset HALLDETECT_OFFLINE") as caught:
+        models.pull("tiny")
+    assert "models pull" not in str(caught.value), "that is what was just tried"
+    assert server.asked == 0
+    monkeypatch.setenv("HALLDETECT_OFFLINE", "0")
+    assert models.pull("tiny").exists()
+    monkeypatch.setenv("HALLDETECT_OFFLINE", "1")
+    assert models.pull("tiny").exists(), "what is in the cache needs no network"
+
+
+def test_a_cache_that_cannot_be_written(
+    store: Path, server: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a file").write_text("in the way")
+    monkeypatch.setenv("HALLDETECT_HOME", str(tmp_path / "a file" / "home"))
+    with pytest.raises(ModelError, match=r"cannot write to the model cache.*HALLDETECT_HOME"):
+        models.pull("tiny")
+
+
+@pytest.mark.skipif(not POSIX or os.geteuid() == 0, reason="permissions do not bind root")
+def test_a_read_only_cache(store: Path, server: HubServer) -> None:
+    store.mkdir()
+    store.chmod(0o555)
+    try:
+        with pytest.raises(ModelError, match="cannot write to the model cache"):
+            models.pull("tiny")
+    finally:
+        store.chmod(0o755)
+
+
+def test_a_full_disk(store: Path, server: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Usage:
+        free = 1_000_000
+
+    monkeypatch.setattr(model_store.shutil, "disk_usage", lambda _: Usage)
+    with pytest.raises(FetchError, match=r"needs 203 MB .* has 1 MB free.*HALLDETECT_HOME"):
+        models.pull("tiny")
+    assert server.gets == []
+
+
+PULL = """
+import sys
+from halldetect import models
+from halldetect.models import catalogue
+from halldetect.models.catalogue import HubFile, ModelEntry
+catalogue._ENTRIES = (ModelEntry("tiny", "gguf", "tiny.gguf", {size}, {sha!r}, "Apache-2.0",
+                                 HubFile("someone/tiny", "tiny.gguf")),)
+print(models.pull("tiny", lambda *args: print(*args, file=sys.stderr, flush=True)))
+"""
+
+
+def start_pull() -> subprocess.Popen[str]:
+    script = PULL.format(size=len(BYTES), sha=SHA)
+    return subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """Whatever happened, nothing is left running or open."""
+    with process:
+        process.kill()
+
+
+def test_several_processes_fetch_once(store: Path, server: HubServer) -> None:
+    processes = [start_pull() for _ in range(3)]
+    try:
+        for process in processes:
+            out, err = process.communicate(timeout=60)
+            assert process.returncode == 0, err
+            assert Path(out.strip()).read_bytes() == BYTES
+    finally:
+        for process in processes:
+            end(process)
+    assert server.gets == [0]
+    assert left_behind(store) == CACHED
+
+
+@pytest.mark.skipif(not POSIX, reason="sends a POSIX signal")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_pull(how: signal.Signals, store: Path, server: HubServer) -> None:
+    server.stalls_at = 1_500_000
+    process = start_pull()
+    try:
+        deadline = time.monotonic() + 30
+        while not server.gets and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(how)
+        process.communicate(timeout=60)
+    finally:
+        end(process)
+    assert process.returncode != 0
+    if how == signal.SIGINT:
+        assert left_behind(store) == []
+    with pytest.raises(ModelError):
+        models.path("tiny")
+    # What a killed process had to leave is cleared away by the next.
+    server.stalls_at = 0
+    server.released.set()
+    assert models.pull("tiny").read_bytes() == BYTES
+    assert left_behind(store) == CACHED
