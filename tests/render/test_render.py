@@ -22,7 +22,8 @@ from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
 from halldetect import render
-from halldetect.render.html import SCRIPTS, STYLE, asset
+from halldetect.render.html import SCRIPTS, STYLES
+from halldetect.render.html_page import asset
 from halldetect.render.markdown import escape
 from halldetect.render.passages import Passages, segments, shorten
 from halldetect.render.phrases import STATE_SYMBOL, one_line, summary, visible
@@ -371,7 +372,7 @@ def test_scripts_never_turn_data_into_markup():
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|Function\(|https?://(?!www\.w3\.org)",
             asset(name),
         )
-    assert not re.search(r"url\(|@import|@font-face", asset(STYLE))
+    assert not re.search(r"url\(|@import|@font-face", "".join(map(asset, STYLES)))
 
 
 def luminance(color):
@@ -387,7 +388,7 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 def test_text_contrast_meets_wcag_aa(theme):
-    found = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", asset(STYLE))
+    found = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", "".join(map(asset, STYLES)))
     color = {name: (light, dark)[theme] for name, light, dark in found}
     grounds = ["paper", "surface", "raised"]
     pairs = [(text, ground) for text in ("ink", "muted", "accent") for ground in grounds]

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Any
 
-from halldetect.render.html_page import html_page, inline_json
+from halldetect.render.html_page import PALETTE, asset, html_page, inline_json
 from halldetect.render.passages import Passages, segments
 from halldetect.render.phrases import (
     STATE_MEANING,
@@ -36,7 +34,7 @@ from halldetect.report import ClaimReport, Evidence, Report
 
 # In the order in which they run; the page of the service uses the same files.
 SCRIPTS = ("text_pane.js", "claim_card.js", "layout.js", "page.js", "report.js")
-STYLE = "report.css"
+STYLES = (PALETTE, "report.css")
 _MAX_QUOTE = 600
 _ORIGIN_REMARKS = {
     "restored": "restored: the extractor had left it out",
@@ -57,7 +55,7 @@ def html(report: Report) -> str:
         "halldetect.render",
         "report.html.jinja",
         title=f"{report.verdict.capitalize()}: HallDetect report",
-        style=asset(STYLE),
+        style="".join(asset(name) for name in STYLES),
         script="".join(asset(name) for name in SCRIPTS),
         payload=inline_json(data),
         report=report,
@@ -73,16 +71,6 @@ def html(report: Report) -> str:
         cost=data["view"]["cost"],
         provenance=data["view"]["provenance"],
     )
-
-
-@cache
-def asset(name: str) -> str:
-    """Return the text of a style sheet or script of the report view.
-
-    Args:
-        name: `STYLE` or one of `SCRIPTS`.
-    """
-    return (resources.files("halldetect.render") / "assets" / name).read_text(encoding="utf-8")
 
 
 def payload(report: Report) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from halldetect.render.phrases import visible
@@ -18,7 +19,19 @@ from halldetect.render.phrases import visible
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+# The style sheet with the colours and fonts that all pages share.
+PALETTE = "palette.css"
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@cache
+def asset(name: str) -> str:
+    """Return the text of a style sheet or script of this package.
+
+    Args:
+        name: `PALETTE`, or a name of `halldetect.render.html.STYLES` or `SCRIPTS`.
+    """
+    return (resources.files("halldetect.render") / "assets" / name).read_text(encoding="utf-8")
 
 
 def html_page(
@@ -28,6 +41,7 @@ def html_page(
     title: str,
     style: str,
     script: str = "",
+    data_images: bool = False,
     **values: Any,
 ) -> str:
     """Render a page.
@@ -38,8 +52,9 @@ def html_page(
         package: package whose folder `templates` holds the template.
         template: file name of the template, which extends `base.html.jinja`.
         title: title of the page.
-        style: text of its style sheet.
+        style: text of its style sheet; `asset(PALETTE)` defines the colours that pages share.
         script: text of its script; the template prints it as `{{ script }}`.
+        data_images: whether the page has images as data URLs.
         values: what else the template uses.
     """
     from markupsafe import Markup
@@ -47,6 +62,8 @@ def html_page(
     policy = [f"style-src '{_digest(style)}'"]
     if script:
         policy.append(f"script-src '{_digest(script)}'")
+    if data_images:
+        policy.append("img-src data:")
     return (
         _environment(package)
         .get_template(template)
