@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from halldetect.report import Cost
 from halldetect_bench.datasets.labelled_rows import Row
-
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +61,3 @@ def has_words(text: str) -> bool:
     text: any text.
     """
     return any(letter.isalnum() for letter in text)
-
-
-def word_set(text: str) -> frozenset[str]:
-    """The distinct words of a text, in lower case.
-
-    text: any text.
-    """
-    return frozenset(word.casefold() for word in _WORD.findall(text))

@@ -18,8 +18,9 @@ from halldetect.claims.extraction import CLAIMS_PER_SENTENCE
 from halldetect.claims.extractors import prompt
 from halldetect.claims.extractors.gguf import STOP
 from halldetect.report import Cost
+from halldetect.text.overlap import content_keys
 from halldetect_bench.datasets.labelled_rows import Row
-from halldetect_bench.methods.method import Scored, documents, has_words, word_set
+from halldetect_bench.methods.method import Scored, documents, has_words
 from halldetect_bench.models.llm import BatchLlm, Llm, Messages, Question, Reply, TooLong
 from halldetect_bench.models.question_batches import run_together
 
@@ -305,7 +306,7 @@ class FactScore(PromptedMethod):
     nearest passages; the score is the share of facts that are not supported.
 
     The original looks passages up in an encyclopedia. Here the row's own source is the only
-    text to search, and passages are ranked by the words they share with the fact.
+    text to search, and passages are ranked by the content words they share with the fact.
     """
 
     name = "factscore"
@@ -313,7 +314,8 @@ class FactScore(PromptedMethod):
     PASSAGE_WORDS = 80
 
     def prompts(self) -> tuple[str, ...]:
-        return JUDGE, prompt.digest(), f"{self.PASSAGES} of {self.PASSAGE_WORDS}"
+        ranking = f"{self.PASSAGES} of {self.PASSAGE_WORDS}, by content words"
+        return JUDGE, prompt.digest(), ranking
 
     def score_row(self, row: Row, llm: CountingLlm) -> Scored:
         passages = [
@@ -349,12 +351,13 @@ def split_passages(document: str, size: int) -> list[str]:
 
 
 def nearest(fact: str, passages: Sequence[str], count: int) -> list[str]:
-    """The passages that share the most words with a fact, in the order of the source.
+    """The passages that share the most content words with a fact, in the order of the source.
 
     fact: the statement to look up.
     passages: the candidates.
     count: how many to return.
     """
-    words = word_set(fact)
-    best = sorted(range(len(passages)), key=lambda at: (-len(words & word_set(passages[at])), at))
+    wanted = content_keys(fact)
+    shared = [len(wanted & content_keys(passage)) for passage in passages]
+    best = sorted(range(len(passages)), key=lambda at: (-shared[at], at))
     return [passages[at] for at in sorted(best[:count])]

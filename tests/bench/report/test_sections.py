@@ -9,20 +9,12 @@ from typing import Any
 import pytest
 
 from halldetect.cli import main
-from halldetect_bench.datasets.labelled_rows import Row
-from halldetect_bench.methods.pairwise import (
-    HISTOGRAM_BINS,
-    SummacConv,
-    histogram,
-    packaged_layer,
-)
 from halldetect_bench.predictions import open_predictions
 from halldetect_bench.report.blocks import Drawing, Heading, Paragraph, Table, markdown, page
 from halldetect_bench.report.published import PAPER
 from halldetect_bench.report.sections import report_blocks
 from halldetect_bench.stats.tables import make_tables, speed_comparisons
 from tests.support.bench_fakes import COST, make_results
-from tests.support.fakes import OverlapVerifier
 
 GOLD: list[bool | None] = [True, False] * 20
 GOOD = [0.9 - 0.01 * (n // 2) if n % 2 == 0 else 0.1 + 0.01 * (n // 2) for n in range(40)]
@@ -96,29 +88,6 @@ def test_a_page_holds_everything_and_lets_no_text_act(tmp_path: Path) -> None:
     assert 'href="#a-b-c"' in text
     assert "data:image/svg+xml;base64," in text
     assert "http" not in text.replace("http-equiv", "")
-
-
-def test_summac_conv_by_hand() -> None:
-    weights = [0.0] * HISTOGRAM_BINS
-    weights[-1] = 3.0
-    layer = {"weights": weights, "offset": -1.0}
-    method = SummacConv(OverlapVerifier(), layer)
-    assert list(histogram([0.0, 0.01, 0.5, 1.0]).nonzero()[0]) == [0, 25, 49]
-    assert histogram([0.0, 0.01])[0] == 2
-    row = Row("d", "1", "The bridge opened. It is red.", "The bridge opened. Nobody knows.", True)
-    (found,) = method.score_many([row])
-    # The first sentence is entailed by one source sentence (3 - 1), the second by none (-1).
-    assert found.score == pytest.approx(1 / (1 + 2.718281828459045 ** ((2 - 1) / 2)))
-    assert method.description["layer"] == layer
-
-
-def test_the_shipped_layer_says_where_it_comes_from() -> None:
-    layer = packaged_layer()
-    assert len(layer["weights"]) == layer["bins"] == HISTOGRAM_BINS
-    assert set(layer["data"]) <= {"factcg", "bump-task1", "bump", "defacto-train", "defacto-val"}
-    assert layer["rows"] > layer["faithful"] > 0
-    # More support must not make a sentence look worse.
-    assert layer["weights"][-1] > layer["weights"][0]
 
 
 @pytest.mark.browser

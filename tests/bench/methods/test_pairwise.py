@@ -16,11 +16,14 @@ from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.halldetect_method import HallDetect
 from halldetect_bench.methods.method import Method
 from halldetect_bench.methods.pairwise import (
+    HISTOGRAM_BINS,
     AlignScore,
     MiniCheck,
     NliOnly,
     SummacConv,
     SummacZs,
+    histogram,
+    packaged_layer,
     token_chunks,
 )
 from halldetect_bench.methods.rouge import RougeL, common_length
@@ -147,3 +150,26 @@ def test_chunks_hold_whole_sentences_and_no_more_tokens_than_asked() -> None:
         "One two three. Four five.", "Six seven eight nine.", "Ten.",
     ]  # fmt: skip
     assert [part.document for part in parts] == [0, 0, 1]
+
+
+def test_summac_conv_by_hand() -> None:
+    weights = [0.0] * HISTOGRAM_BINS
+    weights[-1] = 3.0
+    layer = {"weights": weights, "offset": -1.0}
+    method = SummacConv(OverlapVerifier(), layer)
+    assert list(histogram([0.0, 0.01, 0.5, 1.0]).nonzero()[0]) == [0, 25, 49]
+    assert histogram([0.0, 0.01])[0] == 2
+    row = Row("d", "1", "The bridge opened. It is red.", "The bridge opened. Nobody knows.", True)
+    (found,) = method.score_many([row])
+    # The first sentence is entailed by one source sentence (3 - 1), the second by none (-1).
+    assert found.score == pytest.approx(1 / (1 + 2.718281828459045 ** ((2 - 1) / 2)))
+    assert method.description["layer"] == layer
+
+
+def test_the_shipped_layer_says_where_it_comes_from() -> None:
+    layer = packaged_layer()
+    assert len(layer["weights"]) == layer["bins"] == HISTOGRAM_BINS
+    assert set(layer["data"]) <= {"factcg", "bump-task1", "bump", "defacto-train", "defacto-val"}
+    assert layer["rows"] > layer["faithful"] > 0
+    # More support must not make a sentence look worse.
+    assert layer["weights"][-1] > layer["weights"][0]
