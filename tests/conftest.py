@@ -29,7 +29,7 @@ OF_THE_MACHINE = (
     "forks and signals",
     "needs kill -9",
     "paths of other platforms, written as here",
-    "the shared datasets are not here",
+    "the datasets are not on this machine",
 )
 
 

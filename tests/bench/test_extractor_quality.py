@@ -21,7 +21,7 @@ from halldetect_bench.extractor_quality import (
     sample,
     stands_alone,
 )
-from tests.support.paths import SHARED_DATASETS
+from tests.support.paths import DATASETS_FOLDER
 
 SENTENCE = "Ann Cole was born in Leeds on 5 June 1952."
 FACTS = ("Ann Cole was born in Leeds.", "Ann Cole was born on 5 June 1952.")
@@ -164,9 +164,9 @@ def test_what_is_wrong_is_said(
     assert told in capsys.readouterr().err
 
 
-@pytest.mark.skipif(not SHARED_DATASETS.is_dir(), reason="the shared datasets are not here")
+@pytest.mark.skipif(not DATASETS_FOLDER.is_dir(), reason="the datasets are not on this machine")
 def test_the_published_sets() -> None:
-    golds = load_gold(SHARED_DATASETS)
+    golds = load_gold(DATASETS_FOLDER)
     counts: dict[str, int] = {}
     for gold in golds:
         counts[gold.source] = counts.get(gold.source, 0) + 1

@@ -225,7 +225,7 @@ def test_batches_hold_every_pair_once_with_little_padding() -> None:
 def test_evaluation_texts_are_kept_out() -> None:
     shared = ROOT.parent / "shared"
     if not (shared / "datasets").is_dir():
-        pytest.skip("the shared datasets are not here")
+        pytest.skip("the datasets are not on this machine")
     from training.base.corpus import HELD_OUT_FOLDERS, PAIR_FILES
 
     assert {"qags", "summeval", "xsumfaith", "summedits", "faithbench"} <= set(HELD_OUT_FOLDERS)

@@ -14,9 +14,11 @@ from halldetect.errors import InputError
 from halldetect_bench.datasets.defacto import corrections
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.registry import DATASETS, data_root, load_dataset
-from tests.support.paths import SHARED_DATASETS
+from tests.support.paths import DATASETS_FOLDER
 
-real = pytest.mark.skipif(not SHARED_DATASETS.is_dir(), reason="the shared datasets are not here")
+real = pytest.mark.skipif(
+    not DATASETS_FOLDER.is_dir(), reason="the datasets are not on this machine"
+)
 
 
 def write_json(root: Path, name: str, value: Any) -> None:
@@ -495,7 +497,7 @@ PUBLISHED = {
 @real
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_real_files_have_the_published_size_and_balance(name: str) -> None:
-    loaded = load_dataset(name, SHARED_DATASETS)
+    loaded = load_dataset(name, DATASETS_FOLDER)
     rows = loaded.rows
     hallucinated = sum(row.hallucinated is True for row in rows)
     assert (len(rows), hallucinated, len({row.document for row in rows})) == PUBLISHED[name]
@@ -505,6 +507,6 @@ def test_real_files_have_the_published_size_and_balance(name: str) -> None:
 @real
 def test_real_tofueval_without_transcripts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HALLDETECT_TRANSCRIPTS", str(tmp_path))
-    loaded = load_dataset("tofueval", SHARED_DATASETS)
+    loaded = load_dataset("tofueval", DATASETS_FOLDER)
     assert loaded.rows == ()
     assert len(loaded.dropped) == 1777

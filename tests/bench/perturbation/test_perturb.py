@@ -14,7 +14,7 @@ from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.perturbation import lexicon
 from halldetect_bench.perturbation.perturb import KINDS, perturb, perturb_any
 from halldetect_bench.registry import load_dataset
-from tests.support.paths import SHARED_DATASETS
+from tests.support.paths import DATASETS_FOLDER
 
 SOURCE = (
     "On Tuesday Maria Keller told reporters that Acme would close its plant in Ohio. "
@@ -169,10 +169,10 @@ def test_opposites_number_enough() -> None:
     assert all(word not in others for word, others in lexicon.antonyms().items())
 
 
-@pytest.mark.skipif(not SHARED_DATASETS.is_dir(), reason="the shared datasets are not here")
+@pytest.mark.skipif(not DATASETS_FOLDER.is_dir(), reason="the datasets are not on this machine")
 def test_most_real_summaries_can_be_perturbed() -> None:
     rows = [
-        row for row in load_dataset("defacto-val", SHARED_DATASETS).rows if not row.hallucinated
+        row for row in load_dataset("defacto-val", DATASETS_FOLDER).rows if not row.hallucinated
     ][:100]
     rng = random.Random(0)
     for row in rows:
