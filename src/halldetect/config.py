@@ -144,14 +144,14 @@ class Configuration:
 
     extractor: str = _option(
         "auto",
-        "how claims are extracted: auto, sentences, a model name, a .gguf file, or openai:MODEL",
+        "what extracts the claims; see the list of extractors",
         flag="--extractor",
         metavar="NAME",
         per_request=True,
     )
     verifier: str | None = _option(
         None,
-        "how claims are judged: a model name, a folder or hf:NAME; default: the one in the package",
+        "what judges them; see the list of verifiers (default: the one in the package)",
         flag="--verifier",
         metavar="NAME",
         per_request=True,
@@ -207,7 +207,11 @@ class Configuration:
     )
     seed: int = _option(0, "seed of the extractor", flag="--seed", parse=int, metavar="N")
     threads: int | None = _option(
-        None, "default: as many as there are cores", flag="--threads", parse=int, metavar="N"
+        None,
+        "threads per model (default: as many as there are cores)",
+        flag="--threads",
+        parse=int,
+        metavar="N",
     )
     max_source: int = _option(
         MAX_SOURCE,

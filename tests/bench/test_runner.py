@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from halldetect.cli import build_parser, main
+from halldetect.cli.options import configuration_for
 from halldetect.config import Configuration
 from halldetect.errors import InputError, ModelError
-from halldetect_bench.cli import configuration
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.halldetect_method import HallDetect
 from halldetect_bench.methods.method import Scored
@@ -190,7 +190,7 @@ def test_the_detector_has_the_options_of_the_command_line(
 ) -> None:
     needed = ["--dataset", "d", "--method", "halldetect", "-o", "out"]
     arguments = build_parser().parse_args(["bench", "run", *needed, *given])
-    models = RunModels(RunOptions(configuration(arguments)))
+    models = RunModels(RunOptions(configuration_for(arguments)))
     method = METHODS["halldetect"].build(models)
     assert isinstance(method, HallDetect)
     assert method.detector.configuration == expected

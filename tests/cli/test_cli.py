@@ -21,7 +21,7 @@ import pytest
 
 import halldetect
 from halldetect import Report, Verdict, demo, render
-from halldetect.cli import build_parser, main
+from halldetect.cli import main
 from tests.support.fakes import OverlapVerifier
 from tests.support.paths import ROOT
 
@@ -187,13 +187,7 @@ def test_wrong_usage_is_one_line_and_status_2(
     assert captured.err.count("\n") == 1
 
 
-def test_paper_and_other_options_reach_the_detector(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["check", SOURCE, GOOD, "--json", "--paper", "--granularities", "4,1", *BASE])
-    configuration = Report.from_json(capsys.readouterr().out).provenance.configuration
-    assert configuration["scoring"] == "fed"
-    assert configuration["guard"] is False
-    assert configuration["truncate"] is True
-    assert configuration["granularities"] == [1, 4]
+def test_options_reach_the_report(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--no-guard", "--exact", "--threshold", "0.25", "--seed", "3", "--threads", "2"]
     main(["check", SOURCE, GOOD, "--json", "--question", "Is it?", *options, *BASE])
     report = Report.from_json(capsys.readouterr().out)
@@ -393,24 +387,6 @@ def test_ctrl_c_while_the_command_is_still_being_imported(module: str) -> None:
 def test_the_installed_command_is_the_one_that_catches_an_early_ctrl_c() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert project["project"]["scripts"] == {"halldetect": "halldetect.__main__:main"}
-
-
-def every_option() -> set[str]:
-    options: set[str] = set()
-    pending = [build_parser()]
-    while pending:
-        for action in pending.pop()._actions:
-            options.update(action.option_strings)
-            choices = getattr(action, "choices", None)
-            if isinstance(choices, dict):
-                pending.extend(choices.values())
-                options.update(choices)
-    return options - {"-h", "--help"}
-
-
-def test_the_readme_names_every_command_and_option() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [name for name in sorted(every_option()) if name not in readme] == []
 
 
 def test_demo_says_what_came_out_otherwise(capsys: pytest.CaptureFixture[str]) -> None:

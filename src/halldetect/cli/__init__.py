@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import NoReturn
 
 from halldetect import __version__
 from halldetect.cli import batch, bench, check, models, serve
-from halldetect.cli.exits import USAGE, exit_status
+from halldetect.cli.exits import exit_status
+from halldetect.cli.options import Parser
 
 EPILOG = """\
 exit status: 0 faithful, 1 hallucinated, 2 wrong usage, 3 could not check, 130 interrupted
@@ -26,14 +26,6 @@ COMMANDS = (
     serve.add_tokens,
     check.add_schema,
 )
-
-
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line instead of printing the usage."""
-
-    def error(self, message: str) -> NoReturn:
-        """Exit with the status for wrong usage."""
-        self.exit(USAGE, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -9,11 +9,11 @@ from concurrent.futures import Future, wait
 from threading import Event, Thread
 from typing import TypeVar
 
+from halldetect.cli.options import WRONG_USAGE
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.errors import ConfigurationError, HallDetectError, InputError
 from halldetect.report import Verdict
 
-USAGE = 2
 COULD_NOT_CHECK = 3
 INTERRUPTED = 130
 OF_VERDICT = {
@@ -35,7 +35,7 @@ def exit_status(command: Callable[[], int]) -> int:
     try:
         return command()
     except (InputError, ConfigurationError) as error:
-        return _fail(error, USAGE)
+        return _fail(error, WRONG_USAGE)
     except HallDetectError as error:
         return _fail(error, COULD_NOT_CHECK)
     except KeyboardInterrupt:

@@ -1,72 +1,111 @@
-"""The options of every command that runs a check, and the detector they stand for."""
+"""The options of every command that runs a check, made from `Configuration`.
+
+Flags, types, defaults and help come from `halldetect.config.options`: a new field there is a new
+option of `check`, `demo`, `batch` and `serve` without a change here.
+"""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.config import MAX_RESPONSE, MAX_SOURCE
+from halldetect.config import Configuration, Option, options
 from halldetect.errors import ConfigurationError
-from halldetect.scoring import SCORINGS
-from halldetect.windows.scales import GRANULARITIES
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector
 
+WRONG_USAGE = 2
+DETECTOR_GROUP = "how to check"
+PHASES = ("fetch", "extract", "verify")
+_PAPER_HELP = "the paper's method: gguf claims, no guard, long windows cut off, FED, threshold 0.5"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, and whose help may end with text made on demand.
+
+    Attributes:
+        appendix: makes the text after the help; it may import what takes time.
+    """
+
+    appendix: Callable[[], str] | None = None
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with the status for wrong usage, without printing the usage."""
+        self.exit(WRONG_USAGE, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+    def format_help(self) -> str:
+        """The help, with the appendix."""
+        text = super().format_help()
+        return text if self.appendix is None else f"{text}\n{self.appendix()}"
+
 
 def add_detector_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("how to check")
-    add = group.add_argument
-    add(
-        "--extractor",
-        default="auto",
-        metavar="NAME",
-        help="auto (default), sentences, a model name, a .gguf file, or openai:MODEL",
+    """Add every option of a check, and `--paper`.
+
+    Args:
+        parser: of a command that runs a check.
+    """
+    group = parser.add_argument_group(DETECTOR_GROUP)
+    for option in options():
+        add_option(group, option)
+    group.add_argument("--paper", action="store_true", help=_PAPER_HELP)
+    if isinstance(parser, Parser):
+        parser.appendix = model_tables
+
+
+def add_option(group: Any, option: Option) -> None:
+    """Add one option of a check; without a value on the command line, it is None.
+
+    Args:
+        group: a parser or a group of its options.
+        option: as `Configuration` states it.
+    """
+    if option.flag is None:
+        return
+    if option.sets is not None:
+        group.add_argument(
+            option.flag,
+            dest=option.name,
+            action="store_const",
+            const=option.sets,
+            help=option.help,
+        )
+        return
+    default = option.default_text
+    group.add_argument(
+        option.flag,
+        dest=option.name,
+        type=_argument_type(option),
+        choices=option.choices or None,
+        metavar=option.metavar,
+        help=option.help if default is None else f"{option.help} (default: {default})",
     )
-    add(
-        "--verifier",
-        metavar="NAME",
-        help="a model name, a folder or hf:NAME; default: the one in the package",
-    )
-    add("--scoring", choices=SCORINGS, help="default: calibrated")
-    add("--threshold", type=float, metavar="T", help="hallucinated at this score or above: 0.5")
-    add(
-        "--granularities",
-        type=_scales,
-        default=GRANULARITIES,
-        metavar="M,M,...",
-        help="into how many groups the source is cut: 1,2,4,8,16",
-    )
-    add("--exact", action="store_true", help="judge every pair of claim and window, needed or not")
-    add("--no-guard", action="store_true", help="take the claims of the extractor as they are")
-    add(
-        "--paper",
-        action="store_true",
-        help="the paper's method: no guard, long windows cut off, FED, threshold 0.5",
-    )
-    add("--seed", type=int, default=0, metavar="N", help="of the extractor: 0")
-    add("--threads", type=int, metavar="N", help="default: as many as there are cores")
-    add(
-        "--max-source",
-        type=int,
-        default=MAX_SOURCE,
-        metavar="N",
-        help=f"refuse a source of more characters: {MAX_SOURCE}",
-    )
-    add(
-        "--max-response",
-        type=int,
-        default=MAX_RESPONSE,
-        metavar="N",
-        help=f"refuse a response of more characters: {MAX_RESPONSE}",
-    )
+
+
+def configuration_for(arguments: argparse.Namespace) -> Configuration:
+    """The configuration that the options stand for, the same for every command.
+
+    Args:
+        arguments: the parsed command line; options that it lacks have their defaults.
+    """
+    given = {
+        option.name: value
+        for option in options()
+        if (value := getattr(arguments, option.name, None)) is not None
+    }
+    if not getattr(arguments, "paper", False):
+        return Configuration().replaced(**given)
+    for option in options():
+        if option.name in given and option.paper is not None and option.sets is None:
+            raise ConfigurationError(f"--paper fixes {option.flag}: leave one of the two out")
+    return Configuration.paper(**given)
 
 
 def detector_for(
-    arguments: argparse.Namespace,
-    display: ProgressDisplay,
-    phases: tuple[str, ...] = ("fetch", "extract", "verify"),
+    arguments: argparse.Namespace, display: ProgressDisplay, phases: Sequence[str] = PHASES
 ) -> Detector:
     """The detector that the options stand for.
 
@@ -81,42 +120,32 @@ def detector_for(
         if phase in phases:
             display.phase(phase, done, total)
 
-    if arguments.paper:
-        for name in ("scoring", "threshold"):
-            if getattr(arguments, name) is not None:
-                raise ConfigurationError(f"--paper fixes --{name}: leave one of the two out")
-        return Detector.paper(
-            arguments.extractor,
-            arguments.verifier,
-            granularities=arguments.granularities,
-            seed=arguments.seed,
-            threads=arguments.threads,
-            max_source=arguments.max_source,
-            max_response=arguments.max_response,
-            notice=display.notice,
-            progress=progress,
-        )
-    return Detector(
-        arguments.extractor,
-        arguments.verifier,
-        scoring=arguments.scoring or "calibrated",
-        threshold=0.5 if arguments.threshold is None else arguments.threshold,
-        granularities=arguments.granularities,
-        guard=not arguments.no_guard,
-        exact=arguments.exact,
-        seed=arguments.seed,
-        threads=arguments.threads,
-        max_source=arguments.max_source,
-        max_response=arguments.max_response,
-        notice=display.notice,
-        progress=progress,
-    )
+    return Detector(config=configuration_for(arguments), notice=display.notice, progress=progress)
 
 
-def _scales(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a list of whole numbers such as 1,2,4"
-        ) from None
+def model_tables() -> str:
+    """The names of extractors and verifiers, and what they are, as text."""
+    from halldetect.claims.extractors import extractor_table
+    from halldetect.verification.presets import verifier_table
+
+    tables = (("extractors", extractor_table()), ("verifiers", verifier_table()))
+    return "\n".join(f"{title}:\n{_columns(rows)}" for title, rows in tables)
+
+
+def _columns(rows: Iterable[tuple[str, str]]) -> str:
+    table = list(rows)
+    width = max(len(name) for name, _ in table)
+    return "".join(f"  {name.ljust(width)}  {text}\n" for name, text in table)
+
+
+def _argument_type(option: Option) -> Callable[[str], Any]:
+    if option.parse in (str, int, float):  # argparse names the type in its message
+        return option.parse
+
+    def parse(text: str) -> Any:
+        try:
+            return option.parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parse

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from halldetect.cli.options import add_detector_options
+from halldetect.cli.options import add_detector_options, configuration_for
 from halldetect.cli.text_io import print_result
-from halldetect.config import Configuration, options
-from halldetect.errors import ConfigurationError, MissingExtra
+from halldetect.errors import MissingExtra
 
 if TYPE_CHECKING:
     from halldetect.serve.settings import CheckSettings, ServiceSettings, UpstreamSettings
@@ -166,26 +165,10 @@ def _check_settings(arguments: argparse.Namespace) -> CheckSettings:
     from halldetect.serve.settings import CheckSettings
 
     return CheckSettings(
-        _configuration(arguments),
+        configuration_for(arguments),
         more_extractors=("sentences", *arguments.offer_extractor),
         more_verifiers=tuple(arguments.offer_verifier),
     )
-
-
-def _configuration(arguments: argparse.Namespace) -> Configuration:
-    if arguments.paper:
-        for name in ("scoring", "threshold"):
-            if getattr(arguments, name) is not None:
-                raise ConfigurationError(f"--paper fixes --{name}: leave one of the two out")
-    values = {
-        option.name: getattr(arguments, option.name)
-        for option in options()
-        if getattr(arguments, option.name, None) is not None
-    }
-    if arguments.paper:
-        del values["exact"]
-        return Configuration.paper(**values)
-    return Configuration().replaced(**values, guard=not arguments.no_guard)
 
 
 def _upstream(arguments: argparse.Namespace) -> UpstreamSettings | None:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.exits import interruptible
+from halldetect.cli.options import add_option, configuration_for
 from halldetect.cli.progress import ProgressDisplay, RowsDisplay
 from halldetect.cli.text_io import print_result, read_file, write_file
-from halldetect.config import Configuration, options, parse_scales
+from halldetect.config import options
 from halldetect.errors import ConfigurationError, InputError
-from halldetect.scoring import SCORINGS
 from halldetect_bench.cli import compare_extractors
 
 if TYPE_CHECKING:
@@ -68,17 +68,13 @@ def _add_run(actions: Any) -> None:
     )
     add = parser.add_argument
     add("--method", type=_names, required=True, metavar="NAME,...", help="see `bench list`")
-    add("--extractor", metavar="NAME", help="as for `check`; halldetect only")
-    add(
-        "--granularities",
-        type=_scales,
-        metavar="M,M,...",
-        help="as for `check`; halldetect only",
-    )
-    add("--scoring", choices=SCORINGS, help="halldetect only")
-    add("--paper", action="store_true", help="as for `check`; halldetect only")
     add("--embedder", metavar="NAME", help="a GGUF model or an ONNX folder; default: the --llm")
     _add_common(parser)
+    group = parser.add_argument_group("how the method halldetect checks")
+    for option in options():
+        if option.name in ("extractor", "granularities", "scoring"):
+            add_option(group, option)
+    group.add_argument("--paper", action="store_true", help="as for `check`")
     parser.set_defaults(run=run_methods)
 
 
@@ -105,9 +101,11 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     add("--dataset", type=_names, required=True, metavar="NAME,...", help="see `bench list`")
     add("--data", type=Path, metavar="DIR", help="where the datasets are; or HALLDETECT_DATA")
     add("-o", "--out", type=Path, required=True, metavar="DIR", help="the folder of results")
-    add("--limit", type=int, metavar="N", help="a random sample of so many rows a dataset")
+    add("--limit", type=int, metavar="N", help="a random sample of this many rows per dataset")
     add("--batch", type=int, default=1, metavar="N", help="rows scored together: 1")
-    add("--verifier", metavar="NAME", help="as for `check`")
+    for option in options():
+        if option.name in ("verifier", "threads"):
+            add_option(parser, option)
     add("--llm", metavar="NAME", help="a GGUF model by name or path, for methods that ask one")
     add("--context", type=int, metavar="N", help="tokens the --llm reads: 8192")
     add(
@@ -116,7 +114,6 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         help="the --llm in PyTorch, there; default: in llama.cpp",
     )
     add("--seed", type=int, default=0, metavar="N", help="of the sample and the models: 0")
-    add("--threads", type=int, metavar="N", help="default: as many as there are cores")
     add("--quiet", action="store_true", help="no notices and no progress on standard error")
 
 
@@ -170,7 +167,7 @@ def run_methods(arguments: argparse.Namespace) -> int:
     def build(notice: Callable[[str], None]) -> list[Method]:
         models = RunModels(
             RunOptions(
-                configuration(arguments),
+                configuration_for(arguments),
                 **_model_options(arguments),
                 embedder=arguments.embedder,
                 notice=notice,
@@ -191,26 +188,11 @@ def run_ablate(arguments: argparse.Namespace) -> int:
 
     def build(notice: Callable[[str], None]) -> list[Method]:
         models = RunModels(
-            RunOptions(configuration(arguments), **_model_options(arguments), notice=notice)
+            RunOptions(configuration_for(arguments), **_model_options(arguments), notice=notice)
         )
         return [Ablation(models.splitter(name), models.verifier) for name in arguments.extractors]
 
     return _run(arguments, build)
-
-
-def configuration(arguments: argparse.Namespace) -> Configuration:
-    """The detector's configuration; what is not given has the detector's default.
-
-    arguments: of `bench run` or `bench ablate`.
-    """
-    given = {
-        option.name: value
-        for option in options()
-        if (value := getattr(arguments, option.name, None)) is not None
-    }
-    if getattr(arguments, "paper", False):
-        return Configuration.paper(**given)
-    return Configuration().replaced(**given)
 
 
 def _model_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -324,10 +306,3 @@ def _names(text: str) -> list[str]:
     if not names:
         raise argparse.ArgumentTypeError("no name given")
     return names
-
-
-def _scales(text: str) -> tuple[int, ...]:
-    try:
-        return parse_scales(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,0 +1,114 @@
+"""The options of a check: made from `Configuration`, the same for every command."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from halldetect import Detector
+from halldetect.cli import build_parser, main
+from halldetect.cli import options as cli_options
+from halldetect.cli.options import configuration_for
+from halldetect.cli.reference import cli_reference
+from halldetect.cli.serve import settings_for
+from halldetect.config import Configuration, Option, options
+from tests.support.paths import ROOT
+
+COMMANDS = {
+    "check": ["check", "a b", "c d"],
+    "demo": ["demo"],
+    "batch": ["batch", "in.jsonl", "out.jsonl"],
+    "serve": ["serve", "--database", "sqlite:///x.db"],
+    "bench": ["bench", "run", "--method", "halldetect", "--dataset", "qags-cnndm", "-o", "x"],
+}
+
+
+def parsed(command: str, *arguments: str) -> argparse.Namespace:
+    return build_parser().parse_args([*COMMANDS[command], *arguments])
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_the_defaults_of_the_detector(command: str) -> None:
+    assert configuration_for(parsed(command)) == Configuration() == Detector().configuration
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_paper_is_the_same_everywhere(command: str) -> None:
+    found = configuration_for(parsed(command, "--paper"))
+    assert found == Configuration.paper() == Detector.paper().configuration
+    chosen = configuration_for(parsed(command, "--paper", "--granularities", "4,1", "--seed", "3"))
+    assert chosen == Detector.paper(granularities=[1, 4], seed=3).configuration
+
+
+def test_the_service_checks_with_the_same_configuration() -> None:
+    pytest.importorskip("sqlalchemy")
+    for arguments in ([], ["--paper"], ["--no-guard", "--threshold", "0.25"]):
+        given = parsed("serve", *arguments)
+        assert settings_for(given).checks.configuration == configuration_for(given)
+
+
+@pytest.mark.parametrize("option", options(), ids=lambda option: option.name)
+def test_every_option_reaches_the_configuration(option: Option) -> None:
+    if option.flag is None:
+        return
+    if option.sets is not None:
+        arguments, expected = [option.flag], option.sets
+    else:
+        text = {"scoring": "fed", "threshold": "0.25", "granularities": "3,9"}.get(option.name, "7")
+        arguments, expected = [option.flag, text], option.parse(text)
+    for command in ("check", "demo", "batch", "serve"):
+        found = configuration_for(parsed(command, *arguments))
+        assert found == replace(Configuration(), **{option.name: expected})
+
+
+@pytest.mark.parametrize("flag", ["--scoring", "--threshold"])
+def test_paper_refuses_what_it_fixes(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    value = "fed" if flag == "--scoring" else "0.5"
+    assert main(["check", "a b", "c d", "--paper", flag, value]) == 2
+    assert f"--paper fixes {flag}" in capsys.readouterr().err
+    given = parsed("check", "--paper", "--exact", "--no-guard")
+    assert configuration_for(given) == Configuration.paper()
+
+
+def test_a_new_option_needs_no_change_of_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A new option touches three files: config.py (its field, and its name in `Settings`), the
+    module that acts on it, and docs/cli.md, which a command makes. A test makes four."""
+    new = Option("colour", "--colour", "which colour", str, "red", "NAME")
+    monkeypatch.setattr(cli_options, "options", lambda: (*options(), new))
+    for command in ("check", "demo", "batch", "serve"):
+        assert parsed(command, "--colour", "blue").colour == "blue"
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        assert "which colour (default: red)" in capsys.readouterr().out
+    assert "| `--colour NAME` | which colour (default: red) |" in cli_reference()
+
+
+@pytest.mark.parametrize(
+    "option", [option for option in options() if option.flag], ids=lambda option: option.name
+)
+def test_an_option_is_spelled_out_in_one_file(option: Option) -> None:
+    """Other files may name a flag in a sentence, such as an error, but none adds it again."""
+    files = [
+        file.relative_to(ROOT).as_posix()
+        for file in sorted((ROOT / "src" / "halldetect").rglob("*.py"))
+        if f'"{option.flag}"' in file.read_text(encoding="utf-8")
+    ]
+    assert files == ["src/halldetect/config.py"]
+
+
+def test_help_lists_extractors_and_verifiers(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["check", "--help"])
+    shown = capsys.readouterr().out
+    assert "  clauses       sentences taken apart by rule; no model\n" in shown
+    assert "  default            the verifier in the package; no download\n" in shown
+
+
+def test_the_reference_is_what_the_parser_says() -> None:
+    page = Path(ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert page == cli_reference(), "run: python -m halldetect.cli.reference > docs/cli.md"
