@@ -7,6 +7,8 @@ import json
 import httpx
 import jsonschema
 
+from halldetect.claims.extractors import describe_extractor
+from halldetect.verification.presets import describe_verifier
 from tests.support.api_requests import ASKED
 
 
@@ -14,7 +16,13 @@ def test_what_the_service_says_of_itself(client: httpx.Client) -> None:
     assert client.get("/healthz").json() == {"status": "ok"}
     assert client.get("/readyz").json() == {"status": "ready"}
     models = client.get("/v1/models").json()
-    assert [model["name"] for model in models["extractors"]] == ["auto", "sentences", "broken"]
+    assert models["extractors"] == [
+        {"name": name, "description": describe_extractor(name)}
+        for name in ("auto", "sentences", "broken")
+    ]
+    embedded = {"name": "embedded", "description": describe_verifier(None)}
+    assert models["verifiers"] == [embedded]
+    assert models["defaults"] == {"scoring": "calibrated", "threshold": 0.5, "exact": False}
     session = client.get("/v1/session").json()
     assert (session["auth_required"], session["authenticated"]) == (False, True)
     assert session["limits"]["max_body_bytes"] == 100_000
