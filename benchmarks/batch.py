@@ -41,7 +41,7 @@ from halldetect.batch.results import Level
 from halldetect.batch.rows import ColumnNames, read_rows
 from halldetect.config import Configuration
 from halldetect.report import Probabilities
-from halldetect.verification.verifiers.cores import physical_cores
+from halldetect.verification.verifiers.onnx import physical_cores
 
 RESULTS = Path(__file__).parent / "results" / "batch.json"
 GENERATIVE = "smollm2-135m"

@@ -29,8 +29,7 @@ from benchmarks.machine import processor
 from halldetect import Detector, Report
 from halldetect.text.sentences import sentences
 from halldetect.verification.verifiers import load_verifier
-from halldetect.verification.verifiers.cores import physical_cores
-from halldetect.verification.verifiers.onnx import OnnxVerifier
+from halldetect.verification.verifiers.onnx import OnnxVerifier, physical_cores
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.pairwise import MiniCheck, SummacZs
 from halldetect_bench.registry import load_dataset

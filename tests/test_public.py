@@ -68,9 +68,9 @@ def test_imports_stay_light(statement: str) -> None:
     assert not HEAVY & {name.partition(".")[0] for name in loaded.split()}
 
 
-def test_import_takes_under_a_second() -> None:
+def test_import_takes_under_a_second_of_processor_time() -> None:
     code = (
-        "import time; start = time.perf_counter(); import halldetect; halldetect.Detector;"
-        "print(time.perf_counter() - start)"
+        "import time; start = time.process_time(); import halldetect; halldetect.Detector;"
+        "print(time.process_time() - start)"
     )
     assert min(float(python(code)) for _ in range(3)) < 1.0

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.errors import ModelError
-from halldetect.verification.verifiers import packed
+from halldetect.verification.verifiers import packed_weights
 from halldetect.verification.verifiers.onnx import OnnxVerifier
 from tests.support.tiny_models import PAIRS, quantising, write_onnx
 
@@ -95,8 +95,8 @@ def test_packed_weights_are_unpacked_to_nearly_the_same(
     if wild:  # one weight far outside, and a column of nothing
         weight[0, 0], weight[:, 1] = 40.0, 0.0
     codes, zeros, steps, values, scales = quantising().packed_columns(weight, block)
-    assert np.array_equal(packed.weights(codes, zeros, steps), values)
-    assert np.abs(values.astype(int)).max() <= packed.LARGEST + 1
+    assert np.array_equal(packed_weights.weights(codes, zeros, steps), values)
+    assert np.abs(values.astype(int)).max() <= packed_weights.LARGEST + 1
     direct, coarse, base = quantising().int4_blocks(weight.T, block)
     four = (direct.reshape(5, -1, block) - base[..., None].astype(np.float32)) * coarse[..., None]
     spread = np.abs(weight).max(0)

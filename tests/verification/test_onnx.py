@@ -19,10 +19,10 @@ import pytest
 
 from halldetect.errors import ConfigurationError, HallDetectError, ModelError
 from halldetect.report import Probabilities
-from halldetect.verification.verifiers import load, load_verifier
-from halldetect.verification.verifiers.cores import physical_cores
+from halldetect.verification import verifiers
+from halldetect.verification.verifiers import load_verifier
 from halldetect.verification.verifiers.labels import Labels
-from halldetect.verification.verifiers.onnx import OnnxVerifier
+from halldetect.verification.verifiers.onnx import OnnxVerifier, physical_cores
 from tests.support.paths import ROOT
 from tests.support.tiny_models import LINES, PAIRS, THREE_WAY, write_onnx
 
@@ -37,7 +37,7 @@ KINDS: dict[str, Any] = {
     "8 bit": {"bits": 8},
     "packed": {"packed": True, "block": 16},
 }
-WEIGHTS = load.WEIGHTS / load.DEFAULT
+WEIGHTS = verifiers.WEIGHTS / verifiers.DEFAULT
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def copy(folder: Path, tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def forget() -> Iterator[None]:
     yield
-    load._loaded.clear()
+    verifiers._loaded.clear()
 
 
 def identical(verifier: OnnxVerifier, pairs: list[tuple[str, str]]) -> list[Probabilities]:
@@ -364,18 +364,18 @@ def test_a_folder_without_a_model(tmp_path: Path) -> None:
 def test_missing_embedded_weights_are_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(load, "WEIGHTS", tmp_path)
+    monkeypatch.setattr(verifiers, "WEIGHTS", tmp_path)
     assert "reinstall" in one_line(lambda: load_verifier(None))
 
 
 def test_the_embedded_default_is_found(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(folder, tmp_path / "weights" / load.DEFAULT)
-    monkeypatch.setattr(load, "WEIGHTS", tmp_path / "weights")
+    shutil.copytree(folder, tmp_path / "weights" / verifiers.DEFAULT)
+    monkeypatch.setattr(verifiers, "WEIGHTS", tmp_path / "weights")
     default = load_verifier(None)
-    assert default is load_verifier("default") is load_verifier(load.DEFAULT)
-    assert default.description["name"] == load.DEFAULT
+    assert default is load_verifier("default") is load_verifier(verifiers.DEFAULT)
+    assert default.description["name"] == verifiers.DEFAULT
 
 
 def test_loading_brings_in_neither_torch_nor_a_thread_pool_of_its_own(folder: Path) -> None:

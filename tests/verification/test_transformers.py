@@ -15,8 +15,9 @@ import pytest
 
 from halldetect.errors import FetchError, MissingExtra, ModelError
 from halldetect.report import Probabilities
+from halldetect.verification import verifiers
 from halldetect.verification.presets import AFTER_CLAIM, BEFORE_CLAIM, PRESETS, Format, Preset
-from halldetect.verification.verifiers import load, load_verifier
+from halldetect.verification.verifiers import load_verifier
 from halldetect.verification.verifiers.encoding import Encoded
 from halldetect.verification.verifiers.onnx import OnnxVerifier
 from halldetect.verification.verifiers.transformers import (
@@ -255,7 +256,7 @@ def test_a_folder_is_loaded_by_its_path(folders: dict[str, Path]) -> None:
     verifier = load_verifier(str(folders["mpnet"]))
     assert isinstance(verifier, TransformersVerifier)
     assert load_verifier(str(folders["mpnet"])) is verifier
-    load._loaded.clear()
+    verifiers._loaded.clear()
 
 
 @pytest.mark.parametrize("damaged", ["model.safetensors", "config.json", "tokenizer.json"])

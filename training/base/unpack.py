@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from halldetect.verification.verifiers.packed import packed_beside, unpacked
+from halldetect.verification.verifiers.packed_weights import packed_beside, unpacked
 from training.base.encoder import Encoder, Shape
 
 # What an export does not say of itself: MPNet's own numbers.

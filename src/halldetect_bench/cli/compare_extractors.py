@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     arguments: of `bench extract`.
     """
     from halldetect.claims.extractors import load_extractor
-    from halldetect.verification.verifiers.load import load_verifier
+    from halldetect.verification.verifiers import load_verifier
     from halldetect_bench.datasets.decompositions import load_gold
     from halldetect_bench.extractor_quality import RecordedAnswers, responses, sample
     from halldetect_bench.registry import data_root

@@ -87,7 +87,7 @@ def connected(address: str | None, cpus: int) -> Iterator[Any]:
     if ray.is_initialized():  # by the program that calls this as a library
         yield ray
         return
-    from halldetect.verification.verifiers.cores import physical_cores
+    from halldetect.verification.verifiers.onnx import physical_cores
 
     local_options = {} if address else {"num_cpus": max(physical_cores(), cpus)}
     try:

@@ -1,5 +1,82 @@
-"""Ways to judge a claim against a window (Phase III), one file each."""
+"""Models that judge a claim against a window, and how they are loaded by name."""
 
 from __future__ import annotations
 
-from halldetect.verification.verifiers.load import load_verifier as load_verifier
+import difflib
+from importlib.resources import files
+from pathlib import Path
+from threading import Lock
+
+from halldetect.errors import ConfigurationError, ModelError
+from halldetect.protocols import Verifier
+from halldetect.verification.presets import DEFAULT, PRESETS
+
+WEIGHTS = Path(str(files("halldetect"))) / "weights"
+_HUB = "hf:"
+
+_loaded: dict[tuple[str, int | None], Verifier] = {}
+_lock = Lock()
+
+
+def load_verifier(spec: str | None = None, *, threads: int | None = None) -> Verifier:
+    """The verifier of a name, loaded once per process.
+
+    spec     None or "default": the weights in the package, which are also called "base"; a
+             folder with an .onnx file or a transformers model; a name of `presets`; or hf:NAME, a
+             model on the hub
+    threads  None: as many as there are cores
+    """
+    if threads is not None and threads < 1:
+        raise ConfigurationError(f"threads must be at least 1, not {threads}")
+    name = DEFAULT if spec is None or spec == "default" else spec
+    place = _folder(name)
+    key = (name if place is None else str(place.resolve()), threads)
+    with _lock:
+        if key not in _loaded:
+            _loaded[key] = _load(name, place, threads)
+        return _loaded[key]
+
+
+def _folder(name: str) -> Path | None:
+    """Where the verifier lies, unless it is one of the hub. Names win over folders."""
+    if name == DEFAULT:
+        return WEIGHTS / name
+    if name in PRESETS or name.startswith(_HUB):
+        return None
+    place = Path(name).expanduser()
+    if not name.strip() or not place.exists():
+        raise ConfigurationError(_unknown(name))
+    return place
+
+
+def _load(name: str, place: Path | None, threads: int | None) -> Verifier:
+    if place is None:
+        from halldetect.verification.verifiers.transformers import TransformersVerifier
+
+        if name in PRESETS:
+            return TransformersVerifier(PRESETS[name], name=name, threads=threads)
+        return TransformersVerifier(name.removeprefix(_HUB), threads=threads)
+    if name == DEFAULT:
+        from halldetect.verification.verifiers.onnx import OnnxVerifier
+
+        if not place.is_dir():
+            raise ModelError(f"this installation lacks the weights of {name}: reinstall halldetect")
+        return OnnxVerifier(place, name=name, threads=threads)
+    if place.suffix == ".onnx" or any(place.glob("*.onnx")):
+        from halldetect.verification.verifiers.onnx import OnnxVerifier
+
+        return OnnxVerifier(place, threads=threads)
+    if (place / "config.json").is_file():
+        from halldetect.verification.verifiers.transformers import TransformersVerifier
+
+        return TransformersVerifier(str(place), threads=threads)
+    raise ConfigurationError(f"{name} holds neither an .onnx file nor a transformers model")
+
+
+def _unknown(name: str) -> str:
+    if name.strip() and "/" in name:
+        return f"no folder {name}; a model on the hub is written {_HUB}{name}"
+    names = ["default", DEFAULT, *PRESETS]
+    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
+    advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
+    return f"unknown verifier {name!r}; {advice}"

@@ -8,15 +8,16 @@ each, the longest first. Why not padded batches (an MPNet-base on two x86-64 cor
   of the same pair moved by up to 1.0.
 - 4-bit weights (MatMulNBits) in blocks of 64 with int8 activations: up to 0.05, and 2e-7 with
   fp32 activations. In blocks of 32 with int8 activations, in fp32, and in uint8 with one range
-  a row not a bit changed; but that is a property of one chip's kernels, not a promise.
-- Batches gain little: at 32 tokens a pair, single pairs reach 83 to 89 % of the best batch's
+  per row not a bit changed; but that is a property of one chip's kernels, not guaranteed.
+- Batches gain little: at 32 tokens per pair, single pairs reach 83 to 89 % of the best batch's
   speed with int8 activations (56 to 66 % with fp32 ones), from 128 tokens on over 90 %.
 - Two one-thread runs side by side do 6 to 19 % more than one two-thread run on idle cores.
 
-Weights may lie beside the model in 4 bits, to be unpacked to 8 when it is loaded (`packed`). Such
-a model gives the same bits on any number of threads: they share out rows and heads, and no sum is
-divided among them. So few pairs are run one after the other, each on all threads: a lone one is
-done 1.6 to 1.8 times as fast on two. Sums of fp32 models may move in the last place, so not those.
+Weights may be stored beside the model in 4 bits; they are unpacked to 8 when it is loaded
+(`packed_weights`). Such a model gives the same bits on any number of threads: the threads share
+out rows and heads, and no sum is divided among them. So few pairs are run one after the other,
+each on all threads: a single one is done 1.6 to 1.8 times as fast on two. Sums of fp32 models may
+change in the last place with the number of threads, so those always run on one.
 """
 
 from __future__ import annotations
@@ -35,7 +36,6 @@ from numpy.typing import NDArray
 from halldetect.errors import ModelError
 from halldetect.models.store import digest_of
 from halldetect.report import Probabilities
-from halldetect.verification.verifiers.cores import physical_cores
 from halldetect.verification.verifiers.encoding import (
     Encoded,
     PairEncoder,
@@ -44,7 +44,7 @@ from halldetect.verification.verifiers.encoding import (
     refuse_too_long,
 )
 from halldetect.verification.verifiers.labels import Labels
-from halldetect.verification.verifiers.packed import packed_beside, unpacked
+from halldetect.verification.verifiers.packed_weights import packed_beside, unpacked
 from halldetect.verification.verifiers.wordpiece import WordPieceEncoder
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -242,3 +242,21 @@ def _inputs(session: Any, file: Path) -> dict[str, Any]:
 def _free(size: int | str | None) -> tuple[int | str | None, ...]:
     """The size itself where the model leaves it open, nothing where it is a number."""
     return () if isinstance(size, int) else (size,)
+
+
+def physical_cores(topology: Path = Path("/sys/devices/system/cpu")) -> int:
+    """The number of cores this process may use; two hardware threads of a core count once.
+
+    topology  where the system describes its processors
+    """
+    if not hasattr(os, "sched_getaffinity"):
+        return os.cpu_count() or 1
+    allowed = os.sched_getaffinity(0)
+    try:
+        siblings = {
+            (topology / f"cpu{number}" / "topology" / "thread_siblings_list").read_text()
+            for number in allowed
+        }
+    except OSError:
+        return len(allowed)
+    return len(siblings)
