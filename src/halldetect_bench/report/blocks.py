@@ -6,16 +6,14 @@ import re
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halldetect.errors import MissingExtra
+from halldetect.render.html_page import html_page
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
     from markupsafe import Markup
-
-_TEMPLATE = "page.html.jinja"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,28 +83,20 @@ def page(blocks: Sequence[Block], title: str) -> str:
 
     blocks: the document. title: of the browser's tab.
     """
-    named = [(type(block).__name__, block) for block in blocks]
-    sections = [block.text for block in blocks if isinstance(block, Heading) and block.level == 2]
-    return (
-        _environment().get_template(_TEMPLATE).render(title=title, sections=sections, blocks=named)
+    return html_page(
+        "halldetect_bench.report",
+        "blocks.html.jinja",
+        title=title,
+        style=(resources.files("halldetect_bench.report") / "blocks.css").read_text("utf-8"),
+        data_images=True,
+        sections=[
+            block.text for block in blocks if isinstance(block, Heading) and block.level == 2
+        ],
+        blocks=[(type(block).__name__, block) for block in blocks],
+        anchor=_anchor,
+        inline=_inline,
+        cell=_cell,
     )
-
-
-def _environment() -> Environment:
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError as error:
-        raise MissingExtra("the HTML report", "bench") from error
-    environment = Environment(
-        loader=PackageLoader("halldetect_bench", "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(anchor=_anchor, inline=_inline, cell=_cell)
-    return environment
 
 
 def _anchor(text: str) -> str:
