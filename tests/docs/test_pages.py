@@ -10,7 +10,13 @@ import pytest
 from tests.support.paths import ROOT
 
 DOCS = sorted((ROOT / "docs").glob("*.md"))
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS, *ROOT.glob("training/*/README.md")]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    *DOCS,
+    *ROOT.glob("training/*/README.md"),
+    ROOT / "tests" / "data" / "README.md",
+]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"```.*?```", re.DOTALL)
 NAMED = re.compile(
