@@ -24,7 +24,7 @@ from halldetect.client import (
 from halldetect.config import options
 from halldetect.errors import ServiceError
 from tests.support.api_requests import RESPONSE, SOURCE, local, untimed
-from tests.support.running import Inside
+from tests.support.running import LocalService
 from tests.support.upstreams import Script, upstream
 
 
@@ -44,7 +44,7 @@ def check_events(told: list[Event]) -> None:
     assert any(isinstance(event, Progress) for event in told)
 
 
-def test_the_waiting_client(service: Inside) -> None:
+def test_the_waiting_client(service: LocalService) -> None:
     with Client(service.url) as client:
         stored = Choices(threshold=0.9, store=True)
         checked = client.check([SOURCE], RESPONSE, question="When?", choices=stored)
@@ -66,7 +66,7 @@ def test_the_waiting_client(service: Inside) -> None:
         assert client.models()["default"]["extractor"] == "auto"
 
 
-def test_the_asynchronous_client(service: Inside) -> None:
+def test_the_asynchronous_client(service: LocalService) -> None:
     async def run() -> None:
         async with AsyncClient(service.url) as client:
             checked = await asyncio.gather(
@@ -90,7 +90,7 @@ def test_the_asynchronous_client(service: Inside) -> None:
     asyncio.run(run())
 
 
-def test_refusals_of_a_stream(service: Inside) -> None:
+def test_refusals_of_a_stream(service: LocalService) -> None:
     with Client(service.url) as client:
         with pytest.raises(ServiceError, match="extractor") as caught:
             list(client.stream(SOURCE, RESPONSE, choices=Choices(extractor="nothing")))
@@ -156,7 +156,7 @@ def test_a_stream_that_is_cut_off_is_no_report() -> None:
             list(client.stream(SOURCE, RESPONSE))
 
 
-def test_the_token_is_sent(service: Inside) -> None:
+def test_the_token_is_sent(service: LocalService) -> None:
     seen: list[httpx.Request] = []
     with Client(service.url, token="hd_x") as client:
         client._http.event_hooks = {"request": [seen.append]}

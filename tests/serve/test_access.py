@@ -16,7 +16,7 @@ from halldetect.serve.storage.access_tokens import TokenStore
 from halldetect.serve.storage.database import Database
 from halldetect.serve.worker.supervisor import WorkerSupervisor
 from tests.support.api_requests import ASKED, refused
-from tests.support.running import Inside, front
+from tests.support.running import LocalService, http_front
 
 ORIGIN = "https://app.example"
 
@@ -27,14 +27,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def guarded(place: Path, supervisor: WorkerSupervisor) -> Iterator[Inside]:
+def guarded(place: Path, supervisor: WorkerSupervisor) -> Iterator[LocalService]:
     settings = ServiceSettings(
         StorageSettings(f"sqlite:///{place}", reports=True),
         auth=True,
         limits=Limits(rate=100),
         origins=(ORIGIN,),
     )
-    with front(settings, supervisor) as running:
+    with http_front(settings, supervisor) as running:
         yield running
 
 
@@ -46,7 +46,7 @@ def token(place: Path, name: str, *scopes: str) -> str:
         database.close()
 
 
-def test_without_a_token_only_the_outside_is_seen(guarded: Inside) -> None:
+def test_without_a_token_only_the_outside_is_seen(guarded: LocalService) -> None:
     with guarded.client() as client:
         for path in ("/healthz", "/readyz", "/openapi.json"):
             assert client.get(path).status_code == 200
@@ -65,13 +65,13 @@ def test_without_a_token_only_the_outside_is_seen(guarded: Inside) -> None:
     "header",
     ["Bearer wrong", "Bearer", "Basic x", "hd_x", "Bearer \xe9\xe9", "Bearer hd_" + "a" * 5000],
 )
-def test_wrong_tokens(guarded: Inside, header: str) -> None:
+def test_wrong_tokens(guarded: LocalService, header: str) -> None:
     headers = [(b"Authorization", header.encode("latin-1"))]
     answer = httpx.get(f"{guarded.url}/v1/models", headers=headers)
     refused(answer, "unauthorized")
 
 
-def test_scopes(guarded: Inside, place: Path) -> None:
+def test_scopes(guarded: LocalService, place: Path) -> None:
     with (
         guarded.client(token(place, "reader", "read")) as reader,
         guarded.client(token(place, "checker", "check")) as checker,
@@ -89,7 +89,7 @@ def test_scopes(guarded: Inside, place: Path) -> None:
 
 
 def test_a_revoked_token_is_refused_soon(
-    guarded: Inside, place: Path, monkeypatch: pytest.MonkeyPatch
+    guarded: LocalService, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "CACHE_SECONDS", 0.0)
     secret = token(place, "leaving", "read")
@@ -99,7 +99,7 @@ def test_a_revoked_token_is_refused_soon(
         refused(client.get("/v1/models"), "unauthorized")
 
 
-def test_a_token_that_asks_too_often(guarded: Inside, place: Path) -> None:
+def test_a_token_that_asks_too_often(guarded: LocalService, place: Path) -> None:
     with (
         guarded.client(token(place, "eager", "read")) as eager,
         guarded.client(token(place, "calm", "read")) as calm,
@@ -112,7 +112,7 @@ def test_a_token_that_asks_too_often(guarded: Inside, place: Path) -> None:
         assert calm.get("/v1/models").status_code == 200
 
 
-def test_other_sites_only_where_named(guarded: Inside) -> None:
+def test_other_sites_only_where_named(guarded: LocalService) -> None:
     with guarded.client() as client:
         ask = {"Access-Control-Request-Method": "POST", "Origin": ORIGIN}
         allowed = client.options("/v1/check", headers=ask)
@@ -122,7 +122,7 @@ def test_other_sites_only_where_named(guarded: Inside) -> None:
 
 
 def test_neither_texts_nor_secrets_reach_the_log(
-    guarded: Inside, place: Path, caplog: pytest.LogCaptureFixture
+    guarded: LocalService, place: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     secret = token(place, "quiet", "check")
     log = logging.getLogger("halldetect.serve")

@@ -20,7 +20,7 @@ import pytest
 from halldetect.errors import ModelError
 from halldetect.serve.settings import Limits, ServiceSettings, StorageSettings
 from tests.support.api_requests import ASKED, SOURCE, events, refused
-from tests.support.running import Inside, eventually, inside, serving
+from tests.support.running import LocalService, eventually, local_service, serving
 
 
 def slow(ms: int, word: str = "Somebody") -> dict[str, Any]:
@@ -28,7 +28,7 @@ def slow(ms: int, word: str = "Somebody") -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalService]:
     """A queue of two, checked one by one."""
     settings = ServiceSettings(
         StorageSettings(
@@ -38,11 +38,11 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
             queue=2, max_items=2, batch=1, rate=0, timeout=20, read_timeout=1.0, write_timeout=0.5
         ),
     )
-    with inside(settings) as running:
+    with local_service(settings) as running:
         yield running
 
 
-def worker_numbers(service: Inside) -> dict[str, float]:
+def worker_numbers(service: LocalService) -> dict[str, float]:
     lines = httpx.get(f"{service.url}/metrics").text.splitlines()
     return {
         line.split()[0].removeprefix("halldetect_worker_"): float(line.split()[1])
@@ -51,13 +51,13 @@ def worker_numbers(service: Inside) -> dict[str, float]:
     }
 
 
-def idle(service: Inside) -> bool:
+def idle(service: LocalService) -> bool:
     numbers = worker_numbers(service)
     return numbers["queued"] == numbers["running"] == 0
 
 
 def test_a_worker_killed_half_way_fails_that_request_and_another_takes_over(
-    small: Inside,
+    small: LocalService,
 ) -> None:
     with small.client() as client, ThreadPoolExecutor(2) as pool:
         before = small.worker()
@@ -77,7 +77,7 @@ def test_a_worker_killed_half_way_fails_that_request_and_another_takes_over(
         assert client.post("/v1/check", json=ASKED).status_code == 200
 
 
-def test_a_worker_that_dies_of_a_request_dies_of_that_one_only(small: Inside) -> None:
+def test_a_worker_that_dies_of_a_request_dies_of_that_one_only(small: LocalService) -> None:
     with small.client() as client:
         deadly = {"source": SOURCE, "response": "The verifier dies here."}
         refused(client.post("/v1/check", json=deadly), "worker_failed")
@@ -85,7 +85,7 @@ def test_a_worker_that_dies_of_a_request_dies_of_that_one_only(small: Inside) ->
         assert client.post("/v1/check", json=ASKED).status_code == 200
 
 
-def test_more_than_the_queue_holds_is_refused_and_nothing_else_is(small: Inside) -> None:
+def test_more_than_the_queue_holds_is_refused_and_nothing_else_is(small: LocalService) -> None:
     def ask(at: int) -> tuple[int, httpx.Response]:
         with small.client() as client:
             return at, client.post("/v1/check", json=slow(150, f"Number{at}"))
@@ -102,7 +102,7 @@ def test_more_than_the_queue_holds_is_refused_and_nothing_else_is(small: Inside)
             assert int(answer.headers["Retry-After"]) >= 1
 
 
-def test_time_is_up(small: Inside) -> None:
+def test_time_is_up(small: LocalService) -> None:
     with small.client() as client:
         began = time.monotonic()
         answer = client.post("/v1/check", json={**slow(1500), "timeout_seconds": 0.1})
@@ -116,7 +116,7 @@ def test_time_is_up(small: Inside) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/check", "/v1/check/stream"])
-def test_a_client_that_leaves_takes_its_request_along(small: Inside, path: str) -> None:
+def test_a_client_that_leaves_takes_its_request_along(small: LocalService, path: str) -> None:
     # Half a second a round, and six rounds through the windows of this source.
     source = " ".join(f"The bridge of {year} has six lanes." for year in range(1900, 1916))
     places = ("north", "south", "east", "west", "middle")
@@ -128,13 +128,13 @@ def test_a_client_that_leaves_takes_its_request_along(small: Inside, path: str) 
     assert time.monotonic() - began < 1.5, "without the cancellation it would have gone on"
 
 
-def raw(service: Inside) -> socket.socket:
+def raw(service: LocalService) -> socket.socket:
     parts = urlsplit(service.url)
     connection = socket.create_connection((parts.hostname, parts.port), timeout=5)
     return connection
 
 
-def test_a_client_that_sends_too_slowly_is_told_so(small: Inside) -> None:
+def test_a_client_that_sends_too_slowly_is_told_so(small: LocalService) -> None:
     with raw(small) as connection:
         connection.sendall(
             b"POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -145,7 +145,7 @@ def test_a_client_that_sends_too_slowly_is_told_so(small: Inside) -> None:
         assert b"read_timeout" in answer
 
 
-def given_up(service: Inside) -> float:
+def given_up(service: LocalService) -> float:
     """How many checks ended without anybody to tell."""
     for line in httpx.get(f"{service.url}/metrics").text.splitlines():
         if line.startswith(
@@ -155,7 +155,7 @@ def given_up(service: Inside) -> float:
     return 0.0
 
 
-def test_a_client_that_does_not_read_is_given_up(small: Inside) -> None:
+def test_a_client_that_does_not_read_is_given_up(small: LocalService) -> None:
     asked = {"source": "word " * 600_000, "response": "", "include": ["html", "view"]}
     body = json.dumps(asked).encode()
     head = "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -166,7 +166,7 @@ def test_a_client_that_does_not_read_is_given_up(small: Inside) -> None:
         eventually(lambda: given_up(small) == before + 1)
 
 
-def test_a_body_that_says_it_is_huge_is_not_read(small: Inside) -> None:
+def test_a_body_that_says_it_is_huge_is_not_read(small: LocalService) -> None:
     with raw(small) as connection:
         connection.sendall(
             b"POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n"
@@ -174,7 +174,7 @@ def test_a_body_that_says_it_is_huge_is_not_read(small: Inside) -> None:
         assert b" 413 " in connection.recv(4096).splitlines()[0]
 
 
-def test_a_body_that_ends_early_or_is_no_http_harms_nobody(small: Inside) -> None:
+def test_a_body_that_ends_early_or_is_no_http_harms_nobody(small: LocalService) -> None:
     with raw(small) as connection:
         connection.sendall(
             b"POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\n{"
@@ -193,7 +193,7 @@ def test_a_worker_that_cannot_load_its_models_ends_the_start(
     settings = ServiceSettings(StorageSettings(f"sqlite:///{tmp_path / 'x.db'}"))
     with (
         pytest.raises(ModelError, match="cannot be loaded: RuntimeError: no model"),
-        inside(settings),
+        local_service(settings),
     ):
         pass
     assert not (tmp_path / "x.db").exists(), "without storage and tokens there is no database"

@@ -16,7 +16,7 @@ from halldetect.serve.storage.access_tokens import TokenStore
 from halldetect.serve.storage.database import Database
 from halldetect.serve.worker.supervisor import WorkerSupervisor
 from tests.support.fake_service import FakeDetectorPool
-from tests.support.running import front
+from tests.support.running import http_front
 from tests.support.upstreams import upstream
 
 schemathesis = pytest.importorskip("schemathesis", reason="needs the extra fuzz")
@@ -39,7 +39,7 @@ def described(place: Path, *, auth: bool) -> Iterator[tuple[Any, dict[str, str]]
         )
         with (
             WorkerSupervisor(wanted.checks, limits, FakeDetectorPool) as supervisor,
-            front(wanted, supervisor) as service,
+            http_front(wanted, supervisor) as service,
         ):
             headers = {}
             if auth:

@@ -1,4 +1,4 @@
-"""A service in a process of its own, on a free port of loopback."""
+"""Services for tests on a free port of loopback, in a process of their own or in a thread."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class LocalService:
     """A service whose HTTP side runs in a thread of the test; its worker is a real process."""
 
     url: str
@@ -75,20 +75,20 @@ class Inside:
 
 
 @contextmanager
-def inside(
+def local_service(
     settings: ServiceSettings, pool_factory: DetectorPoolFactory = FakeDetectorPool
-) -> Iterator[Inside]:
-    """Starts faster than a process of its own, for whatever needs no signal."""
+) -> Iterator[LocalService]:
+    """A worker and its HTTP side; starts faster than a process, for tests that send no signal."""
     with (
         WorkerSupervisor(settings.checks, settings.limits, pool_factory) as supervisor,
-        front(settings, supervisor) as it,
+        http_front(settings, supervisor) as it,
     ):
         yield it
 
 
 @contextmanager
-def front(settings: ServiceSettings, supervisor: WorkerSupervisor) -> Iterator[Inside]:
-    """The HTTP side alone, before a worker that others may be using as well."""
+def http_front(settings: ServiceSettings, supervisor: WorkerSupervisor) -> Iterator[LocalService]:
+    """The HTTP side alone, with a worker that other tests may use as well."""
     with open_listener(replace(settings, port=0)) as listener:
         database = open_database(settings)
         if database is not None:
@@ -100,7 +100,7 @@ def front(settings: ServiceSettings, supervisor: WorkerSupervisor) -> Iterator[I
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         _await(url, time.monotonic() + 180)
         try:
-            yield Inside(url, supervisor)
+            yield LocalService(url, supervisor)
         finally:
             server.should_exit = True
             thread.join(20)

@@ -12,7 +12,7 @@ from halldetect.config import Configuration
 from halldetect.serve.settings import CheckSettings, Limits, ServiceSettings, StorageSettings
 from halldetect.serve.worker.supervisor import WorkerSupervisor
 from tests.support.fake_service import FakeDetectorPool
-from tests.support.running import Inside, front
+from tests.support.running import LocalService, http_front
 
 CHECKS = CheckSettings(Configuration(max_response=5000), more_extractors=("sentences", "broken"))
 
@@ -27,18 +27,18 @@ def supervisor() -> Iterator[WorkerSupervisor]:
 @pytest.fixture(scope="session")
 def service(
     supervisor: WorkerSupervisor, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Inside]:
+) -> Iterator[LocalService]:
     folder: Path = tmp_path_factory.mktemp("service")
     settings = ServiceSettings(
         StorageSettings(f"sqlite:///{folder / 'serve.db'}", reports=True),
         checks=CHECKS,
         limits=Limits(rate=0, max_body=100_000, queue=32, max_items=8, read_timeout=1.0),
     )
-    with front(settings, supervisor) as running:
+    with http_front(settings, supervisor) as running:
         yield running
 
 
 @pytest.fixture
-def client(service: Inside) -> Iterator[httpx.Client]:
+def client(service: LocalService) -> Iterator[httpx.Client]:
     with service.client() as client:
         yield client

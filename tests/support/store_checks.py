@@ -22,14 +22,14 @@ from tests.support.fakes import OverlapVerifier, SentenceExtractor
 SOURCE = "The bridge opened in 1932. It is 503 metres long."
 
 
-def finding(response: str = "The bridge opened in 1923.") -> FinishedReport:
+def finished_report(response: str = "The bridge opened in 1923.") -> FinishedReport:
     report = Detector(SentenceExtractor(), OverlapVerifier()).check(SOURCE, response)
     return FinishedReport(report.to_json(indent=None), report_overview(report))
 
 
 def check_reports(database: Database) -> None:
     store = ReportStore(database, Retention())
-    good, bad = finding("It is 503 metres long."), finding()
+    good, bad = finished_report("It is 503 metres long."), finished_report()
     names = store.add([good, bad])
     assert store.get(names[0])[1] == good.json
     listed = store.list_reports(10, None, None)
@@ -38,7 +38,7 @@ def check_reports(database: Database) -> None:
     only = store.list_reports(10, None, "faithful")["reports"]
     assert [row["id"] for row in only] == [names[0]]
     seen: list[str] = []
-    names += store.add([finding() for _ in range(5)])
+    names += store.add([finished_report() for _ in range(5)])
     before: str | None = None
     while True:
         page = store.list_reports(2, before, None)
@@ -64,7 +64,7 @@ def check_reports(database: Database) -> None:
 
 def check_retention(database: Database) -> None:
     everything = ReportStore(database, Retention())
-    names = everything.add([finding() for _ in range(4)])
+    names = everything.add([finished_report() for _ in range(4)])
     with database.transaction() as connection:
         old = sa.update(reports).where(reports.c.id == names[3])
         connection.execute(old.values(created=time.time() - 3 * DAY_SECONDS))
@@ -72,7 +72,7 @@ def check_retention(database: Database) -> None:
     assert ReportStore(database, Retention(count=2)).prune() == 1
     left = [row["id"] for row in everything.list_reports(10, None, None)["reports"]]
     assert left == [names[2], names[1]]
-    (fifth,) = ReportStore(database, Retention(count=1)).add([finding()])
+    (fifth,) = ReportStore(database, Retention(count=1)).add([finished_report()])
     assert [row["id"] for row in everything.list_reports(10, None, None)["reports"]] == [fifth]
     everything.delete_all()
 
@@ -86,7 +86,7 @@ def check_migration(database: Database, monkeypatch: pytest.MonkeyPatch) -> None
     database.migrate()
     database.migrate()
     store = ReportStore(database, Retention())
-    (name,) = store.add([finding()])
+    (name,) = store.add([finished_report()])
     with monkeypatch.context() as patch:
         patch.setattr(module, "MIGRATIONS", (add_column,))
         database.migrate()

@@ -24,7 +24,7 @@ from halldetect.serve.settings import (
 )
 from halldetect.serve.worker.supervisor import WorkerSupervisor
 from tests.support.api_requests import refused
-from tests.support.running import Inside, front
+from tests.support.running import LocalService, http_front
 from tests.support.upstreams import Script, upstream
 
 SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it."
@@ -39,15 +39,15 @@ ASKED = {
 
 
 @pytest.fixture(scope="module")
-def far() -> Iterator[Script]:
+def upstream_script() -> Iterator[Script]:
     with upstream() as script:
         yield script
 
 
 @pytest.fixture(scope="module")
 def proxies(
-    far: Script, supervisor: WorkerSupervisor, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, Inside]]:
+    upstream_script: Script, supervisor: WorkerSupervisor, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, LocalService]]:
     """One service for each action."""
     with ExitStack() as stack:
         found = {}
@@ -56,21 +56,23 @@ def proxies(
             settings = ServiceSettings(
                 StorageSettings(f"sqlite:///{place}", reports=True),
                 limits=Limits(rate=0, queue=4, max_items=4),
-                upstream=UpstreamSettings(far.url, action, key=KEY, timeout=5, max_bytes=50_000),
+                upstream=UpstreamSettings(
+                    upstream_script.url, action, key=KEY, timeout=5, max_bytes=50_000
+                ),
             )
-            found[action] = stack.enter_context(front(settings, supervisor))
+            found[action] = stack.enter_context(http_front(settings, supervisor))
         yield found
 
 
 @pytest.fixture(autouse=True)
-def forgetful(far: Script) -> None:
+def forgetful(upstream_script: Script) -> None:
     fresh = Script()
     for item in fields(Script):
         if item.name != "url":
-            setattr(far, item.name, getattr(fresh, item.name))
+            setattr(upstream_script, item.name, getattr(fresh, item.name))
 
 
-def chat(service: Inside, **more: Any) -> httpx.Response:
+def chat(service: LocalService, **more: Any) -> httpx.Response:
     with service.client() as client:
         return client.post("/v1/chat/completions", json={**ASKED, **more})
 
@@ -92,8 +94,8 @@ def said(chunks: list[dict[str, Any]], index: int = 0) -> str:
     return "".join(deltas).strip()
 
 
-def test_an_answer_is_annotated(proxies: dict[str, Inside], far: Script) -> None:
-    far.answers = [[BAD, GOOD]]
+def test_an_answer_is_annotated(proxies: dict[str, LocalService], upstream_script: Script) -> None:
+    upstream_script.answers = [[BAD, GOOD]]
     body = chat(proxies["annotate"]).json()
     assert [choice["message"]["content"] for choice in body["choices"]] == [BAD, GOOD]
     found = body["halldetect"]
@@ -106,30 +108,34 @@ def test_an_answer_is_annotated(proxies: dict[str, Inside], far: Script) -> None
 
 
 def test_the_upstream_sees_the_request_but_nothing_of_ours(
-    proxies: dict[str, Inside], far: Script
+    proxies: dict[str, LocalService], upstream_script: Script
 ) -> None:
     with proxies["annotate"].client("hd_callers-token") as client:
         client.post("/v1/chat/completions", json=ASKED, headers={"X-Private": "1"})
-    assert far.asked == [
+    assert upstream_script.asked == [
         {"model": "m", "temperature": 0.1, "messages": ASKED["messages"], "stream": False}
     ]
-    assert far.paths == ["/v1/chat/completions"]
-    (seen,) = far.seen
+    assert upstream_script.paths == ["/v1/chat/completions"]
+    (seen,) = upstream_script.seen
     assert seen["authorization"] == f"Bearer {KEY}"
     assert "hd_callers-token" not in json.dumps(seen)
     assert "x-private" not in seen
 
 
-def test_a_request_cannot_name_an_upstream(proxies: dict[str, Inside], far: Script) -> None:
+def test_a_request_cannot_name_an_upstream(
+    proxies: dict[str, LocalService], upstream_script: Script
+) -> None:
     for more in ({"base_url": "http://127.0.0.1:1"}, {"upstream": "http://127.0.0.1:1"}):
         assert chat(proxies["annotate"], **more).status_code == 200
     inside_ours = {"halldetect": {"sources": [SOURCE], "upstream": "http://127.0.0.1:1"}}
     refused(chat(proxies["annotate"], **inside_ours), "invalid_request")
-    assert len(far.asked) == 2, "both went to the one and only"
+    assert len(upstream_script.asked) == 2, "both went to the one and only"
 
 
-def test_a_stream_is_annotated_as_it_passes(proxies: dict[str, Inside], far: Script) -> None:
-    far.answers, far.pause = [[BAD]], 0.02
+def test_a_stream_is_annotated_as_it_passes(
+    proxies: dict[str, LocalService], upstream_script: Script
+) -> None:
+    upstream_script.answers, upstream_script.pause = [[BAD]], 0.02
     with (
         proxies["annotate"].client() as client,
         client.stream("POST", "/v1/chat/completions", json={**ASKED, "stream": True}) as answer,
@@ -146,9 +152,9 @@ def test_a_stream_is_annotated_as_it_passes(proxies: dict[str, Inside], far: Scr
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_bad_answer_is_blocked_and_a_good_one_is_not(
-    proxies: dict[str, Inside], far: Script, stream: bool
+    proxies: dict[str, LocalService], upstream_script: Script, stream: bool
 ) -> None:
-    far.answers = [[BAD, GOOD]]
+    upstream_script.answers = [[BAD, GOOD]]
     answer = chat(proxies["block"], stream=stream)
     if stream:
         chunks, done = streamed(answer)
@@ -177,9 +183,9 @@ def test_a_bad_answer_is_blocked_and_a_good_one_is_not(
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_bad_answer_is_asked_for_again(
-    proxies: dict[str, Inside], far: Script, stream: bool
+    proxies: dict[str, LocalService], upstream_script: Script, stream: bool
 ) -> None:
-    far.answers = [[BAD], [GOOD]]
+    upstream_script.answers = [[BAD], [GOOD]]
     answer = chat(proxies["retry"], stream=stream)
     found = streamed(answer)[0][-1]["halldetect"] if stream else answer.json()["halldetect"]
     assert (found["attempts"], found["choices"][0]["action"]) == (2, "passed")
@@ -187,17 +193,19 @@ def test_a_bad_answer_is_asked_for_again(
         said(streamed(answer)[0]) if stream else answer.json()["choices"][0]["message"]["content"]
     )
     assert text == GOOD
-    again = far.asked[1]["messages"]
+    again = upstream_script.asked[1]["messages"]
     assert again[:1] == ASKED["messages"]
     assert again[1] == {"role": "assistant", "content": BAD + (" " if stream else "")}
     assert "It is 400 metres long." in again[2]["content"]
     assert "Six lanes" not in again[2]["content"]
 
 
-def test_retries_end_and_then_it_blocks(proxies: dict[str, Inside], far: Script) -> None:
-    far.answers = [[BAD]]
+def test_retries_end_and_then_it_blocks(
+    proxies: dict[str, LocalService], upstream_script: Script
+) -> None:
+    upstream_script.answers = [[BAD]]
     body = chat(proxies["retry"]).json()
-    assert len(far.asked) == 3
+    assert len(upstream_script.asked) == 3
     assert body["halldetect"]["attempts"] == 3
     assert body["choices"][0]["message"]["content"].startswith("This answer was held back")
 
@@ -219,7 +227,7 @@ def test_where_the_sources_are_found() -> None:
 
 
 def test_without_sources_nothing_is_called_faithful(
-    proxies: dict[str, Inside], far: Script
+    proxies: dict[str, LocalService], upstream_script: Script
 ) -> None:
     body = chat(proxies["block"], halldetect=None).json()
     (found,) = body["halldetect"]["choices"]
@@ -227,10 +235,12 @@ def test_without_sources_nothing_is_called_faithful(
     assert (found["action"], body["choices"][0]["message"]["content"]) == ("passed", GOOD)
 
 
-def test_an_answer_without_text_passes(proxies: dict[str, Inside], far: Script) -> None:
+def test_an_answer_without_text_passes(
+    proxies: dict[str, LocalService], upstream_script: Script
+) -> None:
     call = {"id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     message = {"role": "assistant", "content": None, "tool_calls": [call]}
-    far.body = json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
+    upstream_script.body = json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
     body = chat(proxies["block"]).json()
     assert body["choices"][0]["message"]["tool_calls"] == [call]
     assert body["halldetect"]["choices"][0]["verdict"] == "uncheckable"
@@ -251,19 +261,19 @@ def test_an_answer_without_text_passes(proxies: dict[str, Inside], far: Script) 
     ],
 )
 def test_an_upstream_that_fails(
-    proxies: dict[str, Inside],
-    far: Script,
+    proxies: dict[str, LocalService],
+    upstream_script: Script,
     status: int,
     headers: dict[str, str],
     body: bytes,
     code: str,
     word: str,
 ) -> None:
-    far.status, far.headers, far.body = status, headers, body
+    upstream_script.status, upstream_script.headers, upstream_script.body = status, headers, body
     answer = chat(proxies["annotate"])
     assert word in refused(answer, code)
     assert KEY not in answer.text
-    assert len(far.asked) == 1, "no redirect is followed"
+    assert len(upstream_script.asked) == 1, "no redirect is followed"
     if code == "rate_limited":
         assert answer.headers["Retry-After"] == "7"
     if status != 200:
@@ -273,15 +283,15 @@ def test_an_upstream_that_fails(
 def test_an_upstream_that_is_not_there(supervisor: WorkerSupervisor, tmp_path: Path) -> None:
     nowhere = UpstreamSettings("http://127.0.0.1:9/v1", timeout=2)
     settings = ServiceSettings(StorageSettings(f"sqlite:///{tmp_path / 'x.db'}"), upstream=nowhere)
-    with front(settings, supervisor) as service:
+    with http_front(settings, supervisor) as service:
         assert "ConnectError" in refused(chat(service), "upstream_error")
 
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_check_that_fails_is_told_beside_the_answer_or_instead_of_it(
-    proxies: dict[str, Inside], far: Script, stream: bool
+    proxies: dict[str, LocalService], upstream_script: Script, stream: bool
 ) -> None:
-    far.answers = [["Somebody sleeps 500 ms a day."]]
+    upstream_script.answers = [["Somebody sleeps 500 ms a day."]]
     late = {"sources": [SOURCE], "timeout_seconds": 0.1}
     answer = chat(proxies["annotate"], halldetect=late, stream=stream)
     body = streamed(answer)[0][-1] if stream else answer.json()
@@ -295,7 +305,9 @@ def test_a_check_that_fails_is_told_beside_the_answer_or_instead_of_it(
     assert "Somebody" not in answer.text
 
 
-def test_answers_are_kept_where_asked_for(proxies: dict[str, Inside], far: Script) -> None:
+def test_answers_are_kept_where_asked_for(
+    proxies: dict[str, LocalService], upstream_script: Script
+) -> None:
     asked = {"sources": [SOURCE], "store": True}
     (choice,) = chat(proxies["annotate"], halldetect=asked).json()["halldetect"]["choices"]
     with proxies["annotate"].client() as client:
@@ -321,7 +333,7 @@ def test_a_real_model_behind_the_proxy(supervisor: WorkerSupervisor, tmp_path: P
         StorageSettings(f"sqlite:///{tmp_path / 'x.db'}"),
         upstream=UpstreamSettings(f"{server.listening_address}/v1", key=KEY),
     )
-    with front(settings, supervisor) as service:
+    with http_front(settings, supervisor) as service:
         for stream in (False, True):
             answer = chat(service, stream=stream, max_tokens=24)
             last = streamed(answer)[0][-1] if stream else answer.json()

@@ -25,7 +25,7 @@ from halldetect.serve.storage.report_store import ReportStore, Retention
 from halldetect.serve.worker.supervisor import WorkerSupervisor
 from tests.support import store_checks
 from tests.support.api_requests import ASKED, refused
-from tests.support.running import eventually, front
+from tests.support.running import eventually, http_front
 
 pytestmark = pytest.mark.database
 
@@ -147,7 +147,7 @@ def test_text_that_postgresql_cannot_hold_never_gets_there(database: Database) -
     """It knows no NUL; the report has none, whatever came in."""
     database.migrate()
     store = ReportStore(database, Retention())
-    (name,) = store.add([store_checks.finding("The bridge \x00 opened \ud800 in 1923.")])
+    (name,) = store.add([store_checks.finished_report("The bridge \x00 opened \ud800 in 1923.")])
     assert "\ufffd" in store.get(name)[1]
 
 
@@ -178,7 +178,10 @@ def test_the_database_goes_and_comes_back(
     monkeypatch.setattr(tokens_module, "CACHE_SECONDS", 0.0)
     settings = ServiceSettings(StorageSettings(url, reports=True), auth=True, limits=Limits(rate=0))
     open_settings = ServiceSettings(StorageSettings(url, reports=True), limits=Limits(rate=0))
-    with front(settings, supervisor) as guarded, front(open_settings, supervisor) as service:
+    with (
+        http_front(settings, supervisor) as guarded,
+        http_front(open_settings, supervisor) as service,
+    ):
         database = Database(url)
         secret = TokenStore(database).create("all", ["admin"])
         database.close()

@@ -13,7 +13,7 @@ from halldetect.errors import ConfigurationError, ServiceError
 from halldetect.serve.storage.database import Database
 from halldetect.serve.storage.report_store import ReportStore, Retention
 from tests.support import store_checks
-from tests.support.store_checks import finding
+from tests.support.store_checks import finished_report
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_it_writes_ahead(database: Database) -> None:
 
 def test_nobody_else_may_read_the_file(database: Database, tmp_path: Path) -> None:
     database.migrate()
-    ReportStore(database, Retention()).add([finding()])
+    ReportStore(database, Retention()).add([finished_report()])
     for path in tmp_path.iterdir():
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
 
@@ -68,9 +68,9 @@ def test_nobody_else_may_read_the_file(database: Database, tmp_path: Path) -> No
 def test_what_is_deleted_is_gone_from_the_disk(database: Database, tmp_path: Path) -> None:
     database.migrate()
     store = ReportStore(database, Retention())
-    marked = finding("Zanzibarquux was never here. " * 40)
+    marked = finished_report("Zanzibarquux was never here. " * 40)
     (name,) = store.add([marked])
-    kept = store.add([finding() for _ in range(3)])
+    kept = store.add([finished_report() for _ in range(3)])
     assert b"Zanzibarquux" in written(tmp_path)
     store.delete(name)
     assert b"Zanzibarquux" not in written(tmp_path)
@@ -80,8 +80,8 @@ def test_what_is_deleted_is_gone_from_the_disk(database: Database, tmp_path: Pat
 def test_retention_deletes_for_good_too(database: Database, tmp_path: Path) -> None:
     database.migrate()
     store = ReportStore(database, Retention(count=1))
-    store.add([finding("Zanzibarquux was never here.")])
-    store.add([finding()])
+    store.add([finished_report("Zanzibarquux was never here.")])
+    store.add([finished_report()])
     assert b"Zanzibarquux" not in written(tmp_path)
 
 
@@ -89,21 +89,21 @@ def test_a_full_disk_is_a_problem_and_no_more(database: Database) -> None:
     """SQLite's own limit gives the very error of a full disk."""
     database.migrate()
     store = ReportStore(database, Retention())
-    (name,) = store.add([finding()])
+    (name,) = store.add([finished_report()])
     with database.engine.connect() as connection:
         raw = connection.connection.driver_connection
         assert raw is not None
         pages = raw.execute("PRAGMA page_count").fetchone()[0]
         raw.execute(f"PRAGMA max_page_count={pages}")
     with pytest.raises(ServiceError, match="disk is full") as caught:
-        store.add([finding("A long text follows here. " * 400)])
+        store.add([finished_report("A long text follows here. " * 400)])
     assert (caught.value.code, caught.value.status) == ("store_unavailable", 503)
     with database.engine.connect() as connection:
         raw = connection.connection.driver_connection
         assert raw is not None
         raw.execute("PRAGMA max_page_count=1000000")
     assert store.get(name)
-    assert store.add([finding("A long text follows here. " * 400)])
+    assert store.add([finished_report("A long text follows here. " * 400)])
 
 
 def test_a_file_that_is_no_database(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_two_programs_can_migrate_at_once(tmp_path: Path) -> None:
     def open_it(_: int) -> None:
         database = Database(url)
         database.migrate()
-        ReportStore(database, Retention()).add([finding()])
+        ReportStore(database, Retention()).add([finished_report()])
         database.close()
 
     with ThreadPoolExecutor(8) as pool:
