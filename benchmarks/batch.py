@@ -1,14 +1,14 @@
-"""How fast `halldetect batch` is, on what memory, and whether Ray gives the same.
+"""Speed and memory of `halldetect batch`, and whether Ray gives the same results.
 
-    python -m benchmarks.batch throughput [--rows N]   rows a second, phases, 1 and 2 workers
+    python -m benchmarks.batch throughput [--rows N]   rows per second, phases, 1 and 2 workers
     python -m benchmarks.batch generative [--rows N]   the same with a generative extractor
     python -m benchmarks.batch same [--rows N]         local and Ray, byte for byte (500 rows)
     python -m benchmarks.batch flat [--rows N]         memory over 1,000,000 tiny rows
     python -m benchmarks.batch sizes                   reading, memory and bytes
     python -m benchmarks.batch table                   the table of docs/scale.md, from the results
 
-Results go to benchmarks/results/batch.json. Processor time is counted beside wall time: on a
-machine that does other work too, only the first says something about the program.
+Results go to benchmarks/results/batch.json. Processor time is measured as well as wall time: on a
+busy machine only the processor time says something about the program.
 """
 
 from __future__ import annotations
@@ -85,12 +85,14 @@ def made_rows(count: int, sentences: int, said: int = 2) -> list[dict[str, Any]]
 
 
 def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> str:
+    """Write rows as JSON lines; returns the path."""
     with path.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)
     return str(path)
 
 
 def phases(results: Path) -> dict[str, float]:
+    """The seconds of each phase, summed over the reports of a results file."""
     spent: dict[str, float] = {}
     with results.open("rb") as lines:
         for line in lines:
@@ -101,6 +103,7 @@ def phases(results: Path) -> dict[str, float]:
 
 
 def measured(work: Callable[[], Any], results: Path, rows: int) -> dict[str, Any]:
+    """Do the work and return rates, phases and processor use."""
     wall, used = time.perf_counter(), time.process_time()
     work()
     wall, used = time.perf_counter() - wall, time.process_time() - used
@@ -135,6 +138,7 @@ def counting(folder: str, configuration: Any, cpus: int) -> Any:
 
 
 def on_ray(source: str, folder: Path, workers: int, part_rows: int, rows: int) -> dict[str, Any]:
+    """Measure a run on Ray with some workers of one thread."""
     detector = Detector("sentences")
     notes = folder / f"cpu-{workers}"
     notes.mkdir()
@@ -164,6 +168,7 @@ def on_ray(source: str, folder: Path, workers: int, part_rows: int, rows: int) -
 
 
 def throughput(rows: int) -> dict[str, Any]:
+    """Rows per second, locally and on Ray."""
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -218,6 +223,7 @@ def generative(rows: int) -> dict[str, Any]:
 
 
 def same(rows: int) -> dict[str, Any]:
+    """Whether local runs and runs on Ray write the same bytes."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = write_rows(folder / "in.jsonl", made_rows(rows, 2, said=1))
@@ -254,9 +260,11 @@ class Words:
     max_tokens = 500
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """The number of words of each text."""
         return [len(text.split()) for text in texts]
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        """Probabilities from the share of common words."""
         shares = [
             len(set(claim.split()) & set(window.split())) / max(1, len(set(claim.split())))
             for window, claim in pairs
@@ -272,6 +280,7 @@ class Watch(NoProgress):
         self.seen: list[tuple[int, int]] = []
 
     def advance(self, counts: RowCounts, fraction: float | None) -> None:
+        """Record the resident memory at regular row counts."""
         if counts.rows // self.every > len(self.seen) - 1:
             pages = int(Path("/proc/self/statm").read_text().split()[1])
             self.seen.append((counts.rows, pages * resource.getpagesize() >> 20))
@@ -336,6 +345,7 @@ def sizes(rows: int) -> dict[str, Any]:
 
 
 def loaded(extractor: str) -> dict[str, Any]:
+    """Memory after one check with an extractor."""
     detector = Detector(extractor)
     run_settings(detector)
     (row,) = made_rows(1, 10)
@@ -350,6 +360,7 @@ def loaded(extractor: str) -> dict[str, Any]:
 
 
 def table(found: dict[str, Any]) -> str:
+    """The Markdown table of docs/scale.md."""
     lines = [
         "| run | rows | rows a second | rows a processor second | processors used | extract, % "
         "| verify, % | load |",
@@ -372,6 +383,7 @@ def table(found: dict[str, Any]) -> str:
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -404,6 +416,7 @@ def main() -> None:
 
 
 def kept_results() -> dict[str, Any]:
+    """The results that are already in the file."""
     kept: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     return kept
 

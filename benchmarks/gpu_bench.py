@@ -1,4 +1,4 @@
-"""The evaluation on a GPU that cannot fetch anything, in a given time.
+"""Run the evaluation on a GPU without network, in a limited time.
 
     python -m benchmarks.gpu_bench prepare --data DIR --out ROWS.jsonl.gz [--limit 100]
     python -m benchmarks.gpu_bench run --rows ROWS.jsonl.gz --out RESULTS --seconds 360 \\
@@ -6,12 +6,12 @@
         [--parts fit,verifier,llm,ablation,claims,latency]
     halldetect bench report RESULTS
 
-`prepare` draws rows to fit SummaC-Conv's layer on, and the rows that `bench run --limit N` would
-draw, so that results from both can be put together. `run` works through jobs in the order of
-their importance, the rows of all datasets together, and leaves out the jobs that begin after the
-time is up. What is done is in RESULTS, in the files of `bench run`; a second call goes on with
-what is missing. A language model that writes leaves most of a GPU idle, so one call for each
-model may run at the same time, into folders of their own; only `latency` wants to be alone.
+`prepare` samples the rows to fit SummaC-Conv's layer on, and the rows that `bench run --limit N`
+would sample, so that results of both can be combined. `run` does the jobs in order of importance,
+the rows of all datasets together, and skips the jobs that would start after the time is up. The
+results are in RESULTS, in the files of `bench run`; a second call adds what is missing. Generating
+text leaves most of a GPU idle, so several calls, one per model and folder, may run at the same
+time; only `latency` must run alone.
 """
 
 from __future__ import annotations
@@ -69,18 +69,18 @@ ASKED = (
     "factscore",
 )
 LATENCY_ROWS = 8
-# The grid of the ablation judges every window of every claim: one set will do.
+# The ablation judges every window of every claim, so it runs on one dataset only.
 ABLATED = FIRST
-# The archive of what is done is written anew after so many seconds, and at the end.
+# The archive of the results is rewritten after this many seconds, and at the end.
 ARCHIVED = 45
 FIT = "fit:"
 LAYER = "summac_conv.json"
-# "claims" is the grid of the ablation over the claims that a language model writes.
+# "claims" is the ablation over the claims of a language model.
 PARTS = ("fit", "verifier", "llm", "ablation", "claims", "latency")
 
 
 class Remembering:
-    """A verifier that judges no pair twice: the grids of different extractors share most."""
+    """A verifier that judges no pair twice; the ablations of different extractors share pairs."""
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
@@ -90,6 +90,7 @@ class Remembering:
         self.count_tokens = verifier.count_tokens
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        """Judge only the pairs that are new."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
         self._known.update(zip(new, self._verifier.judge(new), strict=True))
         return [self._known[pair] for pair in pairs]
@@ -107,6 +108,7 @@ class Job:
 
 
 def prepare(options: argparse.Namespace) -> None:
+    """Write the rows of all datasets, and the rows to fit SummaC-Conv on."""
     with gzip.open(options.out, "wt", encoding="utf-8") as file:
         for name in DATASETS:
             loaded = load_dataset(name, options.data)
@@ -120,11 +122,13 @@ def prepare(options: argparse.Namespace) -> None:
 
 
 def write_rows(file: TextIO, name: str, rows: Sequence[Row]) -> None:
+    """Append rows of a dataset as JSON lines."""
     for row in rows:
         file.write(json.dumps({"name": name, "row": asdict(row)}) + "\n")
 
 
 def read_rows(path: Path, limit: int | None) -> dict[str, list[Row]]:
+    """The rows of each dataset, at most `limit` of each."""
     found: dict[str, list[Row]] = {}
     with gzip.open(path, "rt", encoding="utf-8") as file:
         for line in file:
@@ -213,6 +217,7 @@ def jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> Iterator[Jo
 
 
 def run(options: argparse.Namespace) -> None:
+    """Run the jobs until the time is up."""
     start = time.perf_counter()
     every = read_rows(options.rows, options.limit)
     rows = {name: found for name, found in every.items() if not name.startswith(FIT)}
@@ -242,6 +247,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def fit(rows: list[Row], verifier: str | None, file: Path) -> None:
+    """Fit the layer of SummaC-Conv and write it."""
     layer = summac_conv.fit(rows, load_verifier(verifier))
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(layer) + "\n", encoding="utf-8")
@@ -285,13 +291,14 @@ def _parts(items: Sequence[Any], size: int | None) -> Iterator[Sequence[Any]]:
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     actions = parser.add_subparsers(required=True)
     preparing = actions.add_parser("prepare")
     preparing.add_argument("--data", type=Path, required=True)
     preparing.add_argument("--out", type=Path, required=True)
     preparing.add_argument("--limit", type=int, default=100)
-    preparing.add_argument("--fit", type=int, default=400, help="rows a dataset to fit on")
+    preparing.add_argument("--fit", type=int, default=400, help="rows per dataset to fit on")
     preparing.set_defaults(do=prepare)
     running = actions.add_parser("run")
     running.add_argument("--rows", type=Path, required=True)
@@ -301,9 +308,11 @@ def main() -> None:
     running.add_argument("--llm", type=Path, nargs="*", default=[])
     running.add_argument("--parts", default=",".join(PARTS))
     running.add_argument("--device", default="cuda")
-    running.add_argument("--llm-rows", type=int, help="rows a dataset for methods that ask")
+    running.add_argument(
+        "--llm-rows", type=int, help="rows per dataset for methods that ask a language model"
+    )
     running.add_argument("--archive", type=Path, help="the results as one .tar.gz too")
-    running.add_argument("--limit", type=int, help="rows a dataset, to try it out")
+    running.add_argument("--limit", type=int, help="rows per dataset, for a trial run")
     running.set_defaults(do=run)
     options = parser.parse_args()
     options.do(options)

@@ -8,7 +8,7 @@ WORK holds the trained model (`base/`), `mpnet/tokenizer.json` and what
 Three things are timed in one run: a large bf16 product (the measured peak), full batches of
 one length through each way of computing attention, and the claim x window pairs of
 QAGS-CNN/DM, every one of them, through the fastest way. The arithmetic counted is that of
-the products of the layers and of attention, for real tokens only: padding earns nothing.
+the products of the layers and of attention, for real tokens only, without padding.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ BATCH_TOKENS = 131_072
 
 @dataclass(frozen=True)
 class Timing:
+    """The speed of one way to compute attention at one length."""
+
     way: str
     length: int
     rows: int
@@ -50,7 +52,7 @@ class Ways:
     """The same network with attention computed in different ways.
 
     The relative position bias depends on the length alone, so rows of one length can share it;
-    a mask for padding makes it one bias a row, `batch` times as much memory to read.
+    a mask for padding makes it one bias per row, `batch` times as much memory to read.
     """
 
     def __init__(self, model: Encoder, dtype: torch.dtype = torch.bfloat16) -> None:
@@ -67,7 +69,7 @@ class Ways:
         return self.model.distance(buckets).permute(2, 0, 1).to(self.dtype).contiguous()
 
     def masked(self, mask: Tensor) -> Attend:
-        """As in training: bias and padding mask in one tensor a row."""
+        """As in training: bias and padding mask in one tensor per row."""
         hidden = (1.0 - mask[:, None, None, :].to(self.dtype)) * -30000.0
         bias = hidden + self.table(mask.shape[1])[None]
         return lambda q, k, v: functional.scaled_dot_product_attention(q, k, v, attn_mask=bias)
@@ -79,6 +81,7 @@ class Ways:
 
     @property
     def heads(self) -> int:
+        """The number of attention heads."""
         return int(self.model.shape.heads)
 
     def flex(self, mask: Tensor) -> Attend:
@@ -99,6 +102,7 @@ class Ways:
         return lambda q, k, v: flex_attention(q, k, v, score_mod=near)
 
     def forward(self, ids: Tensor, attend: Attend) -> Tensor:
+        """The logits of a batch, with attention computed by `attend`."""
         model = self.model
         steps = torch.arange(ids.shape[1], device=ids.device)
         first = model.shape.pad + 1 if model.shape.kind == "mpnet" else 0
@@ -115,6 +119,7 @@ class Ways:
 
 
 def through(layer: Layer, x: Tensor, attend: Attend) -> Tensor:
+    """The output of a layer, with attention computed by `attend`."""
     batch, length, width = x.shape
     qkv = layer.qkv(x).view(batch, length, 3, layer.heads, width // layer.heads)
     q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
@@ -126,6 +131,7 @@ def through(layer: Layer, x: Tensor, attend: Attend) -> Tensor:
 
 @contextmanager
 def backend(name: str | None) -> Iterator[None]:
+    """Restrict scaled_dot_product_attention to one backend; None for the default."""
     if name is None:
         yield
         return
@@ -198,6 +204,7 @@ def peak(device: str) -> dict[str, float]:
 def full_batches(
     ways: Ways, exact: Encoder, lengths: tuple[int, ...], top: float, device: str, until: float
 ) -> list[Timing]:
+    """Time every way at every length, until the time is up."""
     rng = torch.Generator().manual_seed(1)
     found: list[Timing] = []
     for name in WAYS:
@@ -229,7 +236,7 @@ def full_batches(
 
 
 def training_pace(work: Path, model: str, device: str, length: int = 128) -> dict[str, int]:
-    """Tokens a second forward and back, in bf16 over fp32 weights, no dropout."""
+    """Tokens per second forward and backward, in bf16 over fp32 weights, no dropout."""
     ways = Ways(Encoder.load(work / model).to(device).train())
     ids = torch.randint(1000, 20000, (BATCH_TOKENS // 2 // length, length)).to(device)
     mask = torch.ones_like(ids)
@@ -292,6 +299,7 @@ def responses(ways: Ways, name: str, work: Path, top: float, device: str) -> dic
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path)
     parser.add_argument("--model", default="base")

@@ -1,4 +1,4 @@
-"""Which processor a figure was measured on."""
+"""The processor of this machine."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import subprocess
 
 
 def processor() -> str:
-    """Its name; from lscpu where there is one, because /proc/cpuinfo names none of ARM's."""
+    """Its name; by lscpu if possible, because /proc/cpuinfo does not name ARM processors."""
     if shutil.which("lscpu"):
-        told = subprocess.run(["lscpu"], capture_output=True, text=True, check=False).stdout
-        for line in told.splitlines():
+        output = subprocess.run(["lscpu"], capture_output=True, text=True, check=False).stdout
+        for line in output.splitlines():
             if "Model name" in line:
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()

@@ -1,4 +1,4 @@
-"""The loop everyone writes first: transformers, fp32, one claim against one window at a time."""
+"""The simplest loop, for comparison: transformers, fp32, one claim and one window per call."""
 
 from __future__ import annotations
 
@@ -29,9 +29,11 @@ class NaiveLoop:
         self.max_tokens = 508
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text."""
         return [len(self._tokenizer(text, add_special_tokens=False).input_ids) for text in texts]
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        """Judge pairs one after the other."""
         answers = []
         for premise, hypothesis in pairs:
             feed = self._tokenizer(premise, hypothesis, return_tensors="pt")

@@ -2,9 +2,9 @@
 
     python -m benchmarks.planner WORK LOGITS
 
-WORK is the folder of `training.base.evaluate prepare`, LOGITS what its `run` wrote: what a
-verifier says of every claim and every window. The pairs are looked up there instead of being
-judged again; everything else is the package itself. Needs no GPU and no model.
+WORK is the folder of `training.base.evaluate prepare`, LOGITS what its `run` wrote: the
+verifier's logits for every claim and window. The pairs are looked up there instead of being judged
+again; everything else is the package itself. Needs no GPU and no model.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NOTICEABLE = 0.05  # a change of score that a reader might care about
 
 
 class Recorded:
-    """A verifier that gives the answers it is told; it reads windows of any length, because
+    """A verifier that gives recorded answers; it reads windows of any length, because
     those of the evaluation have been divided to fit already."""
 
     max_tokens = 1_000_000
@@ -56,9 +56,11 @@ class Recorded:
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text."""
         return [self._count(text) for text in texts]
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        """Look up the recorded probabilities, and count the call."""
         self.rounds += 1
         return [self.answers[pair] for pair in pairs]
 
@@ -77,6 +79,7 @@ class Way:
     def check(
         self, task: Task, verifier: Recorded, calibration: Calibration, options: Configuration
     ) -> None:
+        """Judge the claims of one row and record the outcome."""
         before = verifier.rounds
         (judged,) = verify(verifier, [task], rule=stopping_rule(options, calibration))
         self.calls.append(verifier.rounds - before)
@@ -91,6 +94,7 @@ class Way:
 
 
 def probabilities(logits: np.ndarray, temperature: float) -> list[Probabilities]:
+    """Probabilities of logits at a temperature."""
     values = logits.astype(np.float64) / temperature
     powers = np.exp(values - values.max(1, keepdims=True))
     shares = powers / powers.sum(1, keepdims=True)
@@ -98,6 +102,7 @@ def probabilities(logits: np.ndarray, temperature: float) -> list[Probabilities]
 
 
 def compare(gold: Sequence[bool], exact: Way, lazy: Way) -> dict[str, float | int | None]:
+    """What the lazy schedule changes: verdicts, scores, states, AUROC."""
     moved = [abs(a - b) for a, b in zip(exact.scores, lazy.scores, strict=True)]
     changed = sum(a != b for a, b in zip(exact.verdicts, lazy.verdicts, strict=True))
     states = [(a.status, b.status) for a, b in zip(exact.claims, lazy.claims, strict=True)]
@@ -125,10 +130,12 @@ def compare(gold: Sequence[bool], exact: Way, lazy: Way) -> dict[str, float | in
 
 
 def percent(part: int, of: int) -> float:
+    """A share in percent."""
     return round(100 * part / of, 2)
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path)
     parser.add_argument("logits", type=Path)

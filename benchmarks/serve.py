@@ -1,4 +1,4 @@
-"""How much the service takes, what it does with more, and whether its memory stays flat.
+"""The load that the service handles, its behaviour under more, and its memory over time.
 
     python -m benchmarks.serve [--requests 10000] [--out benchmarks/results/serve.json]
 
@@ -51,6 +51,7 @@ class Run:
 
     @property
     def per_second(self) -> float:
+        """Successful requests per second."""
         return self.statuses.get("200", 0) / self.seconds
 
 
@@ -79,6 +80,7 @@ class Connection:
         return status, answer
 
     async def close(self) -> None:
+        """Close the connection."""
         if self._writer is not None:
             self._writer.close()
             with suppress(OSError):
@@ -97,6 +99,7 @@ class Load:
         self._mixed = 0
 
     async def ask(self, number: int) -> None:
+        """Send one request and record its status and time."""
         connection = self._idle.pop() if self._idle else Connection(self._url)
         text = self._text.format(number=number)
         body = json.dumps({"source": SOURCE, "response": text}).encode()
@@ -152,6 +155,7 @@ class Load:
 
 
 def clients(url: str, count: int, requests: int, text: str) -> Run:
+    """Run clients that each send one request after the other."""
     return asyncio.run(Load(url, text).by_clients(count, requests))
 
 
@@ -162,6 +166,7 @@ def megabytes(pid: int) -> float:
 
 
 def memory(service: Running) -> dict[str, float]:
+    """The resident memory of the two processes."""
     return {"http_mb": megabytes(service.process.pid), "worker_mb": megabytes(service.worker())}
 
 
@@ -185,6 +190,7 @@ def bound(alone: Run) -> float:
 
 
 def measure_memory(service: Running, requests: int, step: int) -> list[dict[str, Any]]:
+    """The memory after every `step` requests."""
     found = []
     for done in range(step, requests + 1, step):
         run = clients(service.url, BATCH, step, QUICK)
@@ -208,6 +214,7 @@ def measure_real(requests: int = 16) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--out", type=Path, default=HERE / "results" / "serve.json")

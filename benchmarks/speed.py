@@ -1,13 +1,13 @@
-"""How long a check takes, where the time goes, and how it grows. One command:
+"""The time of a check, by phase and by size.
 
     python -m benchmarks.speed DATASETS --naive 2    # writes results/speed.json
     python -m benchmarks.speed_tables                # docs/speed.md from it
 
 DATASETS is the folder with the evaluation sets. The naive loop runs the shipped weights in fp32
 and needs the extra `train`. Claims are the sentences of the summaries: extraction is not timed. All
-ways are timed in one run, article by article in turn, so that their ratios do not depend on
-what else the machine does. Beside wall-clock time stands the processor time of the process,
-which a busy machine disturbs less.
+ways are timed in one run, article by article in turn, so that other load on the machine hardly
+changes their ratios. The processor time of the process, which other load disturbs less, is given
+beside the wall-clock time.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class Way:
     tokens: int = 0
 
     def run(self, row: Row) -> None:
+        """Judge one article and record time, pairs and tokens."""
         wall, spent = time.perf_counter(), time.process_time()
         pairs, tokens = self.judge(row)
         self.walls.append(time.perf_counter() - wall)
@@ -57,6 +58,7 @@ class Way:
         self.tokens += tokens
 
     def summary(self) -> dict[str, Any]:
+        """The means over the articles."""
         count = len(self.walls)
         return {
             "articles": count,
@@ -69,6 +71,8 @@ class Way:
 
 
 def with_detector(detector: Detector, phases: list[dict[str, float]] | None = None) -> Any:
+    """A way that runs the detector; the seconds of its phases go to `phases`."""
+
     def judge(row: Row) -> tuple[int, int]:
         report: Report = detector.check(text_of(row), row.response)
         if phases is not None:
@@ -79,6 +83,8 @@ def with_detector(detector: Detector, phases: list[dict[str, float]] | None = No
 
 
 def with_method(method: Any) -> Any:
+    """A way that runs a method of the evaluation."""
+
     def judge(row: Row) -> tuple[int, int]:
         (scored,) = method.score_many([row])
         return scored.cost.pairs_judged, scored.cost.verifier_tokens
@@ -87,10 +93,12 @@ def with_method(method: Any) -> Any:
 
 
 def text_of(row: Row) -> str:
+    """The source of a row as one text."""
     return row.source if isinstance(row.source, str) else "\n\n".join(row.source)
 
 
 def ways(rows: Sequence[Row], options: argparse.Namespace) -> dict[str, Any]:
+    """Time every way, article by article in turn."""
     verifier = load_verifier(options.verifier)
     phases: list[dict[str, float]] = []
     few = options.naive
@@ -137,6 +145,7 @@ def in_turn(measure: str, *arguments: str) -> dict[str, Any]:
 
 
 def batches(rows: Sequence[Row], options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Time several responses in one call."""
     detector = Detector("sentences", load_verifier(options.verifier))
     found = []
     for size in (1, 4, 16):
@@ -148,6 +157,7 @@ def batches(rows: Sequence[Row], options: argparse.Namespace) -> list[dict[str, 
 
 
 def machine() -> dict[str, Any]:
+    """What the measurements were made on."""
     import onnxruntime
 
     return {
@@ -177,6 +187,7 @@ def books(rows: Sequence[Row], folder: Path) -> dict[int, Path]:
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("datasets", type=Path)
     parser.add_argument("--verifier", help="default: the one in the package")

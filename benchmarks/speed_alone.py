@@ -54,6 +54,7 @@ def start(verifier: str) -> dict[str, Any]:
 
 
 def check(verifier: str, source: str, response: str) -> dict[str, Any]:
+    """Time one check, and measure its memory."""
     from halldetect import Detector
     from halldetect.verification.verifiers import load_verifier
 
@@ -80,7 +81,7 @@ def check(verifier: str, source: str, response: str) -> dict[str, Any]:
 
 
 def roofline(verifier: str) -> dict[str, Any]:
-    """int8 products as large as the runtime likes them, and what the model reaches of that.
+    """The speed of large int8 products, and the share of it that the model reaches.
 
     One thread, processor time, so that other work on the machine counts little.
     """
@@ -150,6 +151,7 @@ def roofline(verifier: str) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Run the command."""
     os.environ.setdefault("HALLDETECT_OFFLINE", "1")
     kinds: dict[str, Callable[..., Any]] = {"start": start, "check": check, "roofline": roofline}
     print(json.dumps(kinds[sys.argv[1]](*sys.argv[2:])))

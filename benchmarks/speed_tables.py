@@ -1,8 +1,8 @@
-"""docs/speed.md from what `benchmarks.speed`, `.planner` and `.gpu_speed` measured.
+"""Write docs/speed.md from the results of `benchmarks.speed`, `.planner` and `.gpu_speed`.
 
     python -m benchmarks.speed_tables [--check]
 
-Everything between the marks in docs/speed.md is written anew; the prose around stays. With
+Everything between the marks in docs/speed.md is rewritten; the text around them stays. With
 --check nothing is written, and the exit status says whether the page is up to date.
 """
 
@@ -21,12 +21,14 @@ Results = dict[str, Any]
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A Markdown table."""
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     lines += [f"| {' | '.join(map(str, row))} |" for row in rows]
     return "\n".join(lines)
 
 
 def machine(found: Results) -> str:
+    """The sentence about the machine."""
     about, verifier = found["machine"], found["verifier"]
     return (
         f"{about['processor']}, {about['cores']} cores, {verifier['runtime']}, verifier "
@@ -37,6 +39,7 @@ def machine(found: Results) -> str:
 
 
 def ways(found: Results) -> str:
+    """The table of ways to judge."""
     rows = [
         (
             name,
@@ -65,6 +68,8 @@ def ways(found: Results) -> str:
 
 
 def growth(key: str, label: str) -> Callable[[Results], str]:
+    """The writer of the table of times by size."""
+
     def write(found: Results) -> str:
         rows = [
             (
@@ -95,6 +100,7 @@ def growth(key: str, label: str) -> Callable[[Results], str]:
 
 
 def batch(found: Results) -> str:
+    """The table of several responses per call."""
     rows = [
         (run["responses"], run["seconds"], round(run["seconds"] / run["responses"], 3))
         for run in found["batch"]
@@ -103,6 +109,7 @@ def batch(found: Results) -> str:
 
 
 def start(found: Results) -> str:
+    """The table of the start-up."""
     rows = list(found["start"]["seconds"].items())
     return (
         f"{table(('step', 's'), rows)}\n\nPeak memory after the first check: "
@@ -111,6 +118,7 @@ def start(found: Results) -> str:
 
 
 def roofline(found: Results) -> str:
+    """The tables of arithmetic speed."""
     products = table(("int8 product, one thread", "GOP/s"), found["roofline"]["gops"].items())
     rows = [
         (length, run["tokens_per_second"], run["gops"], f"{100 * run['share_of_peak']:.0f} %")
@@ -121,6 +129,7 @@ def roofline(found: Results) -> str:
 
 
 def planner(found: Results) -> str:
+    """The table of what the schedule saves and changes."""
     rows = [
         (
             name,
@@ -144,6 +153,7 @@ def planner(found: Results) -> str:
 
 
 def gpu(found: Results) -> str:
+    """The table of speeds on a GPU."""
     rows = [
         (
             run["way"],
@@ -180,6 +190,7 @@ PARTS: dict[str, tuple[str, Callable[[Results], str]]] = {
 
 
 def filled(page: str) -> str:
+    """The page with every table written anew."""
     for name, (file, write) in PARTS.items():
         source = HERE / "results" / f"{file}.json"
         text = write(json.loads(source.read_text())) if source.exists() else "Not measured yet."
@@ -193,6 +204,7 @@ def filled(page: str) -> str:
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()

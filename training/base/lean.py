@@ -1,4 +1,4 @@
-"""A student as the runtime likes it: what the graph of one unpadded pair can leave out.
+"""The student as a fast ONNX graph: what the graph of one unpadded pair can leave out.
 
 - Only the first token of the last layer is read, so the last layer asks for that one alone:
   its keys and values are those of all tokens, everything after them is one row.
@@ -28,6 +28,7 @@ class Lean(nn.Module):
         self.layers = nn.ModuleList([*map(LeanLayer, lower), LeanLayer(last, first_only=True)])
 
     def forward(self, input_ids: Tensor) -> Tensor:
+        """The logits of one pair."""
         model = self.model
         length = input_ids.shape[1]
         x = model.embedded(input_ids, torch.arange(length))
@@ -53,6 +54,7 @@ class Far(nn.Module):
         self.register_buffer("buckets", buckets.to(torch.uint8))
 
     def forward(self, table: Tensor) -> Tensor:
+        """The bias of every two positions, from the table of distances."""
         return functional.embedding(self.buckets.int(), table).permute(2, 0, 1)[None]
 
 
@@ -71,6 +73,7 @@ class LeanLayer(nn.Module):
             self.register_parameter(name, nn.Parameter(weight.T.contiguous()))
 
     def forward(self, x: Tensor, far: Tensor | None) -> Tensor:
+        """The output of the layer; `far` is the bias for distances."""
         layer, width = self.layer, x.shape[-1]
         parts = (x @ self.qkv).split(width, -1)
         if self.query is not None:

@@ -32,10 +32,14 @@ MAX_WORDS = 330  # about what fits beside a claim in 512 tokens
 
 
 def content(text: str) -> set[str]:
+    """The content words of a text by their first six letters."""
     return {word[:6] for word in words(text) if word not in STOP}
 
 
 def overlap(claim: str, window: str) -> float:
+    """The share of a claim's content words that a window has. The shipped weights were trained with
+    this measure, so it is not that of `halldetect.text.overlap`.
+    """
     wanted = content(claim)
     return len(wanted & content(window)) / max(len(wanted), 1)
 
@@ -102,6 +106,7 @@ def shorten(sentence: str, rng: random.Random) -> str:
 
 
 def usable(sentence: str) -> bool:
+    """Whether a sentence can be a claim."""
     return 6 <= len(sentence.split()) <= 45 and sentence[-1:] in ".!\"'”’)" and "?" not in sentence
 
 

@@ -266,7 +266,7 @@ class _Graph:
         ]
 
     def _quantised_rows(self, name: str, width: int) -> list[onnx.NodeProto]:
-        """uint8 activations around 128 with one scale a row: no row sees another's range.
+        """uint8 activations around 128 with one scale per row; rows do not affect each other.
 
         To the runtime a row is a block, for which it has one fast operator.
         """
@@ -332,6 +332,7 @@ def _contrib(kind: str, inputs: list[str], outputs: list[str], **settings: Any) 
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description="Quantise an fp32 ONNX classifier.")
     parser.add_argument("model", type=Path)
     parser.add_argument("out", type=Path)

@@ -1,4 +1,4 @@
-"""Numbers to few bits: codes, scales and zero points with a small error."""
+"""Round weights to few bits: codes, scales and zero points with a small error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEAST = np.float32(1e-6)
 
 
 def int8_rows(table: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """int8 codes and one scale a row, (rows, 1)."""
+    """int8 codes and one scale per row, (rows, 1)."""
     scales = as_half(np.maximum(np.abs(table).max(1, keepdims=True) / 127, _LEAST))
     return np.clip(np.rint(table / scales), -127, 127).astype(np.int8), scales
 

@@ -51,6 +51,7 @@ def measure(verifier: Verifier, rows: list[dict[str, object]], whole: Any) -> di
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--logits", type=Path, help="of the base in fp16")
     parser.add_argument("--temperature", type=float, default=1.0)

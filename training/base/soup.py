@@ -17,6 +17,7 @@ from training.base.encoder import Encoder
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path)
     parser.add_argument("models", nargs="+")

@@ -47,6 +47,7 @@ def state_of(model: Encoder, temperature: float = 1.0) -> dict[str, Tensor]:
 
 
 def config_of(shape: Shape) -> dict[str, Any]:
+    """The configuration of transformers for an encoder's shape."""
     return {
         "architectures": ["MPNetForSequenceClassification"],
         "model_type": "mpnet",
@@ -70,6 +71,7 @@ def config_of(shape: Shape) -> dict[str, Any]:
 
 
 def write(model: Encoder, tokenizer: Path, folder: Path, temperature: float = 1.0) -> None:
+    """Write the folder; the logits are divided by the temperature."""
     folder.mkdir(parents=True, exist_ok=True)
     state = state_of(model, temperature)
     halves = {name: value.half().contiguous() for name, value in state.items()}
@@ -87,6 +89,7 @@ def write(model: Encoder, tokenizer: Path, folder: Path, temperature: float = 1.
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("work", type=Path)
     parser.add_argument("--model", default="base")

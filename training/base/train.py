@@ -1,9 +1,9 @@
-"""Step 4: train a student on labelled pairs and, where there is one, on what a master says.
+"""Step 4: train a student on labelled pairs and, optionally, on the answers of a teacher.
 
     python -m training.base.train WORK --base mpnet --out base --seconds 480
 
 The schedule follows the share of the time (or of the steps) used up, so a run always ends with
-a fully decayed learning rate. With --restartable an interrupted run goes on from its checkpoint.
+a fully decayed learning rate. With --restartable an interrupted run continues from its checkpoint.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from training.base.encoder import TOKENIZER, Encoder, from_base
 
 
 def objective(logits: Tensor, labels: Tensor, taught: Tensor | None, mix: float) -> Tensor:
-    """Loss of each pair: its label, mixed with what a master says of it where there is one.
+    """Loss of each pair: its label, mixed with the answer of a teacher where there is one.
 
     A two-way label ("not_entailment") asks only that entailment be denied; it says nothing on
     how the rest is shared between neutral and contradiction. A pair without a label learns from
-    the master alone.
+    the teacher alone.
     """
     log = functional.log_softmax(logits.float(), dim=-1)
     denied = torch.logaddexp(log[:, 1], log[:, 2])
@@ -43,12 +43,14 @@ def objective(logits: Tensor, labels: Tensor, taught: Tensor | None, mix: float)
 
 
 def rate(progress: float, warm: float = 0.06) -> float:
+    """The learning rate as a share of its peak: linear warm-up, then linear decay."""
     return progress / warm if progress < warm else max(0.0, (1 - progress) / (1 - warm))
 
 
 def endless(
     data: B.Encoded, tokens: int, most: int, pad: int, device: str, seed: int
 ) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
+    """Batches without end, in another order in each epoch."""
     epoch = 0
     while True:
         rng = np.random.default_rng([seed, epoch])
@@ -69,18 +71,18 @@ def train(
     seed: int,
     device: str,
     compile_layers: bool,
-    master: Encoder | None = None,
+    teacher: Encoder | None = None,
     checkpoint: Path | None = None,
     every: float = 120.0,
 ) -> dict[str, object]:
-    """Train in place. `master`, if given, is a trained student that teaches on the fly."""
+    """Train in place. `teacher`, if given, is a trained student whose answers are learned too."""
     if seconds is None and steps is None:
         raise ValueError("training needs an end: seconds or steps")
     model.to(device).train()
-    if master is not None:
-        master.to(device).eval()
+    if teacher is not None:
+        teacher.to(device).eval()
     if compile_layers:
-        for layer in [*model.layers, *(master.layers if master is not None else ())]:
+        for layer in [*model.layers, *(teacher.layers if teacher is not None else ())]:
             layer.compile(dynamic=True)
     no_decay = ("norm", "bias")
     groups: list[dict[str, Any]] = [
@@ -116,9 +118,9 @@ def train(
         with torch.autocast(device, dtype=torch.bfloat16, enabled=device == "cuda"):
             logits = model(ids, mask)
             taught = None
-            if master is not None:
+            if teacher is not None:
                 with torch.no_grad():
-                    taught = torch.softmax(master(ids, mask).float(), dim=-1)
+                    taught = torch.softmax(teacher(ids, mask).float(), dim=-1)
         each = objective(logits, labels[index], taught, mix)
         loss = (each * weights[index]).sum() / weights[index].sum()
         optimizer.zero_grad(set_to_none=True)
@@ -149,16 +151,17 @@ def train(
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path)
     parser.add_argument("--base", default="mpnet", choices=("mpnet", "minilm"))
     parser.add_argument("--keep", help="keep only these layers, for instance 0,2,4,6,8,11")
-    parser.add_argument("--master", help="a trained student that teaches this one on the fly")
+    parser.add_argument("--teacher", help="a trained student whose answers are learned too")
     parser.add_argument("--restartable", action="store_true", help="save a checkpoint now and then")
     parser.add_argument("--out", required=True)
     parser.add_argument("--pairs", nargs="+", default=["pairs.jsonl.xz"])
     parser.add_argument("--shares", nargs="*", type=float, default=[], help="part of each file")
-    parser.add_argument("--start", help="go on from this trained student instead of the base")
+    parser.add_argument("--start", help="continue from this trained student instead of the base")
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--steps", type=int)
     parser.add_argument("--tokens", type=int, default=24576)
@@ -195,7 +198,7 @@ def main() -> None:
         most=options.most, peak=options.rate, mix=options.mix, seed=options.seed,
         device=options.device,
         compile_layers=not options.no_compile,
-        master=Encoder.load(options.work / options.master) if options.master else None,
+        teacher=Encoder.load(options.work / options.teacher) if options.teacher else None,
         checkpoint=options.work / options.out / "checkpoint.pt" if options.restartable else None,
     )  # fmt: skip
     model.save(options.work / options.out)

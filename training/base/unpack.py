@@ -1,9 +1,9 @@
-"""A shipped folder back as a student: the same numbers in fp16, to go on from or to compare with.
+"""Convert a shipped folder back into a student in fp16, to train it further or to compare with it.
 
     python -m training.base.unpack src/halldetect/weights/base WORK/base
 
-What was lost when the weights were rounded stays lost, and a temperature that was folded into
-the last layer stays there (`to_hf --temperature 1`).
+The rounding of the weights is not undone, and a temperature that was folded into the last layer
+stays there (`to_hf --temperature 1`).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def student(folder: Path) -> Encoder:
+    """The encoder of a shipped folder."""
     file = folder / "model.onnx"
     model = onnx.load(str(file), load_external_data=False)
     stored = {
@@ -95,6 +96,7 @@ def _table(stored: Arrays, name: str) -> NDArray[np.float32]:
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("shipped", type=Path)
     parser.add_argument("out", type=Path)

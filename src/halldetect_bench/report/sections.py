@@ -131,11 +131,11 @@ def _losses(tables: Tables) -> list[Block]:
         return []
     found = significant_losses(tables, _SIGNIFICANT)
     if not found:
-        told = (
+        sentence = (
             f"No method is better than {tables.reference} on any dataset by more than chance "
             f"(paired bootstrap, p < {_SIGNIFICANT})."
         )
-        return [Heading(f"Where {tables.reference} loses"), Paragraph(told)]
+        return [Heading(f"Where {tables.reference} loses"), Paragraph(sentence)]
     return [
         Heading(f"Where {tables.reference} loses"),
         Paragraph(

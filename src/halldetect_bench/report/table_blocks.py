@@ -87,7 +87,7 @@ def ablations(tables: Tables) -> Table:
                 *(str(one.rows), f"{one.pairs:.1f}"),
                 *map(or_none, (one.auroc, one.f1, one.balanced_accuracy)),
             ]
-            # Without a dataset that all have there is no mean: then all of them.
+            # Without a dataset that all cells share there is no mean: then show all cells.
             for one in averaged or tables.ablations
         ],
         5,
