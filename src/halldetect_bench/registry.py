@@ -187,16 +187,18 @@ METHODS: dict[str, MethodEntry] = {
     entry.name: entry
     for entry in (
         MethodEntry("halldetect", "claims against windows", "verifier, extractor", _halldetect),
-        _pairwise(NliOnly, "all against all in one judgement"),
-        _pairwise(SummacZs, "sentence against sentence"),
-        _pairwise(SummacConv, "the same, spread learned"),
-        _pairwise(MiniCheck, "the worst sentence"),
-        _pairwise(AlignScore, "the mean sentence"),
-        _prompted(LlmCot, "reasons, then yes or no"),
+        _pairwise(NliOnly, "the whole response against the whole source"),
+        _pairwise(SummacZs, "every sentence against every source sentence, mean"),
+        _pairwise(SummacConv, "as summac-zs, with a fitted layer"),
+        _pairwise(MiniCheck, "sentences against chunks, minimum"),
+        _pairwise(AlignScore, "sentences against chunks, mean"),
+        _prompted(LlmCot, "reasoning, then yes or no"),
         _prompted(LongContext, "one call for all sentences"),
-        _prompted(FactScore, "facts against near passages"),
+        _prompted(FactScore, "facts against the nearest passages"),
         _prompted(AcuEval, "content units against the source"),
-        MethodEntry("selfcheck", "distance to five other responses", "llm, embedder", _selfcheck),
+        MethodEntry(
+            "selfcheck", "distance to five responses of the model", "llm, embedder", _selfcheck
+        ),
         MethodEntry("embedding", "distance to the source", "embedder", _embedding),
         MethodEntry("rouge-l", "words in common, in order", "nothing", lambda run: RougeL()),
         MethodEntry("ablation", "see `bench ablate`", "verifier, extractor", _ablation),

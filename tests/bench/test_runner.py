@@ -258,7 +258,7 @@ def test_the_command_runs_every_method_on_every_dataset(
     out, err = capsys.readouterr()
     assert out.count("2 new, 0 already there") == 3
     assert "2/2 rows" in err
-    assert "1 records left out (1 x empty response)" in err
+    assert "1 records dropped (1 x empty response)" in err
     assert main([*command, "--quiet"]) == 0
     out, err = capsys.readouterr()
     assert out.count("0 new, 2 already there") == 3

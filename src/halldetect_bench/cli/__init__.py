@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 MIN_CONTEXT = 512
 EXTRACTORS = ("whole", "sentences", "groups:2")
 RUN = """\
-Score the rows of datasets with methods and add the predictions to a folder of results, one
-file for each dataset, method and configuration. A run that was stopped, in whatever way, goes
-on where it was; rows that are there are not made again.
+Score the rows of datasets with methods and append the predictions to a folder of results, one
+file per dataset, method and configuration. A run that was stopped, even killed, continues where
+it was; rows that are already there are not scored again.
 """
 ABLATE = """\
-Judge every claim against every window of every scale once for each extractor, and keep what
-each scale says. `bench report` then tells how each set of scales and each scoring would do.
-Results are added to a folder, and a run that was stopped goes on, as with `bench run`.
+Judge every claim against every window of every scale once for each extractor, and keep the
+results per scale. `bench report` then shows the quality of each set of scales and each scoring.
+Results are appended to a folder, and a run that was stopped continues, as with `bench run`.
 """
 BuildMethods = Callable[[Callable[[str], None]], "list[Method]"]
 
@@ -50,11 +50,11 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "bench",
         help="compare methods on datasets",
-        description="Run methods over labelled datasets, and make tables of the results.",
+        description="Run methods over labelled datasets and report the results.",
         allow_abbrev=False,
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="every dataset and method", allow_abbrev=False)
+    listing = actions.add_parser("list", help="list every dataset and method", allow_abbrev=False)
     listing.set_defaults(run=run_list)
     _add_run(actions)
     _add_ablate(actions)
@@ -81,7 +81,7 @@ def _add_run(actions: Any) -> None:
 def _add_ablate(actions: Any) -> None:
     parser = actions.add_parser(
         "ablate",
-        help="what each part of HallDetect is worth",
+        help="measure what each part of HallDetect contributes",
         description=ABLATE,
         allow_abbrev=False,
     )
@@ -99,33 +99,49 @@ def _add_ablate(actions: Any) -> None:
 def _add_common(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--dataset", type=_names, required=True, metavar="NAME,...", help="see `bench list`")
-    add("--data", type=Path, metavar="DIR", help="where the datasets are; or HALLDETECT_DATA")
+    add(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="the folder of the datasets; default: HALLDETECT_DATA",
+    )
     add("-o", "--out", type=Path, required=True, metavar="DIR", help="the folder of results")
-    add("--limit", type=int, metavar="N", help="a random sample of this many rows per dataset")
-    add("--batch", type=int, default=1, metavar="N", help="rows scored together: 1")
+    add("--limit", type=int, metavar="N", help="rows per dataset, a random sample; default: all")
+    add("--batch", type=int, default=1, metavar="N", help="rows per call of a method: 1")
     for option in options():
         if option.name in ("verifier", "threads"):
             add_option(parser, option)
-    add("--llm", metavar="NAME", help="a GGUF model by name or path, for methods that ask one")
-    add("--context", type=int, metavar="N", help="tokens the --llm reads: 8192")
+    add(
+        "--llm",
+        metavar="NAME",
+        help="a GGUF model by name or path, for methods that ask a language model",
+    )
+    add("--context", type=int, metavar="N", help="tokens that the --llm reads: 8192")
     add(
         "--device",
         choices=("cpu", "cuda"),
-        help="the --llm in PyTorch, there; default: in llama.cpp",
+        help="run the --llm in PyTorch on this device; default: in llama.cpp",
     )
-    add("--seed", type=int, default=0, metavar="N", help="of the sample and the models: 0")
+    add("--seed", type=int, default=0, metavar="N", help="seed of the sample and of the models: 0")
     add("--quiet", action="store_true", help="no notices and no progress on standard error")
 
 
 def _add_report(actions: Any) -> None:
-    parser = actions.add_parser("report", help="make tables of results", allow_abbrev=False)
+    parser = actions.add_parser(
+        "report", help="write the report of a folder of results", allow_abbrev=False
+    )
     add = parser.add_argument
-    add("results", type=Path, metavar="DIR", help="the folder that `bench run` wrote to")
+    add("results", type=Path, metavar="DIR", help="a folder of results of `bench run`")
     add("-o", "--out", type=Path, metavar="DIR", help="where to write; default: the same folder")
     add("--against", metavar="NAME", help="compare with this method; default: halldetect")
     add("--samples", type=int, default=1000, metavar="N", help="bootstrap samples: 1000")
-    add("--markdown", type=Path, metavar="FILE", help="write the text of the report there too")
-    add("--no-figures", action="store_true", help="tables only, without matplotlib")
+    add(
+        "--markdown",
+        type=Path,
+        metavar="FILE",
+        help="write the report as Markdown to this file too",
+    )
+    add("--no-figures", action="store_true", help="leave out the charts, which need matplotlib")
     parser.set_defaults(run=run_report)
 
 
@@ -139,8 +155,8 @@ def run_list(arguments: argparse.Namespace) -> int:
     lines = ["DATASETS (name, folder under --data)"]
     width = max(map(len, DATASETS))
     lines += [f"  {item.name.ljust(width)}  {item.folder}/" for item in DATASETS.values()]
-    lines += [f"  {USER_FILE}FILE".ljust(width + 4) + "your own rows"]
-    lines += [f"  {ADVERSARIAL}NAME".ljust(width + 4) + "faithful rows of NAME, made wrong"]
+    lines += [f"  {USER_FILE}FILE".ljust(width + 4) + "rows of your own"]
+    lines += [f"  {ADVERSARIAL}NAME".ljust(width + 4) + "faithful rows of NAME, each made wrong"]
     lines += ["", "METHODS (name, needs, what it is)"]
     width = max(map(len, METHODS))
     needs = max(len(item.needs) for item in METHODS.values())
@@ -245,7 +261,7 @@ def _report_dropped(name: str, loaded: Loaded, display: ProgressDisplay) -> None
     if loaded.dropped:
         reasons = Counter(reason for _, reason in loaded.dropped).most_common(3)
         summary = "; ".join(f"{count} x {reason}" for reason, count in reasons)
-        display.notice(f"{name}: {len(loaded.dropped)} records left out ({summary})")
+        display.notice(f"{name}: {len(loaded.dropped)} records dropped ({summary})")
 
 
 def run_report(arguments: argparse.Namespace) -> int:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 RESPONSE_WORDS = 60
 EXTRACT = """\
-Hold extractors to sentences that people took apart (FActScore, ROSE, Factcheck-GPT and
-PropSegmEnt, under decomposition/ in the data folder; the part nothing is trained on), and measure
-how long they take for a response of 60 words.
+Compare extractors with the facts that people found in the same sentences (FActScore, ROSE,
+Factcheck-GPT and PropSegmEnt, under decomposition/ in the data folder; the held-out part), and
+measure their time for a response of 60 words.
 """
 
 
@@ -40,15 +40,20 @@ def add(actions: Any) -> None:
         "--answers",
         type=Path,
         metavar="FILE",
-        help="also judge the claims in a JSONL file of text, claims, tokens_in, tokens_out",
+        help="also evaluate the claims in a JSONL file of text, claims, tokens_in, tokens_out",
     )
-    option("--data", type=Path, metavar="DIR", help="where the datasets are; or HALLDETECT_DATA")
+    option(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="the folder of the datasets; default: HALLDETECT_DATA",
+    )
     option("-o", "--out", type=Path, metavar="FILE", help="add the figures to this JSON file")
-    option("--limit", type=int, metavar="N", help="so many sentences: all")
-    option("--responses", type=int, default=10, metavar="N", help="so many to be timed: 10")
-    option("--verifier", metavar="NAME", help="as for `check`; none: figures by words only")
-    option("--no-guard", action="store_true", help="judge what the extractor proposes")
-    option("--seed", type=int, default=0, metavar="N", help="of the sample: 0")
+    option("--limit", type=int, metavar="N", help="how many sentences; default: all")
+    option("--responses", type=int, default=10, metavar="N", help="how many responses to time: 10")
+    option("--verifier", metavar="NAME", help="as for `check`; none: only the figures by words")
+    option("--no-guard", action="store_true", help="evaluate the claims without the guard")
+    option("--seed", type=int, default=0, metavar="N", help="seed of the sample: 0")
     option("--threads", type=int, metavar="N", help="default: as many as there are cores")
     option("--quiet", action="store_true", help="no notices and no progress on standard error")
     parser.set_defaults(run=run)
