@@ -444,7 +444,7 @@ def test_the_report_shows_hostile_text_and_runs_none_of_it(
     assert main(arguments) == 0
     assert "the report is in" in capsys.readouterr().err
     page = (folder / "index.html").read_text(encoding="utf-8")
-    assert "default-src 'none'" in page
+    assert "default-src &#39;none&#39;" in page
     for loaded in ("<script", "src=", "url(", "@import", "http:", "https:", "\u202e", " style="):
         assert loaded not in page
     assert "&lt;script&gt;alert(1)" in page

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
+
+from markupsafe import Markup, escape
 
 from halldetect.batch.counts import ROW_KINDS
 
@@ -11,7 +12,7 @@ _WIDTH, _HEIGHT = 760, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 26, 40
 
 
-def histogram(bins: Sequence[Mapping[str, int]], threshold: float | None) -> str:
+def histogram(bins: Sequence[Mapping[str, int]], threshold: float | None) -> Markup:
     """A histogram of scores, each bar divided by outcome, with a line at the threshold.
 
     Args:
@@ -70,13 +71,13 @@ def histogram(bins: Sequence[Mapping[str, int]], threshold: float | None) -> str
             f'<text class="axis mark" x="{x + shift:.1f}" y="{_TOP - 8}" text-anchor="{side}">'
             f"hallucinated from {threshold:g}</text>"
         )
-    return (
+    return Markup(
         f'<svg class="histogram" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
         f'aria-label="How many responses have which score">{"".join(parts)}</svg>'
     )
 
 
-def stack(counts: Mapping[str, float], label: str) -> str:
+def stack(counts: Mapping[str, float], label: str) -> Markup:
     """One divided bar; the legend below it says what each part is.
 
     Args:
@@ -94,13 +95,13 @@ def stack(counts: Mapping[str, float], label: str) -> str:
                 f'height="14"><title>{description}</title></rect>'
             )
             x += size
-    return (
+    return Markup(
         f'<svg class="stack" viewBox="0 0 1000 14" preserveAspectRatio="none" role="img" '
         f'aria-label="{escape(label)}">{"".join(parts)}</svg>'
     )
 
 
-def whisker(rate: float, span: tuple[float, float], overall: float | None) -> str:
+def whisker(rate: float, span: tuple[float, float], overall: float | None) -> Markup:
     """A rate as a dot, its interval as a line, the rate of all rows as a mark.
 
     Args:
@@ -114,7 +115,7 @@ def whisker(rate: float, span: tuple[float, float], overall: float | None) -> st
         if overall is None
         else f'<rect class="overall" x="{1000 * overall - 1:.1f}" width="2" height="24"/>'
     )
-    return (
+    return Markup(
         '<svg class="whisker" viewBox="-12 0 1024 24" preserveAspectRatio="none" '
         'aria-hidden="true">'
         f'<rect class="track" y="11" width="1000" height="2"/>{post}'
