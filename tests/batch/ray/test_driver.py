@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -22,13 +21,18 @@ from halldetect.batch.local import BatchOutcome, run_local
 from halldetect.batch.results import Level
 from halldetect.errors import CheckError, InputError
 from halldetect.report import Probabilities
+from tests.support.batch_files import (
+    GOOD,
+    SOURCE,
+    WRONG,
+    detector,
+    rows_of_all_kinds,
+    untimed,
+    write_jsonl,
+)
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
-
-SOURCE = "The mill was built in 1790. Today it is a museum."
-GOOD = "Today it is a museum."
-WRONG = "The mill was built in 1850."
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,31 +46,6 @@ def ray_here() -> Iterator[Any]:
         patched.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
         with connected(None, 2) as ray:
             yield ray
-
-
-def rows(count: int) -> list[dict[str, Any]]:
-    kinds: list[dict[str, Any]] = [
-        {"response": GOOD},
-        {"response": WRONG},
-        {"response": ""},
-        {"oops": 1},
-        {"response": f"{GOOD} {WRONG}", "source": ["Rye bread rests.", SOURCE]},
-    ]
-    return [{"source": SOURCE, "n": n, **kinds[n % len(kinds)]} for n in range(count)]
-
-
-def write(path: Path, given: Sequence[Any]) -> Path:
-    path.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in given))
-    return path
-
-
-def plain(path: Path) -> bytes:
-    """The bytes of a results file apart from timings."""
-    return re.sub(rb'"seconds":\{[^}]*\}', b'"seconds":{}', path.read_bytes())
-
-
-def detector() -> Detector:
-    return Detector(SentenceExtractor(), OverlapVerifier())
 
 
 def on_ray(
@@ -86,10 +65,10 @@ def here(source: Any, target: Path, **options: Any) -> Path:
 
 @pytest.mark.parametrize("level", list(Level))
 def test_the_same_bytes_as_the_local_engine(tmp_path: Path, level: Level) -> None:
-    source = str(write(tmp_path / "in.jsonl", [*rows(100), "no row"]))
+    source = str(write_jsonl(tmp_path / "in.jsonl", [*rows_of_all_kinds(100), "no row"]))
     expected = here(source, tmp_path / "here.jsonl", level=level)
     outcome = on_ray(source, tmp_path / "there.jsonl", level=level)
-    assert plain(tmp_path / "there.jsonl") == plain(expected)
+    assert untimed(tmp_path / "there.jsonl") == untimed(expected)
     assert (outcome.counts.rows, outcome.counts.by_kind["bad"], outcome.interrupted) == (
         101,
         21,
@@ -106,7 +85,7 @@ def test_many_files_of_many_formats_into_parquet(tmp_path: Path) -> None:
     from pyarrow.parquet import read_table
 
     for at in range(3):
-        write(tmp_path / f"in-{at}.jsonl", rows(10 + at))
+        write_jsonl(tmp_path / f"in-{at}.jsonl", rows_of_all_kinds(10 + at))
     (tmp_path / "in-3.csv").write_text(f"source,response\n{SOURCE},{GOOD}\n", encoding="utf-8")
     pattern = str(tmp_path / "in-*")
     expected = here(pattern, tmp_path / "here.parquet")
@@ -122,7 +101,7 @@ def test_many_files_of_many_formats_into_parquet(tmp_path: Path) -> None:
 def test_a_folder_of_parts_at_an_address(tmp_path: Path, ending: str) -> None:
     from pyarrow.parquet import read_table
 
-    source = str(write(tmp_path / "in.jsonl", rows(30)))
+    source = str(write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(30)))
     expected = here(source, tmp_path / "here.jsonl")
     folder = tmp_path / f"there.{ending}"
     on_ray(f"file://{source}", f"file://{folder}")
@@ -131,7 +110,7 @@ def test_a_folder_of_parts_at_an_address(tmp_path: Path, ending: str) -> None:
     if ending == "jsonl":
         joined = tmp_path / "joined"
         joined.write_bytes(b"".join(part.read_bytes() for part in parts))
-        assert plain(joined) == plain(expected)
+        assert untimed(joined) == untimed(expected)
     else:
         found = [row for part in parts for row in read_table(part)["id"].to_pylist()]
         assert found == [str(n) for n in range(1, 31)]
@@ -162,7 +141,7 @@ class Dying(OverlapVerifier):
 
 
 def test_a_killed_actor_costs_no_row(tmp_path: Path) -> None:
-    source = str(write(tmp_path / "in.jsonl", rows(60)))
+    source = str(write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(60)))
     expected = here(source, tmp_path / "here.jsonl")
     mark = tmp_path / "killed"
     outcome = on_ray(
@@ -172,7 +151,7 @@ def test_a_killed_actor_costs_no_row(tmp_path: Path) -> None:
     )
     assert mark.exists()
     assert outcome.counts.rows == 60
-    assert plain(tmp_path / "there.jsonl") == plain(expected)
+    assert untimed(tmp_path / "there.jsonl") == untimed(expected)
 
 
 def _named(verifier: OverlapVerifier) -> OverlapVerifier:
@@ -185,7 +164,7 @@ def test_stopped_and_resumed_the_results_are_the_same(tmp_path: Path) -> None:
     from halldetect.batch.ray.cluster import Cluster
     from halldetect.batch.ray.driver import run_on_ray
 
-    source = str(write(tmp_path / "in.jsonl", rows(80)))
+    source = str(write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(80)))
     expected = here(source, tmp_path / "here.jsonl")
     target = tmp_path / "there.jsonl"
     parts = tmp_path / "there.jsonl.parts"
@@ -209,7 +188,7 @@ def test_stopped_and_resumed_the_results_are_the_same(tmp_path: Path) -> None:
         on_ray(source, target, resume=True, level=Level.CLAIM)
     again = on_ray(source, target, resume=True)
     assert (again.counts.rows, again.rows_before) == (80, outcome.counts.rows)
-    assert plain(target) == plain(expected)
+    assert untimed(target) == untimed(expected)
     assert not parts.exists()
 
 
@@ -225,7 +204,7 @@ def _slow(made: Detector) -> Detector:
 
 
 def test_what_ends_a_run_is_one_line(tmp_path: Path) -> None:
-    source = str(write(tmp_path / "in.jsonl", rows(20)))
+    source = str(write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(20)))
     with pytest.raises(InputError, match=r"row \d+: 'response' is missing \(--strict stops here\)"):
         on_ray(source, tmp_path / "strict.jsonl", strict=True)
     with pytest.raises(InputError, match=r"cannot read .*none\.jsonl"):
@@ -296,7 +275,7 @@ def done(process: subprocess.Popen[bytes]) -> tuple[int, bytes, bytes]:
 
 
 def museum(folder: Path) -> Path:
-    return write(
+    return write_jsonl(
         folder / "in.jsonl",
         [
             {"source": f"The mill was built in {1790 + n}. Today it is a museum.", "response": text}
@@ -324,5 +303,5 @@ def test_the_command_with_the_embedded_models(tmp_path: Path, how: signal.Signal
     assert len(list(parts.glob("part-*"))) < 18
     assert done(command(*ray, "--quiet")) == (0, b"", b"")
     assert done(command(source, tmp_path / "here.jsonl", "--quiet")) == (0, b"", b"")
-    assert plain(target) == plain(tmp_path / "here.jsonl")
+    assert untimed(target) == untimed(tmp_path / "here.jsonl")
     assert (tmp_path / "kept" / "reports.sqlite").exists()

@@ -1,0 +1,213 @@
+"""The cache of reports: the same results, whatever happens to it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halldetect import Detector, Pair, Report
+from halldetect.batch.cache import ReportCache
+from halldetect.batch.job import Job
+from halldetect.batch.local import run_local, run_settings
+from halldetect.batch.results import Level
+from halldetect.claims.extraction import Draft
+from halldetect.cli import main
+from halldetect.errors import ExtractionError, InputError
+from tests.support.batch_files import (
+    BASE,
+    GOOD,
+    SOURCE,
+    WRONG,
+    detector,
+    results,
+    rows,
+    untimed,
+    write_jsonl,
+)
+from tests.support.fakes import OverlapVerifier, SentenceExtractor
+
+
+def counted(folder: Path | None, **options: Any) -> tuple[Detector, ReportCache]:
+    made = detector()
+    return made, ReportCache(folder, run_settings(made), **options)
+
+
+def judged(made: Detector) -> int:
+    assert isinstance(made.verifier, OverlapVerifier)
+    return sum(map(len, made.verifier.calls))
+
+
+@pytest.mark.parametrize("level", list(Level))
+def test_a_second_run_costs_nothing_and_says_the_same(tmp_path: Path, level: Level) -> None:
+    given_rows = [*rows(10), {"source": [SOURCE, "More."], "response": WRONG, "question": "When?"}]
+    source = str(write_jsonl(tmp_path / "in.jsonl", given_rows))
+    run_local(detector(), Job(source, str(tmp_path / "none.jsonl"), level=level))
+    for name, works in (("first", True), ("second", False)):
+        made, cache = counted(tmp_path / "kept")
+        job = Job(source, str(tmp_path / f"{name}.jsonl"), level=level, batch_size=4)
+        run_local(made, job, cache=cache)
+        cache.close()
+        assert bool(judged(made)) is works
+        assert untimed(tmp_path / f"{name}.jsonl") == untimed(tmp_path / "none.jsonl")
+
+
+def test_what_comes_again_in_a_run_is_checked_once(tmp_path: Path) -> None:
+    source = str(write_jsonl(tmp_path / "in.jsonl", rows(40)))
+    made, cache = counted(None)
+    run_local(made, Job(source, str(tmp_path / "out.jsonl"), batch_size=8), cache=cache)
+    assert isinstance(made.extractor, SentenceExtractor)
+    assert len(made.extractor.blocks) <= 2 * 2  # once for each of the slices begun before the end
+    found = results(tmp_path / "out.jsonl")
+    assert [bool(row["report"]["cost"]["seconds"]) for row in found][:4] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_other_settings_or_other_content_are_other_keys(tmp_path: Path) -> None:
+    pair = Pair(SOURCE, GOOD)
+    _, cache = counted(tmp_path)
+    other = ReportCache(tmp_path, run_settings(detector(threshold=0.25)))
+    assert cache.key(pair) == cache.key(Pair([SOURCE], GOOD))
+    assert len(
+        {
+            cache.key(pair),
+            other.key(pair),
+            cache.key(Pair(SOURCE, GOOD, "Why?")),
+            cache.key(Pair([SOURCE, ""], GOOD)),
+            cache.key(Pair(GOOD, SOURCE)),
+        }
+    ) == 5  # fmt: skip
+
+
+def test_the_cache_stays_within_its_limit_and_keeps_what_is_used(tmp_path: Path) -> None:
+    made, cache = counted(tmp_path, limit=40_000)
+    pairs = [Pair(SOURCE, f"{GOOD} It has {n} rooms.") for n in range(60)]
+    reports = made.check_many(pairs)
+    first = {cache.key(pairs[0]): pairs[0]}
+    for pair, report in zip(pairs, reports, strict=True):
+        cache.put({cache.key(pair): report})
+        assert cache.get(first)  # used again and again, so never the oldest
+    held = sum(bool(cache.get({cache.key(pair): pair})) for pair in pairs)
+    assert 5 < held < 60
+    store = sqlite3.connect(tmp_path / "reports.sqlite")
+    (size,) = store.execute("SELECT sum(size) FROM reports").fetchone()
+    assert size == store.execute("SELECT bytes FROM held").fetchone()[0] <= 40_000
+    store.close()
+    cache.close()
+
+
+def test_failures_are_not_kept(tmp_path: Path) -> None:
+    class Broken(SentenceExtractor):
+        def draft(self, block: str, limit: int) -> Draft:
+            raise ExtractionError("no answer")
+
+    made = Detector(Broken(), OverlapVerifier())
+    cache = ReportCache(tmp_path, run_settings(made))
+    pairs = [Pair(SOURCE, GOOD), Pair(SOURCE, "")]
+    keys = {cache.key(pair): pair for pair in pairs}
+    cache.put(dict(zip(keys, made.check_many(pairs), strict=True)))
+    assert cache.get(keys) == {}
+    cache.close()
+
+
+def test_reports_survive_the_cache_unchanged(tmp_path: Path) -> None:
+    made, cache = counted(tmp_path)
+    pair = Pair([SOURCE, "Rye \ud800 bread."], f"{GOOD} {WRONG}", "What?")
+    (report,) = made.check_many([pair])
+    key = cache.key(pair)
+    cache.put({key: report})
+    (found,) = cache.get({key: pair}).values()
+    assert found == replace(report, cost=replace(report.cost, seconds={}))
+    assert isinstance(found, Report)
+    cache.close()
+
+
+def test_a_damaged_entry_is_no_entry_and_a_damaged_file_is_said(tmp_path: Path) -> None:
+    made, cache = counted(tmp_path)
+    pair = Pair(SOURCE, GOOD)
+    key = cache.key(pair)
+    cache.put({key: made.check(SOURCE, GOOD)})
+    assert cache.get({key: pair})
+    store = sqlite3.connect(tmp_path / "reports.sqlite")
+    store.execute("UPDATE reports SET report = x'00'")
+    store.commit()
+    store.close()
+    assert cache.get({key: pair}) == {}
+    cache.close()
+    for file in tmp_path.iterdir():
+        file.unlink()
+    (tmp_path / "reports.sqlite").write_bytes(b"no database at all" * 99)
+    with pytest.raises(InputError, match="cannot use the cache"):
+        counted(tmp_path)
+
+
+def test_a_cache_that_fails_half_way_costs_no_result(tmp_path: Path) -> None:
+    source = str(write_jsonl(tmp_path / "in.jsonl", rows(20)))
+    told: list[str] = []
+    made, cache = counted(tmp_path / "kept", notice=told.append)
+    assert cache._store is not None
+    cache._store.execute("DROP TABLE reports")
+    run_local(made, Job(source, str(tmp_path / "out.jsonl")), cache=cache)
+    assert len(results(tmp_path / "out.jsonl")) == 20
+    assert len(told) == 1
+    assert "going on without the cache" in told[0]
+
+
+def _fill(folder: str, start: int) -> None:
+    made, cache = counted(Path(folder), limit=60_000)
+    for n in range(start, start + 40):
+        pair = Pair(SOURCE, f"{GOOD} It has {n % 50} rooms.")
+        key = cache.key(pair)
+        report = made.check(SOURCE, pair.response)
+        cache.put({key: report})
+        for found in cache.get({key: pair}).values():
+            assert found.claims == report.claims
+    cache.close()
+
+
+def test_several_processes_share_a_cache(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_fill, args=(str(tmp_path), 15 * at)) for at in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(120)
+    assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    store = sqlite3.connect(tmp_path / "reports.sqlite")
+    assert store.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    total, held = store.execute(
+        "SELECT sum(size), (SELECT bytes FROM held) FROM reports"
+    ).fetchone()
+    assert total == held <= 60_000
+    store.close()
+
+
+def test_the_command_keeps_a_cache(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = str(write_jsonl(tmp_path / "in.jsonl", rows(5)))
+    kept = str(tmp_path / "kept")
+    for name, more in (("a", ["--cache", kept]), ("b", ["--cache", kept]), ("c", ["--no-cache"])):
+        assert main(["batch", source, str(tmp_path / f"{name}.jsonl"), *BASE, *more]) == 0
+    assert (
+        untimed(tmp_path / "a.jsonl")
+        == untimed(tmp_path / "b.jsonl")
+        == untimed(tmp_path / "c.jsonl")
+    )
+    assert not any(row["report"]["cost"]["seconds"] for row in results(tmp_path / "b.jsonl"))
+    capsys.readouterr()
+    for wrong, message in (
+        (["--cache-size", "0"], "--cache-size must be 1 or more"),
+        (["--batch-size", "0"], "--batch-size must be 1 or more"),
+        (["--workers", "2"], "--workers is for --engine ray"),
+        (["--by", "kind"], "--by is for --report"),
+        (["--cache", source], "cannot use the cache"),
+    ):
+        assert main(["batch", source, str(tmp_path / "x.jsonl"), *BASE, *wrong]) == 2
+        assert message in capsys.readouterr().err

@@ -1,0 +1,88 @@
+"""The command `halldetect batch`: statuses, messages and wrong usage."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from halldetect.cli import main
+from tests.support.batch_files import (
+    BASE,
+    ROWS,
+    results,
+    rows,
+    write_jsonl,
+)
+
+
+def test_statuses_and_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = str(write_jsonl(tmp_path / "in.jsonl", [*ROWS, ROWS[0], 5]))
+    out = tmp_path / "o.jsonl"
+    assert main(["batch", source, str(out), *BASE]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "3 faithful, 1 hallucinated, 1 uncheckable, 1 bad" in captured.err
+    assert "the first bad row: row 6: line 6: a row must be" in captured.err
+    assert "rows with an id that was there before: 1" in captured.err
+    assert len(results(out)) == 6
+
+    assert main(["batch", source, str(out), *BASE]) == 2
+    assert "--overwrite begins again" in capsys.readouterr().err
+    assert main(["batch", source, str(out), "--resume", *BASE]) == 0
+    assert "is complete" in capsys.readouterr().err
+    assert main(["batch", source, str(out), "--overwrite", "--strict", *BASE]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert len(results(out)) == 6  # the old results stay until there are new ones
+    assert main(["batch", source, str(out), "--overwrite", "--quiet", *BASE]) == 0
+    assert capsys.readouterr().err == ""
+
+    nothing = str(write_jsonl(tmp_path / "nothing.jsonl", [{"source": "a"}]))
+    assert main(["batch", nothing, str(tmp_path / "n.jsonl"), *BASE]) == 3
+    assert len(results(tmp_path / "n.jsonl")) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["in.jsonl", "out.txt"], "by its ending"),
+        (["in.jsonl", "in.jsonl"], "is the input"),
+        (["in.jsonl", "no/out.jsonl"], "there is no folder"),
+        (["none.jsonl", "out.jsonl"], "cannot read 'none.jsonl': No such file"),
+        (["folder.jsonl", "out.jsonl"], "is a directory"),
+        (["in.jsonl", "folder.jsonl"], "is not a file"),
+        (["in.jsonl", "x" * 300 + ".jsonl"], "File name too long"),
+        (["in.jsonl", "-", "--resume"], "standard output can be neither"),
+        (["in.jsonl", "out.jsonl", "--source-column", "response"], "two things"),
+        (["in.jsonl", "out.jsonl", "--threshold", "7"], "between 0 and 1"),
+    ],
+)
+def test_wrong_usage(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(tmp_path / "in.jsonl", ROWS)
+    (tmp_path / "folder.jsonl").mkdir()
+    assert main(["batch", *arguments, *BASE]) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    assert message in captured.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.jsonl", "in.jsonl"]
+
+
+def test_without_ray_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("ray", "ray.data"):
+        monkeypatch.setitem(sys.modules, name, None)
+    source = str(write_jsonl(tmp_path / "in.jsonl", rows(1)))
+    assert main(["batch", source, str(tmp_path / "o.jsonl"), *BASE, "--engine", "ray"]) == 3
+    assert "pip install 'halldetect[ray]'" in capsys.readouterr().err
+    assert main(["batch", source, "-", *BASE, "--engine", "ray"]) == 2
+    assert "not standard input or output" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl"]

@@ -1,0 +1,423 @@
+"""Killed, interrupted or on a full disk: resumed, the results are the same."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halldetect import Detector
+from halldetect.batch.job import Job
+from halldetect.batch.local import BatchOutcome, run_local
+from halldetect.batch.results import Level
+from halldetect.batch.rows import ColumnNames
+from halldetect.cli import main
+from halldetect.errors import CheckError, InputError
+from tests.support.batch_files import (
+    BASE,
+    detector,
+    results,
+    rows_of_all_kinds,
+    without_seconds,
+    write_jsonl,
+)
+from tests.support.fakes import OverlapVerifier, SentenceExtractor
+from tests.support.paths import ROOT
+
+DRIVER = """
+import json, os, random, signal, sys, time
+from pathlib import Path
+from halldetect.verification import verifiers
+from halldetect.batch import local
+from halldetect.cli import main
+from tests.support.fakes import OverlapVerifier
+
+try:
+    import pyarrow.parquet  # once, before the forks
+except ImportError:
+    pass
+local.BLOCK_ROWS = 4
+PAUSE = 0.0
+
+class Slow(OverlapVerifier):
+    def judge(self, pairs):
+        time.sleep(PAUSE)
+        return super().judge(pairs)
+
+verifiers.load_verifier = lambda spec, threads=None: Slow()
+
+def batch(source, out, *more):
+    return main(["batch", source, out, "--extractor", "sentences", *more])
+
+def forked(work):
+    # A fork has everything imported already; killing it is as real as any kill -9.
+    child = os.fork()
+    if child == 0:
+        status = 99
+        try:
+            status = work()
+        finally:
+            sys.stderr.flush()
+            os._exit(status)
+    return child
+"""
+
+
+KILL_BY_TIME = """
+source, out, first, last = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+batch(source, out + ".whole.jsonl", "--quiet")  # also loads all there is to load
+for seed in range(first, last):
+    random.seed(seed)
+    PAUSE = 0.002
+    target = f"{out}.{seed}.{'parquet' if seed % 5 == 4 else 'jsonl'}"
+    killed = []
+    def rows_done():
+        try:
+            return json.loads(Path(target + ".partial.state").read_text())["counts"]["rows"]
+        except FileNotFoundError:
+            return 0
+    for _ in range(random.randint(1, 4)):
+        wanted = random.randint(0, 88)
+        child = forked(lambda: batch(source, target, "--resume", "--quiet"))
+        # By rows, so that a busy machine does not make all of them die before they begin;
+        # then a moment longer, so that they die anywhere between two slices.
+        ended = 0
+        while not ended and not Path(target).exists() and rows_done() < wanted:
+            time.sleep(0.001)
+            ended, status = os.waitpid(child, os.WNOHANG)
+        if not ended:
+            time.sleep(random.uniform(0.0, 0.02))
+            os.kill(child, signal.SIGKILL)
+            status = os.waitpid(child, 0)[1]
+        if os.WIFSIGNALED(status):
+            killed.append(rows_done())
+    PAUSE = 0.0
+    child = forked(lambda: batch(source, target, "--resume", "--quiet"))
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(json.dumps({"target": target, "killed": killed, "status": status}), flush=True)
+"""
+
+
+KILL_AT_EVERY_STEP = """
+source, out, kind = sys.argv[1:4]
+batch(source, out + ".whole.jsonl", "--quiet")
+
+def die_at(step):
+    left = [step]
+    def dying(real, torn=False):
+        def call(*arguments):
+            left[0] -= 1
+            if left[0] == 0:
+                if torn:
+                    real(arguments[0], bytes(arguments[1])[: len(arguments[1]) // 2])
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*arguments)
+        return call
+    os.write = dying(os.write, torn=True)
+    for name in ("fsync", "ftruncate", "close"):
+        setattr(os, name, dying(getattr(os, name)))
+    Path.replace, Path.unlink = dying(Path.replace), lambda path, missing_ok=False: unlink(path)
+    def quiet_unlink(path):
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            pass
+    unlink = dying(quiet_unlink)
+    return batch(source, target, "--resume", "--quiet")
+
+for step in range(1, 200):
+    target = f"{out}.{step}.{kind}"
+    child = forked(lambda: die_at(step))
+    status = os.waitpid(child, 0)[1]
+    if not os.WIFSIGNALED(status):
+        print(json.dumps({"target": target, "died": False, "status": os.WEXITSTATUS(status)}))
+        break
+    child = forked(lambda: batch(source, target, "--resume", "--quiet"))
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(json.dumps({"target": target, "died": True, "status": status}), flush=True)
+"""
+
+
+def drive(code: str, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
+    path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
+    return subprocess.Popen(
+        [sys.executable, "-c", DRIVER + code, *map(str, arguments)],
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+        **{"stdout": subprocess.PIPE, **options},
+    )
+
+
+def outcomes(process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
+    out, err = process.communicate(timeout=600)
+    assert (process.returncode, err) == (0, b"")
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def same_results(target: Path, whole: Path) -> bool:
+    if target.suffix == ".jsonl":
+        return without_seconds(target.read_bytes()) == without_seconds(whole.read_bytes())
+    from pyarrow.parquet import read_table
+
+    found = read_table(target).to_pylist()
+    reports = [row["report"] and without_seconds(row["report"].encode()) for row in found]
+    expected = [json.dumps(row["report"]) for row in results(whole)]
+    return [row["n"] for row in map(json.loads, (row["columns"] for row in found))] == [
+        row["columns"].get("n") for row in results(whole)
+    ] and [json.loads(report or b"null") for report in reports] == [
+        json.loads(without_seconds(text.replace('"seconds": ', '"seconds":').encode()))
+        for text in expected
+    ]
+
+
+def kill_at_random_times(tmp_path: Path, seeds: range) -> None:
+    source = write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(90))
+    out = tmp_path / "out"
+    found = outcomes(drive(KILL_BY_TIME, source, out, seeds.start, seeds.stop))
+    assert len(found) == len(seeds)
+    whole = tmp_path / "out.whole.jsonl"
+    assert len(results(whole)) == 90
+    for run in found:
+        assert run["status"] == 0, run
+        assert same_results(Path(run["target"]), whole), run
+    # Otherwise nothing has been shown: some must have died half-way.
+    assert sum(0 < rows < 90 for run in found for rows in run["killed"]) >= len(seeds) // 3
+    assert not list(tmp_path.glob("*.partial*"))
+
+
+posix = pytest.mark.skipif(os.name != "posix", reason="forks and signals")
+
+
+@posix
+def test_killed_at_random_times_the_results_are_the_same(tmp_path: Path) -> None:
+    kill_at_random_times(tmp_path, range(10))
+
+
+@posix
+@pytest.mark.slow
+def test_killed_at_random_times_many_times(tmp_path: Path) -> None:
+    kill_at_random_times(tmp_path, range(100, 160))
+
+
+@posix
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_killed_at_every_step_the_results_are_the_same(tmp_path: Path, kind: str) -> None:
+    source = write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(6))
+    found = outcomes(drive(KILL_AT_EVERY_STEP, source, tmp_path / "out", kind))
+    assert [run["died"] for run in found] == [True] * (len(found) - 1) + [False]
+    assert len(found) > 12
+    for run in found:
+        assert run["status"] == 0, run
+        assert same_results(Path(run["target"]), tmp_path / "out.whole.jsonl"), run
+    assert not list(tmp_path.glob("*.partial*"))
+
+
+INTERRUPT = """
+PAUSE = float(sys.argv[3])
+real = Slow.judge
+def judge(self, pairs):
+    print("busy", flush=True)
+    return real(self, pairs)
+Slow.judge = judge
+sys.exit(batch(sys.argv[1], sys.argv[2], "--resume"))
+"""
+
+
+def interrupt(tmp_path: Path, pause: float, times: int) -> tuple[int, str]:
+    process = drive(INTERRUPT, tmp_path / "in.jsonl", tmp_path / "out.jsonl", pause)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"busy\n"
+    for _ in range(times):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+    _, err = process.communicate(timeout=60)
+    return process.returncode, err.decode()
+
+
+@posix
+def test_ctrl_c_finishes_the_rows_in_hand(tmp_path: Path) -> None:
+    rows = rows_of_all_kinds(40)
+    source = write_jsonl(tmp_path / "in.jsonl", rows)
+    status, err = interrupt(tmp_path, pause=0.7, times=1)
+    assert status == 130
+    done = len(results(tmp_path / "out.jsonl.partial"))
+    assert 0 < done < 40
+    assert err.splitlines()[0].endswith("finishing the rows in hand; Ctrl-C again to leave them")
+    assert f"interrupted after {done} rows; the same command with --resume" in err
+    status, err = interrupt(tmp_path, pause=30, times=2)
+    assert status == 130
+    assert "the same command with --resume" in err.splitlines()[-1]
+    arguments = ["batch", str(source), str(tmp_path / "out.jsonl"), "--quiet", *BASE]
+    assert main([*arguments, "--resume"]) == 0
+    assert main(["batch", str(source), str(tmp_path / "whole.jsonl"), "--quiet", *BASE]) == 0
+    assert same_results(tmp_path / "out.jsonl", tmp_path / "whole.jsonl")
+
+
+def stopped_after(tmp_path: Path, slices: int, rows: int = 100, **options: Any) -> BatchOutcome:
+    """An unfinished run in out.jsonl."""
+    asked = iter(range(1, 1_000))
+    source = write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(rows))
+    job = Job(str(source), str(tmp_path / "out.jsonl"), **options)
+    return run_local(detector(), job, stop=lambda: next(asked) >= slices)
+
+
+def test_resume_wants_the_same_input_and_configuration(tmp_path: Path) -> None:
+    outcome = stopped_after(tmp_path, 2)
+    assert (outcome.interrupted, outcome.counts.rows) == (True, 64)
+    job = Job(str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), resume=True)
+    other = Detector(SentenceExtractor(), OverlapVerifier(), threshold=0.25)
+    with pytest.raises(InputError, match=r"cannot resume: .* had another configuration; give"):
+        run_local(other, job)
+    with pytest.raises(InputError, match="another level"):
+        run_local(detector(), Job(job.source, job.target, resume=True, level=Level.CLAIM))
+    for rows in (rows_of_all_kinds(63), [*rows_of_all_kinds(10), *rows_of_all_kinds(90)]):
+        changed = write_jsonl(tmp_path / "other.jsonl", rows)
+        with pytest.raises(InputError, match=r"first 64 rows .* are not those"):
+            run_local(detector(), Job(str(changed), job.target, resume=True))
+    columns = ColumnNames(id="n")
+    with pytest.raises(InputError, match="first 64 rows"):
+        run_local(detector(), Job(job.source, job.target, columns, resume=True))
+    with pytest.raises(InputError, match="is there already"):
+        Job(job.source, job.target)
+
+    outcome = run_local(detector(), job)
+    assert (outcome.counts.rows, outcome.rows_before, outcome.interrupted) == (100, 64, False)
+    whole = Job(job.source, str(tmp_path / "whole.jsonl"))
+    assert run_local(detector(), whole).counts == outcome.counts
+    assert same_results(tmp_path / "out.jsonl", tmp_path / "whole.jsonl")
+
+
+def test_resume_refuses_a_damaged_state(tmp_path: Path) -> None:
+    stopped_after(tmp_path, 1)
+    job = Job(str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), resume=True)
+    partial = tmp_path / "out.jsonl.partial"
+    data = partial.read_bytes()
+    partial.write_bytes(data[:-1])
+    with pytest.raises(InputError, match="results are missing"):
+        run_local(detector(), job)
+    partial.write_bytes(data)
+    state = tmp_path / "out.jsonl.partial.state"
+    for broken in (b"", b"{}", b"[]", b'{"format": 99}'):
+        state.write_bytes(broken)
+        with pytest.raises(InputError, match="does not fit"):
+            run_local(detector(), job)
+    run_local(detector(), Job(job.source, job.target, overwrite=True))
+    assert len(results(tmp_path / "out.jsonl")) == 100
+
+
+@posix
+def test_two_runs_do_not_write_to_one_file(tmp_path: Path) -> None:
+    refused: list[str] = []
+
+    def second() -> bool:
+        job = Job(str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), resume=True)
+        with pytest.raises(InputError) as error:
+            run_local(detector(), job)
+        refused.append(str(error.value))
+        return False
+
+    source = write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(40))
+    run_local(detector(), Job(str(source), str(tmp_path / "out.jsonl")), stop=second)
+    assert len(results(tmp_path / "out.jsonl")) == 40
+    assert "another run is writing" in refused[0]
+
+
+@pytest.mark.parametrize("call", ["write", "fsync"])
+def test_a_full_disk_is_one_line_and_resumable(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    call: str,
+) -> None:
+    source, out = write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(100)), tmp_path / "out.jsonl"
+    real, left = getattr(os, call), [4]
+
+    def full(*arguments: Any) -> Any:
+        left[0] -= 1
+        if left[0] > 0:
+            return real(*arguments)
+        if call == "write":
+            real(arguments[0], bytes(arguments[1])[:100])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, full)
+        assert main(["batch", str(source), str(out), "--quiet", *BASE]) == 3
+    err = capsys.readouterr().err
+    assert "No space left on device, after " in err
+    assert "--resume" in err
+    assert err.count("\n") == 1
+    assert main(["batch", str(source), str(out), "--quiet", "--resume", *BASE]) == 0
+    assert main(["batch", str(source), str(tmp_path / "whole.jsonl"), "--quiet", *BASE]) == 0
+    assert same_results(out, tmp_path / "whole.jsonl")
+
+
+TO_STANDARD_OUTPUT = "sys.exit(batch(sys.argv[1], '-', '--quiet'))"
+
+
+@posix
+def test_standard_output_that_is_full_or_left(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(400))
+    if Path("/dev/full").exists():
+        with Path("/dev/full").open("wb") as full:
+            process = drive(TO_STANDARD_OUTPUT, source, stdout=full)
+            _, err = process.communicate(timeout=60)
+        assert process.returncode == 3
+        assert err.startswith(b"halldetect: cannot write to standard output: No space left")
+        assert err.count(b"\n") == 1
+    with drive(TO_STANDARD_OUTPUT, source) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert json.loads(process.stdout.readline())["verdict"] == "faithful"
+        process.stdout.close()
+        err = process.stderr.read()
+    assert process.returncode == 3
+    assert err.startswith(b"halldetect: cannot write to standard output: Broken pipe, after ")
+    assert err.count(b"\n") == 1
+
+
+def test_a_parquet_file_that_cannot_be_written_is_resumable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    source = write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(10))
+    job = Job(str(source), str(tmp_path / "out.parquet"))
+
+    def full(*arguments: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("halldetect.batch.local.write_parquet", full)
+        with pytest.raises(CheckError, match="No space left on device, after 10 rows"):
+            run_local(detector(), job)
+    run_local(detector(), Job(job.source, job.target, resume=True))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.parquet"]
+
+
+FLAT = """
+import resource
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+local.BLOCK_ROWS = 32
+batch(sys.argv[1], sys.argv[3] + ".few.jsonl", "--quiet", "--level", "claim")
+before = peak()
+batch(sys.argv[2], sys.argv[3] + ".many.jsonl", "--quiet", "--level", "claim")
+print(json.dumps({"before": before, "after": peak()}))
+"""
+
+
+@posix
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    few = write_jsonl(tmp_path / "few.jsonl", rows_of_all_kinds(1_000))
+    lots = write_jsonl(tmp_path / "lots.jsonl", rows_of_all_kinds(40_000))
+    (found,) = outcomes(drive(FLAT, few, lots, tmp_path / "out"))
+    assert found["after"] < found["before"] + 20, found

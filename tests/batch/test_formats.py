@@ -1,0 +1,382 @@
+"""Formats of input and output, and rows that cannot be read."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halldetect import Detector, Report
+from halldetect.batch import formats
+from halldetect.batch.job import Job
+from halldetect.batch.local import run_local
+from halldetect.batch.results import Level
+from halldetect.batch.rows import ColumnNames
+from halldetect.cli import main
+from halldetect.errors import InputError, MissingExtra
+from tests.support.batch_files import (
+    BASE,
+    GOOD,
+    ROWS,
+    SOURCE,
+    VERDICTS,
+    WRONG,
+    detector,
+    results,
+    rows,
+    without_seconds,
+    write_jsonl,
+)
+
+
+def limited() -> Detector:
+    """A detector that refuses long texts."""
+    return detector(max_source=5_000, max_response=1_000)
+
+
+def check(tmp_path: Path, data: bytes | Path, **options: Any) -> list[dict[str, Any]]:
+    source = data if isinstance(data, Path) else tmp_path / "in.jsonl"
+    if isinstance(data, bytes):
+        source.write_bytes(data)
+    out = tmp_path / "out.jsonl"
+    run_local(limited(), Job(str(source), str(out), overwrite=True, **options))
+    return results(out)
+
+
+def test_a_result_a_row_in_order_with_the_report_of_check(tmp_path: Path) -> None:
+    found = check(tmp_path, write_jsonl(tmp_path / "in.jsonl", ROWS))
+    assert [row["id"] for row in found] == ["a", "b", "c", "d"]
+    assert [row["verdict"] for row in found] == VERDICTS
+    assert [row["columns"] for row in found] == [{"lang": row["lang"]} for row in ROWS]
+    assert found[1]["claims"] == {
+        "supported": 1,
+        "contradicted": 1,
+        "unsupported": 0,
+        "uncheckable": 0,
+    }
+    assert found[3]["reason"] == "the response is empty"
+    assert not any(row["bad_row"] for row in found)
+    for given_row, row in zip(ROWS, found, strict=True):
+        report = limited().check(given_row["source"], given_row["response"])
+        mine = Report.from_json(json.dumps(row["report"]))
+        assert (mine.claims, mine.score, mine.documents) == (
+            report.claims,
+            report.score,
+            report.documents,
+        )
+        assert (row["score"], row["fed_score"]) == (report.score, report.fed_score)
+
+
+def as_csv(rows: Sequence[dict[str, Any]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ["id", "source", "response", "lang"])
+    writer.writeheader()
+    for row in rows:
+        source = row["source"]
+        writer.writerow({**row, "source": source if isinstance(source, str) else dumps(source)})
+    return text.getvalue().encode()
+
+
+def dumps(value: Any) -> str:
+    return json.dumps(value)
+
+
+@pytest.mark.parametrize("name", ["in.csv", "in.csv.gz", "in.jsonl.gz", "in.ndjson", "IN.JSONL"])
+def test_every_text_format_gives_the_same(tmp_path: Path, name: str) -> None:
+    plain = check(tmp_path, write_jsonl(tmp_path / "plain.jsonl", ROWS))
+    data = as_csv(ROWS) if ".csv" in name else b"".join(dumps(r).encode() + b"\n" for r in ROWS)
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else b"\xef\xbb\xbf" + data)
+    found = check(tmp_path, path)
+    assert without_seconds(dumps(found).replace(" ", "").encode()) == without_seconds(
+        dumps(plain).replace(" ", "").encode()
+    )
+
+
+def test_parquet_in_and_out(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [
+        {**row, "source": [row["source"]] if isinstance(row["source"], str) else row["source"]}
+        for row in ROWS
+    ]
+    extra = [{**row, "n": n, "when": None, "x": float("nan")} for n, row in enumerate(rows)]
+    source = tmp_path / "in.parquet"
+    parquet.write_table(pa.Table.from_pylist(extra), source)
+    out = tmp_path / "out.parquet"
+    run_local(limited(), Job(str(source), str(out)))
+    found = parquet.read_table(out).to_pylist()
+    assert [row["verdict"] for row in found] == VERDICTS
+    assert found[1]["claims"]["contradicted"] == 1
+    assert Report.from_json(found[1]["report"]).response == ROWS[1]["response"]
+    assert json.loads(found[1]["columns"]) == {"lang": "de", "n": 1, "when": None, "x": None}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out.parquet"]
+    claims = tmp_path / "claims.parquet"
+    run_local(limited(), Job(str(source), str(claims), level=Level.CLAIM))
+    assert parquet.read_table(claims).column("claim").to_pylist() == [1, 1, 2, 1, None]
+
+
+def test_a_bad_value_in_parquet_is_a_bad_row(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    raw = pa.array([SOURCE.encode(), b"\xff\xfe", SOURCE.encode()], pa.binary())
+    text = pa.Array.from_buffers(pa.string(), 3, raw.buffers())
+    table = pa.table({"source": text, "response": pa.array([GOOD, GOOD, None])})
+    parquet.write_table(table, tmp_path / "in.parquet")
+    found = check(tmp_path, tmp_path / "in.parquet")
+    assert [row["bad_row"] for row in found] == [False, True, True]
+    assert "row 2: a value cannot be read" in found[1]["reason"]
+    (tmp_path / "no.parquet").write_bytes(b"PAR1 but not really")
+    with pytest.raises(InputError, match="not a readable Parquet file"):
+        check(tmp_path, tmp_path / "no.parquet")
+
+
+def test_parquet_without_pyarrow_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write_jsonl(tmp_path / "in.jsonl", ROWS)
+    (tmp_path / "in.parquet").write_bytes(b"")
+    for name in ("pyarrow", "pyarrow.parquet"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for given_file, out in (("in.parquet", "out.jsonl"), (source.name, "out.parquet")):
+        with pytest.raises(MissingExtra, match=r"halldetect\[parquet\]"):
+            run_local(limited(), Job(str(tmp_path / given_file), str(tmp_path / out)))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "in.parquet"]
+
+
+@pytest.mark.parametrize("name", ["in.jsonl.zst", "in.csv.zst"])
+def test_zstandard(tmp_path: Path, name: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    data = b"".join(json.dumps(row).encode() + b"\n" for row in rows(50))
+    if "csv" in name:
+        data = b"source,response\n" + f"{SOURCE},{GOOD}\n".encode() * 50
+    packed = pa.compress(data, "zstd", asbytes=True)
+    (tmp_path / name).write_bytes(packed)
+    run_local(limited(), Job(str(tmp_path / name), str(tmp_path / "out.jsonl")))
+    assert len(results(tmp_path / "out.jsonl")) == 50
+    for damaged in (packed[:-9], b"not packed"):
+        (tmp_path / name).write_bytes(damaged)
+        with pytest.raises(InputError, match=r"cannot be read to its end|does not begin"):
+            run_local(limited(), Job(str(tmp_path / name), str(tmp_path / "bad.jsonl")))
+
+
+def test_standard_streams(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = b"".join(dumps(row).encode() + b"\n" for row in ROWS)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), "ascii"))
+    assert main(["batch", "-", "-", *BASE]) == 0
+    captured = capsys.readouterr()
+    assert [json.loads(line)["verdict"] for line in captured.out.splitlines()] == VERDICTS
+    assert "4 rows (4 in" in captured.err
+    assert "2 faithful, 1 hallucinated, 1 uncheckable, 0 bad" in captured.err
+
+
+def test_columns_by_other_names(tmp_path: Path) -> None:
+    row = {"key": 7, "context": SOURCE, "answer": GOOD, "q": "What is it?", "id": "x", "source": 1}
+    columns = ColumnNames(source="context", response="answer", id="key", question="q")
+    (found,) = check(tmp_path, write_jsonl(tmp_path / "in.jsonl", [row]), columns=columns)
+    assert (found["id"], found["verdict"]) == (7, "faithful")
+    assert found["report"]["question"] == "What is it?"
+    assert found["columns"] == {"id": "x", "source": 1}
+    with pytest.raises(InputError, match="two things"):
+        ColumnNames(source="a", response="a")
+    (tmp_path / "in.csv").write_text("context,answer\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"no column 'key', only context, answer.*--id-column"):
+        check(tmp_path, tmp_path / "in.csv", columns=columns)
+    assert not list(tmp_path.glob("*.partial*"))
+
+
+def test_a_missing_id_is_the_number_of_the_row(tmp_path: Path) -> None:
+    rows = [{"source": SOURCE, "response": GOOD}, {"id": None, "source": SOURCE, "response": GOOD}]
+    assert [row["id"] for row in check(tmp_path, write_jsonl(tmp_path / "in.jsonl", rows))] == [
+        1,
+        2,
+    ]
+
+
+def test_one_result_a_claim_and_none_lost(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "in.jsonl", [*ROWS, "nonsense"])
+    found = check(tmp_path, source, level=Level.CLAIM)
+    assert [(row["id"], row["claim"], row["status"]) for row in found] == [
+        ("a", 1, "supported"),
+        ("b", 1, "supported"),
+        ("b", 2, "contradicted"),
+        ("c", 1, "supported"),
+        ("d", None, "uncheckable"),
+        (5, None, "uncheckable"),
+    ]
+    assert found[2]["text"] == WRONG
+    assert len({tuple(row) for row in found}) == 1  # the same fields everywhere
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"{", "line 1: not JSON: "),
+        (b"[1]", "a row must be a JSON object, not list"),
+        (b'{"source": "\xff"}', "line 1: not UTF-8 (byte 12)"),
+        (b'{"source": NaN, "response": "x"}', "NaN is no JSON value"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"n": ' + b"9" * 9_000 + b"}", "not JSON"),
+        (b'{"source": "a b"}', "'response' is missing"),
+        (b'{"response": "a b", "source": null}', "'source' is missing"),
+        (b'{"response": 5, "source": "a"}', "'response' must be text, not int"),
+        (
+            b'{"response": "a", "source": {"text": "a"}}',
+            "must be text or a list of texts, not dict",
+        ),
+        (b'{"response": "a", "source": ["a", 5]}', "must hold texts only, not int"),
+        (b'{"response": "a", "source": "a", "question": []}', "'question' must be text, not list"),
+        (b'{"id": true, "response": "a", "source": "a"}', "the id must be text or a whole number"),
+        (b'{"response": "a", "source": "a", "x": ' + b"[" * 50 + b"]" * 50 + b"}", "nested more"),
+        (dumps({"source": "a" * 5_001, "response": "b"}).encode(), "--max-source raises it"),
+        (dumps({"source": "a", "response": "b" * 1_001}).encode(), "--max-response raises it"),
+    ],
+)
+def test_a_bad_row_is_a_result_that_says_why(tmp_path: Path, line: bytes, reason: str) -> None:
+    good = dumps(ROWS[0]).encode()
+    bad, after = check(tmp_path, line + b"\n" + good)
+    assert (bad["verdict"], bad["bad_row"], bad["report"]) == ("uncheckable", True, None)
+    assert reason in bad["reason"]
+    assert after["verdict"] == "faithful"
+    with pytest.raises(InputError, match=r"row 1: .*--strict stops here"):
+        check(tmp_path, line, strict=True)
+    assert not list(tmp_path.glob("*.partial*"))
+
+
+def test_a_row_too_long_to_hold_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "MAX_ROW_BYTES", 300)
+    good = dumps(ROWS[0]).encode()
+    found = check(tmp_path, b"x" * 2_000 + b"\n" + good + b"\n" + b"y" * 301)
+    assert [row["bad_row"] for row in found] == [True, False, True]
+    assert "longer than 300 bytes" in found[2]["reason"]
+    table = tmp_path / "in.csv"
+    long = b'1,"' + b"a b\n" * 100 + b'",c\n'
+    table.write_bytes(b"id,source,response\n" + long + f"2,{SOURCE},{GOOD}\n".encode())
+    bad, after = check(tmp_path, table)
+    assert "longer than 300 bytes" in bad["reason"]
+    assert (after["id"], after["verdict"]) == ("2", "faithful")
+
+
+def test_bad_rows_of_csv(tmp_path: Path) -> None:
+    table = tmp_path / "in.csv"
+    good = f"{SOURCE},{GOOD}\n".encode()
+    table.write_bytes(
+        b"source,response\n" + good + b"only one\n\n" + b"\xff\xfe,b\n" + b'"a"b,c\n' + good
+        + b'"never closed,c\n'
+    )  # fmt: skip
+    found = check(tmp_path, table)
+    reasons = [row["reason"] for row in found]
+    assert [row["bad_row"] for row in found] == [False, True, True, True, False, True]
+    assert reasons[1] == "line 3: 1 fields where the header has 2"
+    assert reasons[2] == "line 5: not UTF-8"
+    assert "line 6: not CSV" in reasons[3]
+    assert "unexpected end of data" in reasons[5]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("in.csv", b"", "does not begin with the names"),
+        ("in.csv", b"a,a\n", "two columns of the same name"),
+        ("in.csv", b"source,text\n", "no column 'response'"),
+        ("in.jsonl.gz", b"not gzip", "cannot be read to its end"),
+        ("in.jsonl.gz", gzip.compress(b"{}\n" * 999)[:-12], "cannot be read to its end"),
+        ("in.csv.gz", b"not gzip", "does not begin with the names"),
+        ("in.txt", b"", "by its ending"),
+        ("in.parquet.gz", b"", "by its ending"),
+        ("in", b"", "by its ending"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_an_error(
+    tmp_path: Path, name: str, data: bytes, message: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(InputError, match=message):
+        check(tmp_path, tmp_path / name)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=8,
+)
+
+
+texts = st.sampled_from([SOURCE, GOOD, WRONG, "", "\ud800 is odd."]) | st.text(max_size=40)
+
+
+records = st.fixed_dictionaries(
+    {},
+    optional={
+        "id": json_values,
+        "source": texts | st.lists(texts, max_size=3) | json_values,
+        "response": texts | json_values,
+        "question": texts | json_values,
+        "extra": json_values,
+    },
+)
+
+
+lines = (
+    st.binary(max_size=40)
+    | st.text(max_size=40).map(lambda text: text.encode("utf-8", "surrogatepass"))
+    | (records | json_values).map(lambda value: json.dumps(value).encode())
+).map(lambda line: line.replace(b"\n", b" "))
+
+
+@settings(max_examples=60)
+@given(st.lists(lines, max_size=6))
+def test_every_line_is_exactly_one_result(
+    tmp_path_factory: pytest.TempPathFactory, found: list[bytes]
+) -> None:
+    data = b"\n".join(found)
+    rows = [line for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
+    folder = tmp_path_factory.mktemp("fuzz")
+    out = check(folder, data)
+    assert len(out) == len(rows)
+    assert all(row["verdict"] in {*VERDICTS} for row in out)
+    assert all(row["reason"] for row in out if row["verdict"] == "uncheckable")
+    assert all(row["claim"] or row["reason"] for row in check(folder, data, level=Level.CLAIM))
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.binary(max_size=30) | st.sampled_from([b'"', b",", b"\n", b'a,"b\n']), max_size=9)
+)
+def test_any_bytes_after_the_header_are_csv_rows_or_bad_rows(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[bytes]
+) -> None:
+    folder = tmp_path_factory.mktemp("fuzz")
+    (folder / "in.csv").write_bytes(b"source,response\n" + b"".join(parts))
+    for row in check(folder, folder / "in.csv"):
+        assert row["reason"] or not row["bad_row"]
+
+
+cells = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(cells, cells), max_size=5))
+def test_what_a_csv_writer_wrote_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
+) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
+    writer.writerows([("source", "response"), *pairs])
+    folder = tmp_path_factory.mktemp("fuzz")
+    (folder / "in.csv").write_bytes(text.getvalue().encode())
+    found = check(folder, folder / "in.csv")
+    assert [row["report"]["response"] for row in found] == [
+        response.replace("\0", "\N{REPLACEMENT CHARACTER}") for _, response in pairs
+    ]
