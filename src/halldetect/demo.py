@@ -41,11 +41,11 @@ EXPECTED = (
 )
 
 
-def surprises(report: Report) -> list[str]:
-    """What the report says otherwise than it should; empty when the demo came out right."""
-    found = []
+def deviations(report: Report) -> list[str]:
+    """Where a report of the example differs from what it should say; empty if nowhere."""
+    lines = []
     if report.verdict is not Verdict.HALLUCINATED:
-        found.append(f"the verdict is {report.verdict}, not {Verdict.HALLUCINATED}")
+        lines.append(f"the verdict is {report.verdict}, not {Verdict.HALLUCINATED}")
     for expected in EXPECTED:
         start = RESPONSE.index(expected.sentence)
         end = start + len(expected.sentence)
@@ -56,5 +56,5 @@ def surprises(report: Report) -> list[str]:
         }
         if states != {expected.status}:
             seen = ", ".join(sorted(states)) or "not checked"
-            found.append(f"{expected.sentence!r} is {seen}, not {expected.status}")
-    return found
+            lines.append(f"{expected.sentence!r} is {seen}, not {expected.status}")
+    return lines

@@ -222,10 +222,10 @@ def _name(given: object) -> str:
     return given if isinstance(given, str) else f"{_OBJECT}{type(given).__name__}"
 
 
-def _same_model(role: str, recorded: dict[str, Any], found: dict[str, Any]) -> None:
+def _same_model(role: str, recorded: dict[str, Any], loaded: dict[str, Any]) -> None:
     for key, value in recorded.items():
-        if "digest" in key and found.get(key) != value:
+        if "digest" in key and loaded.get(key) != value:
             raise ModelError(
                 f"the report was made with another {role}: its {key} was {value}, "
-                f"here it is {found.get(key)}"
+                f"here it is {loaded.get(key)}"
             )

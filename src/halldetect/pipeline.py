@@ -69,16 +69,24 @@ class Models(Protocol):
     """What the steps need of a detector. A model is loaded when it is first asked for."""
 
     @property
-    def configuration(self) -> Configuration: ...
+    def configuration(self) -> Configuration:
+        """The options."""
+        ...
 
     @property
-    def extractor(self) -> Extractor: ...
+    def extractor(self) -> Extractor:
+        """Proposes claims."""
+        ...
 
     @property
-    def verifier(self) -> Verifier: ...
+    def verifier(self) -> Verifier:
+        """Judges claims."""
+        ...
 
     @property
-    def calibration(self) -> Calibration: ...
+    def calibration(self) -> Calibration:
+        """The parameters of the score."""
+        ...
 
 
 @dataclass(slots=True)

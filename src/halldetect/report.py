@@ -23,12 +23,16 @@ DECIMALS = 6
 
 
 class Verdict(StrEnum):
+    """What a check says of a response."""
+
     FAITHFUL = "faithful"
     HALLUCINATED = "hallucinated"
     UNCHECKABLE = "uncheckable"
 
 
 class Status(StrEnum):
+    """What the source says of a claim."""
+
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
     UNSUPPORTED = "unsupported"
@@ -86,6 +90,8 @@ class ClaimReport:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
+    """What a check took: model calls, tokens, pairs, seconds per phase."""
+
     generative_passes: int = 0
     extractor_tokens_in: int = 0
     extractor_tokens_out: int = 0

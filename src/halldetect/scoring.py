@@ -99,8 +99,8 @@ class Calibration:
     ) -> float:
         """How far the source says otherwise; `scales` are those of each judged window."""
         greatest: dict[int, float] = {}
-        for item, found in zip(judged, scales, strict=True):
-            for scale in found:
+        for item, of_window in zip(judged, scales, strict=True):
+            for scale in of_window:
                 greatest[scale] = max(greatest.get(scale, 0.0), contradiction_of(item))
         return math.fsum(greatest.values()) / len(greatest)
 

@@ -28,7 +28,14 @@ from halldetect.claims.extraction import Draft, extract_claims
 from halldetect.errors import InputError
 from halldetect.protocols import Extractor, Verifier
 from halldetect.text.sentences import read_document
-from halldetect.text.words import COORDINATORS, EVERYDAY, RELATIVES, SUBJECTS, finite, words
+from halldetect.text.words import (
+    COORDINATORS,
+    FUNCTION_WORDS,
+    RELATIVES,
+    SUBJECTS,
+    is_finite_verb,
+    words,
+)
 from halldetect_bench.datasets.decompositions import Gold
 
 SAMPLES = 1000
@@ -180,7 +187,7 @@ def content_words(text: str) -> set[str]:
 
     text: any text.
     """
-    return {_stem(word.norm) for word in words(text) if word.norm not in EVERYDAY | {"'s"}}
+    return {_stem(word.norm) for word in words(text) if word.norm not in FUNCTION_WORDS | {"'s"}}
 
 
 def _stem(norm: str) -> str:
@@ -196,7 +203,7 @@ def stands_alone(claim: str) -> bool:
     claim: its text.
     """
     norms = [word.norm for word in words(claim)]
-    return bool(norms) and norms[0] not in _DANGLING and any(map(finite, norms))
+    return bool(norms) and norms[0] not in _DANGLING and any(map(is_finite_verb, norms))
 
 
 Ratio = tuple[Callable[[SentenceCounts], float | None], Callable[[SentenceCounts], float]]

@@ -13,7 +13,7 @@ from halldetect.errors import ExtractionError, HallDetectError
 from halldetect.protocols import Extractor
 from halldetect.text.document import Span
 from halldetect.text.sentences import read_document
-from halldetect.text.words import EVERYDAY, same, words
+from halldetect.text.words import FUNCTION_WORDS, same_word, words
 from tests.support.paths import DATA
 
 CASES: list[dict[str, Any]] = [
@@ -111,8 +111,8 @@ def _escaped(case: dict[str, Any], extraction: Extraction) -> list[str]:
             and place.start < claim.span.end
             for word in words(claim.text)
         }
-        wanted = {word.norm for word in words(snippet)} - EVERYDAY
-        if not all(any(same(word, other) for other in said) for word in wanted):
+        wanted = {word.norm for word in words(snippet)} - FUNCTION_WORDS
+        if not all(any(same_word(word, other) for other in said) for word in wanted):
             missing.append(snippet)
     return missing
 
@@ -122,7 +122,9 @@ def _invented(case: dict[str, Any], extraction: Extraction) -> list[str]:
     known = {word.norm for word in words(case["response"])}
     spoken = {word.norm for claim in extraction.claims for word in words(claim.text)}
     return sorted(
-        word for word in spoken - known - EVERYDAY if not any(same(word, k) for k in known)
+        word
+        for word in spoken - known - FUNCTION_WORDS
+        if not any(same_word(word, k) for k in known)
     )
 
 

@@ -406,7 +406,7 @@ def test_demo_with_real_weights_recognises_all_three_claims() -> None:
     out, err = output_of(process, 300)
     assert process.returncode == 0, err.decode()
     report = Report.from_json(out.decode())
-    assert demo.surprises(report) == []
+    assert demo.deviations(report) == []
     assert all(claim.entailing and claim.contradicting for claim in report.claims)
 
 

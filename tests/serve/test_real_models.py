@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 def test_the_demo_over_http_is_the_demo() -> None:
     with serving(real=True) as service, Client(service.url) as client:
         report = client.check(demo.SOURCE, demo.RESPONSE).report
-        assert demo.surprises(report) == []
+        assert demo.deviations(report) == []
         told = list(client.stream(demo.SOURCE, demo.RESPONSE))
         (claims,) = [event.claims for event in told if isinstance(event, Claims)]
         last = {event.place: event.status for event in told if isinstance(event, ClaimVerdict)}

@@ -12,7 +12,7 @@ from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, interruptible
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_io import TextArguments, print_result, require_writable, write_file
-from halldetect.demo import QUESTION, RESPONSE, SOURCE, surprises
+from halldetect.demo import QUESTION, RESPONSE, SOURCE, deviations
 from halldetect.errors import InputError
 from halldetect.report import Report
 
@@ -105,7 +105,7 @@ def run_demo(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         print_result(f"SOURCE\n{_wrapped(SOURCE)}\n\nRESPONSE\n{_wrapped(RESPONSE)}\n\n")
     _show(report, arguments)
-    unexpected = surprises(report)
+    unexpected = deviations(report)
     display = ProgressDisplay(quiet=arguments.quiet)
     for line in unexpected:
         display.notice(line)

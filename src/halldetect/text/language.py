@@ -1,7 +1,7 @@
-"""Whether a text is plainly not English: most verifiers have read nothing else.
+"""Whether a text is clearly not English: most verifiers were trained on nothing else.
 
 Not a language identifier. It says "foreign" only where the script or the function words leave
-no doubt, so that names, code and mixed texts stay with the verifier.
+no doubt, so that names, code and mixed texts are still checked.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from halldetect.text.document import Document, Span
-from halldetect.text.words import EVERYDAY, words
+from halldetect.text.words import FUNCTION_WORDS, words
 
 LETTERS = 5
 
@@ -28,8 +28,8 @@ class ContentWord:
 
 def content_words(text: str) -> list[ContentWord]:
     """The content words of a text, in order."""
-    found = ((_key(word.norm), word) for word in words(text))
-    return [ContentWord(key, word.start, word.end) for key, word in found if key is not None]
+    keyed = ((_key(word.norm), word) for word in words(text))
+    return [ContentWord(key, word.start, word.end) for key, word in keyed if key is not None]
 
 
 def content_keys(text: str) -> frozenset[str]:
@@ -98,6 +98,6 @@ class WordIndex:
 
 
 def _key(norm: str) -> str | None:
-    if norm in EVERYDAY or norm == "'s" or not any(map(str.isalnum, norm)):
+    if norm in FUNCTION_WORDS or norm == "'s" or not any(map(str.isalnum, norm)):
         return None
     return norm if any(map(str.isdigit, norm)) else norm[:LETTERS]

@@ -49,7 +49,7 @@ def sentences(text: str) -> tuple[Span, ...]:
 
 
 def lines(text: str) -> Iterator[Span]:
-    """The lines that hold something, without surrounding white space."""
+    """The lines that are not empty, without surrounding white space."""
     start = 0
     for match in LINE_END.finditer(text):
         line = trimmed(text, start, match.start())
@@ -62,20 +62,22 @@ def lines(text: str) -> Iterator[Span]:
 
 
 def trimmed(text: str, start: int, end: int) -> Span | None:
-    """The range without white space at its ends, or None where nothing else is in it."""
+    """The range without white space at its ends; None where nothing is left."""
     piece = text[start:end]
-    bare = piece.strip()
-    if not bare:
+    stripped = piece.strip()
+    if not stripped:
         return None
     start += len(piece) - len(piece.lstrip())
-    return Span(start, start + len(bare))
+    return Span(start, start + len(stripped))
 
 
 def _sentences_of_line(text: str, line: Span) -> list[Span]:
     content = line.cut(text)
     ends = {end for _, end in _splitter().span_tokenize(content)}
     ends |= {match.end() for match in _WIDE_STOP.finditer(content)}
-    ends |= {match.end() for match in _FULL_STOP.finditer(content) if _stops(*match.groups())}
+    ends |= {
+        match.end() for match in _FULL_STOP.finditer(content) if _ends_sentence(*match.groups())
+    }
     ends.add(len(content))
     pieces: list[Span] = []
     if len(ends) == 1:
@@ -94,8 +96,8 @@ def _sentences_of_line(text: str, line: Span) -> list[Span]:
     return [Span(line.start + a.start, line.start + a.end) for a in _joined(content, pieces)]
 
 
-def _stops(word: str, following: str) -> bool:
-    """Whether a full stop between these ends a sentence although nupunkt may not think so."""
+def _ends_sentence(word: str, following: str) -> bool:
+    """Whether a full stop between these two ends a sentence, whatever nupunkt says."""
     if not following.isupper() or word.casefold() in _SHORTENED:
         return False
     if word.islower():
@@ -104,7 +106,7 @@ def _stops(word: str, following: str) -> bool:
 
 
 def _joined(content: str, pieces: list[Span]) -> list[Span]:
-    """Pieces that say nothing alone (a list mark, closing quotes, an emoji) join a neighbour."""
+    """The pieces; one without words (a list mark, closing quotes, an emoji) joins a neighbour."""
     whole: list[Span] = []
     pending: int | None = None
     for piece in pieces:

@@ -1,4 +1,4 @@
-"""Words with offsets, and the short English word lists the guard reasons with."""
+"""Words with offsets, and the English word lists that the guard works with."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-# Letters, digits, and the marks and invisible characters that live inside words.
+# Letters, digits, and the marks and invisible characters that occur inside words.
 _IN_WORD = r"[\w\u00ad\u0300-\u036f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"
 _WORD = re.compile(
     # a minus or plus sign that belongs to a number, or a sign that carries meaning by itself
@@ -19,7 +19,7 @@ _EXPANDED = {"'re": "are", "'ve": "have", "'ll": "will", "'m": "am", "'": "'s"}
 _IRREGULAR_NOT = {"ca": "can", "wo": "will", "sha": "shall"}
 
 ARTICLES = frozenset({"a", "an", "the"})
-_FREE = ARTICLES | {"also", "however", "moreover", "furthermore", "additionally"}
+_FILLERS = ARTICLES | {"also", "however", "moreover", "furthermore", "additionally"}
 COORDINATORS = frozenset({"and", "but"})
 SUBJECTS = frozenset({"i", "you", "he", "she", "it", "we", "they"})
 RELATIVES = frozenset({"who", "whom", "whose", "which", "that"})
@@ -42,7 +42,7 @@ ENGLISH = frozenset(
     "the a an of in is was and to for on with by are were has had at from did not he she they it "
     "that".split()
 )
-EVERYDAY = ARTICLES | COORDINATORS | RELATIVES | SUBJECTS | _BE | _HAVE_DO | PREPOSITIONS
+FUNCTION_WORDS = ARTICLES | COORDINATORS | RELATIVES | SUBJECTS | _BE | _HAVE_DO | PREPOSITIONS
 
 NEGATIONS = frozenset(
     "not no never none nobody nothing nowhere neither nor without hardly barely scarcely rarely "
@@ -139,7 +139,12 @@ _NOT_PAST = frozenset("hundred united indeed need exceed speed breed sacred nake
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word as compared (`norm`) and where it stands."""
+    """A word of a text.
+
+    norm        the form in which it is compared
+    start, end  where it stands
+    capital     whether it starts with a capital letter
+    """
 
     norm: str
     start: int
@@ -148,10 +153,11 @@ class Word:
 
     @property
     def numeric(self) -> bool:
+        """Whether it has a digit."""
         return any(char.isdigit() for char in self.norm)
 
 
-def normal(text: str) -> str:
+def normalize(text: str) -> str:
     """One form for what reads the same: case, ligatures, accents' encoding, invisible marks."""
     if text.isascii():
         return text.casefold()
@@ -160,43 +166,46 @@ def normal(text: str) -> str:
 
 def words(text: str) -> list[Word]:
     """The words of a text; "didn't" is "did" and "not", "Ann's" is "Ann" and "'s"."""
-    found: list[Word] = []
+    result: list[Word] = []
     for match in _WORD.finditer(text):
         start, end = match.span()
-        norm = normal(match.group()).strip("-")
+        norm = normalize(match.group()).strip("-")
         if match["sign"]:
-            found.append(Word("-" if norm in ("", "−") else norm, start, end, False))
+            result.append(Word("-" if norm in ("", "−") else norm, start, end, False))
             continue
         if not norm:
             continue
         capital = text[start].isupper() or text[start].istitle()
         if norm == "cannot":
-            found += [Word("can", start, end, False), Word("not", start, end, False)]
+            result += [Word("can", start, end, False), Word("not", start, end, False)]
             continue
         ending = _ENDING.fullmatch(norm)
         if ending is None:
-            found.append(Word(norm, start, end, capital))
+            result.append(Word(norm, start, end, capital))
             continue
         stem, tail = ending.groups()
         if tail == "n't":
             stem, tail = _IRREGULAR_NOT.get(stem, stem), "not"
-        found.append(Word(stem, start, end, capital))
-        found.append(Word(_EXPANDED.get(tail, tail), start, end, False))
-    return found
+        result.append(Word(stem, start, end, capital))
+        result.append(Word(_EXPANDED.get(tail, tail), start, end, False))
+    return result
 
 
-def kept(found: list[Word]) -> list[Word]:
-    """All but articles and connecting adverbs; "a few" is not "few"."""
-    following = [word.norm for word in found[1:]] + [""]
-    telling = [
+def without_fillers(given: list[Word]) -> list[Word]:
+    """All words but articles and connecting adverbs; all of them if there are no others.
+
+    An article before "few" or "little" stays, since "a few" is not "few".
+    """
+    following = [word.norm for word in given[1:]] + [""]
+    others = [
         word
-        for word, after in zip(found, following, strict=False)
-        if word.norm not in _FREE or after in {"few", "little"}
+        for word, after in zip(given, following, strict=False)
+        if word.norm not in _FILLERS or after in {"few", "little"}
     ]
-    return telling or found
+    return others or given
 
 
-def same(left: str, right: str) -> bool:
+def same_word(left: str, right: str) -> bool:
     """Equal, or different only in grammatical number (dog/dogs, was/were)."""
     if left == right:
         return True
@@ -212,8 +221,8 @@ def same(left: str, right: str) -> bool:
     )
 
 
-def finite(norm: str) -> bool:
-    """Surely a verb that a subject stands before."""
+def is_finite_verb(norm: str) -> bool:
+    """Certainly a finite verb, one that has a subject."""
     return (
         norm in AUXILIARIES
         or norm in _FINITE
@@ -221,16 +230,16 @@ def finite(norm: str) -> bool:
     )
 
 
-def past(norm: str) -> bool:
-    """A finite verb that tells of something done, as against a habit or a rule."""
-    told = finite(norm) and norm not in _PRESENT and norm not in MODALS
-    return told and (norm == "was" or not norm.endswith("s"))
+def is_past_verb(norm: str) -> bool:
+    """A finite verb of an event in the past, as against a habit or a rule."""
+    not_present = is_finite_verb(norm) and norm not in _PRESENT and norm not in MODALS
+    return not_present and (norm == "was" or not norm.endswith("s"))
 
 
-def maybe_verb(norm: str) -> bool:
+def may_be_verb(norm: str) -> bool:
     """Possibly a verb; used where missing one would be the worse mistake."""
     return (
-        finite(norm)
+        is_finite_verb(norm)
         or norm in _IRREGULAR
         or norm in _LOOSE_VERBS
         or norm in _GLOBAL_SCOPE
@@ -240,13 +249,13 @@ def maybe_verb(norm: str) -> bool:
     )
 
 
-def past_form(norm: str) -> bool:
+def may_be_past(norm: str) -> bool:
     """Possibly a past tense, with "-ed" or without."""
-    return norm in _IRREGULAR or past(norm)
+    return norm in _IRREGULAR or is_past_verb(norm)
 
 
 def scope(norm: str) -> str | None:
-    """Whether a word governs its whole sentence, its part of the sentence, or nothing."""
+    """What a word governs: "sentence" (all of it), "part" (its part of it), or None."""
     if norm in _GLOBAL_SCOPE:
         return "sentence"
     if norm in _LOCAL_SCOPE or (norm.endswith("est") and len(norm) > 5) or norm.endswith("n't"):

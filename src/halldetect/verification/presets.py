@@ -1,4 +1,4 @@
-"""Verifiers on the hub that have a name here, and how each wants to be asked.
+"""Verifiers on the hub that have a short name here, and the input format of each.
 
 The input formats are facts about the checkpoints, taken from the inference code their authors
 published: a model answers properly only in the format it was trained on.
@@ -17,6 +17,8 @@ from enum import StrEnum
 
 
 class Format(StrEnum):
+    """How a model reads window and claim."""
+
     PAIR = "pair"  # the tokenizer's own template for two texts
     JOINED = "joined"  # one text, the end token between the two
     QUESTION = "question"  # one text, FactCG's question around the claim
@@ -24,7 +26,14 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A model on the hub. Without `labels` and `limit` its own configuration speaks."""
+    """A model on the hub.
+
+    model    its name on the hub
+    format   how it reads window and claim
+    labels   what its outputs mean; None: as its configuration says
+    limit    the tokens it reads; None: as its configuration says
+    summary  what it is, in a few words
+    """
 
     model: str
     format: Format = Format.PAIR

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from halldetect.errors import InputError
 from halldetect.text.sentences import sentences
-from halldetect.text.words import EVERYDAY, words
+from halldetect.text.words import FUNCTION_WORDS, words
 from halldetect_bench.datasets.readers import read_json, read_jsonl
 
 FOLDER = "decomposition"
@@ -131,7 +131,7 @@ def _assigned(key: str, source: str, document: str, text: str, facts: list[str])
 
 
 def _content_words(text: str) -> set[str]:
-    return {word.norm for word in words(text)} - EVERYDAY
+    return {word.norm for word in words(text)} - FUNCTION_WORDS
 
 
 def _clean(text: str) -> str:

@@ -82,7 +82,7 @@ def test_the_report_can_be_taken_along_in_every_form(page, downloads):
         assert file == f"halldetect-hallucinated{suffix}"
     report = Report.from_json(taken["json"])
     assert report.response == demo.RESPONSE
-    assert demo.surprises(report) == []
+    assert demo.deviations(report) == []
     assert taken["html"].startswith("<!doctype html>")
     assert FARE in taken["html"]
     assert FARE in taken["markdown"]

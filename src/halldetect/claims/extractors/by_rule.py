@@ -12,7 +12,7 @@ from halldetect.claims.guard.assertions import plain
 from halldetect.claims.guard.matching import Passage
 from halldetect.claims.guard.pronouns import antecedents
 from halldetect.text.sentences import sentences
-from halldetect.text.words import kept, words
+from halldetect.text.words import without_fillers, words
 
 MAX_CLAIMS_PER_SENTENCE = 4
 _PRONOUN = re.compile(r"(he|she|his|her)\b(?!['’])", re.IGNORECASE)
@@ -117,7 +117,7 @@ class PronounNames:
         self._names = antecedents(texts)
         self._spellings: dict[tuple[str, ...], str] = {}
         for text in texts:
-            spoken = kept(words(text[:2000]))
+            spoken = without_fillers(words(text[:2000]))
             length = 0
             while length < len(spoken) and spoken[length].capital:
                 length += 1

@@ -20,7 +20,7 @@ CONTEXT = 2048
 TEMPERATURE = 0.2
 MAX_NEW_TOKENS = 512
 STOP = "\n\n"
-# A list that copies its text is about as long as the text; one twice as long is going round.
+# A list that copies its text is about as long as the text; a list twice as long repeats itself.
 _LENGTH_FACTOR = 2
 _LENGTH_MARGIN = 48
 # No vocabulary has words this long on average: more text than this never fits the context.
@@ -28,7 +28,7 @@ _LONGEST_TOKEN = 16
 
 
 class GgufExtractor:
-    """Asks a model from the store, or of any .gguf file, for the claims of a block.
+    """Asks a model of the store, or of any .gguf file, for the claims of a block.
 
     The same block gives the same claims whatever was asked before: the unchanging beginning of
     the prompt is computed once, alone, and before every block the model is put back to
@@ -52,6 +52,7 @@ class GgufExtractor:
 
     @property
     def description(self) -> dict[str, Any]:
+        """What the report records; see `protocols`."""
         return {
             "name": f"gguf:{self._model if self._stored else self._path.resolve()}",
             "model_digest": self._digest,
@@ -65,10 +66,11 @@ class GgufExtractor:
 
     @cached_property
     def _digest(self) -> str:
-        found = models.sha256_of(self._model) if self._stored else models.digest_of(self._path)
-        return f"sha256:{found}"
+        digest = models.sha256_of(self._model) if self._stored else models.digest_of(self._path)
+        return f"sha256:{digest}"
 
     def draft(self, block: str, limit: int) -> Draft:
+        """The claims that the model lists for the block, at most `limit`."""
         text = prompt.prepare(block[: CONTEXT * _LONGEST_TOKEN], self._special)
         if not text or limit < 1:
             return Draft(())
@@ -184,6 +186,7 @@ class _Answer:
 
 
 def is_stored(model: str | Path) -> bool:
+    """Whether this is a model name of the store, not a path; raises ModelError for neither."""
     if isinstance(model, Path) or model.lower().endswith(".gguf") or os.sep in model:
         return False
     models.find(model)

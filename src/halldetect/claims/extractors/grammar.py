@@ -1,8 +1,8 @@
-"""Whether some words of a sentence read like a sentence of their own.
+"""Whether some words of a sentence form a sentence of their own.
 
-The guard asks whether words left out change what the rest says; this asks whether the rest still
-has a subject, a verb and the objects it shared with what is gone. The signs are coarse, and made so
-that in doubt the words stay together: what is turned away here stays in a larger claim.
+The guard decides whether leaving words out changes what the rest says; this module decides whether
+the rest still has a subject, a verb and the objects it shared with what was left out. The tests are
+coarse, and in doubt the words stay together: what fails here stays in a larger claim.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from halldetect.text.words import (
     PREPOSITIONS,
     RELATIVES,
     SUBJECTS,
-    finite,
-    maybe_verb,
+    is_finite_verb,
+    may_be_verb,
 )
 
 _OWNERS = frozenset({"his", "her", "its", "their", "our", "my", "your", "this", "these"})
@@ -32,16 +32,16 @@ _SUBORDINATORS = frozenset(
 
 
 class Grammar:
-    """Judges choices of words of one sentence."""
+    """Tests choices of words of one sentence; words are given by their positions."""
 
     def __init__(self, rules: Omissions) -> None:
         self.text = rules.text
         self.words = rules.words
         self.marks = rules.breaks
-        self.verbs = [finite(word.norm) for word in rules.words]
+        self.verbs = [is_finite_verb(word.norm) for word in rules.words]
 
     def is_sentence(self, positions: Sequence[int]) -> bool:
-        """Whether the words at these places may be a sentence."""
+        """Whether the words at these positions may form a sentence."""
         return (
             self._begins(positions[0])
             and self._ends(positions)
@@ -149,7 +149,7 @@ class Grammar:
             return False  # "from 1984 to 2001"
         if after.norm in PREPOSITIONS and not opened and not self._dated(left + 1, right, last):
             return False  # "took a degree [from Rome] in law": in doubt it goes with the noun
-        if not self.verbs[right] and maybe_verb(after.norm):
+        if not self.verbs[right] and may_be_verb(after.norm):
             return False  # "Ann goes [into the dark and] finds a door"
         if before.norm.endswith("ing") or before.norm in _OWNERS | RELATIVES:
             return False
@@ -178,13 +178,13 @@ class Grammar:
 
     def _same_subject(self, start: int, end: int) -> bool:
         """Whether what is left out is one plain predicate, so that the subject is still meant."""
-        gone = self.words[start:end]
+        left_out = self.words[start:end]
         return sum(
             verb and self.words[at - 1].norm not in AUXILIARIES
             for at, verb in enumerate(self.verbs[start:end], start)
         ) <= 1 and not any(
             word.norm in RELATIVES | _SUBORDINATORS | SUBJECTS or word.norm.endswith("ing")
-            for word in gone
+            for word in left_out
         )
 
     def _own_subject(self, right: int, last: int) -> bool:

@@ -71,6 +71,7 @@ class OpenAIExtractor:
 
     @property
     def description(self) -> dict[str, Any]:
+        """What the report records; see `protocols`."""
         return {
             "name": f"openai:{self._model}",
             "base_url": _without_secrets(self._base_url),
@@ -81,6 +82,7 @@ class OpenAIExtractor:
         }
 
     def draft(self, block: str, limit: int) -> Draft:
+        """The claims that the server lists for the block, at most `limit`."""
         text = prompt.prepare(block)
         if not text or limit < 1:
             return Draft(())

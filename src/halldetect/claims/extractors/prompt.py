@@ -1,7 +1,7 @@
-"""What a generative extractor is asked, and how its answer is read.
+"""The prompt of a generative extractor, and how its answer is parsed.
 
-The block goes in one sentence a line, behind one worked example given as an earlier turn of
-the conversation: small models then split and copy instead of retelling. There is no system
+The block is given one sentence per line, after one worked example as an earlier turn of the
+conversation: small models then split and copy instead of retelling. There is no system
 turn, since some chat templates refuse one.
 """
 
@@ -36,8 +36,8 @@ SCHEMA = {
 }
 
 _OPEN, _CLOSE = "<text>", "</text>"
-# Marks by which one chat template or another tells who speaks, and our own delimiter. In a
-# prompt they would be read as such wherever they come from.
+# Marks by which chat templates tell who speaks, and our own delimiter. In a prompt they would be
+# read as such wherever they come from.
 _ROLE_MARK = re.compile(
     r"<\|[^|<>]{1,64}\|>|<｜[^｜<>]{1,64}｜>|</?s>|<(?:bos|eos|pad|unk)>"
     r"|<(?:start|end)_of_turn>|\[/?(?:INST|SYSTEM_PROMPT)\]|<</?SYS>>|</?text>",
@@ -68,7 +68,7 @@ def digest() -> str:
 
 
 def prepare(block: str, special_tokens: re.Pattern[str] | None = None) -> str:
-    """The block as it goes into the prompt: one sentence a line, nothing that could act in it."""
+    """The block as it stands in the prompt: one sentence per line, and no marks."""
     text = unmarked(block, special_tokens)
     return "\n".join(" ".join(span.cut(text).split()) for span in sentences(text))
 
@@ -94,13 +94,13 @@ def special_pattern(tokens: Iterable[str]) -> re.Pattern[str] | None:
 def parse(answer: str, limit: int) -> tuple[str, ...]:
     """At most `limit` claims of an answer: JSON, or lines with or without list marks."""
     text = _FENCE.sub("", answer).strip()
-    found = _from_json(text) if text[:1] in ("{", "[") else None
-    claims = (tidy(line) for line in (_from_lines(text) if found is None else found))
+    parsed = _from_json(text) if text[:1] in ("{", "[") else None
+    claims = (tidy(line) for line in (_from_lines(text) if parsed is None else parsed))
     return tuple(dict.fromkeys(claim for claim in claims if claim))[: max(limit, 0)]
 
 
 def tidy(line: str) -> str:
-    """A line on its own, without list mark; its stops are left to whoever compares it."""
+    """A line without list mark and marks of chat templates; its punctuation stays."""
     return " ".join(_ROLE_MARK.sub(" ", _LIST_MARK.sub("", line, count=1)).split())
 
 
@@ -122,8 +122,8 @@ def _from_json(text: str) -> list[str] | None:
     except (ValueError, RecursionError):
         pass
     # Cut off at the token limit, or followed by chatter: take the strings that are whole.
-    found = [_unquoted(string) for string, is_key in _STRING.findall(text) if not is_key]
-    return [string for string in found if string is not None] or None
+    values = [_unquoted(string) for string, is_key in _STRING.findall(text) if not is_key]
+    return [value for value in values if value is not None] or None
 
 
 def _unquoted(text: str) -> str | None:

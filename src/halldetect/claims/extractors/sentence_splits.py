@@ -1,8 +1,7 @@
-"""The ways a sentence can be taken apart: its pieces, and which of them make a claim.
+"""The ways a sentence can be split: its pieces, and which of them make a claim.
 
-A claim is some pieces of the sentence in order, word for word. Which choices say nothing but what
-the sentence says is the guard's to judge; only those it lets through are listed, so that whoever
-chooses among them, a model or a rule, cannot invent anything and is never turned away.
+A claim is some pieces of the sentence in order, word for word. Only claims that pass the guard are
+listed, so that no choice among them says what the sentence does not.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from halldetect.text.words import (
     PREPOSITIONS,
     RELATIVES,
     Word,
-    finite,
+    is_finite_verb,
 )
 
 # Longer sentences stay whole: they are mostly lists, and have too many choices to go through.
 MAX_WORDS = 80
 MAX_PIECES = 24
 MAX_CLAIMS = 400
-_MOST_TRIED = 2000
-_LONGEST_LISTED = 6
+_MAX_TRIED = 2000
+_MAX_LISTED_WORDS = 6
 _DANGLING = re.compile(r"^[\s,;:—–)\]]+|[\s,;:—–(\[]+$")
 
 
@@ -49,15 +48,17 @@ class SentenceSplit:
 
     @property
     def whole(self) -> tuple[int, ...]:
+        """The claim with all pieces."""
         return self.claims[-1]
 
     @property
     def splittable(self) -> bool:
+        """Whether there is a claim besides the whole sentence."""
         return len(self.claims) > 1
 
     def text(self, claim: Sequence[int]) -> str:
         """The claim in the words of the sentence."""
-        return _worded(self.sentence, self.pieces, claim)
+        return _claim_text(self.sentence, self.pieces, claim)
 
 
 def split_sentence(sentence: str) -> SentenceSplit:
@@ -70,17 +71,17 @@ def split_sentence(sentence: str) -> SentenceSplit:
     if not 2 <= len(ranges) <= MAX_PIECES:
         return whole
     spans = _spans(sentence, passage.words, ranges)
-    found: dict[tuple[int, ...], frozenset[int] | None] = {}
+    passed: dict[tuple[int, ...], frozenset[int] | None] = {}
     for claim in _candidates(sentence, passage.words, ranges):
-        match = passage.match(_worded(sentence, spans, claim))
+        match = passage.match(_claim_text(sentence, spans, claim))
         expected = frozenset(at for piece in claim for at in range(*ranges[piece]))
         if match is not None and match.positions is not None and expected <= match.positions:
-            found[claim] = match.positions
-        if len(found) == MAX_CLAIMS:
+            passed[claim] = match.positions
+        if len(passed) == MAX_CLAIMS:
             break
-    if not found:
+    if not passed:
         return whole
-    return _merged(sentence, spans, list(found))
+    return _merged(sentence, spans, list(passed))
 
 
 def _pieces(sentence: str, words: Sequence[Word]) -> list[tuple[int, int]]:
@@ -100,7 +101,7 @@ def _pieces(sentence: str, words: Sequence[Word]) -> list[tuple[int, int]]:
             if marks[at] == ",":
                 cuts.add(_phrase_start(words, marks, at))
         elif word.norm in ADJUNCTS_AFTER or (
-            finite(word.norm) and words[at - 1].norm not in AUXILIARIES | {"not"}
+            is_finite_verb(word.norm) and words[at - 1].norm not in AUXILIARIES | {"not"}
         ):
             cuts.add(at)
     edges = sorted(cuts)
@@ -110,11 +111,11 @@ def _pieces(sentence: str, words: Sequence[Word]) -> list[tuple[int, int]]:
 def _phrase_start(words: Sequence[Word], marks: Sequence[str], end: int) -> int:
     """Where the phrase before a comma or an "and" begins: behind its verb or preposition."""
     at = end
-    while at > 0 and end - at < _LONGEST_LISTED:
+    while at > 0 and end - at < _MAX_LISTED_WORDS:
         before = words[at - 1]
         if (at < end and marks[at]) or before.norm in COORDINATORS | PREPOSITIONS | RELATIVES:
             break
-        if finite(before.norm):
+        if is_finite_verb(before.norm):
             break
         at -= 1
     return at
@@ -157,12 +158,14 @@ def _candidates(
             for last in lasts:
                 for edges in combinations(range(first, last + 1), 2 * gaps):
                     tried += 1
-                    if tried > _MOST_TRIED:
+                    if tried > _MAX_TRIED:
                         return
                     chosen = _chosen(first, last, edges)
                     if chosen is None or len(chosen) == count:
                         continue
-                    positions = [at for piece in chosen for at in _worn(ranges, chosen, piece)]
+                    positions = [
+                        at for piece in chosen for at in _piece_words(ranges, chosen, piece)
+                    ]
                     if grammar.is_sentence(positions) and rules.allowed(positions):
                         yield chosen
 
@@ -171,22 +174,24 @@ def _chosen(first: int, last: int, edges: Sequence[int]) -> tuple[int, ...] | No
     """The pieces from first to last without the gaps; an edge is the piece a gap stands behind."""
     if first > last:
         return None
-    gone: set[int] = set()
+    left_out: set[int] = set()
     for left, right in zip(edges[::2], edges[1::2], strict=True):
         if right - left < 2:
             return None
-        gone |= set(range(left + 1, right))
-    kept = tuple(piece for piece in range(first, last + 1) if piece not in gone)
-    return kept or None
+        left_out |= set(range(left + 1, right))
+    rest = tuple(piece for piece in range(first, last + 1) if piece not in left_out)
+    return rest or None
 
 
-def _worn(ranges: Sequence[tuple[int, int]], chosen: Sequence[int], piece: int) -> Iterator[int]:
+def _piece_words(
+    ranges: Sequence[tuple[int, int]], chosen: Sequence[int], piece: int
+) -> Iterator[int]:
     """The words of a piece, with the glue behind it where the next piece is chosen too."""
     start, end = ranges[piece]
     yield from range(start, ranges[piece + 1][0] if piece + 1 in chosen else end)
 
 
-def _worded(sentence: str, spans: Sequence[Span], claim: Sequence[int]) -> str:
+def _claim_text(sentence: str, spans: Sequence[Span], claim: Sequence[int]) -> str:
     runs: list[Span] = []
     previous = -2
     for piece in claim:
@@ -214,8 +219,8 @@ def _merged(
             groups[-1].append(piece)
     number = {piece: at for at, group in enumerate(groups) for piece in group}
     joined = tuple(Span(spans[group[0]].start, spans[group[-1]].end) for group in groups)
-    kept = sorted({tuple(sorted({number[piece] for piece in claim})) for claim in claims})
+    renumbered = sorted({tuple(sorted({number[piece] for piece in claim})) for claim in claims})
     everything = tuple(range(len(joined)))
     return SentenceSplit(
-        sentence, joined, (*(claim for claim in kept if claim != everything), everything)
+        sentence, joined, (*(claim for claim in renumbered if claim != everything), everything)
     )

@@ -1,8 +1,8 @@
 """Which sentences of a response assert something, and what of them is mark-up.
 
 Questions, greetings, headings, lead-ins of lists, code, bare links and tags assert nothing.
-In doubt a sentence is an assertion: checking one too many is a smaller mistake than letting a
-false one pass unchecked.
+In doubt a sentence is an assertion: checking a sentence without need is a smaller mistake than
+leaving a false one unchecked.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from halldetect.text.words import (
     NEGATIONS,
     PREPOSITIONS,
     SUBJECTS,
-    finite,
-    maybe_verb,
-    past_form,
+    is_finite_verb,
+    may_be_past,
+    may_be_verb,
     words,
 )
 
@@ -43,7 +43,7 @@ _KEYWORD = re.compile(r"(?:import|from|def|class|return|const|let|var|if|elif|fo
 _COMMENT = re.compile(r"^\s*(?:#+|//+|--|/?\*+)\s+(.*)")
 _STRING = re.compile(r"\"([^\"]*)\"|'([^']*)'|`([^`]*)`")
 
-# Headings and lead-ins made of nothing but these name a section; they say nothing of the world.
+# Headings and lead-ins of nothing but these name a section and assert nothing.
 _LABELS = frozenset(
     "summary overview conclusion introduction background key main point points finding findings "
     "result results method methods discussion reference references source sources detail details "
@@ -87,8 +87,8 @@ _ROMAN = re.compile(r"^[IVX]{1,4}\.\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """What the lines around a sentence say about it."""
+class _Surroundings:
+    """What the lines around a sentence show about it."""
 
     in_fence: bool
     fence: bool
@@ -98,7 +98,12 @@ class _Place:
 
 
 def plain(text: str, sentence: Span, *, starts_line: bool) -> Span:
-    """The sentence without list mark, heading mark and emphasis around it."""
+    """The sentence without list mark, heading mark and emphasis around it.
+
+    text         the text it stands in
+    sentence     its span
+    starts_line  whether it is the first of its line, where a list mark may stand
+    """
     start, end = sentence.start, sentence.end
     mark = _LIST_MARK.match(text, start, end) if starts_line else None
     if mark is not None:
@@ -110,16 +115,20 @@ def plain(text: str, sentence: Span, *, starts_line: bool) -> Span:
 
 
 def assertions(text: str, sentences: Sequence[Span]) -> list[Span | None]:
-    """For each sentence its plain part, or None where it asserts nothing."""
-    found: list[Span | None] = []
-    for sentence, place in zip(sentences, _places(text, sentences), strict=True):
-        bare = plain(text, sentence, starts_line=place.starts_line)
-        found.append(bare if _asserts(text, sentence, bare, place) else None)
-    return found
+    """For each sentence its part without mark-up, or None where it asserts nothing.
+
+    text       the response
+    sentences  the spans of its sentences
+    """
+    result: list[Span | None] = []
+    for sentence, around in zip(sentences, _surroundings(text, sentences), strict=True):
+        inner = plain(text, sentence, starts_line=around.starts_line)
+        result.append(inner if _asserts(text, sentence, inner, around) else None)
+    return result
 
 
-def _places(text: str, sentences: Sequence[Span]) -> list[_Place]:
-    places: list[_Place] = []
+def _surroundings(text: str, sentences: Sequence[Span]) -> list[_Surroundings]:
+    results: list[_Surroundings] = []
     all_lines = list(lines(text))
     fenced = False
     at = 0
@@ -129,43 +138,47 @@ def _places(text: str, sentences: Sequence[Span]) -> list[_Place]:
         underlined = len(following) < 500 and _SEPARATOR.fullmatch(following) is not None
         underlined = underlined or (len(following) > 2 and not following.strip("="))
         while at < len(sentences) and sentences[at].start < line.end:
-            here = sentences[at]
-            places.append(
-                _Place(
+            sentence = sentences[at]
+            results.append(
+                _Surroundings(
                     in_fence=fenced or fence,
                     fence=fence,
-                    alone=here == line,
-                    starts_line=here.start == line.start,
+                    alone=sentence == line,
+                    starts_line=sentence.start == line.start,
                     underlined=underlined,
                 )
             )
             at += 1
         fenced = fenced != fence
-    return places
+    return results
 
 
-def _asserts(text: str, sentence: Span, bare: Span, place: _Place) -> bool:
-    said = bare.cut(text)
-    if len(said) > 1000:
-        return _has_word(said)
-    said = _TAG.sub(" ", _LINK.sub(" ", said)).strip()
-    if not _has_word(said):
+def _asserts(text: str, sentence: Span, inner: Span, around: _Surroundings) -> bool:
+    content = inner.cut(text)
+    if len(content) > 1000:
+        return _has_word(content)
+    content = _TAG.sub(" ", _LINK.sub(" ", content)).strip()
+    if not _has_word(content):
         return False
-    if place.fence and " " not in said.strip("`~ "):
+    if around.fence and " " not in content.strip("`~ "):
         return False
-    if place.in_fence and _is_code(said):
+    if around.in_fence and _is_code(content):
         return False
-    if _GREETING.fullmatch(_flat(said)) or _SALUTATION.fullmatch(said) or _is_question(said):
+    if (
+        _GREETING.fullmatch(_flat(content))
+        or _SALUTATION.fullmatch(content)
+        or _is_question(content)
+    ):
         return False
-    if not place.alone:
+    if not around.alone:
         return True
     marked = (
         text.startswith("#", sentence.start)
-        or said.endswith(":")
-        or place.underlined
-        or text[bare.start - 1 : bare.start] in ("*", "_")
+        or content.endswith(":")
+        or around.underlined
+        or text[inner.start - 1 : inner.start] in ("*", "_")
     )
-    return not _is_heading(said, marked)
+    return not _is_heading(content, marked)
 
 
 def _has_word(text: str) -> bool:
@@ -176,20 +189,20 @@ def _flat(text: str) -> str:
     return " ".join(re.sub(r"[^\w\s']", " ", text.replace("’", "'")).casefold().split())
 
 
-def _is_heading(said: str, marked: bool) -> bool:
-    norms = [word.norm for word in words(_ROMAN.sub("", said))]
+def _is_heading(content: str, marked: bool) -> bool:
+    norms = [word.norm for word in words(_ROMAN.sub("", content))]
     if all(norm in _LABELS or norm in _PLAIN for norm in norms):
         return marked or len(norms) <= 3
-    lead_in = _HERE_IS.fullmatch(said.casefold().replace("’", "'"))
+    lead_in = _HERE_IS.fullmatch(content.casefold().replace("’", "'"))
     if lead_in is not None:
         return not _verb_sign(lead_in[1])
-    return marked and len(norms) <= 8 and not _verb_sign(said)
+    return marked and len(norms) <= 8 and not _verb_sign(content)
 
 
-def _verb_sign(said: str) -> bool:
-    """Whether a short line may hold a statement: a verb, a number, a subject, an unknown tongue."""
-    found = words(said)
-    for place, word in enumerate(found):
+def _verb_sign(content: str) -> bool:
+    """Whether a short line may be a statement: a verb, a number, a subject, another language."""
+    sequence = words(content)
+    for position, word in enumerate(sequence):
         norm = word.norm
         if norm == "|":
             continue
@@ -197,13 +210,13 @@ def _verb_sign(said: str) -> bool:
             return True
         if norm in AUXILIARIES | SUBJECTS | NEGATIONS | FOREIGN:
             return True
-        if place == 0:
+        if position == 0:
             continue
-        after = found[place + 1] if place + 1 < len(found) else None
+        after = sequence[position + 1] if position + 1 < len(sequence) else None
         linking = norm in COORDINATORS | PREPOSITIONS | ARTICLES
-        if finite(norm) or past_form(norm) or (maybe_verb(norm) and norm.endswith("s")):
+        if is_finite_verb(norm) or may_be_past(norm) or (may_be_verb(norm) and norm.endswith("s")):
             return True
-        if maybe_verb(norm) and found[place - 1].norm.endswith("s"):
+        if may_be_verb(norm) and sequence[position - 1].norm.endswith("s"):
             return True
         if after is None or linking or after.norm in COORDINATORS | PREPOSITIONS:
             continue
@@ -213,36 +226,36 @@ def _verb_sign(said: str) -> bool:
     return False
 
 
-def _is_question(said: str) -> bool:
+def _is_question(content: str) -> bool:
     """A question in form and meaning, not a statement with a question mark."""
-    if _QUESTION_END.search(said) is None:
+    if _QUESTION_END.search(content) is None:
         return False
-    if said.startswith("¿"):
+    if content.startswith("¿"):
         return True
-    norms = [word.norm for word in words(said)]
+    norms = [word.norm for word in words(content)]
     while norms and norms[0] in _OPENERS:
         norms = norms[1:]
     if not norms or len(norms) > 30 or NEGATIONS & set(norms):
         return False
-    if _LEADING_QUESTION.search(said.casefold()) is not None:
+    if _LEADING_QUESTION.search(content.casefold()) is not None:
         return False
     if norms[0] in AUXILIARIES or norms[0] in {"who", "what", "which", "whose", "whom"}:
         return True
     return norms[0] in _WH and bool(AUXILIARIES & set(norms[1:7]))
 
 
-def _is_code(said: str) -> bool:
+def _is_code(content: str) -> bool:
     """Code, unless a comment or a string in it reads like a sentence."""
-    comment = _COMMENT.match(said)
-    quoted = [next(filter(None, match.groups()), "") for match in _STRING.finditer(said)]
+    comment = _COMMENT.match(content)
+    quoted = [next(filter(None, match.groups()), "") for match in _STRING.finditer(content)]
     for prose in [comment[1] if comment else "", *quoted]:
         if len(prose.split()) >= 3:
             return False
-    spoken = [word.norm for word in words(said)]
+    norms = [word.norm for word in words(content)]
     if comment is not None or (
-        len(spoken) >= 4 and any(map(finite, spoken)) and not _KEYWORD.match(said)
+        len(norms) >= 4 and any(map(is_finite_verb, norms)) and not _KEYWORD.match(content)
     ):
         return False
-    if len(said.split()) < 3:
-        return not said.endswith((".", "!", "。")) and not _verb_sign(said)
-    return _CODE_LINE.search(said) is not None
+    if len(content.split()) < 3:
+        return not content.endswith((".", "!", "。")) and not _verb_sign(content)
+    return _CODE_LINE.search(content) is not None

@@ -1,4 +1,4 @@
-"""Does a proposed claim say nothing but what a sentence of the response says?
+"""Whether a proposed claim says nothing but what a sentence of the response says.
 
 A claim passes if its words, in order, are words of one sentence (articles are free, so is
 grammatical number), and what it leaves out may be left out: a coordinated part, an aside between
@@ -7,8 +7,8 @@ a wish, a quotation or a fiction, or is not plainly English, only the whole sent
 under a negation, a modal or a quantifier must be taken whole. A name may stand for a pronoun when
 just one name can be meant. Words in another order never pass.
 
-The rules are deliberately narrow: a sound claim turned away costs little, since its sentence is
-then judged as it stands; an unsound one let through would put words into the response's mouth.
+The rules are narrow on purpose: rejecting a sound claim costs little, since its sentence is then
+judged as it stands; keeping an unsound one would attribute to the response what it does not say.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from functools import cached_property, lru_cache
 from halldetect.claims.guard.omissions import Omissions
 from halldetect.claims.guard.pronouns import fits, one_person, with_blanks
 from halldetect.text.document import Span
-from halldetect.text.words import COORDINATORS, RELATIVES, Word, kept, same, words
+from halldetect.text.words import COORDINATORS, RELATIVES, Word, same_word, without_fillers, words
 
 # A longer sentence is compared as a whole only: aligning its parts would take too long.
 MAX_WORDS = 200
@@ -30,10 +30,12 @@ _PLAIN_CLAIM = re.compile(r"[^\w\s,.;:'’()\-–—%$€£°&/]")
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Which words of the sentence a claim says (None: all), and how it is to be put.
+    """How a claim follows from a sentence.
 
-    `span` is relative to the sentence; it cuts the claim's text where that was copied. `named`
-    tells that a name stands for a pronoun of the sentence.
+    positions  of the words of the sentence that the claim has; None: all of them
+    span       of the claim in the sentence; the whole sentence where it is not one run of words
+    text       of the claim
+    named      whether a name stands for a pronoun of the sentence
     """
 
     positions: frozenset[int] | None
@@ -50,14 +52,15 @@ class Passage:
 
     @cached_property
     def words(self) -> list[Word]:
-        return kept(words(self.text))
+        """The words of the sentence without fillers."""
+        return without_fillers(words(self.text))
 
     def share(self, match: Match) -> float:
-        """How much of the sentence a claim says."""
+        """The share of the sentence's words that a claim has."""
         return 1.0 if match.positions is None else len(match.positions) / len(self.words)
 
     def covered(self, matches: Sequence[Match]) -> bool:
-        """Whether every word that matters is in one of the claims that were let through."""
+        """Whether the claims have all words of the sentence; "and", "who" and such do not count."""
         said: set[int] = set()
         for match in matches:
             if match.positions is None:
@@ -78,25 +81,26 @@ class Passage:
         return Match(None, Span(0, len(self.text)), self.text)
 
     def match(self, claim: str, antecedent: Sequence[str] = ()) -> Match | None:
-        """How the claim follows from this sentence, or None.
+        """How the claim follows from this sentence; None if it does not.
 
-        `antecedent` is the name that a pronoun in the sentence means.
+        claim       the proposed claim
+        antecedent  the name that a pronoun in the sentence means
         """
         if len(claim) > 2 * len(self.text) + 100:
             return None
-        spoken = _spoken(claim)
-        if not spoken or not self.words:
+        norms = _claim_norms(claim)
+        if not norms or not self.words:
             return None
-        if len(spoken) == len(self.words) and all(
-            same(left, right.norm) for left, right in zip(spoken, self.words, strict=True)
+        if len(norms) == len(self.words) and all(
+            same_word(left, right.norm) for left, right in zip(norms, self.words, strict=True)
         ):
             return self.whole
         if len(self.words) > MAX_WORDS:
             return None
-        positions = self._positions(spoken)
+        positions = self._positions(norms)
         named = False
         if positions is None and antecedent:
-            blanked = with_blanks(spoken, antecedent, self.words)
+            blanked = with_blanks(norms, antecedent, self.words)
             positions = self._positions(blanked)
             named = positions is not None
         if positions is None or (named and not one_person(self.words, positions)):
@@ -111,20 +115,20 @@ class Passage:
             return Match(frozenset(positions), span, span.cut(self.text))
         return Match(frozenset(positions), Span(0, len(self.text)), claim, named)
 
-    def _positions(self, spoken: Sequence[str]) -> list[int] | None:
+    def _positions(self, norms: Sequence[str]) -> list[int] | None:
         """The words in the order of the sentence, with as few gaps as possible.
 
         Among equals the later words win: "born in 1952" is then not read as the "in" of
-        "born in Rome in 1952" followed by a gap. Places are kept negative to that end.
+        "born in Rome in 1952" followed by a gap. To that end positions are stored negative.
         """
         best: dict[int, tuple[int, tuple[int, ...]]] = {}
-        for place, norm in enumerate(spoken):
-            found: dict[int, tuple[int, tuple[int, ...]]] = {}
+        for step, norm in enumerate(norms):
+            reached: dict[int, tuple[int, tuple[int, ...]]] = {}
             for position, word in enumerate(self.words):
                 if not fits(norm, word.norm):
                     continue
-                if place == 0:
-                    found[position] = (0, (-position,))
+                if step == 0:
+                    reached[position] = (0, (-position,))
                     continue
                 options = [
                     (gaps + (position - before > 1), (*path, -position))
@@ -132,11 +136,11 @@ class Passage:
                     if before < position
                 ]
                 if options:
-                    found[position] = min(options)
-            if not found:
+                    reached[position] = min(options)
+            if not reached:
                 return None
-            best = found
-        return [-place for place in min(best.values())[1]]
+            best = reached
+        return [-position for position in min(best.values())[1]]
 
     def _clause_start(self, first: int) -> int:
         """Where the clause starts, with the article in front of its first word."""
@@ -147,6 +151,6 @@ class Passage:
 
 
 @lru_cache(maxsize=64)
-def _spoken(claim: str) -> tuple[str, ...]:
-    # Kept for a moment, since a claim is compared with each sentence of its block.
-    return tuple(word.norm for word in kept(words(claim)))
+def _claim_norms(claim: str) -> tuple[str, ...]:
+    # Cached, since a claim is compared with each sentence of its block.
+    return tuple(word.norm for word in without_fillers(words(claim)))

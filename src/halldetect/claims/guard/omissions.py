@@ -17,37 +17,42 @@ from halldetect.text.words import (
     PREPOSITIONS,
     RELATIVES,
     Word,
-    finite,
-    past,
+    is_finite_verb,
+    is_past_verb,
     scope,
-    words,
 )
+from halldetect.text.words import words as text_words
 
 _QUOTED = re.compile("[\"“”„«»‘「『]|(?<!\\w)'")
 _BREAK = re.compile(r"[,;:()\[\]—–]|(?<=\s)-+(?=\s)")
 
 
 class Omissions:
-    """Judges which words of one sentence can stand without the others."""
+    """Decides which words of one sentence may be left out.
 
-    def __init__(self, text: str, spoken: Sequence[Word]) -> None:
+    text   the sentence
+    words  its words without fillers; they are given by their positions
+    """
+
+    def __init__(self, text: str, words: Sequence[Word]) -> None:
         self.text = text
-        self.words = spoken
+        self.words = words
 
     @cached_property
     def breaks(self) -> list[str]:
-        """The punctuation that parts each word from the one before it."""
+        """The punctuation between each word and the word before it."""
         marks: list[str] = []
         end = 0
         for word in self.words:
-            found = _BREAK.findall(self.text[end : max(end, word.start)])
-            marks.append("".join(found) if marks else "")
+            breaks = _BREAK.findall(self.text[end : max(end, word.start)])
+            marks.append("".join(breaks) if marks else "")
             end = word.end
         return marks
 
     @cached_property
     def whole_only(self) -> bool:
-        plain = {word.norm for word in words(self.text)}
+        """Whether nothing may be left out: a quotation, hearsay, a condition, another language."""
+        plain = {word.norm for word in text_words(self.text)}
         return (
             _QUOTED.search(self.text) is not None
             or any(scope(norm) == "sentence" for norm in plain)
@@ -61,7 +66,7 @@ class Omissions:
     def _parts(self) -> list[int]:
         """For each word the number of its part; parts are joined clauses with a verb each."""
         numbers: list[int] = []
-        verbs = [finite(word.norm) for word in self.words]
+        verbs = [is_finite_verb(word.norm) for word in self.words]
         begin = 0
         for position, (word, mark) in enumerate(zip(self.words, self.breaks, strict=True)):
             joins = word.norm in COORDINATORS | {"so", "yet", "while", "whereas"}
@@ -72,23 +77,23 @@ class Omissions:
         return numbers
 
     def allowed(self, positions: Sequence[int]) -> bool:
-        """Whether the words at these places, read alone, say nothing the sentence does not."""
+        """Whether the words at these positions alone say nothing that the sentence does not."""
         if self.whole_only:
             return False
-        said = [self.words[position] for position in positions]
-        if not any(finite(word.norm) for word in said):
+        chosen_words = [self.words[position] for position in positions]
+        if not any(is_finite_verb(word.norm) for word in chosen_words):
             return False
         if not self._scopes_whole(positions):
             return False
         first, last = positions[0], positions[-1]
-        told = any(past(word.norm) for word in said) and not any(
-            finite(word.norm) and not past(word.norm) for word in said
+        past = any(is_past_verb(word.norm) for word in chosen_words) and not any(
+            is_finite_verb(word.norm) and not is_past_verb(word.norm) for word in chosen_words
         )
         return (
-            self.lead(first, told)
-            and self.tail(last, told, any(word.numeric for word in said))
+            self.lead(first, past)
+            and self.tail(last, past, any(word.numeric for word in chosen_words))
             and all(
-                self._gap(left, right, positions, told)
+                self._gap(left, right, positions, past)
                 for left, right in pairwise(positions)
                 if right - left > 1
             )
@@ -110,8 +115,12 @@ class Omissions:
             if part in governed
         )
 
-    def lead(self, first: int, told: bool) -> bool:
-        """Whether the words before the claim's first may go: a clause, or a time and place."""
+    def lead(self, first: int, past: bool) -> bool:
+        """Whether the words before the claim's first may be left out: a clause, or time and place.
+
+        first  the position of the first word
+        past   whether the claim is about an event in the past
+        """
         if first == 0:
             return True
         lead = self.words[:first]
@@ -124,11 +133,16 @@ class Omissions:
         if not mark or not set(mark) <= set(",;—–"):
             return False
         if lead[0].norm in PREPOSITIONS and len(lead) < 8:
-            return told
-        return any(finite(word.norm) for word in lead)
+            return past
+        return any(is_finite_verb(word.norm) for word in lead)
 
-    def tail(self, last: int, told: bool, counted: bool) -> bool:
-        """Whether the words after the claim's last may go."""
+    def tail(self, last: int, past: bool, counted: bool) -> bool:
+        """Whether the words after the claim's last may be left out.
+
+        last     the position of the last word
+        past     whether the claim is about an event in the past
+        counted  whether it has a number
+        """
         if last == len(self.words) - 1:
             return True
         rest = self.words[last + 1 :]
@@ -137,47 +151,47 @@ class Omissions:
         if head in COORDINATORS:
             return bool(mark) or not counted
         if not mark:
-            return head in ADJUNCT_STARTS and told
+            return head in ADJUNCT_STARTS and past
         if set(mark) & set(":"):
             return False
         if head in RELATIVES:
             return True
         if head in PREPOSITIONS:
-            return told
-        if len(rest) <= 4 and any(finite(word.norm) for word in rest):
+            return past
+        if len(rest) <= 4 and any(is_finite_verb(word.norm) for word in rest):
             return ";" in mark  # "..., Ann muttered": somebody else's words
         return not (self.words[last].capital and rest[0].capital) and not rest[0].numeric
 
-    def _gap(self, left: int, right: int, positions: Sequence[int], told: bool) -> bool:
-        """Whether the words between two neighbours of the claim may go."""
+    def _gap(self, left: int, right: int, positions: Sequence[int], past: bool) -> bool:
+        """Whether the words between two words of the claim may be left out."""
         first, last = positions[0], positions[-1]
         gap = self.words[left + 1 : right]
         opened, closed = self.breaks[left + 1], self.breaks[right]
-        verbs = any(finite(word.norm) for word in gap)
+        verbs = any(is_finite_verb(word.norm) for word in gap)
         numbers = self.words[left].numeric or self.words[right].numeric
         if opened and closed and not numbers:
             return gap[0].norm in RELATIVES or not verbs
-        if told and gap[0].norm in ADJUNCT_STARTS and self.words[right].norm in ADJUNCTS_AFTER:
+        if past and gap[0].norm in ADJUNCT_STARTS and self.words[right].norm in ADJUNCTS_AFTER:
             # "born in Rome in 1990": one adjunct of a past event goes, the next stays
             listed = any(self.breaks[left + 2 : right]) and not closed
             joined = any(word.norm in COORDINATORS for word in gap)
             return not (verbs or listed or joined)
         subject = first == 0 and not any(
-            finite(word.norm) or mark
+            is_finite_verb(word.norm) or mark
             for word, mark in zip(
                 self.words[: left + 1], ["", *self.breaks[1 : left + 1]], strict=True
             )
         )
         if len(gap) == 1 and gap[0].norm in {"who", "which"} and opened:
-            return subject and finite(self.words[right].norm)
+            return subject and is_finite_verb(self.words[right].norm)
         if gap[-1].norm not in COORDINATORS and closed != ",":
             return False
-        if finite(gap[0].norm) and finite(self.words[right].norm):
+        if is_finite_verb(gap[0].norm) and is_finite_verb(self.words[right].norm):
             return subject
         return (
             not verbs
             and len(gap) <= 6
             and not any(word.norm in PREPOSITIONS or word.norm == "'s" for word in gap)
             and not any(word.numeric for word in self.words)
-            and not any(finite(word.norm) for word in self.words[last + 1 :])
+            and not any(is_finite_verb(word.norm) for word in self.words[last + 1 :])
         )

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halldetect.text.words import PREPOSITIONS, RELATIVES, SUBJECTS, Word, finite, kept, same, words
+from halldetect.text.words import (
+    PREPOSITIONS,
+    RELATIVES,
+    SUBJECTS,
+    Word,
+    is_finite_verb,
+    same_word,
+    without_fillers,
+    words,
+)
 
 # "It" and "they" are left alone: they too often mean something that has no name.
 _PERSONS = (frozenset({"he", "him", "his"}), frozenset({"she", "her", "hers"}))
@@ -28,22 +37,22 @@ def antecedents(sentences: Sequence[str]) -> list[tuple[str, ...]]:
     has come up since. A name behind "in", "at" and the like is taken for a place or a date.
     """
     current: tuple[str, ...] = ()
-    found: list[tuple[str, ...]] = []
+    names: list[tuple[str, ...]] = []
     for sentence in sentences:
-        found.append(current)
+        names.append(current)
         current = _after(sentence, current)
-    return found
+    return names
 
 
 def _after(sentence: str, current: tuple[str, ...]) -> tuple[str, ...]:
     if len(sentence) > 2000:
         return ()
-    spoken = kept(words(sentence))
+    content = without_fillers(words(sentence))
     length = 0
-    while length < len(spoken) and spoken[length].capital:
+    while length < len(content) and content[length].capital:
         length += 1
-    subject = [word.norm for word in spoken[:length]]
-    for before, word in zip(spoken[max(length - 1, 0) :], spoken[length:], strict=False):
+    subject = [word.norm for word in content[:length]]
+    for before, word in zip(content[max(length - 1, 0) :], content[length:], strict=False):
         opens_name = word.capital and not before.capital and before.norm not in _PLACING
         if opens_name or word.norm in _SOMEBODY:
             return ()
@@ -51,7 +60,7 @@ def _after(sentence: str, current: tuple[str, ...]) -> tuple[str, ...]:
         return current
     if set(subject) & (SUBJECTS | PREPOSITIONS | RELATIVES | _OWN):
         return ()
-    if length < len(spoken) and finite(spoken[length].norm):
+    if length < len(content) and is_finite_verb(content[length].norm):
         return tuple(subject)
     return ()
 
@@ -60,10 +69,10 @@ def with_blanks(
     claim: Sequence[str], antecedent: Sequence[str], sentence: Sequence[Word]
 ) -> list[str]:
     """The claim with each mention of the antecedent as a blank that a pronoun may fill."""
-    here = {word.norm for word in sentence}
+    present = {word.norm for word in sentence}
     blanked: list[str] = []
     for norm in claim:
-        if norm in antecedent and norm not in here:
+        if norm in antecedent and norm not in present:
             if not blanked or blanked[-1] != _NAME:
                 blanked.append(_NAME)
         elif norm == "'s" and blanked and blanked[-1] == _NAME:
@@ -73,24 +82,24 @@ def with_blanks(
     return blanked
 
 
-def fits(claimed: str, spoken: str) -> bool:
+def fits(claimed: str, actual: str) -> bool:
     """Whether a word of a claim, or a blank in it, can stand for a word of the sentence."""
     if claimed == _NAME:
-        return spoken in _FULL
+        return actual in _FULL
     if claimed == _NAME_S:
-        return spoken in _OWN
-    return same(claimed, spoken)
+        return actual in _OWN
+    return same_word(claimed, actual)
 
 
 def one_person(sentence: Sequence[Word], positions: Sequence[int]) -> bool:
-    """Whether the pronouns at these places mean one person whom the sentence does not name."""
-    pronouns = [place for place in positions if sentence[place].norm in _FULL | _OWN]
+    """Whether the pronouns at these positions mean one person whom the sentence does not name."""
+    pronouns = [position for position in positions if sentence[position].norm in _FULL | _OWN]
     if not pronouns:
         return False
-    used = {sentence[place].norm for place in pronouns}
+    used = {sentence[position].norm for position in pronouns}
     earlier = sentence[: pronouns[0]]
     return any(used <= person for person in _PERSONS) and not any(
         word.norm in _SOMEBODY
-        or (word.capital and place > 0 and sentence[place - 1].norm not in _PLACING)
-        for place, word in enumerate(earlier)
+        or (word.capital and position > 0 and sentence[position - 1].norm not in _PLACING)
+        for position, word in enumerate(earlier)
     )

@@ -29,11 +29,11 @@ def load_verifier(spec: str | None = None, *, threads: int | None = None) -> Ver
     if threads is not None and threads < 1:
         raise ConfigurationError(f"threads must be at least 1, not {threads}")
     name = DEFAULT if spec is None or spec == "default" else spec
-    place = _folder(name)
-    key = (name if place is None else str(place.resolve()), threads)
+    folder = _folder(name)
+    key = (name if folder is None else str(folder.resolve()), threads)
     with _lock:
         if key not in _loaded:
-            _loaded[key] = _load(name, place, threads)
+            _loaded[key] = _load(name, folder, threads)
         return _loaded[key]
 
 
@@ -43,14 +43,14 @@ def _folder(name: str) -> Path | None:
         return WEIGHTS / name
     if name in PRESETS or name.startswith(_HUB):
         return None
-    place = Path(name).expanduser()
-    if not name.strip() or not place.exists():
+    folder = Path(name).expanduser()
+    if not name.strip() or not folder.exists():
         raise ConfigurationError(_unknown(name))
-    return place
+    return folder
 
 
-def _load(name: str, place: Path | None, threads: int | None) -> Verifier:
-    if place is None:
+def _load(name: str, folder: Path | None, threads: int | None) -> Verifier:
+    if folder is None:
         from halldetect.verification.verifiers.transformers import TransformersVerifier
 
         if name in PRESETS:
@@ -59,17 +59,17 @@ def _load(name: str, place: Path | None, threads: int | None) -> Verifier:
     if name == DEFAULT:
         from halldetect.verification.verifiers.onnx import OnnxVerifier
 
-        if not place.is_dir():
+        if not folder.is_dir():
             raise ModelError(f"this installation lacks the weights of {name}: reinstall halldetect")
-        return OnnxVerifier(place, name=name, threads=threads)
-    if place.suffix == ".onnx" or any(place.glob("*.onnx")):
+        return OnnxVerifier(folder, name=name, threads=threads)
+    if folder.suffix == ".onnx" or any(folder.glob("*.onnx")):
         from halldetect.verification.verifiers.onnx import OnnxVerifier
 
-        return OnnxVerifier(place, threads=threads)
-    if (place / "config.json").is_file():
+        return OnnxVerifier(folder, threads=threads)
+    if (folder / "config.json").is_file():
         from halldetect.verification.verifiers.transformers import TransformersVerifier
 
-        return TransformersVerifier(str(place), threads=threads)
+        return TransformersVerifier(str(folder), threads=threads)
     raise ConfigurationError(f"{name} holds neither an .onnx file nor a transformers model")
 
 

@@ -69,6 +69,7 @@ class PairEncoder:
         return int(self.tokenizer.num_special_tokens_to_add(True))
 
     def count(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text, without those of the template."""
         encoded = self.tokenizer.encode_batch_fast(
             [encodable(text) for text in texts], add_special_tokens=False
         )
@@ -101,6 +102,7 @@ class PairEncoder:
         return self._frame.around(premise, hypothesis)
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+        """Each pair as the model reads it."""
         ready = [(encodable(premise), encodable(hypothesis)) for premise, hypothesis in pairs]
         return [
             Encoded(self._plain(item), tuple(item.type_ids))
@@ -184,9 +186,11 @@ class JoinedEncoder(PairEncoder):
 
     @property
     def special_tokens(self) -> int:
+        """How many tokens are added to a pair."""
         return len(self._before) + 1 + len(self._after)
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+        """Each pair as the model reads it."""
         texts = [encodable(text) for pair in pairs for text in pair]
         parts = self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         joined = []
@@ -211,10 +215,12 @@ class QuestionEncoder(PairEncoder):
 
     @property
     def special_tokens(self) -> int:
+        """How many tokens are added to a pair, at most."""
         words = sum(self.count([self._before, self._after]))
         return words + self.SEAMS + int(self.tokenizer.num_special_tokens_to_add(False))
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+        """Each pair as the model reads it."""
         texts = [
             encodable(f"{premise}{self._before}{hypothesis}{self._after}")
             for premise, hypothesis in pairs
@@ -249,11 +255,17 @@ def reading_limit(*configurations: Mapping[str, Any]) -> int:
 
 
 def refuse_too_long(encoded: Sequence[Encoded], limit: int, where: str) -> None:
-    """Nothing is cut off in silence; whoever divides the windows must not come here."""
+    """Raise ModelError for a pair that is too long: nothing is cut off unnoticed.
+
+    encoded  the pairs
+    limit    the greatest number of tokens
+    where    the verifier, as named in the error
+    """
     longest = max((len(item) for item in encoded), default=0)
     if longest > limit:
         raise ModelError(f"{where}: a pair has {longest} tokens, the model reads {limit}")
 
 
 def one_line(error: BaseException) -> str:
+    """The text of an error in one line of at most 300 characters."""
     return " ".join(str(error).split())[:300] or type(error).__name__

@@ -55,6 +55,7 @@ class Labels:
 
     @classmethod
     def from_names(cls, names: Sequence[str], where: str) -> Labels:
+        """From the names of the outputs, in order; `where` is named in errors."""
         meanings = tuple(_MEANING.get(re.sub(r"[^a-z0-9]", "", name.lower())) for name in names)
         known = [meaning for meaning in meanings if meaning is not None]
         two_way = {"entailment", "rest"}

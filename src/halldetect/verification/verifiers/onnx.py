@@ -57,12 +57,15 @@ _PAYS = 128
 class OnnxVerifier:
     """A folder with an ONNX model, `tokenizer.json` and `config.json` with a label map.
 
-    `place` is the folder, or the model's file where the folder has several. `config.json` may
-    also state `max_tokens`, `languages` and `calibration`.
+    `config.json` may also state `max_tokens`, `languages` and `calibration`.
+
+    path     the folder, or the model's file where the folder has several
+    name     for the report; default: the folder's
+    threads  None: as many as there are cores
     """
 
-    def __init__(self, place: Path, *, name: str | None = None, threads: int | None = None) -> None:
-        self._file = _model_file(place)
+    def __init__(self, path: Path, *, name: str | None = None, threads: int | None = None) -> None:
+        self._file = _model_file(path)
         folder = self._file.parent
         self._name = name or folder.resolve().name
         self._threads = threads or physical_cores()
@@ -81,6 +84,7 @@ class OnnxVerifier:
 
     @cached_property
     def description(self) -> dict[str, Any]:
+        """What the report records; see `protocols`."""
         onnxruntime = runtime()
         return {
             "name": self._name,
@@ -96,30 +100,36 @@ class OnnxVerifier:
         }
 
     def _outside_weights(self) -> list[Path]:
-        """Exporters put the weights of large models beside them: model.onnx.data, .onnx_data."""
+        """The files beside the model that hold weights: model.onnx.data, .onnx_data and such."""
         beside = self._file.parent.glob(f"{self._file.name}?*")
         return sorted(file for file in beside if file.is_file())
 
     @property
     def max_tokens(self) -> int:
+        """The longest premise and hypothesis together, special tokens not counted."""
         return self._limit - self._encoder.special_tokens
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text, special tokens not counted."""
         return self._encoder.count(texts)
 
     @property
     def adds_up(self) -> bool:
+        """Whether the tokens of a text are those of its parts between plain spaces."""
         return self._encoder.adds_up
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """The tokens of each text, special tokens left out."""
         return self._encoder.tokenize(texts)
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        """The probabilities of each (premise, hypothesis), in the order given."""
         return self._judge(self._encoder.encode(pairs))
 
     def judge_tokens(
         self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
     ) -> list[Probabilities]:
+        """The same for pairs that are given as tokens."""
         return self._judge([self._encoder.frame(*pair) for pair in pairs])
 
     def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
@@ -161,20 +171,20 @@ class OnnxVerifier:
         return self._labels.read(logits[0], self._name)
 
 
-def _model_file(place: Path) -> Path:
-    if place.is_file():
-        return place
-    if not place.is_dir():
-        raise ModelError(f"no verifier at {place}: not a folder")
-    found = sorted(place.glob("*.onnx"))
-    if len(found) > 1 and place / "model.onnx" in found:
-        found = [place / "model.onnx"]
-    if not found:
-        raise ModelError(f"no .onnx file in {place}")
-    if len(found) > 1:
-        names = ", ".join(file.name for file in found)
-        raise ModelError(f"several models in {place} ({names}): pass the path of one")
-    return found[0]
+def _model_file(path: Path) -> Path:
+    if path.is_file():
+        return path
+    if not path.is_dir():
+        raise ModelError(f"no verifier at {path}: not a folder")
+    files = sorted(path.glob("*.onnx"))
+    if len(files) > 1 and path / "model.onnx" in files:
+        files = [path / "model.onnx"]
+    if not files:
+        raise ModelError(f"no .onnx file in {path}")
+    if len(files) > 1:
+        names = ", ".join(file.name for file in files)
+        raise ModelError(f"several models in {path} ({names}): pass the path of one")
+    return files[0]
 
 
 def _existing(file: Path) -> Path:
@@ -194,7 +204,7 @@ def _read_json(file: Path) -> dict[str, Any]:
 
 
 def runtime() -> Any:
-    """The module onnxruntime, silent: it writes and sends usage data unless told before."""
+    """The module onnxruntime without telemetry, which it sends unless that is switched off first."""
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
@@ -225,7 +235,7 @@ def _session(file: Path, threads: int) -> Any:
 
 def _inputs(session: Any, file: Path) -> dict[str, Any]:
     """The type of each input. Shapes must be free: one pair of any length a run."""
-    found = {}
+    types = {}
     for item in session.get_inputs():
         kind = _TYPES.get(item.type)
         if item.name not in _INPUTS or kind is None:
@@ -233,10 +243,10 @@ def _inputs(session: Any, file: Path) -> dict[str, Any]:
         shape = list(item.shape)
         if len(shape) != 2 or shape[0] not in (1, *_free(shape[0])) or not _free(shape[1]):
             raise ModelError(f"{file} takes {item.name} only in the shape {shape}: export it again")
-        found[item.name] = kind
-    if "input_ids" not in found:
+        types[item.name] = kind
+    if "input_ids" not in types:
         raise ModelError(f"{file} has no input called input_ids")
-    return found
+    return types
 
 
 def _free(size: int | str | None) -> tuple[int | str | None, ...]:

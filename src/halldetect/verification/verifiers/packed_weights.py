@@ -1,4 +1,4 @@
-"""Weights that are 4 bits each in the file and 8 bits each at work.
+"""Weights that are stored in 4 bits and computed with in 8.
 
 A file of 4-bit weights is half the size of one of 8-bit weights, but processors have no
 arithmetic for them. So they are unpacked once, when the model is loaded, in whole numbers only:
@@ -30,6 +30,7 @@ UNIT = 256
 
 
 def packed_beside(model: Path) -> Path:
+    """The file with the packed weights of a model."""
     return model.with_name(model.name + SUFFIX)
 
 
@@ -45,6 +46,7 @@ def unpacked(file: Path) -> Iterator[tuple[str, NDArray[np.int8]]]:
 def weights(
     codes: NDArray[np.uint8], zeros: NDArray[np.uint8], steps: NDArray[np.int16]
 ) -> NDArray[np.int8]:
+    """The 8-bit weights of one matrix from its codes, zeros and steps."""
     half, outputs = codes.shape
     blocks = len(steps)
     block = 2 * half // blocks

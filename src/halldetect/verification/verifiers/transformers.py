@@ -84,6 +84,7 @@ class TransformersVerifier:
 
     @cached_property
     def description(self) -> dict[str, Any]:
+        """What the report records; see `protocols`."""
         import transformers
 
         from halldetect.models import digest_of
@@ -104,6 +105,7 @@ class TransformersVerifier:
 
     @property
     def max_tokens(self) -> int:
+        """The longest premise and hypothesis together, special tokens not counted."""
         return self._limit - self._encoder.special_tokens
 
     @property
@@ -112,31 +114,36 @@ class TransformersVerifier:
         return 64 if self._device == "cpu" else 8192
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text, special tokens not counted."""
         return self._encoder.count(texts)
 
     @property
     def adds_up(self) -> bool:
+        """Whether the tokens of a text are those of its parts between plain spaces."""
         return self._encoder.adds_up
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """The tokens of each text, special tokens left out."""
         return self._encoder.tokenize(texts)
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        """The probabilities of each (premise, hypothesis), in the order given."""
         return self._judge(self._encoder.encode(pairs))
 
     def judge_tokens(
         self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
     ) -> list[Probabilities]:
+        """The same for pairs that are given as tokens."""
         return self._judge([self._encoder.frame(*pair) for pair in pairs])
 
     def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
         refuse_too_long(encoded, self._limit, self._name)
         results: dict[int, Probabilities] = {}
-        for places, length, rows in runs(encoded, single=self._device == "cpu"):
-            logits = self._run([encoded[place] for place in places], length, rows)
-            for place, values in zip(places, logits, strict=False):  # the copies are left over
-                results[place] = self._labels.read(values, self._name)
-        return [results[place] for place in range(len(encoded))]
+        for indices, length, rows in runs(encoded, single=self._device == "cpu"):
+            logits = self._run([encoded[index] for index in indices], length, rows)
+            for index, values in zip(indices, logits, strict=False):  # the copies are left over
+                results[index] = self._labels.read(values, self._name)
+        return [results[index] for index in range(len(encoded))]
 
     def _run(self, pairs: Sequence[Encoded], length: int, rows: int) -> NDArray[Any]:
         pairs = [*pairs, *[pairs[0]] * (rows - len(pairs))]
@@ -174,25 +181,25 @@ class TransformersVerifier:
                 return []
             folder = Path(config).parent
         for pattern in _WEIGHTS:
-            if found := sorted(folder.glob(pattern)):
-                return found
+            if files := sorted(folder.glob(pattern)):
+                return files
         return []
 
 
 def runs(encoded: Sequence[Encoded], *, single: bool) -> Iterator[tuple[Sequence[int], int, int]]:
     """Which pairs to run together, padded to which length, in how many rows; longest first."""
-    longest_first = sorted(range(len(encoded)), key=lambda place: -len(encoded[place]))
+    longest_first = sorted(range(len(encoded)), key=lambda index: -len(encoded[index]))
     if single:
-        for place in longest_first:
-            yield [place], len(encoded[place]), 1
+        for index in longest_first:
+            yield [index], len(encoded[index]), 1
         return
     groups: dict[int, list[int]] = {}
-    for place in longest_first:
-        groups.setdefault(padded_length(len(encoded[place])), []).append(place)
-    for length, places in groups.items():
+    for index in longest_first:
+        groups.setdefault(padded_length(len(encoded[index])), []).append(index)
+    for length, indices in groups.items():
         rows = max(1, GPU_TOKENS // length)
-        for start in range(0, len(places), rows):
-            yield places[start : start + rows], length, rows
+        for start in range(0, len(indices), rows):
+            yield indices[start : start + rows], length, rows
 
 
 def padded_length(length: int) -> int:
@@ -236,7 +243,7 @@ def _load(kind: Any, model: str) -> Any:
 
 
 def _quiet(transformers: Any) -> None:
-    """Its notices and bars about loading; those about downloads are the hub client's own."""
+    """Silence notices and progress bars about loading; those about downloads stay."""
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # a line for each new try
