@@ -164,6 +164,7 @@ class Report:
         return cast(dict[str, Any], _plain(self))
 
     def to_json(self, *, indent: int | None = 2) -> str:
+        """The report as JSON; `indent` as for `json.dumps`."""
         plain = self.to_dict()
         text = json.dumps(plain, ensure_ascii=False, indent=indent, allow_nan=False)
         try:

@@ -49,9 +49,9 @@ from halldetect.verification.verifiers.wordpiece import WordPieceEncoder
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
-# A session for runs side by side takes memory and half a second: it pays for who comes back
-# with many pairs, not for one check.
-_PAYS = 128
+# A second session, for runs side by side, takes memory and half a second: it is made after so
+# many pairs in large calls, not for a single check.
+_PAIRS_BEFORE_SECOND_SESSION = 128
 
 
 class OnnxVerifier:
@@ -75,9 +75,9 @@ class OnnxVerifier:
         self._labels = Labels.from_config(self._config, self._name)
         file = _existing(folder / "tokenizer.json")
         self._encoder = WordPieceEncoder.from_file(file) or PairEncoder.from_file(file)
-        self._wide = self._threads > 1 and packed_beside(self._file).is_file()
-        self._session = _session(self._file, self._threads if self._wide else 1)
-        self._many = 0
+        self._many_threads_per_pair = self._threads > 1 and packed_beside(self._file).is_file()
+        self._session = _session(self._file, self._threads if self._many_threads_per_pair else 1)
+        self._pairs_in_large_calls = 0
         self._inputs = _inputs(self._session, self._file)
         outputs = [item.name for item in self._session.get_outputs()]
         self._output = "logits" if "logits" in outputs else outputs[0]
@@ -134,12 +134,12 @@ class OnnxVerifier:
 
     def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
         refuse_too_long(encoded, self._limit, self._name)
-        if not self._wide:
+        if not self._many_threads_per_pair:
             return self._side_by_side(encoded, self._session)
         if len(encoded) >= 2 * self._threads:
-            self._many += len(encoded)
-            if self._many >= _PAYS:
-                return self._side_by_side(encoded, self._narrow)
+            self._pairs_in_large_calls += len(encoded)
+            if self._pairs_in_large_calls >= _PAIRS_BEFORE_SECOND_SESSION:
+                return self._side_by_side(encoded, self._one_thread_session)
         return [self._run(self._session, pair) for pair in encoded]
 
     def _side_by_side(self, encoded: Sequence[Encoded], session: Any) -> list[Probabilities]:
@@ -151,7 +151,7 @@ class OnnxVerifier:
         return [results[at] for at in range(len(encoded))]
 
     @cached_property
-    def _narrow(self) -> Any:
+    def _one_thread_session(self) -> Any:
         """A packed model once more, for runs side by side."""
         return _session(self._file, 1)
 
@@ -204,7 +204,7 @@ def _read_json(file: Path) -> dict[str, Any]:
 
 
 def runtime() -> Any:
-    """The module onnxruntime without telemetry, which it sends unless that is switched off first."""
+    """The module onnxruntime, with telemetry switched off before it is imported."""
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
