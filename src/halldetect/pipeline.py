@@ -204,7 +204,9 @@ def refuse_languages(states: Sequence[PairState], verifier: Verifier) -> None:
         for what, parts in texts.items():
             if state.problem is None and is_foreign("\n".join(parts)):
                 state.verifier = verifier
-                state.problem = f"the {what} is not in English, all this verifier reads"
+                state.problem = (
+                    f"the {what} is not in English, the only language this verifier reads"
+                )
 
 
 def read(states: Sequence[PairState]) -> None:
@@ -386,7 +388,7 @@ def _provenance(
         }
     if state.skipped:
         notes += (
-            f"{state.skipped} pairs were passed over as unlikely to change the verdict; "
+            f"{state.skipped} pairs were skipped as unlikely to change the verdict; "
             "evidence and fed_score are over the others",
         )
     if state.finer_scales:

@@ -345,8 +345,8 @@ def test_openai(monkeypatch: pytest.MonkeyPatch) -> None:
         ("sentence", "did you mean sentences"),
         ("smollm2-135", "did you mean smollm2-135m"),
         ("atuo", "did you mean auto"),
-        ("", "known are auto, clauses, sentences, gguf, openai"),
-        ("???", "known are auto"),
+        ("", "known names: auto, clauses, sentences, gguf, openai"),
+        ("???", "known names: auto"),
     ],
 )
 def test_unknown_specifications(spec: str, advice: str) -> None:

@@ -39,5 +39,5 @@ def test_an_unknown_name_gets_the_nearest(typed: str, meant: str) -> None:
 
 
 def test_a_name_like_no_other_gets_the_list() -> None:
-    with pytest.raises(ModelError, match="known are smollm2-135m, "):
+    with pytest.raises(ModelError, match="known names: smollm2-135m, "):
         models.find("€€€")

@@ -57,10 +57,10 @@ def test_an_english_verifier_is_not_asked_about_other_languages(text: str) -> No
     english, mill = Detector(SentenceExtractor(), EnglishOnly()), "The mill is a museum."
     assert english.check(text, text).verdict is Verdict.UNCHECKABLE
     assert english.check(mill, text).reason == (
-        "the response is not in English, all this verifier reads"
+        "the response is not in English, the only language this verifier reads"
     )
     assert english.check(text, mill).reason == (
-        "the source is not in English, all this verifier reads"
+        "the source is not in English, the only language this verifier reads"
     )
     assert english.check(mill, mill).verdict is Verdict.FAITHFUL
 

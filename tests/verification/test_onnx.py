@@ -344,8 +344,8 @@ def test_a_model_file_may_be_named(folder: Path) -> None:
         ("bse", "did you mean base?"),
         ("deberta-v3-lrge", "did you mean deberta-v3-large?"),
         ("minichek-roberta", "did you mean minicheck-roberta?"),
-        ("zzz", "known are default, base, deberta"),
-        ("", "known are default, base"),
+        ("zzz", "known names: default, base, deberta"),
+        ("", "known names: default, base"),
         ("some/model", "hf:some/model"),
     ],
 )

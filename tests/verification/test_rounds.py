@@ -267,7 +267,7 @@ def test_a_rule_judges_no_pair_twice_and_leaves_no_doubt_about_the_worst_claim(
     lazy, exact = verify(verifier, given, rule=rule), verify(Counting(), given)
     pairs = [pair for call in verifier.calls for pair in call]
     assert len(pairs) == len(set(pairs))
-    # Below the line nothing is passed over.
+    # Below the line nothing is skipped.
     complete = rule.min_overlap == rule.silent_below == 0.0 and rule.max_windows == 1000
     for few, many in zip(lazy, exact, strict=True):
         for here, there in zip(few, many, strict=True):
@@ -368,7 +368,7 @@ def test_windows_with_hardly_a_word_of_the_claim_are_passed_over() -> None:
     assert all("miller" in window.text for window in judged.windows)
     rule = StoppingRule(entailment, silent_below=0.0)
     [[nothing]] = verify(Literal(2000), [task(source, "Zebras!")], rule=rule)
-    assert nothing.skipped == 0, "with no word to go by, nothing is passed over"
+    assert nothing.skipped == 0, "with no word to go by, nothing is skipped"
 
 
 def test_a_claim_meets_the_most_promising_windows_of_a_long_source_and_no_more() -> None:

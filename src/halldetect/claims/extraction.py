@@ -146,11 +146,11 @@ def _notes(failures: Sequence[str], unread: int, passes: int) -> Iterator[str]:
     if failures:
         yield (
             f"the extractor failed on {len(failures)} block(s), "
-            f"whose sentences were taken as they stand: {failures[0]}"
+            f"whose sentences are claims as they stand: {failures[0]}"
         )
     if unread:
         why = "failures" if failures else f"{passes} generative passes"
-        yield f"after {why} the last {unread} sentences were taken as they stand"
+        yield f"after {why} the last {unread} sentences are claims as they stand"
 
 
 def _without_guard(response: Document, extractor: Extractor) -> Extraction:

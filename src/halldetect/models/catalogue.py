@@ -147,5 +147,5 @@ def find(name: str) -> ModelEntry:
             return entry
     names = [entry.name for entry in _ENTRIES]
     near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
-    advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
+    advice = f"did you mean {near[0]}?" if near else f"known names: {', '.join(names)}"
     raise ModelError(f"unknown model {name!r}; {advice}")

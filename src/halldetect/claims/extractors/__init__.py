@@ -99,9 +99,9 @@ def fetch_model(name: str, notice: Callable[[str], None], progress: Progress | N
 
 def _unknown(spec: str, stored: set[str]) -> str:
     if Path(spec).is_file():
-        return f"the extractor {spec!r} is a file but no .gguf model"
+        return f"the extractor {spec!r} is a file but not a .gguf model"
     kinds = dict.fromkeys(name.partition(":")[0] for name, _ in _DESCRIPTIONS)
     known = [*kinds, *sorted(stored)]
     near = difflib.get_close_matches(spec.lower(), known, n=1, cutoff=0.5)
-    advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+    advice = f"did you mean {near[0]}?" if near else f"known names: {', '.join(known)}"
     return f"unknown extractor {spec!r}; {advice}"

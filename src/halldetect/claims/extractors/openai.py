@@ -166,7 +166,7 @@ class OpenAIExtractor:
             401: f"; set {_KEY_VARIABLES[0]}",
             403: f"; check {_KEY_VARIABLES[0]}",
             404: f"; check the base URL and that it has the model {self._model}",
-            429: "; it is asked too often, try again later",
+            429: "; it gets too many requests, try again later",
         }.get(status, "")
         said = " ".join(self._redacted(text).split())[:200]
         return f"{self._where} answered {status}{advice}" + (f": {said}" if said else "")
@@ -218,7 +218,7 @@ def _base_url(given: str | None) -> str:
 def _key(given: str | None) -> str:
     key = (given or "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise ConfigurationError("the API key holds characters that no key can have")
+        raise ConfigurationError("the API key has characters that no key can have")
     return key
 
 

@@ -70,7 +70,7 @@ def _load(name: str, folder: Path | None, threads: int | None) -> Verifier:
         from halldetect.verification.verifiers.transformers import TransformersVerifier
 
         return TransformersVerifier(str(folder), threads=threads)
-    raise ConfigurationError(f"{name} holds neither an .onnx file nor a transformers model")
+    raise ConfigurationError(f"{name} has neither an .onnx file nor a transformers model")
 
 
 def _unknown(name: str) -> str:
@@ -78,5 +78,5 @@ def _unknown(name: str) -> str:
         return f"no folder {name}; a model on the hub is written {_HUB}{name}"
     names = ["default", DEFAULT, *PRESETS]
     near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
-    advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
+    advice = f"did you mean {near[0]}?" if near else f"known names: {', '.join(names)}"
     return f"unknown verifier {name!r}; {advice}"

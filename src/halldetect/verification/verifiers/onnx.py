@@ -239,7 +239,9 @@ def _inputs(session: Any, file: Path) -> dict[str, Any]:
     for item in session.get_inputs():
         kind = _TYPES.get(item.type)
         if item.name not in _INPUTS or kind is None:
-            raise ModelError(f"{file} wants {item.name} ({item.type}), which no NLI model needs")
+            raise ModelError(
+                f"{file} has the input {item.name} ({item.type}), which no NLI model needs"
+            )
         shape = list(item.shape)
         if len(shape) != 2 or shape[0] not in (1, *_free(shape[0])) or not _free(shape[1]):
             raise ModelError(f"{file} takes {item.name} only in the shape {shape}: export it again")

@@ -213,7 +213,7 @@ def _encoder(tokenizer: Any, format: Format, where: str) -> PairEncoder:
 
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
-        raise ModelError(f"{where}: its tokenizer has no fast form, which is all we read")
+        raise ModelError(f"{where}: its tokenizer has no fast version, the only kind supported")
     own = Tokenizer.from_str(backend.to_str())  # its settings are changed, so not the original
     if format is Format.JOINED:
         return JoinedEncoder(own)
