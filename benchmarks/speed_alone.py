@@ -139,7 +139,7 @@ def roofline(verifier: str) -> dict[str, Any]:
     for length in (64, 128, 256, 508):
         words = " ".join(["word"] * (length - 8))
         pair = loaded._encoder.encode([(words, "It is so.")])[0]
-        spent = best(partial(loaded._run, loaded._narrow, pair))
+        spent = best(partial(loaded._run, loaded._one_thread_session, pair))
         token = 2 * layers * (4 * hidden**2 + 2 * hidden * inner)
         work = token * len(pair) + 4 * layers * hidden * len(pair) ** 2
         found["model"][len(pair)] = {
