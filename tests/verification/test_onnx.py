@@ -90,7 +90,7 @@ def test_few_pairs_on_all_threads_and_many_side_by_side_give_the_same_bits(
     alone = OnnxVerifier(place, threads=1).judge(pairs)
     verifier = OnnxVerifier(place, threads=threads)
     assert [verifier.judge([pair])[0] for pair in pairs] == alone
-    assert "_one_thread_session" not in vars(verifier), "a few pairs do not pay for a second session"
+    assert "_one_thread_session" not in vars(verifier), "not worth it for a few pairs"
     times = 1 + 128 // len(PAIRS)
     assert verifier.judge(PAIRS * times) == alone[: len(PAIRS)] * times
     assert "_one_thread_session" in vars(verifier)
