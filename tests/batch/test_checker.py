@@ -72,7 +72,7 @@ def test_extractor_and_verifier_work_at_the_same_time(tmp_path: Path) -> None:
     ]
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     st.lists(st.sampled_from([GOOD, WRONG, f"{GOOD} {WRONG}", "", "Is it?"]), max_size=12),
     st.integers(1, 5),

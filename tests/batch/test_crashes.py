@@ -198,7 +198,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="forks and signals")
 
 @posix
 def test_killed_at_random_times_the_results_are_the_same(tmp_path: Path) -> None:
-    kill_at_random_times(tmp_path, range(10))
+    kill_at_random_times(tmp_path, range(5))
 
 
 @posix

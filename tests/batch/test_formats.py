@@ -335,7 +335,7 @@ lines = (
 ).map(lambda line: line.replace(b"\n", b" "))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(lines, max_size=6))
 def test_every_line_is_exactly_one_result(
     tmp_path_factory: pytest.TempPathFactory, found: list[bytes]
@@ -350,7 +350,7 @@ def test_every_line_is_exactly_one_result(
     assert all(row["claim"] or row["reason"] for row in check(folder, data, level=Level.CLAIM))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.lists(st.binary(max_size=30) | st.sampled_from([b'"', b",", b"\n", b'a,"b\n']), max_size=9)
 )
@@ -366,7 +366,7 @@ def test_any_bytes_after_the_header_are_csv_rows_or_bad_rows(
 cells = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(cells, cells), max_size=5))
 def test_what_a_csv_writer_wrote_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]

@@ -352,7 +352,7 @@ def test_ctrl_c_while_a_model_is_busy() -> None:
 @pytest.mark.skipif(os.name != "posix", reason="signals as on a terminal")
 def test_ctrl_c_while_waiting_for_input() -> None:
     process = halldetect_process("check", "-", "Some response.", stdin=subprocess.PIPE)
-    time.sleep(2.0)
+    time.sleep(1.0)
     process.send_signal(signal.SIGINT)
     out, err = output_of(process)
     assert (process.returncode, out, err) == (130, b"", b"halldetect: interrupted\n")

