@@ -130,11 +130,11 @@ def _invented(case: dict[str, Any], extraction: Extraction) -> list[str]:
 
 def _check(case: dict[str, Any], extractor: Extractor) -> Extraction:
     extraction = extract_claims(read_document(case["response"]), extractor)
-    assert _escaped(case, extraction) == []
-    assert _invented(case, extraction) == []
+    assert _escaped(case, extraction) == [], case["id"]
+    assert _invented(case, extraction) == [], case["id"]
     for claim in extraction.claims:
-        assert claim.span is not None
-        assert claim.text.strip()
+        assert claim.span is not None, case["id"]
+        assert claim.text.strip(), case["id"]
         if claim.origin == "restored":
             assert claim.span.cut(case["response"]) == claim.text
     return extraction
@@ -147,16 +147,18 @@ def test_the_suite_is_large_and_varied() -> None:
     assert all(case["must_cover"] for case in CASES)
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 @pytest.mark.parametrize("behaviour", sorted(BEHAVIOURS))
-def test_no_extractor_can_be_turned(case: dict[str, Any], behaviour: str) -> None:
-    _check(case, Hostile(BEHAVIOURS[behaviour]))
+def test_no_extractor_can_be_turned(behaviour: str) -> None:
+    # The two that say the most take the longest, and the same whatever the response is.
+    cases = CASES[::5] if behaviour in ("ten-thousand-lines", "one-huge-line") else CASES
+    for case in cases:
+        _check(case, Hostile(BEHAVIOURS[behaviour]))
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
-def test_sentences_go_through_the_guard_untouched(case: dict[str, Any]) -> None:
-    extraction = _check(case, SentenceExtractor())
-    assert (extraction.dropped, extraction.restored) == (0, 0)
+def test_sentences_go_through_the_guard_untouched() -> None:
+    for case in CASES:
+        extraction = _check(case, SentenceExtractor())
+        assert (extraction.dropped, extraction.restored) == (0, 0), case["id"]
 
 
 @pytest.mark.parametrize("behaviour", ["negates", "affirms", "renumbers", "swaps", "adds-a-word"])

@@ -55,7 +55,9 @@ Line = bytes | OverlongLine
 class LineReader(Protocol):
     """A binary file to read lines from, decompressed if need be."""
 
-    def readline(self, size: int, /) -> bytes: ...
+    def readline(self, size: int, /) -> bytes:
+        """A line with its end, or the first `size` bytes of it; nothing at the end of the file."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

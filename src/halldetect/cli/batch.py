@@ -69,14 +69,14 @@ def _add_row_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--{role}-column",
             metavar="NAME",
-            help=f"the column with the {role}: {role}"
-            + ("" if missing is None else f"; if missing: {missing}"),
+            help=f"the column with the {role} (default: {role}"
+            + (")" if missing is None else f"; if it is missing, {missing})"),
         )
     parser.add_argument(
         "--level",
         choices=("response", "claim"),
         default="response",
-        help="one result per response (default) or one per claim",
+        help="what one result stands for (default: response)",
     )
     parser.add_argument("--strict", action="store_true", help="stop at the first bad row")
     existing = parser.add_mutually_exclusive_group()
@@ -97,21 +97,44 @@ def _add_row_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_engine_options(parser: argparse.ArgumentParser) -> None:
     add_option = parser.add_argument_group("how to run").add_argument
-    add_option("--batch-size", type=int, metavar="N", help="rows that are checked together: 32")
+    add_option(
+        "--batch-size", type=int, metavar="N", help="rows that are checked together (default: 32)"
+    )
     cache = parser.add_mutually_exclusive_group()
     cache.add_argument(
         "--cache", metavar="DIR", help="keep reports there, so that the same check costs nothing"
     )
     cache.add_argument("--no-cache", action="store_true", help="check repeated pairs again")
-    add_option("--cache-size", type=int, metavar="MB", help="delete the oldest beyond this: 1024")
-    add_option("--engine", choices=("local", "ray"), default="local", help="default: local")
     add_option(
-        "--address", metavar="HOST:PORT", help="of a Ray cluster; default: this machine alone"
+        "--cache-size",
+        type=int,
+        metavar="MB",
+        help="delete the least recently used beyond this (default: 1024)",
     )
-    add_option("--workers", type=int, metavar="N", help="detectors on the cluster: as many as fit")
-    add_option("--cpus-per-worker", type=int, metavar="N", help="processors per detector: 1")
-    add_option("--gpus-per-worker", type=float, metavar="X", help="may be a fraction: 0")
-    add_option("--part-rows", type=int, metavar="N", help="rows per part of a run with ray: 256")
+    add_option(
+        "--engine", choices=("local", "ray"), default="local", help="where to run (default: local)"
+    )
+    add_option(
+        "--address", metavar="HOST:PORT", help="of a Ray cluster (default: this machine alone)"
+    )
+    add_option(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="detectors on the cluster (default: as many as fit)",
+    )
+    add_option(
+        "--cpus-per-worker", type=int, metavar="N", help="processors per detector (default: 1)"
+    )
+    add_option(
+        "--gpus-per-worker",
+        type=float,
+        metavar="X",
+        help="GPUs per detector, may be a fraction (default: 0)",
+    )
+    add_option(
+        "--part-rows", type=int, metavar="N", help="rows per part of a run with ray (default: 256)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -17,21 +17,23 @@ def add(commands: Any) -> None:
     """Add the command `models` to the parser."""
     parser = commands.add_parser(
         "models",
-        help="list, fetch and verify models",
+        help="list, download and verify models",
         description="The models that can be used by name, and what of them is on this machine.",
         allow_abbrev=False,
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="every model and its state", allow_abbrev=False)
     listing.set_defaults(run=run_list)
-    pulling = actions.add_parser("pull", help="fetch models into the cache", allow_abbrev=False)
-    pulling.add_argument("names", nargs="+", metavar="NAME")
+    pulling = actions.add_parser("pull", help="download models into the cache", allow_abbrev=False)
+    pulling.add_argument("names", nargs="+", metavar="NAME", help="as `models list` shows it")
     pulling.add_argument("--quiet", action="store_true", help="no progress on standard error")
     pulling.set_defaults(run=run_pull)
     verifying = actions.add_parser(
         "verify", help="read cached models in full and compare digests", allow_abbrev=False
     )
-    verifying.add_argument("names", nargs="*", metavar="NAME", help="default: all in the cache")
+    verifying.add_argument(
+        "names", nargs="*", metavar="NAME", help="models to verify (default: all in the cache)"
+    )
     verifying.set_defaults(run=run_verify)
 
 

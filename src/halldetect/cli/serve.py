@@ -33,12 +33,14 @@ def add(commands: Any) -> None:
     _add_proxy(parser.add_argument_group("the guarding proxy, POST /v1/chat/completions"))
     add_detector_options(parser)
     offered = parser.add_argument_group("what a request may choose besides the above")
-    offered.add_argument(
-        "--offer-extractor", action="append", default=[], metavar="NAME", help="repeatable"
-    )
-    offered.add_argument(
-        "--offer-verifier", action="append", default=[], metavar="NAME", help="repeatable"
-    )
+    for role in ("extractor", "verifier"):
+        offered.add_argument(
+            f"--offer-{role}",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help=f"a further {role}; repeatable",
+        )
     parser.set_defaults(run=run)
 
 
@@ -47,22 +49,33 @@ def add_database(group: Any) -> None:
     group.add_argument(
         "--database",
         metavar="URL",
-        help="sqlite:////path/file.db or postgresql://...; default: serve.db in HALLDETECT_HOME",
+        help="sqlite:////path/file.db or postgresql://... (default: serve.db in HALLDETECT_HOME)",
     )
 
 
 def _add_serving(group: Any) -> None:
     add = group.add_argument
-    add("--host", default="127.0.0.1", metavar="ADDRESS", help="address to serve on: 127.0.0.1")
-    add("--port", type=int, default=8000, metavar="N", help="port; 0 takes a free one: 8000")
-    add("--workers", type=int, default=1, metavar="N", help="HTTP processes: 1")
-    add("--auth", action="store_true", help="want a token (see halldetect tokens)")
+    add(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="address to listen on (default: 127.0.0.1)",
+    )
+    add(
+        "--port",
+        type=int,
+        default=8000,
+        metavar="N",
+        help="port; 0 is any free one (default: 8000)",
+    )
+    add("--workers", type=int, default=1, metavar="N", help="HTTP processes (default: 1)")
+    add("--auth", action="store_true", help="require a token (see halldetect tokens)")
     add(
         "--allow-origin",
         action="append",
         default=[],
         metavar="ORIGIN",
-        help="a web site whose scripts may call the API; repeatable; default: none",
+        help="a web site whose scripts may call the API; repeatable (default: none)",
     )
     add("--log-text", action="store_true", help="write sources and responses to the log")
 
@@ -76,17 +89,25 @@ def _add_storing(group: Any) -> None:
 
 
 def _add_limits(group: Any) -> None:
-    def add(name: str, kind: type, default: float, help: str) -> None:
-        group.add_argument(name, type=kind, default=default, metavar="N", help=f"{help}: {default}")
+    from halldetect.serve.settings import Limits
 
-    add("--max-body", int, 8_000_000, "bytes of a request")
-    add("--max-items", int, 64, "items of a batch request")
-    add("--queue", int, 128, "pairs that may wait; more are refused with 429")
-    add("--max-batch", int, 16, "pairs that are checked together")
-    add("--timeout", float, 120.0, "seconds that a check may take, waiting included")
-    add("--read-timeout", float, 20.0, "seconds that a request may take to arrive")
-    add("--drain", float, 30.0, "seconds to finish what has begun when told to stop")
-    add("--rate", int, 600, "requests a minute and token; 0 is no limit")
+    defaults = Limits()
+
+    def add(name: str, field: str, help: str) -> None:
+        default = getattr(defaults, field)
+        kind = type(default)
+        group.add_argument(
+            name, type=kind, default=default, metavar="N", help=f"{help} (default: {default})"
+        )
+
+    add("--max-body", "max_body", "bytes per request")
+    add("--max-items", "max_items", "items per batch request")
+    add("--queue", "queue", "pairs that may wait; more are refused with 429")
+    add("--max-batch", "batch", "pairs that are checked together")
+    add("--timeout", "timeout", "seconds that a check may take, waiting included")
+    add("--read-timeout", "read_timeout", "seconds that a request may take to arrive")
+    add("--drain", "drain", "seconds to finish running requests after a signal to stop")
+    add("--rate", "rate", "requests per minute and token; 0 means no limit")
 
 
 def _add_proxy(group: Any) -> None:
@@ -101,11 +122,27 @@ def _add_proxy(group: Any) -> None:
         "--on-hallucination",
         choices=("annotate", "block", "retry"),
         default="annotate",
-        help="what to do with such an answer: annotate",
+        help="what to do with a hallucinated answer (default: annotate)",
     )
-    add("--retries", type=int, default=2, metavar="N", help="of retry, before it blocks: 2")
-    add("--block-unchecked", action="store_true", help="block what could not be checked, too")
-    add("--upstream-timeout", type=float, default=120.0, metavar="N", help="seconds: 120")
+    add(
+        "--retries",
+        type=int,
+        default=2,
+        metavar="N",
+        help="how often to ask again before it blocks (default: 2)",
+    )
+    add(
+        "--block-unchecked",
+        action="store_true",
+        help="also block answers that could not be checked",
+    )
+    add(
+        "--upstream-timeout",
+        type=float,
+        default=120.0,
+        metavar="N",
+        help="seconds that an answer may take (default: 120)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

