@@ -1,0 +1,79 @@
+"""Adapters: averages, ranks, 8 bits and the form for llama.cpp."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from training.large import adapter  # noqa: E402
+from training.large.model import TINY, drawn  # noqa: E402
+
+pytestmark = pytest.mark.hf
+
+
+def made(seed: int, rank: int = 6) -> adapter.Adapter:
+    found = {name: value.detach() for name, value in drawn(TINY, rank, seed, "cpu").items()}
+    generator = torch.Generator().manual_seed(seed + 100)
+    for name, value in found.items():
+        if name.endswith(".B"):
+            value.normal_(0, 0.1, generator=generator)
+    return found
+
+
+def products(tensors: adapter.Adapter) -> dict[str, torch.Tensor]:
+    return {
+        name: tensors[f"{name}.B"] @ tensors[f"{name}.A"] for name in adapter.map_names(tensors)
+    }
+
+
+def test_the_average_is_that_of_the_products() -> None:
+    first, second = made(1), made(2)
+    both = products(adapter.combined([first, second], 12))
+    for name, value in both.items():
+        expected = (products(first)[name] + products(second)[name]) / 2
+        torch.testing.assert_close(value, expected, atol=1e-5, rtol=1e-4)
+
+
+def test_a_cut_to_a_rank_is_the_best_one() -> None:
+    whole = made(3)
+    cut = products(adapter.combined([whole], 2))
+    for name, value in products(whole).items():
+        u, s, vt = torch.linalg.svd(value)
+        best = u[:, :2] @ torch.diag(s[:2]) @ vt[:2]
+        torch.testing.assert_close(cut[name], best, atol=1e-5, rtol=1e-3)
+
+
+def test_free_ranks_lose_less_for_the_same_size() -> None:
+    whole = made(4)
+    for name, value in whole.items():  # one map that matters much more
+        if name.startswith("layers.0.dn"):
+            value *= 5
+    even = adapter.combined([whole], 3)
+    free = adapter.combined([whole], 3, uniform=False)
+    sizes = [sum(value.numel() for value in found.values()) for found in (even, free)]
+    assert sizes[1] <= sizes[0]
+    assert adapter.difference(whole, free) < adapter.difference(whole, even)
+
+
+def test_both_forms_of_eight_bits_hold_the_same_numbers(tmp_path: Path) -> None:
+    pytest.importorskip("gguf")
+    tensors = adapter.combined([made(5)], 4, uniform=False)
+    adapter.write(tmp_path / "a.lora8", tensors)
+    found = adapter.read(tmp_path / "a.lora8")
+    assert adapter.difference(tensors, found) < 0.02
+    adapter.write_gguf(tmp_path / "a.gguf", found)
+    again = adapter.read_gguf(tmp_path / "a.gguf")
+    assert found.keys() == again.keys()
+    assert all(torch.equal(found[name], again[name]) for name in found)
+
+
+def test_float16_files_are_read_back(tmp_path: Path) -> None:
+    tensors = made(6)
+    adapter.write(tmp_path / "a.safetensors", tensors)
+    found = adapter.read(tmp_path / "a.safetensors")
+    assert all(torch.equal(found[name], tensors[name].half().float()) for name in tensors)
+    assert adapter.difference(tensors, found) < 1e-3

@@ -1,0 +1,208 @@
+"""The forward pass of the large verifier, against transformers and against other masks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from training.large import pack  # noqa: E402
+from training.large.model import (  # noqa: E402
+    MAPS,
+    TINY,
+    Verifier,
+    dequantise,
+    random_base,
+    write_tiny,
+)
+from training.large.train import objective, rate  # noqa: E402
+
+pytestmark = pytest.mark.hf
+
+ROW = 512
+
+
+def groups(count: int = 7, seed: int = 0) -> list[dict[str, object]]:
+    rng = np.random.default_rng(seed)
+
+    def words(least: int, most: int) -> str:
+        return " ".join(f"w{number}" for number in rng.integers(0, 50, rng.integers(least, most)))
+
+    labels = ["E", "N", "C", "notE"]
+    return [
+        {
+            "premise": words(3, 60),
+            "source": "ab"[number % 2],
+            "claims": [
+                {"text": words(1, 4), "label": labels[int(rng.integers(4))]}
+                for _ in range(int(rng.integers(1, 4)))
+            ],
+        }
+        for number in range(count)
+    ]
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("work")
+    write_tiny(folder)
+    return folder
+
+
+@pytest.fixture
+def model(work: Path) -> Verifier:
+    found = Verifier(
+        work / "base.safetensors",
+        device="cpu",
+        dtype=torch.float32,
+        kind="dense",
+        compiled=False,
+        rank=4,
+    )
+    generator = torch.Generator().manual_seed(1)
+    for name, value in found.lora.items():
+        if name.endswith(".B"):
+            value.data.normal_(0, 0.05, generator=generator)
+    return found
+
+
+def batch(work: Path, kind: str = "dense") -> tuple[pack.Groups, pack.Packed, object]:
+    data = pack.tokenise(groups(), work / "tokenizer.json")
+    rows = list(pack.packed(pack.units(data, range(len(data)), ROW, 300), ROW))
+    built = pack.build(data, rows, ROW)
+    return data, built, pack.to_device(built, "cpu", kind)
+
+
+def test_packed_claims_equal_transformers_reading_each_pair_alone(
+    model: Verifier, work: Path
+) -> None:
+    transformers = pytest.importorskip("transformers")
+    config = transformers.Qwen2Config(
+        hidden_size=TINY.hidden, num_hidden_layers=TINY.layers, vocab_size=TINY.vocabulary,
+        num_attention_heads=TINY.heads, num_key_value_heads=TINY.kv_heads,
+        intermediate_size=TINY.ffn, rms_norm_eps=TINY.epsilon, max_position_embeddings=2048,
+        rope_parameters={"rope_type": "default", "rope_theta": TINY.theta},
+        tie_word_embeddings=True,
+    )  # fmt: skip
+    theirs = transformers.Qwen2ForCausalLM(config).eval()
+    base = random_base(TINY, "cpu", torch.float32)
+    paths = dict(zip(MAPS, "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj "
+                     "mlp.gate_proj mlp.up_proj mlp.down_proj".split(), strict=True))  # fmt: skip
+    with torch.no_grad():
+        theirs.model.embed_tokens.weight.copy_(base["token_embd.weight"])
+        theirs.model.norm.weight.copy_(base["output_norm.weight"])
+        for number, layer in enumerate(theirs.model.layers):
+            for short, path in paths.items():
+                linear = layer.get_submodule(path)
+                a, b = (model.lora[f"layers.{number}.{short}.{side}"] for side in "AB")
+                linear.weight.copy_(base[f"blk.{number}.{MAPS[short]}.weight"] + b @ a)
+                if short in "qkv":
+                    linear.bias.copy_(base[f"blk.{number}.{MAPS[short]}.bias"])
+    data, built, packed = batch(work)
+    with torch.no_grad():
+        found = model(packed)
+        for place, claim in enumerate(built.claims):
+            group = int(np.searchsorted(data.first, claim, side="right")) - 1
+            source = data.ids[data.offsets[group] : data.offsets[group + 1]][:300]
+            tail = data.tail_ids[data.tail_offsets[claim] : data.tail_offsets[claim + 1]]
+            ids = torch.from_numpy(np.concatenate([source, tail]).astype(np.int64))[None]
+            state = theirs.model(ids).last_hidden_state[0, -1]
+            torch.testing.assert_close(found[place], base["answers"] @ state, atol=2e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["flex", "flex-wide"])
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+def test_block_masks_give_the_same_answers(model: Verifier, work: Path, kind: str) -> None:
+    _, _, plain = batch(work)
+    with torch.no_grad():
+        expected = model(plain)
+        model.set_attention(kind, compiled=False)
+        found = model(batch(work, kind)[2])
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+
+def test_training_reaches_every_map_and_the_first_layer(model: Verifier, work: Path) -> None:
+    _, built, packed = batch(work)
+    logits = model(packed, train=True)
+    codes = torch.zeros(len(built.claims), dtype=torch.long)
+    objective(logits, codes, torch.zeros(len(codes), 3), 0.1).mean().backward()
+    assert all(value.grad is not None and value.grad.abs().max() > 0 for value in model.parameters())
+
+
+def test_recomputed_layers_give_the_same_gradients(model: Verifier, work: Path) -> None:
+    _, _, packed = batch(work)
+    model(packed, train=True).sum().backward()
+    plain = {name: value.grad.clone() for name, value in model.lora.items()}
+    for value in model.parameters():
+        value.grad = None
+    model.checkpoint = True
+    model(packed, train=True).sum().backward()
+    for name, value in model.lora.items():
+        torch.testing.assert_close(value.grad, plain[name])
+
+
+def test_a_lower_rank_is_filled_up_without_a_change(model: Verifier, work: Path) -> None:
+    _, _, packed = batch(work)
+    with torch.no_grad():
+        expected = model(packed)
+        model.load(model.state(), rank=9)
+        found = model(packed)
+    assert model.lora["layers.0.q.A"].shape[0] == 9
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_one_compiled_layer_serves_all_layers_and_steps(model: Verifier, work: Path) -> None:
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    layer = model.judge_layer
+    model.set_attention("flex", compiled=False)
+    plain = model.judge_layer
+    model.train_layer = torch.compile(plain, backend="eager", dynamic=False, fullgraph=True)
+    for seed in (0, 1, 2):
+        data = pack.tokenise(groups(7, seed), work / "tokenizer.json")
+        rows = list(pack.packed(pack.units(data, range(len(data)), ROW, 300), ROW))[:2]
+        model(pack.to_device(pack.build(data, rows, ROW), "cpu", "flex"), train=True)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+    model.judge_layer = layer
+
+
+@pytest.mark.parametrize("kind", ["Q4_K", "Q6_K"])
+def test_blocks_are_read_as_the_gguf_package_reads_them(kind: str) -> None:
+    gguf = pytest.importorskip("gguf")
+    from gguf.quants import dequantize
+
+    size = {"Q4_K": 144, "Q6_K": 210}[kind]
+    raw = np.random.default_rng(3).integers(0, 256, (5, 2 * size), dtype=np.uint8)
+    # Halves that hold a scale must be finite.
+    for block in range(2):
+        for place in ((0, 2) if kind == "Q4_K" else (208,)):
+            at = block * size + place
+            raw[:, at : at + 2] = np.full((5, 1), 0.01, np.float16).view(np.uint8)
+    expected = dequantize(raw, gguf.GGMLQuantizationType[kind])
+    found = dequantise(torch.from_numpy(raw), kind, [5, 512])
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6, atol=1e-7)
+
+
+def test_two_way_labels_ask_only_that_entailment_is_denied() -> None:
+    logits = torch.tensor([[0.0, 2.0, -1.0], [0.0, 2.0, -1.0], [0.0, 2.0, -1.0]])
+    share = torch.softmax(logits[0], -1)
+    soft = torch.tensor([[0.0] * 3, [0.0] * 3, [0.2, 0.5, 0.3]])
+    found = objective(logits, torch.tensor([pack.DENIED, pack.NEUTRAL, pack.SOFT]), soft, 0.0)
+    expected = [
+        -torch.log(share[1] + share[2]),
+        -torch.log(share[1]),
+        -(soft[2] * torch.log(share)).sum(),
+    ]
+    torch.testing.assert_close(found, torch.stack(expected))
+
+
+def test_the_rate_rises_and_ends_at_zero() -> None:
+    assert rate(0.0, 0, 10, "linear") == pytest.approx(0.1)
+    assert rate(0.25, 100, 10, "linear") == pytest.approx(0.75)
+    assert rate(0.5, 100, 10, "cosine") == pytest.approx(0.5)
+    assert rate(1.0, 100, 10, "cosine") == rate(1.2, 100, 10, "linear") == 0.0

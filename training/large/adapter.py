@@ -1,0 +1,253 @@
+"""Adapters of the large verifier: read, average, prune, round to 8 bits, write for llama.cpp.
+
+    python -m training.large.adapter soup OUT.safetensors ADAPTER ... [--rank 64]
+    python -m training.large.adapter prune ADAPTER OUT.lora8 --rank 24
+    python -m training.large.adapter gguf OUT.lora8 OUT.gguf
+    python -m training.large.adapter compare ADAPTER OTHER
+
+An adapter is a set of tensors `layers.N.MAP.A` (rank x inputs) and `layers.N.MAP.B` (outputs x
+rank), added as B(Ax). Files by their ending: `.safetensors` holds float16; `.lora8` holds 8-bit
+numbers with one float16 scale for a run of 64 of them, A and the transposed B row by row; `.q8`
+is the form of an earlier trial, described by a `.json` file beside it. A number of a `.lora8`
+file is float16(int8 x scale) everywhere: in torch and in the GGUF file made of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from training.large.model import MAPS
+
+RUN = 64  # numbers that share a scale
+FORMAT = "halldetect-lora8"
+Adapter = dict[str, Tensor]
+
+
+def read(path: Path) -> Adapter:
+    """Tensors of an adapter file, float32."""
+    if path.suffix == ".q8":
+        return _read_trial(path)
+    from safetensors import safe_open
+
+    with safe_open(path, framework="pt") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    if path.suffix == ".lora8":
+        return _unrounded(tensors)
+    return {name: value.float() for name, value in tensors.items()}
+
+
+def write(path: Path, tensors: Adapter) -> None:
+    """Write a `.safetensors` or `.lora8` file; a reader never sees a part of one."""
+    from safetensors.torch import save_file
+
+    partial = path.with_name(path.name + ".partial")
+    if path.suffix == ".lora8":
+        save_file(_rounded(tensors), partial, metadata={"format": FORMAT})
+    else:
+        half = {name: value.cpu().half().contiguous() for name, value in tensors.items()}
+        save_file(half, partial)
+    partial.rename(path)
+
+
+def _read_trial(path: Path) -> Adapter:
+    data = path.read_bytes()
+    tensors = {}
+    for name, stored, shape, start in json.loads(path.with_suffix(".json").read_text()):
+        size = math.prod(shape)
+        if stored == "float32":
+            values = np.frombuffer(data, np.float32, size, start).reshape(shape).copy()
+        else:
+            rows = np.frombuffer(data, np.int8, size, start).reshape(shape).astype(np.float32)
+            scales = np.frombuffer(data, np.float16, shape[0], start + size).astype(np.float32)
+            values = rows * scales[:, None]
+        tensors[name] = torch.from_numpy(values)
+    return tensors
+
+
+def _run(width: int) -> int:
+    return math.gcd(width, RUN)
+
+
+def _rounded(tensors: Adapter) -> Adapter:
+    found = {}
+    for name, value in tensors.items():
+        rows = (value.T if name.endswith(".B") else value).detach().cpu().float()
+        runs = rows.reshape(rows.shape[0], -1, _run(rows.shape[1]))
+        # The scale is rounded first, so that the numbers fit the scale that is stored.
+        scale = (runs.abs().amax(-1) / 127).half().clamp(min=6e-8)
+        numbers = (runs / scale.float()[:, :, None]).round().clamp(-127, 127).to(torch.int8)
+        found[name] = numbers.reshape(rows.shape).contiguous()
+        found[f"{name}.scale"] = scale.contiguous()
+    return found
+
+
+def _unrounded(tensors: Adapter) -> Adapter:
+    found = {}
+    for name, numbers in tensors.items():
+        if name.endswith(".scale"):
+            continue
+        scale = tensors[f"{name}.scale"].float()
+        runs = numbers.float().reshape(numbers.shape[0], scale.shape[1], -1)
+        rows = (runs * scale[:, :, None]).reshape(numbers.shape).half().float()
+        found[name] = rows.T.contiguous() if name.endswith(".B") else rows
+    return found
+
+
+def map_names(tensors: Adapter) -> list[str]:
+    """`layers.N.MAP` of every map, in order."""
+    return [name[:-2] for name in tensors if name.endswith(".A") and name.startswith("layers.")]
+
+
+def factors(ups: list[Tensor], downs: list[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    """Singular vectors and values of sum of B_i A_i, from the factors alone: U, s, V^T."""
+    up, down = torch.cat(ups, 1).float(), torch.cat(downs, 0).float()
+    left, left_r = torch.linalg.qr(up)
+    right, right_r = torch.linalg.qr(down.T)
+    u, s, vt = torch.linalg.svd(left_r @ right_r.T, full_matrices=False)
+    return left @ u, s, vt @ right.T
+
+
+def combined(
+    adapters: list[Adapter], rank: int, *, uniform: bool = True, device: str = "cpu"
+) -> Adapter:
+    """Mean of the adapters' products, cut to a rank.
+
+    Args:
+        adapters: one or more.
+        rank: rank of every map; not uniform: the mean rank, weighted by the sizes of the maps.
+        uniform: False keeps the largest singular values per stored number over all maps.
+        device: where to compute.
+    """
+    found: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
+    count = len(adapters)
+    for name in map_names(adapters[0]):
+        ups = [tensors[f"{name}.B"].to(device) / count for tensors in adapters]
+        downs = [tensors[f"{name}.A"].to(device) for tensors in adapters]
+        found[name] = factors(ups, downs)
+    ranks = {name: min(rank, len(s)) for name, (_, s, _) in found.items()}
+    if not uniform:
+        ranks = _ranks(found, rank)
+    result = {}
+    for name, (u, s, vt) in found.items():
+        kept = ranks[name]
+        root = s[:kept].sqrt()
+        # The scale is shared equally, so that both sides round equally well.
+        result[f"{name}.A"] = (root[:, None] * vt[:kept]).contiguous()
+        result[f"{name}.B"] = (u[:, :kept] * root).contiguous()
+    return result
+
+
+def _ranks(found: dict[str, tuple[Tensor, Tensor, Tensor]], rank: int) -> dict[str, int]:
+    costs = {name: u.shape[0] + vt.shape[1] for name, (u, _, vt) in found.items()}
+    budget = rank * sum(costs.values())
+    ranks = {name: 1 for name in found}
+    budget -= sum(costs.values())
+    worth = [
+        (float(value) ** 2 / costs[name], name)
+        for name, (_, s, _) in found.items()
+        for value in s[1:]
+    ]
+    for _, name in sorted(worth, reverse=True):
+        if costs[name] <= budget:
+            budget -= costs[name]
+            ranks[name] += 1
+    return ranks
+
+
+def difference(first: Adapter, second: Adapter) -> float:
+    """|D1 - D2| / |D1| over the products of all maps (Frobenius), from the factors alone."""
+    apart = whole = 0.0
+    for name in map_names(first):
+        ups = [first[f"{name}.B"], -second[f"{name}.B"]]
+        downs = [first[f"{name}.A"], second[f"{name}.A"]]
+        apart += float(factors(ups, downs)[1].double().square().sum())
+        whole += float(factors(ups[:1], downs[:1])[1].double().square().sum())
+    return math.sqrt(apart / whole)
+
+
+def write_gguf(path: Path, tensors: Adapter, name: str = "HallDetect large verifier") -> None:
+    """The adapter as llama.cpp loads it beside its base, float16.
+
+    alpha is 0, which llama.cpp takes as "no scale": maps of different ranks then need none.
+    """
+    import gguf
+
+    writer = gguf.GGUFWriter(path, "qwen2")
+    writer.add_type("adapter")
+    writer.add_string("adapter.type", "lora")
+    writer.add_float32("adapter.lora.alpha", 0.0)
+    writer.add_string("general.name", name)
+    writer.add_string("general.license", "apache-2.0")
+    for key in map_names(tensors):
+        _, number, short = key.split(".")
+        for side in "AB":
+            values = tensors[f"{key}.{side}"].half().contiguous().numpy()
+            writer.add_tensor(f"blk.{number}.{MAPS[short]}.weight.lora_{side.lower()}", values)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def read_gguf(path: Path) -> Adapter:
+    """Tensors of a file of `write_gguf`, by our names."""
+    import gguf
+
+    shorts = {name: short for short, name in MAPS.items()}
+    found = {}
+    for tensor in gguf.GGUFReader(path).tensors:
+        _, number, part, _, side = tensor.name.split(".")
+        name = f"layers.{number}.{shorts[part]}.{side[-1].upper()}"
+        found[name] = torch.from_numpy(tensor.data.astype(np.float32))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    soup = commands.add_parser("soup", help="average adapters")
+    soup.add_argument("out", type=Path)
+    soup.add_argument("adapters", type=Path, nargs="+")
+    prune = commands.add_parser("prune", help="cut to a rank; 8 bits if OUT ends in .lora8")
+    prune.add_argument("adapter", type=Path)
+    prune.add_argument("out", type=Path)
+    for command, rank in ((soup, 64), (prune, 24)):
+        command.add_argument("--rank", type=int, default=rank)
+        command.add_argument("--each", action="store_true", help="the same rank for every map")
+        command.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    export = commands.add_parser("gguf", help="write for llama.cpp")
+    export.add_argument("adapter", type=Path)
+    export.add_argument("out", type=Path)
+    compare = commands.add_parser("compare", help="relative difference of two adapters")
+    compare.add_argument("adapter", type=Path)
+    compare.add_argument("other", type=Path)
+    options = parser.parse_args()
+    if options.command == "soup":
+        adapters = [read(path) for path in options.adapters]
+        write(options.out, combined(adapters, options.rank, device=options.device))
+    elif options.command == "prune":
+        whole = read(options.adapter)
+        write(
+            options.out,
+            combined([whole], options.rank, uniform=options.each, device=options.device),
+        )
+        print(
+            f"{options.out.name}: {options.out.stat().st_size / 1e6:.1f} MB, relative difference "
+            f"{difference(whole, read(options.out)):.4f}",
+            flush=True,
+        )
+    elif options.command == "gguf":
+        write_gguf(options.out, read(options.adapter))
+    else:
+        print(f"{difference(read(options.adapter), read(options.other)):.4f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,359 @@
+"""Train the low-rank maps of the large verifier on sources and their claims.
+
+    python -m training.large.train WORK --out run1 --seconds 420
+
+WORK holds base.safetensors and tokenizer.json (`model slim`), train_groups.jsonl.xz and
+dev_groups.jsonl.xz. The learning rate follows the share of the time used up, so that a run ends
+on time with a rate of zero. WORK/run1/adapter.safetensors is written again and again, and
+WORK/run1/log.jsonl holds a line of JSON for every report.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from training.large import adapter, pack
+from training.large.model import QWEN_1_5B, Batch, Verifier
+
+
+def objective(logits: Tensor, codes: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    """Loss of each claim.
+
+    A two-way label asks only that entailment be denied: its loss is -log(P(N) + P(C)).
+
+    Args:
+        logits: claims x 3.
+        codes: the codes of `pack`.
+        targets: three probabilities for claims with the code `pack.SOFT`.
+        smoothing: share of the loss that asks for equal probabilities.
+    """
+    log = functional.log_softmax(logits.float(), dim=-1)
+    named = -log.gather(1, codes.clamp(max=2).long()[:, None]).squeeze(1)
+    denied = -torch.logaddexp(log[:, 1], log[:, 2])
+    soft = -(targets * log).sum(-1)
+    found = torch.where(codes == pack.DENIED, denied, named)
+    found = torch.where(codes == pack.SOFT, soft, found)
+    return (1 - smoothing) * found - smoothing * log.mean(-1)
+
+
+def right(logits: Tensor, codes: Tensor, targets: Tensor) -> Tensor:
+    """Whether each claim is judged as its label says (two-way where the label is)."""
+    said = logits.argmax(-1)
+    found = torch.where(codes == pack.DENIED, said != 0, said == codes)
+    return torch.where(codes == pack.SOFT, said == targets.argmax(-1), found)
+
+
+def rate(progress: float, step: int, warm: int, shape: str) -> float:
+    """Share of the highest learning rate at a step."""
+    left = max(0.0, 1.0 - progress)
+    decay = left if shape == "linear" else 0.5 - 0.5 * float(np.cos(np.pi * left))
+    return min(1.0, (step + 1) / warm) * decay
+
+
+def endless(data: pack.Groups, kept: np.ndarray, options: argparse.Namespace) -> Iterator[Any]:
+    """Rows of all groups in a new order in every pass, and the number of the pass."""
+    epoch = 0
+    while True:
+        order = np.random.default_rng([options.seed, epoch]).permutation(kept)
+        stream = pack.units(data, order, options.row, options.longest)
+        for rows in pack.packed(stream, options.row):
+            yield rows
+        epoch += 1
+        print(json.dumps({"passes": epoch}), flush=True)
+
+
+def chosen(data: pack.Groups, shares: list[str], seed: int) -> np.ndarray:
+    """Numbers of the groups that take part: NAME=SHARE draws a part of the groups of a name."""
+    kept = np.ones(len(data), bool)
+    rng = np.random.default_rng(seed)
+    for entry in shares:
+        name, share = entry.rsplit("=", 1)
+        if name not in data.names:
+            raise SystemExit(f"no groups of the name {name}; there are {', '.join(data.names)}")
+        mine = data.kinds == data.names.index(name)
+        kept &= ~mine | (rng.random(len(data)) < float(share))
+    return np.flatnonzero(kept & (np.diff(data.first) > 0))
+
+
+def judged(
+    model: Verifier,
+    data: pack.Groups,
+    groups: np.ndarray,
+    row: int,
+    per_step: int,
+    longest: int,
+    first: int = 0,
+    last: int | None = None,
+) -> Tensor:
+    """Logits of the claims `first` to `last` (NaN for those of other groups), float32."""
+    stop = data.claims if last is None else last
+    found = torch.full((stop - first, 3), float("nan"), device=model.device)
+    stream = pack.packed(pack.units(data, groups, row, longest), row)
+    with torch.no_grad():
+        for step in pack.prefetched(data, stream, row, per_step):
+            batch = pack.to_device(step, model.device, model.kind)
+            found[torch.from_numpy(step.claims - first).to(model.device)] = model(batch)
+    return found.cpu()
+
+
+def dev_report(model: Verifier, data: pack.Groups, options: argparse.Namespace) -> dict[str, Any]:
+    """Accuracy and loss on the development groups, by the name of their source."""
+    groups = np.flatnonzero(np.cumsum(np.diff(data.first)) <= options.dev_claims)
+    logits = judged(model, data, groups, options.row, options.rows, options.longest)
+    known = ~logits[:, 0].isnan()
+    codes = torch.from_numpy(data.codes.astype(np.int64))
+    known &= codes != pack.NONE
+    targets = torch.from_numpy(data.targets)
+    hits = right(logits, codes, targets)
+    loss = objective(logits[known], codes[known], targets[known], 0.0).mean().item()
+    kinds = torch.from_numpy(np.repeat(data.kinds, np.diff(data.first)).astype(np.int64))
+    by_name = {
+        name: round(hits[mine].float().mean().item(), 4)
+        for number, name in enumerate(data.names)
+        if (mine := known & (kinds == number)).any()
+    }
+    return {
+        "dev_loss": round(loss, 4),
+        "dev_accuracy": round(hits[known].float().mean().item(), 4),
+        "dev_claims": int(known.sum()),
+        "dev": by_name,
+    }
+
+
+def self_check(model: Verifier, batch: pack.Packed) -> float:
+    """Largest relative difference between the chosen attention and a plain boolean mask."""
+    if model.kind == "dense":
+        return 0.0
+    with torch.no_grad():
+        return _apart(model, batch)
+
+
+def _apart(model: Verifier, batch: pack.Packed) -> float:
+    found = model.states(pack.to_device(batch, model.device, model.kind)).float()
+    kind, layer = model.kind, model.judge_layer
+    model.set_attention("dense", compiled=False)
+    plain = model.states(pack.to_device(batch, model.device, "dense")).float()
+    model.kind, model.judge_layer = kind, layer
+    return float(((found - plain).norm() / plain.norm()).item())
+
+
+class Mean:
+    """Exponential moving average of the adapter."""
+
+    def __init__(self, model: Verifier, decay: float) -> None:
+        self.decay, self.steps = decay, 0
+        self.values = {name: value.clone() for name, value in model.state().items()}
+
+    def update(self, model: Verifier) -> None:
+        self.steps += 1
+        share = 1 - min(self.decay, self.steps / (self.steps + 10))
+        torch._foreach_lerp_(list(self.values.values()), list(model.state().values()), share)
+
+
+def step_of(
+    model: Verifier, rows: pack.Packed, tensors: dict[str, Tensor], options: argparse.Namespace
+) -> Tensor:
+    """Loss of one step, after its gradients are made."""
+    batch: Batch = pack.to_device(rows, model.device, model.kind)
+    logits = model(batch, train=True)
+    index = torch.from_numpy(rows.claims).to(model.device)
+    codes, targets, weights = (tensors[name][index] for name in ("codes", "targets", "weights"))
+    each = objective(logits, codes, targets, options.smoothing)
+    loss = (each * weights).sum() / weights.sum().clamp(min=1e-6)
+    loss.backward()
+    return loss.detach()
+
+
+def first_step(
+    model: Verifier, rows: pack.Packed, tensors: dict[str, Tensor], options: argparse.Namespace
+) -> None:
+    """Find a way of attention and of memory that works, before the clock of the schedule starts."""
+    ways = [(options.attention, options.checkpoint)]
+    if options.device == "cuda":
+        ways += [("flex", False), ("flex-wide", False), ("flex-wide", True), ("dense", True)]
+    for number, (kind, checkpoint) in enumerate(dict.fromkeys(ways)):
+        start = time.monotonic()
+        try:
+            if number:
+                torch._dynamo.reset()
+                torch.cuda.empty_cache()
+                model.set_attention(kind, compiled=kind != "dense")
+            model.checkpoint = checkpoint
+            loss = step_of(model, rows, tensors, options).item()
+            if not np.isfinite(loss):
+                raise RuntimeError("the first loss is not finite")
+        except Exception as error:
+            for value in model.parameters():
+                value.grad = None
+            print(f"{kind}, checkpoint {checkpoint} failed: {error!r}"[:2000], flush=True)
+            continue
+        about = {"attention": kind, "checkpoint": checkpoint, "first_loss": round(loss, 4)}
+        print(json.dumps({**about, "seconds": round(time.monotonic() - start, 1)}), flush=True)
+        return
+    raise SystemExit("no way of attention works")
+
+
+def train(model: Verifier, data: pack.Groups, options: argparse.Namespace) -> None:
+    """Train in place and write WORK/OUT."""
+    out: Path = options.work / options.out
+    out.mkdir(parents=True, exist_ok=True)
+    log = (out / "log.jsonl").open("a", encoding="utf-8")
+    start = time.monotonic()
+
+    def say(**values: Any) -> None:
+        line = json.dumps({"elapsed": round(time.monotonic() - start, 1), **values})
+        print(line, flush=True)
+        log.write(line + "\n")
+        log.flush()
+
+    def save(values: dict[str, Tensor], name: str) -> None:
+        adapter.write(out / name, values)
+
+    tensors = {
+        "codes": torch.from_numpy(data.codes.astype(np.int64)).to(options.device),
+        "targets": torch.from_numpy(data.targets).to(options.device),
+        "weights": torch.from_numpy(data.weights).to(options.device),
+    }
+    tensors["weights"][tensors["codes"] == pack.NONE] = 0.0
+    kept = chosen(data, options.share, options.seed)
+    if options.groups:
+        kept = np.random.default_rng(options.seed).permutation(kept)[: options.groups]
+    dev_file = options.work / options.dev
+    dev = pack.load(dev_file, options.work / "tokenizer.json") if dev_file.exists() else None
+    say(options={name: str(value) for name, value in vars(options).items()}, groups=len(kept))
+    steps = pack.prefetched(data, endless(data, kept, options), options.row, options.rows)
+    rows = next(steps)
+    first_step(model, rows, tensors, options)
+    if options.check:
+        say(self_check=round(self_check(model, rows), 5))
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=options.rate, betas=(0.9, options.beta2),
+        weight_decay=options.decay, fused=options.device == "cuda",
+    )  # fmt: skip
+    optimizer.zero_grad(set_to_none=True)
+    mean = Mean(model, options.ema) if options.ema else None
+    step = tokens = filled = claims = 0
+    losses: list[Tensor] = []
+    norms: list[Tensor] = []
+    ready = last = saved = time.monotonic()
+    last_tokens = 0
+    halves = [0.5] if dev is not None else []
+    while True:
+        elapsed = time.monotonic() - start
+        progress = step / options.steps if options.steps else elapsed / options.seconds
+        if progress >= 1:
+            break
+        for group in optimizer.param_groups:
+            group["lr"] = options.rate * rate(progress, step, options.warm, options.schedule)
+        loss = step_of(model, rows, tensors, options)
+        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), options.clip))
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        if mean is not None:
+            mean.update(model)
+        step += 1
+        tokens += rows.ids.size
+        filled += rows.filled
+        claims += len(rows.claims)
+        losses.append(loss)
+        rows = next(steps)
+        if step % 5 == 0:
+            loss.item()  # keeps the clock honest: the device may lag behind otherwise
+        if step % options.every == 0 or step == 3:
+            average = torch.stack(losses).mean().item()
+            now = time.monotonic()
+            say(
+                step=step, progress=round(progress, 4), loss=round(average, 4),
+                norm=round(torch.stack(norms).mean().item(), 3),
+                tokens=tokens, claims=claims, padding=round(1 - filled / tokens, 4),
+                tokens_per_second=round((tokens - last_tokens) / (now - last)),
+                gigabytes=round(torch.cuda.max_memory_allocated() / 1e9, 1)
+                if options.device == "cuda" else 0,
+                graphs=torch._dynamo.utils.counters["stats"]["unique_graphs"],
+            )  # fmt: skip
+            losses.clear()
+            norms.clear()
+            last, last_tokens = now, tokens
+            if not np.isfinite(average):
+                raise SystemExit("the loss is not finite; the last adapter saved is kept")
+        if time.monotonic() - saved > options.save_every:
+            save(model.state(), "adapter.safetensors")
+            saved = time.monotonic()
+        if halves and progress >= halves[0] and dev is not None:
+            halves.pop()
+            say(step=step, **dev_report(model, dev, options))
+    say(step=step, tokens=tokens, seconds=round(time.monotonic() - ready, 1), done=True)
+    save(model.state(), "adapter.safetensors")
+    if dev is not None:
+        say(step=step, **dev_report(model, dev, options))
+    if mean is not None:
+        save(mean.values, "mean.safetensors")
+        if dev is not None:
+            model.load(mean.values)
+            say(step=step, ema=True, **dev_report(model, dev, options))
+    log.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--out", required=True, help="folder in WORK for the adapter and the log")
+    parser.add_argument("--train", default="train_groups.jsonl.xz")
+    parser.add_argument("--dev", default="dev_groups.jsonl.xz")
+    parser.add_argument("--dev-claims", type=int, default=6000)
+    parser.add_argument("--share", action="append", default=[], metavar="NAME=SHARE")
+    parser.add_argument("--groups", type=int, help="draw this many groups")
+    parser.add_argument("--start", type=Path, help="an adapter to go on from")
+    parser.add_argument("--rank", type=int, default=64)
+    parser.add_argument("--rate", type=float, default=2e-4)
+    parser.add_argument("--warm", type=int, default=40, help="steps of rising learning rate")
+    parser.add_argument("--schedule", choices=("linear", "cosine"), default="linear")
+    parser.add_argument("--seconds", type=float, default=420.0)
+    parser.add_argument("--steps", type=int, help="a schedule by steps instead of seconds")
+    parser.add_argument("--row", type=int, default=16384, help="tokens of a row")
+    parser.add_argument("--rows", type=int, default=2, help="rows of a step")
+    parser.add_argument("--longest", type=int, default=1536, help="tokens of a source")
+    parser.add_argument("--smoothing", type=float, default=0.0)
+    parser.add_argument("--dropout", type=float, default=0.0)
+    parser.add_argument("--decay", type=float, default=0.01)
+    parser.add_argument("--beta2", type=float, default=0.98)
+    parser.add_argument("--clip", type=float, default=1.0)
+    parser.add_argument("--ema", type=float, default=0.0, help="decay of the average, 0 for none")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--every", type=int, default=20, help="steps between reports")
+    parser.add_argument("--save-every", type=float, default=90.0, help="seconds")
+    parser.add_argument("--checkpoint", action="store_true", help="less memory, slower")
+    parser.add_argument("--attention", default="flex", choices=("flex", "flex-wide", "dense"))
+    parser.add_argument("--check", action="store_true", help="compare with a plain mask first")
+    parser.add_argument("--random", action="store_true", help="random weights: compile ahead")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--no-compile", action="store_true")
+    options = parser.parse_args()
+    torch.set_float32_matmul_precision("high")
+    torch.manual_seed(options.seed)
+    model = Verifier(
+        None if options.random else options.work / "base.safetensors",
+        shape=QWEN_1_5B if options.random else None,
+        device=options.device,
+        dtype=torch.bfloat16 if options.device == "cuda" else torch.float32,
+        kind=options.attention, compiled=not options.no_compile, rank=options.rank,
+        dropout=options.dropout, seed=options.seed, checkpoint=options.checkpoint,
+    )  # fmt: skip
+    if options.start is not None:
+        model.load(adapter.read(options.start), rank=options.rank)
+    data = pack.load(options.work / options.train, options.work / "tokenizer.json")
+    train(model, data, options)
+
+
+if __name__ == "__main__":
+    main()
