@@ -1,0 +1,1 @@
+"""Training of the large verifier: LoRA on a causal language model that reads the source once."""

@@ -1,0 +1,301 @@
+"""Groups from passages: edited claims, several passages as one document, sentences left out."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+
+from training.large import edits
+from training.large.leaks import tokens
+from training.large.product import split
+from training.large.sources import Claim, Passage, content
+
+CAPTIONS = frozenset({"snli_part", "mpe", "counterfactual_nli", "scone"})
+TABLES = frozenset({"tabfact", "logicnlg", "infotabs", "scitab", "fetaqa", "tatqa", "nli4ct"})
+DIALOGUES = frozenset({"friendsqa", "molweni", "clinical_dialogue_notes"})
+# Running text good enough that its own sentences make claims.
+PROSE = frozenset(
+    "squad11_train squad_dev squadshifts defacto factcg_cg2c cnndm_sample summhay pubmedqa boolq "
+    "covidqa conflictqa fairytaleqa multirc cochrane_simplification factscore nq_oracle checkcovid "
+    "multihop_qa control multispanqa condaqa evidence_inference halueval_qa_part doc2dial_val "
+    "convosumm_email bamboo_hallu policyqa".split()
+)
+SPEAKERS = (
+    "Anna", "Ben", "Carla", "David", "Ella", "Farid", "Grace", "Hugo", "Ines", "Jonas", "Kim",
+    "Leo", "Maya", "Noah", "Olga", "Paul", "Rosa", "Sam", "Tina", "Umar", "Vera", "Will",
+    "Speaker 1", "Speaker 2", "Customer", "Agent", "Doctor", "Patient", "Chair", "Interviewer",
+)  # fmt: skip
+
+
+def pieces(text: str) -> list[str]:
+    """The sentences of a text."""
+    return list(split(text))
+
+
+def _edited(passage: Passage, claims: Sequence[Claim], share: float, rng: random.Random,
+            ) -> list[Claim]:  # fmt: skip
+    """False and reworded twins of some true claims."""
+    found = []
+    for claim in claims:
+        if claim.label != "E" or not 4 <= len(claim.text.split()) <= 45:
+            continue
+        if claim.kind in {"qa_quoted"}:
+            continue
+        if rng.random() < share:
+            for made in edits.false_claims(claim.text, passage.text, 1, rng):
+                found.append(Claim(made.text, made.label, made.kind, min(1.0, claim.weight + 0.2)))
+        if rng.random() < 0.25 * share:
+            options = edits.rewrites(claim.text, passage.text, rng)
+            if options:
+                made = rng.choice(options)
+                found.append(Claim(made.text, "E", made.kind, claim.weight))
+    return found
+
+
+def sentence_claims(passage: Passage, count: int, rng: random.Random) -> list[Claim]:
+    """Claims from a passage's own sentences: reworded, falsified, joined, recombined.
+
+    Args:
+        passage: a passage of running text.
+        count: how many sentences to start from.
+        rng: the source of chance.
+    """
+    found: list[Claim] = []
+    usable = [sentence for sentence in pieces(passage.text) if edits.usable(sentence)]
+    if not usable:
+        return found
+    for sentence in rng.sample(usable, min(count, len(usable))):
+        options = edits.rewrites(sentence, passage.text, rng)
+        better = [made for made in options if made.kind != "rewrite_opener"]
+        claim = sentence
+        if better and rng.random() < 0.85:
+            made = rng.choice(better)
+            claim = made.text
+            found.append(Claim(made.text, "E", made.kind))
+        elif options and rng.random() < 0.4:
+            found.append(Claim(options[0].text, "E", options[0].kind))
+        elif rng.random() < 0.4:
+            found.append(Claim(sentence, "E", "sentence"))
+        for made in edits.false_claims(claim, passage.text, rng.choice((1, 1, 2)), rng):
+            text = made.text
+            # Openers must not tell true from false.
+            if better == [] and rng.random() < 0.25:
+                reworded = edits.rewrites(text, passage.text, rng)
+                text = next((m.text for m in reworded if m.kind == "rewrite_opener"), text)
+            found.append(Claim(text, made.label, made.kind))
+    if len(usable) >= 3:
+        for _ in range(2):
+            first, second = rng.sample(usable, 2)
+            mixed = edits.recombined(first, second, passage.text, rng)
+            if mixed:
+                found.append(Claim(mixed.text, "notE", mixed.kind))
+        first, second = rng.sample(usable, 2)
+        if len(first.split()) + len(second.split()) <= 50 and rng.random() < 0.5:
+            text = edits.joined(first, second, passage.text)
+            found.append(Claim(text, "E", "joined"))
+            false = edits.false_claims(text, passage.text, 1, rng)
+            found += [Claim(m.text, m.label, m.kind) for m in false if rng.random() < 0.7]
+    return found
+
+
+def passage_groups(passages: Sequence[Passage], rng: random.Random) -> list[Passage]:
+    """Every passage with its own claims, edits of them, and claims from its sentences.
+
+    Args:
+        passages: passages with claims.
+        rng: the source of chance.
+    """
+    made = []
+    by_title: defaultdict[tuple[str, str], list[Passage]] = defaultdict(list)
+    for passage in passages:
+        if passage.title:
+            by_title[passage.source, passage.title].append(passage)
+    for passage in passages:
+        claims = list(passage.claims)
+        if len(claims) > 24:
+            claims = rng.sample(claims, 24)
+        share = 0.3 if passage.source in {"conflictqa", "tabfact", "logicnlg"} else 0.6
+        claims += _edited(passage, claims, share, rng)
+        if passage.source in PROSE:
+            size = len(passage.text.split())
+            claims += sentence_claims(passage, 1 if size < 90 else 2 if size < 200 else 4, rng)
+        claims += elsewhere(passage, by_title[passage.source, passage.title], rng)
+        text = passage.text
+        if passage.source in {"tabfact", "logicnlg", "fetaqa"} and rng.random() < 0.35:
+            text = as_markdown(text) or text
+        if claims:
+            made.append(Passage(text, passage.source, claims, passage.title))
+    return made
+
+
+def elsewhere(passage: Passage, others: Sequence[Passage], rng: random.Random) -> list[Claim]:
+    """True claims of other passages of the same document that this one does not decide."""
+    if not passage.title or len(others) < 2:
+        return []
+    here = content(passage.text)
+    found = []
+    for _ in range(2):
+        other = rng.choice(others)
+        true = [claim for claim in other.claims if claim.label == "E"]
+        if other is passage or not true:
+            continue
+        claim = rng.choice(true)
+        topic = content(passage.title.replace("_", " "))
+        wanted = content(claim.text) - topic
+        if len(wanted) >= 3 and len(wanted & here) / len(wanted) <= 0.5:
+            found.append(Claim(claim.text, "N", "elsewhere"))
+    return found
+
+
+def as_markdown(text: str) -> str | None:
+    """A table of `header: value; header: value` rows as a Markdown table, or None."""
+    title, *body = text.split("\n")
+    table = [[cell.partition(": ") for cell in line.split("; ")] for line in body]
+    if len(table) < 2:
+        return None
+    headers = [cell[0] for cell in table[0]]
+    if any([cell[0] for cell in row] != headers for row in table) or len(headers) < 2:
+        return None
+    lines = [title, "", "| " + " | ".join(headers) + " |", "|" + "---|" * len(headers)]
+    lines += ["| " + " | ".join(cell[2] for cell in row) + " |" for row in table]
+    return "\n".join(lines)
+
+
+def joined_passages(passages: Sequence[Passage], rng: random.Random) -> list[Passage]:
+    """Several passages as one longer document, with claims of all of them.
+
+    Args:
+        passages: passages; those of one title are joined in order, others with their like.
+        rng: the source of chance.
+    """
+    buckets: defaultdict[tuple[str, str], list[Passage]] = defaultdict(list)
+    for passage in passages:
+        if passage.source in PROSE and len(passage.text.split()) < 300:
+            buckets[passage.source, passage.title].append(passage)
+    made = []
+    for (source, title), members in buckets.items():
+        if not title:
+            rng.shuffle(members)
+            members = members[: len(members) // 2]
+        start = 0
+        while start < len(members):
+            size = rng.choice((2, 3, 4, 5, 6, 8))
+            part = members[start : start + size]
+            start += size
+            while len(part) > 2 and sum(len(p.text.split()) for p in part) > 1000:
+                part.pop()
+            if len(part) < 2:
+                continue
+            text = rng.choice(("\n", "\n\n", "\n")).join(p.text for p in part)
+            claims = [claim for p in part for claim in p.claims if claim.kind != "qa_unanswerable"]
+            if not claims:
+                continue
+            claims = rng.sample(claims, min(len(claims), 11))
+            whole = Passage(text, source, claims, title)
+            whole.claims = claims + _edited(whole, claims, 0.5, rng)
+            if rng.random() < 0.5:
+                whole.claims += sentence_claims(whole, 2, rng)
+            whole.claims = rng.sample(whole.claims, min(16, len(whole.claims)))
+            made.append(whole)
+    return made
+
+
+def with_holes(passages: Sequence[Passage], rng: random.Random) -> list[Passage]:
+    """Passages with one or two sentences taken out, which the rest does not decide.
+
+    Args:
+        passages: passages of running text.
+        rng: the source of chance.
+    """
+    made = []
+    for passage in passages:
+        size = len(passage.text.split())
+        if (
+            passage.source not in PROSE
+            or not 60 <= size
+            or rng.random() > (0.22 if size < 250 else 0.7)
+        ):
+            continue
+        sentences = pieces(passage.text)
+        places = [i for i, sentence in enumerate(sentences) if edits.usable(sentence)]
+        if len(sentences) < 4 or len(places) < 3:
+            continue
+        gone: list[int] = []
+        for place in rng.sample(places, min(len(places), 5)):
+            wanted = content(sentences[place])
+            rest = [content(s) for i, s in enumerate(sentences) if i != place and i not in gone]
+            near = max(len(wanted & other) for other in rest)
+            # Half of the words, and something specific, must be nowhere else.
+            fresh = wanted - set().union(*rest)
+            if len(wanted) >= 4 and near <= 0.4 * len(wanted) and len(fresh) >= 3:
+                gone.append(place)
+            if len(gone) == (1 if size < 250 else 2):
+                break
+        if not gone:
+            continue
+        text = " ".join(sentence for i, sentence in enumerate(sentences) if i not in gone)
+        whole = Passage(text, passage.source, [], passage.title)
+        for place in gone:
+            claim = sentences[place]
+            options = [
+                item for item in edits.rewrites(claim, passage.text, rng)
+                if item.kind != "rewrite_opener" or rng.random() < 0.3
+            ]  # fmt: skip
+            if options and rng.random() < 0.5:
+                claim = rng.choice(options).text
+            whole.claims.append(Claim(claim, "N", "left_out"))
+            false = edits.false_claims(claim, passage.text, 1, rng)
+            whole.claims += [Claim(m.text, "N", "left_out_edited") for m in false[:1]]
+        whole.claims += sentence_claims(whole, 2, rng)
+        made.append(whole)
+    return made
+
+
+def short_groups(passages: Sequence[Passage], rng: random.Random) -> list[Passage]:
+    """Short premises alone, or several as one text or dialogue with the claims of all.
+
+    Args:
+        passages: premises with claims.
+        rng: the source of chance.
+    """
+    alone: list[Passage] = []
+    loose: list[Passage] = []
+    for passage in passages:
+        size = len(passage.text.split())
+        if passage.source in CAPTIONS or passage.source in TABLES or size > 120:
+            alone.append(passage)
+        elif rng.random() < 0.4:
+            alone.append(passage)
+        else:
+            loose.append(passage)
+    made = [
+        Passage(p.text, p.source, list(p.claims) + (
+            _edited(p, p.claims, 0.15, rng) if p.source not in CAPTIONS else []))
+        for p in alone
+    ]  # fmt: skip
+    rng.shuffle(loose)
+    start = 0
+    while start < len(loose):
+        size = rng.choice((2, 3, 4, 6, 8, 10, 14))
+        part = loose[start : start + size]
+        start += size
+        while len(part) > 1 and sum(len(p.text.split()) for p in part) > 700:
+            part.pop()
+        lines = [p.text for p in part]
+        if rng.random() < 0.25:
+            speakers = rng.sample(SPEAKERS, rng.choice((2, 2, 3, 4)))
+            text = "\n".join(f"{rng.choice(speakers)}: {line}" for line in lines)
+        else:
+            text = rng.choice((" ", " ", "\n")).join(lines)
+        claims = [claim for p in part for claim in p.claims if not _vague(claim.text)]
+        claims = rng.sample(claims, min(16, len(claims)))
+        if claims:
+            made.append(Passage(text, part[0].source, claims))
+    return made
+
+
+def _vague(claim: str) -> bool:
+    """A claim too short to be about one thing among several."""
+    return len(tokens(claim)) < 4

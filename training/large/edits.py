@@ -1,0 +1,316 @@
+"""Claims made from true sentences: truth-preserving rewrites and one-place falsifications.
+
+Everything random comes from the `random.Random` passed in. A false claim carries "C" where the
+source excludes it (numbers, dates, negations, opposites, exchanged parties of an exclusive event)
+and "notE" where it only fails to follow.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from training.large.product import KINDS, lexicon, names, perturb
+
+CONTRADICTING = frozenset({"number", "date", "unit", "negation", "antonym", "comparison"})
+_EXCLUSIVE = re.compile(
+    r"\b(?:beat|defeated|sued|bought|acquired|killed|succeeded|replaced|hired|fired|fined|paid|"
+    r"arrested|overtook|outscored|appointed|dismissed|founded|wrote|directed|invented|discovered|"
+    r"sold|lent|owes?|employs?|owns?|owned|elected|fathered|preceded)\b"
+)
+# Behind these a smaller or greater number may still be true.
+_LOOSE = re.compile(
+    r"\b(?:more than|over|at least|up to|less than|fewer than|under|nearly|almost|about|around|"
+    r"approximately|some|as many as|minimum of|maximum of|above|below|exceed\w*|roughly)"
+    r"[ \w$£€]{0,8}$",
+    re.I,
+)
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+).split()
+_TENS = "zero ten twenty thirty forty fifty sixty seventy eighty ninety".split()
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A claim, its label (E, N, C or notE) and how it was made."""
+
+    text: str
+    label: str
+    kind: str
+
+
+def usable(sentence: str) -> bool:
+    """Whether a sentence of a document can stand as a claim."""
+    return (
+        6 <= len(sentence.split()) <= 45
+        and sentence[-1:] in ".!\"'”’)"
+        and "?" not in sentence
+        and sentence[:1].isupper()
+        and not re.search(r"https?:|@|\bcite|\|", sentence)
+        and sentence.count('"') % 2 == 0
+    )
+
+
+def false_claims(
+    claim: str, source: str, count: int, rng: random.Random, kinds: Sequence[str] = KINDS
+) -> list[Made]:
+    """Up to `count` claims that differ from a true one in one place.
+
+    Args:
+        claim: a claim the source supports.
+        source: the source; names and numbers are taken from it, and an edit it says is not made.
+        count: how many, of different kinds.
+        rng: the source of chance.
+        kinds: the kinds of edit to choose from.
+    """
+    made: list[Made] = []
+    for kind in rng.sample(list(kinds), len(kinds)):
+        if len(made) == count:
+            break
+        text = perturb(claim, source, kind, rng)
+        if text is None:
+            continue
+        before = os.path.commonprefix([claim, text])
+        label = "C" if kind in CONTRADICTING else "notE"
+        if kind in {"number", "unit"} and _LOOSE.search(before):
+            continue
+        if kind == "negation" and re.search(r"\b(?:may|might|some\b.*) ?$", before):
+            label = "notE"
+        if kind == "quantifier" and re.search(r"\b(?:no|none of|never|neither|no one)\b", text):
+            label = "C" if not re.search(r"\b(?:no|none of|never|neither)\b", claim) else "notE"
+        if kind == "role" and _EXCLUSIVE.search(claim):
+            label = "C"
+        made.append(Made(text, label, f"edit_{kind}"))
+    return made
+
+
+def number_word(value: int) -> str:
+    """A whole number under one hundred in words."""
+    if value < 20:
+        return _ONES[value]
+    tens, ones = divmod(value, 10)
+    return _TENS[tens] + (f"-{_ONES[ones]}" if ones else "")
+
+
+_WORD_VALUES = {number_word(value): value for value in range(2, 100)}
+_OPENERS = (
+    "According to the text, {}", "According to the source, {}", "The text says that {}",
+    "The document states that {}", "It is stated that {}", "Based on the document, {}",
+    "The passage mentions that {}", "As described, {}", "The source notes that {}",
+    "In this account, {}", "Based on the information given, {}",
+)  # fmt: skip
+_KEEP_CAPITAL = re.compile(r"^(?:I\b|I'|[A-Z]{2}|[A-Z][\w'’-]* [A-Z])")
+
+
+def inner(sentence: str, source: str) -> str:
+    """A sentence as it reads behind an opener: its first word small unless it is a name."""
+    first = sentence.split(maxsplit=1)[0]
+    if first in lexicon.NOT_NAMES and not first.startswith("I"):
+        return sentence[:1].lower() + sentence[1:]
+    small = re.search(rf"(?<![\w'’]){re.escape(first.lower())}(?![\w'’])", source)
+    if small and not _KEEP_CAPITAL.match(sentence):
+        return sentence[:1].lower() + sentence[1:]
+    return sentence
+
+
+def rewrites(claim: str, source: str, rng: random.Random) -> list[Made]:
+    """Other wordings that say the same, or a part of it, each labelled E.
+
+    Args:
+        claim: a sentence the source supports.
+        source: the source, to tell names from first words.
+        rng: the source of chance.
+    """
+    found: list[tuple[str, str]] = []
+    found += [("opener", rng.choice(_OPENERS).format(inner(claim, source)))]
+    found += [("shorter", text) for text in shortened(claim)]
+    found += [("figures", text) for text in _figures(claim, rng)]
+    found += [("moved", text) for text in _moved(claim, source)]
+    found += [("voice", text) for text in _voice(claim)]
+    found += [("part", text) for text in parts(claim)]
+    return [
+        Made(text, "E", f"rewrite_{kind}")
+        for kind, text in found
+        if text != claim and len(text.split()) >= 4
+    ]
+
+
+def shortened(sentence: str) -> list[str]:
+    """Truth-preserving cuts: brackets, a non-restrictive clause, a fronted phrase, one conjunct."""
+    cuts = []
+    bare = re.sub(r"\s*\([^()]*\)", "", sentence)
+    if bare != sentence and "(" not in bare:
+        cuts.append(bare)
+    match = re.match(
+        r"^((?:In|On|At|After|During|Since|By|Before|Following) [^,]{3,40}), (?!and |or |\d)(\w.*)$",
+        sentence,
+    )
+    if match and not re.search(r"\b(?:only|until)\b", match[1]):
+        cuts.append(match[2][0].upper() + match[2][1:])
+    match = re.match(r"^([^,]{6,60}), (?:who|which) (?:is|was|had|has|were|are) [^,.]{5,80}, "
+                     r"((?:is|was|has|had|will|would|said|told|\w+ed)\b.*)$", sentence)  # fmt: skip
+    if match:
+        cuts.append(f"{match[1]} {match[2]}")
+    match = re.match(r"^(.{25,}?), (?:and|but) ((?:he|she|it|they|the|we|this)\b.{15,})$", sentence)
+    if match and not re.match(r"(?:If|Unless|Although|While|When|Though)\b", sentence):
+        cuts += [match[1] + ".", match[2][0].upper() + match[2][1:]]
+    match = re.match(r"^(.{20,}?)(?:, according to [^,]{3,60}|, (?:he|she|they) (?:said|added))\.$",
+                     sentence)  # fmt: skip
+    if match and '"' not in sentence and "“" not in sentence:
+        cuts.append(match[1] + ".")
+    return [cut for cut in cuts if len(cut.split()) >= 4 and cut.count('"') % 2 == 0]
+
+
+def _figures(claim: str, rng: random.Random) -> list[str]:
+    """Numbers in words or digits, per cent signs, dates in other formats."""
+    found = []
+    match = re.search(r"(?<![\w.,$£€/:-])(\d{1,2})(?= [a-z]{4,}\b)(?! (?:percent|million|billion|"
+                      r"January|o'clock))", claim)  # fmt: skip
+    if match and 2 <= int(match[1]) and not claim.startswith(match[1]):
+        found.append(claim[: match.start()] + number_word(int(match[1])) + claim[match.end() :])
+    pattern = "|".join(sorted(_WORD_VALUES, key=len, reverse=True))
+    match = re.search(rf"(?<![\w-])({pattern})(?= [a-z]{{4,}}\b)(?! (?:hundred|thousand|million|"
+                      rf"billion|of\b))", claim)  # fmt: skip
+    if match:
+        found.append(claim[: match.start()] + str(_WORD_VALUES[match[1]]) + claim[match.end() :])
+    if re.search(r"\d ?(?:%|per ?cent\b)", claim):
+        style = rng.choice([" percent", " per cent", "%"])
+        found.append(re.sub(r"(?<=\d) ?(?:%|per ?cent\b)", style, claim))
+    months = "|".join(lexicon.MONTHS)
+    match = re.search(rf"\b({months}) (\d{{1,2}}), (\d{{4}})\b,?", claim)
+    if match:
+        number = lexicon.MONTHS.index(match[1]) + 1
+        new = rng.choice([f"{match[2]} {match[1]} {match[3]}",
+                          f"{match[3]}-{number:02d}-{int(match[2]):02d}"])  # fmt: skip
+        found.append(claim[: match.start()] + new + claim[match.end() :])
+    match = re.search(rf"\b(\d{{1,2}}) ({months}) (\d{{4}})\b", claim)
+    if match:
+        found.append(f"{claim[: match.start()]}{match[2]} {match[1]}, {match[3]}"
+                     f"{claim[match.end() :]}")  # fmt: skip
+    match = re.search(r"([$£€])(\d[\d.,]*\d|\d)(?! ?(?:million|billion|m\b|bn\b|k\b))", claim)
+    if match:
+        word = {"$": "dollars", "£": "pounds", "€": "euros"}[match[1]]
+        found.append(f"{claim[: match.start()]}{match[2]} {word}{claim[match.end() :]}")
+    match = re.search(r"(?<![\w.,])(\d+)(?:,000,000| million)\b", claim)
+    if match and "," in match.group():
+        found.append(claim[: match.start()] + f"{match[1]} million" + claim[match.end() :])
+    return found
+
+
+def _moved(claim: str, source: str) -> list[str]:
+    """ "In 1994, X did Y." and "X did Y in 1994." """
+    found = []
+    match = re.match(
+        r"^((?:In|On|At|During|Since|By) (?:the )?[^,]{3,30}), ((?!and |or |\d)\w.*)\.$", claim
+    )
+    if match and not re.search(r"[,;:]", match[2]) and len(match[2].split()) <= 22:
+        found.append(f"{match[2][0].upper()}{match[2][1:]} {match[1][0].lower()}{match[1][1:]}.")
+    match = re.match(r"^([^,;:]{15,140}) ((?:in|during) (?:[A-Z]\w+ )?\d{4})\.$", claim)
+    if match:
+        found.append(f"{match[2][0].upper()}{match[2][1:]}, {inner(match[1], source)}.")
+    return found
+
+
+_PASSIVE = (
+    "founded written directed designed built created published produced composed acquired "
+    "developed invented discovered defeated painted established organized organised launched "
+    "recorded performed introduced signed elected appointed killed arrested nominated hosted "
+    "commissioned owned operated managed led bought taken shot found"
+).split()
+_ACTIVE = {"written": "wrote", "built": "built", "led": "led", "bought": "bought", "taken": "took",
+           "shot": "shot", "found": "found"}  # fmt: skip
+
+
+def _voice(claim: str) -> list[str]:
+    """ "X was founded by Y in 1990." as "Y founded X in 1990." """
+    match = re.match(
+        rf"^(?P<x>(?:The |A |An )?[A-Z][\w'’. -]{{1,50}}?) (?:was|were) (?P<v>{'|'.join(_PASSIVE)}) "
+        r"by (?P<y>(?:the )?[A-Z][\w'’-]*(?: [A-Z][\w'’.-]*| of| the| and [A-Z]\w+)*)"
+        r"(?P<rest>(?: (?:in|on|at|during|for) [\w ,'’-]{2,40})?)\.$",
+        claim,
+    )
+    if not match:
+        return []
+    verb = _ACTIVE.get(match["v"], match["v"])
+    patient = match["x"]
+    if patient.split()[0] in {"The", "A", "An"}:
+        patient = patient[0].lower() + patient[1:]
+    agent = match["y"][0].upper() + match["y"][1:]
+    return [f"{agent} {verb} {patient}{match['rest']}."]
+
+
+def parts(sentence: str) -> list[str]:
+    """Facts told by the side: appositions, births in brackets, non-restrictive clauses."""
+    found = []
+    name = r"(?P<name>[A-Z][\w'’.-]+(?: (?:[A-Z][\w'’.-]*|of|de|van|von))*)"
+    match = re.search(rf"(?:^|(?<=[.;] )){name}, (?P<role>(?:an?|the) [^,()]{{8,80}}),", sentence)
+    if match and match["name"].split()[0] not in lexicon.NOT_NAMES:
+        role = match["role"]
+        if not re.search(r"\b(?:was|were|is|are|has|had|said|and)\b", role):
+            tense = "is" if re.search(r"\b(?:is|are|says|has)\b", sentence) else "was"
+            found.append(f"{match['name']} {tense} {role}.")
+    match = re.search(rf"{name} \((?:born|b\.) (?P<date>[^();]{{4,40}})\)", sentence)
+    if match:
+        date = re.sub(r"^(?:in|on) ", "", match["date"])
+        link = "on" if re.search(r"\b\d{1,2}\b(?!\d)", date) else "in"
+        found.append(f"{match['name']} was born {link} {date}.")
+    match = re.search(rf"{name}, who (?P<what>(?:was|is|had|has|won|joined|lost|plays|played|died|"
+                      rf"moved|became|served|worked|lives|lived)\b[^,;]{{8,90}})[,.]", sentence)  # fmt: skip
+    if match and match["name"].split()[0] not in lexicon.NOT_NAMES:
+        found.append(f"{match['name']} {match['what']}.")
+    return found
+
+
+def joined(first: str, second: str, source: str) -> str:
+    """Two sentences as one, the way a summary packs them."""
+    return f"{first.rstrip(' .')}, and {inner(second, source)}"
+
+
+_SUBJECT = re.compile(
+    r"^(?P<subject>(?:The |A |An )?[A-Z][\w'’-]*(?: (?:[A-Z][\w'’-]*|of|the|and))*(?: [a-z]+){0,2}?) "
+    r"(?P<verb>(?:is|was|has|had|will|are|were|have)\b|[a-z]+ed\b|" + "|".join(
+        sorted(set(lexicon.IRREGULAR_PASTS.values()), key=len, reverse=True)
+    ) + r")(?P<rest> .{10,})$"
+)  # fmt: skip
+_TAIL = re.compile(
+    r"^(?P<body>.{20,}) (?P<tail>(?:in|on|at|near|from|for|since|during) "
+    r"(?:the )?(?:[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*|\d{4}|[\w ]{0,12}\d[\w,.%]*(?: \w+)?))\.$"
+)
+
+
+def recombined(first: str, second: str, source: str, rng: random.Random) -> Made | None:
+    """Parts of two true sentences joined wrongly: one's subject with the other's predicate, or
+    one's body with the other's place or time.
+
+    Args:
+        first: a sentence of the source.
+        second: another one.
+        source: the source, which must not say the result.
+        rng: the source of chance.
+    """
+    options: list[tuple[str, str]] = []
+    one, two = _SUBJECT.match(first), _SUBJECT.match(second)
+    if one and two and one["subject"].split()[0] not in {"I", "We", "It", "This", "There", "That"}:
+        plural = {"are", "were", "have"}
+        same_number = (one["verb"] in plural) == (two["verb"] in plural)
+        distinct = not names.same(one["subject"], two["subject"])
+        pronoun = two["subject"] in {"He", "She", "They", "It", "There", "This", "We", "I"}
+        if same_number and distinct and not pronoun:
+            options.append(("subject", f"{one['subject']} {two['verb']}{two['rest']}"))
+    here, there = _TAIL.match(first), _TAIL.match(second)
+    if here and there and here["tail"] != there["tail"]:
+        first_word = here["tail"].split()[0]
+        dated = bool(re.search(r"\d", here["tail"])) == bool(re.search(r"\d", there["tail"]))
+        if dated and first_word == there["tail"].split()[0] and there["tail"] not in here["body"]:
+            options.append(("tail", f"{here['body']} {there['tail']}."))
+    if not options:
+        return None
+    kind, text = rng.choice(options)
+    if text in source or text in (first, second):
+        return None
+    return Made(text, "notE", f"recombined_{kind}")

@@ -1,0 +1,21 @@
+"""Everything the data build takes from the package, in one place."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from halldetect.bench import lexicon, names
+from halldetect.bench.perturb import KINDS, perturb
+from halldetect.text import sentences
+
+__all__ = ["KINDS", "lexicon", "names", "perturb", "split"]
+
+
+@lru_cache(maxsize=4096)
+def split(text: str) -> tuple[str, ...]:
+    """The sentences of a text, as strings.
+
+    Args:
+        text: any text; no sentence crosses the end of a line.
+    """
+    return tuple(span.cut(text) for span in sentences(text))

@@ -1,0 +1,447 @@
+"""The sets training may use, read into passages with claims.
+
+`LICENCES` names every set with its licence; sets whose name ends in `.unstated`, and the NLI sets
+in `UNSTATED_PAIRS`, have none stated and can be left out.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from training.large import statements
+from training.large.leaks import read, tokens
+from training.large.product import split
+
+LABELS = {"entailment": "E", "neutral": "N", "contradiction": "C", "not_entailment": "notE"}
+# NLI sets with the share of their rows that is used, and their licence.
+PAIR_FILES: dict[str, tuple[float, str]] = {
+    "snli_part.train": (0.16, "CC BY-SA 4.0"),
+    "mnli_part.train": (1.0, "OANC and others, free use"),
+    "lingnli.train": (1.0, "none stated"),
+    "lingnli.eval": (1.0, "none stated"),
+    "fever_train_part.train": (1.0, "CC BY-SA 3.0"),
+    "fever_val_pairs.eval": (1.0, "CC BY-SA 3.0"),
+    "fever_dev_rte.eval": (0.5, "CC BY-SA 3.0"),
+    "docnli_fever_bin.eval": (1.0, "CC BY-SA 3.0"),
+    "fm2.eval": (1.0, "CC BY-SA 3.0"),
+    "ex_fever.eval": (1.0, "MIT"),
+    "infotabs.train": (1.0, "Apache-2.0"),
+    "infotabs.eval": (1.0, "Apache-2.0"),
+    "conjnli.train": (0.6, "MIT"),
+    "conjnli.eval": (1.0, "MIT"),
+    "scitail_part.train": (1.0, "Apache-2.0"),
+    "counterfactual_nli.train": (1.0, "Apache-2.0, CC BY-SA 4.0"),
+    "counterfactual_nli.eval": (1.0, "Apache-2.0, CC BY-SA 4.0"),
+    "paws_part.train": (1.0, "free use (Google)"),
+    "scone.train": (0.5, "CC0"),
+    "equate.eval": (0.5, "MIT"),
+    "factcg_cg2c.train": (1.0, "MIT"),
+    "wice.train": (1.0, "MIT"),
+    "climate_fever.train": (1.0, "none stated"),
+    "mpe.train": (0.3, "none stated"),
+    "covidfact_scifact.train": (1.0, "none stated"),
+    "citation_integrity.train": (1.0, "none stated"),
+    "nli4ct.train": (1.0, "none stated"),
+    "nli4ct.eval": (1.0, "none stated"),
+    "healthver.eval": (1.0, "none stated"),
+    "control.eval": (1.0, "none stated"),
+}
+UNSTATED_PAIRS = frozenset(name for name, (_, terms) in PAIR_FILES.items() if terms[:4] == "none")
+LICENCES: dict[str, str] = {
+    "bamboo_hallu": "MIT", "checkcovid": "MIT", "conflictqa": "Apache-2.0",
+    "dialfact_small": "BSD-3-Clause", "entailmentbank": "Apache-2.0, CC BY 4.0",
+    "evidence_inference": "MIT", "factcheckbench_stance": "Apache-2.0", "fetaqa": "CC BY-SA 4.0",
+    "inscit": "none stated", "logicnlg": "MIT", "mrpc": "none stated (MSR terms)",
+    "realsumm_scu": "CC BY 4.0", "scitab": "MIT", "summhay": "Apache-2.0",
+    "tabfact": "MIT, CC BY 4.0", "boolq": "MIT, CC BY-SA 3.0", "condaqa": "Apache-2.0",
+    "covidqa": "Apache-2.0", "doc2dial_val": "none stated", "fairytaleqa": "Apache-2.0",
+    "friendsqa": "Apache-2.0", "halueval_qa_part": "MIT", "molweni": "Apache-2.0",
+    "multihop_qa": "MIT, CC BY-SA", "multirc": "MIT, Apache-2.0", "multispanqa": "none stated",
+    "nq_oracle": "MIT, CC BY-SA 3.0", "policyqa": "MIT", "qamr": "MIT",
+    "qasper": "Apache-2.0, CC BY 4.0", "qed": "CC BY-SA 3.0", "squad11_train": "CC BY-SA 4.0",
+    "squad_dev": "CC BY-SA 4.0", "squadshifts": "none stated", "strategyqa": "MIT",
+    "tatqa": "MIT", "clinical_dialogue_notes": "CC BY 4.0", "cnndm_sample": "none stated",
+    "cochrane_simplification": "CC BY 4.0", "convosumm_email": "CC BY-SA 4.0",
+    "legal_plain_english": "Apache-2.0", "onestop_aligned": "CC BY-SA 4.0", "scitldr": "Apache-2.0",
+    "sumpubmed_conclusions": "MIT", "swipe": "Apache-2.0", "defacto": "MIT",
+    "factscore": "MIT", "rose": "BSD-3-Clause", "factcheckgpt": "Apache-2.0", "pubmedqa": "MIT",
+    "forms": "ours",
+}  # fmt: skip
+# Drop-one negatives of EntailmentBank are noisy; PolicyQA's questions are loose.
+WEIGHTS = {
+    "mrpc": 0.5, "mpe": 0.5, "factcheckbench_stance": 0.7, "policyqa": 0.6, "strategyqa": 0.6,
+    "covidfact_scifact": 0.7, "summhay": 0.8, "conjnli": 0.7, "citation_integrity": 0.6,
+    "snli_part": 0.7, "climate_fever": 0.8,
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Claim:
+    """A claim about a passage: label E, N, C or notE, how it was made, how much it counts."""
+
+    text: str
+    label: str
+    kind: str
+    weight: float = 1.0
+
+
+@dataclass(slots=True)
+class Passage:
+    """A passage and the claims about it; passages of one `title` belong to one document."""
+
+    text: str
+    source: str
+    claims: list[Claim] = field(default_factory=list)
+    title: str = ""
+
+
+_LRB = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "``": '"', "''": '"'}
+
+
+def tidy(text: str) -> str:
+    """A text without codes for brackets, footnote marks and runs of spaces."""
+    for code, mark in _LRB.items():
+        text = text.replace(code, mark)
+    text = re.sub(r"\[(?:\d+|citation needed)\]", "", text)
+    return re.sub(r"[ \t]+", " ", text).strip()
+
+
+def grouped(rows: Iterable[tuple[str, str, Claim]], source: str) -> list[Passage]:
+    """Claims of the same passage together, in order of first appearance.
+
+    Args:
+        rows: passage, title and claim.
+        source: the name of the set.
+    """
+    found: dict[str, Passage] = {}
+    for text, title, claim in rows:
+        found.setdefault(text, Passage(text, source, [], title)).claims.append(claim)
+    return list(found.values())
+
+
+def pairs(shared: Path, name: str, rng: random.Random) -> list[Passage]:
+    """The labelled pairs of an NLI file.
+
+    Args:
+        shared: the folder with `nli/`.
+        name: a key of `PAIR_FILES`.
+        rng: chooses the rows where only a share is used.
+    """
+    share, _ = PAIR_FILES[name]
+    short = name.split(".")[0]
+    weight = WEIGHTS.get(short, 1.0)
+
+    def rows() -> Iterator[tuple[str, str, Claim]]:
+        for row in read(shared / "nli" / f"{name}.jsonl.xz"):
+            if rng.random() >= share:
+                continue
+            premise, claim = tidy(row["premise"]), tidy(row["hypothesis"])
+            if len(premise) < 8 or len(claim.split()) < 2:
+                continue
+            yield premise, "", Claim(claim, LABELS[row["label"]], "nli", weight)
+
+    return grouped(rows(), short)
+
+
+def grounding(shared: Path, *, unstated: bool, rng: random.Random) -> Iterator[list[Passage]]:
+    """The passages of every set of `grounding/`, set by set.
+
+    Args:
+        shared: the folder with `grounding/`.
+        unstated: whether to read sets with no stated licence.
+        rng: chooses wordings and wrong answers.
+    """
+    for path in sorted((shared / "grounding").glob("*.jsonl.xz")):
+        name, terms = path.name.split(".")[:2]
+        if terms == "unstated" and not unstated:
+            continue
+        rows = list(read(path))
+        if rows[0].get("hypothesis"):
+            yield _labelled(name, rows)
+        elif rows[0].get("summary"):
+            yield _summaries(name, rows)
+        else:
+            yield _questions(name, rows, rng)
+
+
+def _labelled(name: str, rows: list[dict[str, Any]]) -> list[Passage]:
+    weight = WEIGHTS.get(name, 1.0)
+
+    def claims() -> Iterator[tuple[str, str, Claim]]:
+        for row in rows:
+            if "drop1" in row["source"]:
+                continue
+            if (
+                name == "realsumm_scu"
+                and len(set(row["votes"].split("/"))) > 1
+                and not row["votes"].startswith("0/")
+            ):
+                continue
+            if name == "dialfact_small" and len(row["hypothesis"].split()) < 5:
+                continue
+            label = LABELS[row["label"]]
+            premise = re.sub(r"\s+\n", "\n", tidy(row["premise"]))
+            if name == "bamboo_hallu":
+                # The whole is false in one place only: its sentences cannot be told apart.
+                yield premise, "", Claim(tidy(row["hypothesis"]), label, "labelled", 0.5)
+                continue
+            yield premise, "", Claim(tidy(row["hypothesis"]), label, "labelled", weight)
+
+    return grouped(claims(), name)
+
+
+def content(text: str) -> set[str]:
+    """The stems of a text's words that carry meaning."""
+    return {word[:6] for word in tokens(text) if word not in _STOP}
+
+
+_STOP = frozenset(
+    "a an the of in on at to for from by with and or but as is are was were be been being has have "
+    "had do does did it its he she they them his her their this that these those which who whom "
+    "will would can could may might said says also not no than then there when while after before "
+    "into over under about i we you".split()
+)
+
+
+def supported_looking(sentence: str, premise: str, least: float = 0.5) -> bool:
+    """Whether a summary's sentence brings no number, name or mass of words of its own.
+
+    Args:
+        sentence: a sentence of a human-written summary.
+        premise: the passage it summarises.
+        least: the share of its words that the passage must have.
+    """
+    text = premise.lower()
+    for number in re.findall(r"\d[\d,.]*\d|\d", sentence):
+        if number not in premise:
+            return False
+    for name in re.findall(r"(?<=[a-z,] )[A-Z][a-z]{2,}", sentence):
+        if name.lower() not in text:
+            return False
+    wanted = content(sentence)
+    return bool(wanted) and len(wanted & content(premise)) / len(wanted) >= least
+
+
+def _summaries(name: str, rows: list[dict[str, Any]]) -> list[Passage]:
+    least = {"onestop_aligned": 0.5, "sumpubmed_conclusions": 0.75, "swipe": 0.7,
+             "legal_plain_english": 0.55, "scitldr": 0.6}.get(name, 0.6)  # fmt: skip
+
+    def claims() -> Iterator[tuple[str, str, Claim]]:
+        for row in rows:
+            premise = re.sub(r"\s+\n", "\n", tidy(row["premise"]))
+            summary = tidy(row["summary"])
+            summary = re.sub(r" \.(?=\n|$)", ".", summary)
+            for sentence in split(summary):
+                if len(sentence.split()) >= 4 and supported_looking(sentence, premise, least):
+                    yield premise, "", Claim(sentence, "E", "summary", 0.5)
+
+    return grouped(claims(), name)
+
+
+def _answer_type(answer: str) -> str:
+    if re.search(r"\b(?:1\d|20)\d\d\b|January|February|March|April|June|July|August|September|"
+                 r"October|November|December", answer):  # fmt: skip
+        return "date"
+    if re.search(r"\d", answer) or answer.lower().split()[0] in _SMALL_NUMBERS:
+        return "number"
+    capitals = [word for word in answer.split() if word[:1].isupper()]
+    if capitals and len(answer.split()) <= 5:
+        return "name"
+    return "phrase" if len(answer.split()) <= 6 else "long"
+
+
+_SMALL_NUMBERS = frozenset(
+    "one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty".split()
+)
+
+
+def _apart(answer: str, rights: set[str]) -> bool:
+    """Whether an answer has nothing to do with any right one."""
+    mine = content(answer) or {answer.lower()}
+    return all(
+        answer.lower() not in right.lower()
+        and right.lower() not in answer.lower()
+        and not mine & content(right)
+        for right in rights
+    )
+
+
+def _questions(name: str, rows: list[dict[str, Any]], rng: random.Random) -> list[Passage]:
+    by_text: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_text.setdefault(row["premise"], []).append(row)
+    most = {"qamr": 10, "policyqa": 6, "molweni": 12}.get(name, 99)
+    weight = WEIGHTS.get(name, 1.0)
+    found = []
+    for text, asked in by_text.items():
+        premise = re.sub(r"\s+\n", "\n", tidy(text))
+        if name == "molweni":
+            premise = re.sub(r" (?=[\w-]+: )", "\n", premise)
+        passage = Passage(premise, name, [], asked[0].get("title") or "")
+        answers = [str(row["answer"]) for row in asked if row.get("answer")]
+        chosen = asked if len(asked) <= most else rng.sample(asked, most)
+        for row in chosen:
+            # One token cannot do sums.
+            if row.get("answer_type") in {"arithmetic", "count"}:
+                continue
+            for claim in _from_question(name, row, premise, answers, rng):
+                claim.weight *= weight
+                passage.claims.append(claim)
+        if passage.claims:
+            found.append(passage)
+    return found
+
+
+def _from_question(
+    name: str, row: dict[str, Any], premise: str, others: list[str], rng: random.Random
+) -> Iterator[Claim]:
+    question = str(row["question"])
+    answer = str(row.get("answer") or "").strip()
+    if name == "doc2dial_val":
+        if len(answer.split()) >= 6 and "?" not in answer:
+            yield Claim(answer, "E", "answer")
+        return
+    spoken = answer.lower().strip(". ")
+    if spoken in {"yes", "no"} or (
+        row.get("unanswerable") and not row.get("wrong_answers") and name == "condaqa"
+    ):
+        yield from _polar(question, spoken, premise, bool(row.get("unanswerable")), rng)
+        return
+    if row.get("unanswerable"):
+        for wrong in list(row.get("wrong_answers") or ())[:2]:
+            text = statements.statement(question, str(wrong), premise)
+            if text:
+                yield Claim(text, "notE", "qa_unanswerable")
+        return
+    rights = {str(item) for item in (row.get("answers") or [answer]) if item}
+    if answer:
+        text = statements.statement(question, answer, premise)
+        if text:
+            yield Claim(text, "E", "qa_right")
+        elif name in {"fairytaleqa", "multirc"} and _clause_like(answer):
+            yield Claim(statements.capital(answer.rstrip(". ")) + ".", "E", "answer", 0.7)
+        elif rng.random() < 0.2 and len(answer.split()) <= 12:
+            yield Claim(statements.quoted(question, answer, rng), "E", "qa_quoted")
+    wrongs = [str(item) for item in row.get("wrong_answers") or ()]
+    for wrong in wrongs[:3]:
+        if len(wrong.split()) > 5 and wrong.endswith(".") and name == "halueval_qa_part":
+            yield Claim(wrong, "notE", "qa_wrong")
+            continue
+        if name.startswith("squad") and not _apart(wrong, rights):
+            continue
+        text = statements.statement(question, wrong, premise)
+        if text:
+            label = "C" if statements.exclusive(question, answer, wrong) else "notE"
+            yield Claim(text, label, "qa_wrong")
+        elif rng.random() < 0.25 and len(wrong.split()) <= 12:
+            yield Claim(statements.quoted(question, wrong, rng), "notE", "qa_quoted")
+    if answer and not wrongs and rng.random() < 0.65:
+        kind = _answer_type(answer)
+        candidates = [
+            other
+            for other in dict.fromkeys(others)
+            if _answer_type(other) == kind and _apart(other, rights)
+        ]
+        if not candidates and kind in {"number", "date"}:
+            return
+        if candidates:
+            other = rng.choice(candidates)
+            text = statements.statement(question, other, premise)
+            if text and not content(other) <= content(question):
+                label = "C" if statements.exclusive(question, answer, other) else "notE"
+                yield Claim(text, label, "qa_other")
+
+
+def _clause_like(answer: str) -> bool:
+    return len(answer.split()) >= 4 and bool(
+        re.match(
+            r"(?:he|she|they|it|the|his|her|their|[A-Z]\w+)\b.* (?:was|were|is|are|had|has|"
+            r"would|could|will|\w+ed|told|went|took|gave|made|saw|said|got|came)\b",
+            answer,
+        )  # fmt: skip
+    )
+
+
+def _polar(
+    question: str, answer: str, premise: str, unanswerable: bool, rng: random.Random
+) -> Iterator[Claim]:
+    made = statements.yes_no(question, premise)
+    if made is None:
+        if answer and rng.random() < 0.3:
+            said = rng.choice(["yes", "no"])
+            label = "E" if said == answer else "C"
+            yield Claim(statements.quoted(question, said, rng), label, "qa_quoted")
+        return
+    yes, no = made
+    if unanswerable:
+        yield Claim(rng.choice([yes, no]), "N", "qa_unknown")
+        return
+    if rng.random() < 0.9:
+        yield Claim(yes, "E" if answer == "yes" else "C", "qa_yes")
+    if rng.random() < 0.7:
+        yield Claim(no, "E" if answer == "no" else "C", "qa_no")
+
+
+def summaries_judged(shared: Path) -> list[Passage]:
+    """DeFacto's train and validation parts: judged candidates and human corrections."""
+
+    def claims() -> Iterator[tuple[str, str, Claim]]:
+        for part in ("train", "val"):
+            for row in read(shared / f"datasets/defacto/{part}.jsonl"):
+                article = tidy(row["article"])
+                corrected = tidy((row["feedback"] or {}).get("summary") or "")
+                if row["has_error"]:
+                    yield article, "", Claim(tidy(row["candidate"]), "notE", "judged", 1.5)
+                    if len(corrected.split()) >= 4:
+                        yield article, "", Claim(corrected, "E", "corrected", 1.5)
+                else:
+                    yield article, "", Claim(tidy(row["candidate"]), "E", "judged", 1.5)
+
+    return grouped(claims(), "defacto")
+
+
+def decompositions(shared: Path, rng: random.Random) -> Iterator[list[Passage]]:
+    """Human and checked decompositions: a text entails its own atomic facts."""
+    folder = shared / "datasets/decomposition"
+    found = []
+    for name in ("ChatGPT", "InstructGPT", "PerplexityAI"):
+        for row in read(folder / f"factscore/{name}.jsonl"):
+            text = tidy(row["output"])
+            passage = Passage(text, "factscore", [], row["topic"])
+            for part in row["annotations"] or ():
+                for fact in part.get("human-atomic-facts") or ():
+                    if len(fact["text"].split()) >= 4:
+                        passage.claims.append(Claim(tidy(fact["text"]), "E", "atomic"))
+            if len(passage.claims) > 14:
+                passage.claims = rng.sample(passage.claims, 14)
+            if passage.claims:
+                found.append(passage)
+    yield found
+    yield [
+        Passage(
+            tidy(row["reference"]),
+            "rose",
+            [Claim(tidy(fact), "E", "atomic") for fact in row["acu"]][:12],
+        )  # fmt: skip
+        for row in read(folder / "rose/acu-cnndm-test.json")
+    ]
+    yield [
+        Passage(
+            tidy(row["response"]),
+            "factcheckgpt",
+            [Claim(tidy(fact), "E", "atomic") for fact in row["claims"]][:12],
+        )  # fmt: skip
+        for row in read(folder / "factcheckgpt/Factbench.jsonl")
+        if row.get("claims") and row.get("response")
+    ]
+
+
+def abstracts(shared: Path) -> list[Passage]:
+    """PubMedQA's abstracts without their conclusions, as documents."""
+    rows = read(shared / "datasets/pubmedqa/ori_pqal.json")
+    return [Passage(tidy("\n".join(row["CONTEXTS"])), "pubmedqa") for row in rows]

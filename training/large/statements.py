@@ -1,0 +1,917 @@
+"""Turn a question and its answer into a statement, by rule.
+
+`statement` handles wh-questions (subject, object, copula, time, place, amount, reason, with a
+preposition in front or a question word inside) and `yes_no` handles yes/no questions. Both return
+None where the rules are not sure: `quoted` then names the question and the answer as they are.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from functools import lru_cache
+
+from training.large.product import lexicon
+
+_BE = frozenset("is are was were 's".split())
+_HAVE = frozenset("has have had".split())
+_MODAL = frozenset("will would can could should must may might shall".split())
+_DO = frozenset("do does did".split())
+_AUX = _BE | _HAVE | _MODAL | _DO
+_DETERMINERS = frozenset(
+    "the a an this that these those his her its their our my your some any each every".split()
+)
+_PRONOUNS = frozenset("he she it they we you i this that these those there".split())
+_PREPOSITIONS = frozenset(
+    "in on at to for from by with of during after before since until under over into onto about "
+    "against between among through throughout within without near around across along behind "
+    "beyond toward towards upon via as per despite besides beside inside outside off up down out "
+    "because when while where if than whether like and or but that which who".split()
+)
+_MORE_VERBS = (
+    "abolish absorb accommodate accompany account accumulate acquire adapt adjust administer "
+    "advance advise affect aid alter amount answer arise arrange assassinate assess assign "
+    "assist assume attach base bear beat belong bind bite blow boast border borrow bow bury burn "
+    "calculate carry cast celebrate characterize charge circulate cite classify climb coin combine "
+    "command compete compose comprise compute conduct connect conquer consist constitute "
+    "construct consume convey cook cooperate cost cost count crown cut dance debut decrease "
+    "dedicate "
+    "defeat define depend depict derive descend desire detect determine devote differ dig disagree "
+    "display dispute distinguish divide dominate dream drink drown dwell edit educate elicit "
+    "emerge emigrate emphasize encounter engage enlist ensure entail equal erect estimate "
+    "establish evolve execute exert exhibit exile expel exploit explore export extend fast feed "
+    "finance flee flow focus forbid forecast frighten frown fund gather generate govern graduate "
+    "grip guarantee guard guide hang harm hate heal hit hurt import impose impress incorporate "
+    "indicate inhabit inherit initiate insert inspect install interact interpret invade invent "
+    "involve isolate kidnap kiss lack laugh lay leak lie lift light locate look lower merge "
+    "migrate modify monitor motivate narrate negotiate observe occupy occur oversee overthrow "
+    "owe participate perceive permit photograph pick pick pioneer portray possess pour praise "
+    "pray preserve process proclaim program progress project pronounce provide pursue put quit "
+    "read rebuild recognize reconstruct redesign refuse regain regard register regulate reign "
+    "rejoin remarry remember rename render renounce repair reproduce reside resist restrict rid "
+    "ring roll rotate sail satisfy scan scare seek seize select separate set shake shift shine "
+    "shut sit smell smoke solve sound span specialize speculate split sponsor spread stem step "
+    "store stress stretch submit substitute sue surrender surround swear switch take teach tear "
+    "tend term terminate theorize trade translate transmit transport trap tour undergo undertake "
+    "unite upgrade utilize vary verify vow wake wield worship yield feature receive begin believe "
+    "die live originate appear stand help need like love want end start occur create act call "
+    "perform play record sell allow eat drink sleep speak feel think know see hear say tell "
+    "spend win lose grow drop fall rise arrive leave enter cover contain mean happen include "
+    "attend study graduate marry join develop discover publish design name refer relate relocate "
+    "sign sing star stop suffer surpass tackle try turn use visit vote wear weigh withdraw work "
+    "write adopt ban donate dissolve endorse finish form found give go host"
+).split()
+_IRREGULAR = {
+    **lexicon.IRREGULAR_PASTS,
+    **dict(
+        pair.split(":")
+        for pair in (
+            "arise:arose bear:bore beat:beat bind:bound bite:bit blow:blew burn:burned cast:cast "
+            "cost:cost cut:cut dig:dug drink:drank feed:fed flee:fled forbid:forbade hang:hung "
+            "hit:hit hurt:hurt lay:laid lie:lay light:lit oversee:oversaw overthrow:overthrew "
+            "put:put quit:quit read:read rebuild:rebuilt rid:rid ring:rang seek:sought set:set "
+            "shake:shook shine:shone shut:shut sit:sat split:split spread:spread swear:swore "
+            "tear:tore undergo:underwent undertake:undertook wake:woke have:had dwell:dwelt "
+            "forecast:forecast freeze:froze"
+        ).split()
+    ),
+}
+_BASES = frozenset([*lexicon.VERBS, *_MORE_VERBS, *_IRREGULAR, "have"])
+_DOUBLE = frozenset(
+    "admit ban beg commit control drag drop plan refer rob slam stop transfer trap submit permit "
+    "occur compel expel equip rid step ship flip tap wrap star stem regret".split()
+)
+_PARTICIPLES = frozenset(
+    "born built made taken won lost found given told seen become held known written sung sold sent "
+    "led left said spoken stolen thrown worn drawn driven eaten fallen felt fought flown gone "
+    "grown heard hidden kept meant met paid ridden risen run shot shown spent stood struck taught "
+    "thought understood broken brought bought caught chosen come done begun bound cast cut dug fed "
+    "hit hurt laid put read rebuilt set shut split spread torn sworn overthrown undergone begun "
+    "been based".split()
+)
+# Verbs that are nouns as often: another verb right behind them is the verb.
+_NOUNS_TOO = frozenset(
+    "fire state project act program process result account name cost form head court rule force "
+    "study report work play record show test train trade value view vote walk watch market plan "
+    "police power protest question research review score search share sign star start step store "
+    "stress support target term tour turn trust use visit witness wish attack battle need light "
+    "sound set cast guard guide count project border display smoke stem finance fund host land "
+    "model range rate rest ring ship sleep state stop stay study supply taste thought help".split()
+)
+_TAKES_OF = frozenset(
+    "consist think dream approve die speak hear become know dispose make complain".split()
+)
+_TIME_NOUNS = frozenset("year years month day date century decade time season era period".split())
+_PLACE_NOUNS = frozenset(
+    "city country state county town village place location region continent province district "
+    "area island borough neighborhood".split()
+)
+_ADJECTIVES = frozenset(
+    "able allowed available aware bad better big common considered correct dangerous dead "
+    "different easy equal expensive famous free full good hard harder happy higher illegal "
+    "important larger legal likely located longer lower married more most necessary new old "
+    "older only open popular possible real related responsible rich safe same similar small "
+    "smaller still successful taller the true unable younger always ever usually also often "
+    "currently worth part possible such what where possible".split()
+)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, with their punctuation, split at white space."""
+    return text.split()
+
+
+def past(verb: str) -> str:
+    """The simple past of a base form."""
+    if verb in _IRREGULAR:
+        return _IRREGULAR[verb]
+    if verb.endswith("e"):
+        return verb + "d"
+    if re.search(r"[^aeiou]y$", verb):
+        return verb[:-1] + "ied"
+    return verb + (verb[-1] if verb in _DOUBLE else "") + "ed"
+
+
+def inflected(verb: str, auxiliary: str) -> str:
+    """A base form as it stands without its "do".
+
+    Args:
+        verb: the base form.
+        auxiliary: do, does or did.
+    """
+    if auxiliary == "did":
+        return past(verb)
+    if auxiliary == "does":
+        return "has" if verb == "have" else lexicon.third_person(verb)
+    return verb
+
+
+def is_participle(word: str) -> bool:
+    """Whether a word looks like a past participle."""
+    return word in _PARTICIPLES or (len(word) > 4 and word.endswith("ed") and word != "indeed")
+
+
+def capital(text: str) -> str:
+    """The text with its first letter as a capital."""
+    return text[:1].upper() + text[1:]
+
+
+def lowered(answer: str) -> str:
+    """An answer as it reads inside a sentence: a leading function word loses its capital."""
+    first = answer.split(maxsplit=1)[0] if answer.split() else ""
+    small = first.lower()
+    if first[:1].isupper() and (
+        small in _DETERMINERS or small in _PREPOSITIONS or small in _PRONOUNS - {"i"}
+    ):
+        return answer[:1].lower() + answer[1:]
+    return answer
+
+
+@lru_cache(maxsize=1024)
+def _cased(premise: str) -> dict[str, str]:
+    small = frozenset(re.findall(r"(?<![\w'])[a-z]+(?:'[a-z]+)?(?![\w'])", premise))
+    found: dict[str, str] = {}
+    for match in re.finditer(r"(?<![.!?:\n] )(?<!^)\b[A-Z][\w'’-]*", premise):
+        word = match.group()
+        if word.lower() not in small:
+            found.setdefault(word.lower(), word)
+    return found
+
+
+def recased(question: str, premise: str) -> str:
+    """A question written in small letters with the capitals its passage uses.
+
+    Args:
+        question: the question; one that has capitals of its own is left alone.
+        premise: the passage it was asked about.
+    """
+    if re.search(r"\w.*[A-Z]", question):
+        return question
+    known = _cased(premise)
+    return re.sub(r"(?<![\w'’-])[a-z][\w’-]*", lambda m: known.get(m.group(), m.group()), question)
+
+
+def cleaned(question: str) -> str:
+    """A question without its mark, tokenisation gaps and openers."""
+    text = re.sub(r"\s+", " ", question.replace("``", '"').replace("''", '"')).strip()
+    text = re.sub(r"\s+([,.;:?!)'’]|n't\b|'s\b)", r"\1", text)
+    text = re.sub(r"[\s?.!]+$", "", text)
+    return re.sub(r"^(?:So|And|But|Also|Then|Well),? ", "", text)
+
+
+def _subject_verb(tokens: list[str]) -> int | None:
+    """Where the base verb stands in "SUBJECT VERB rest", or None."""
+    if not tokens:
+        return None
+    start = 1
+    if tokens[0].lower() in _DETERMINERS and tokens[0].lower() not in _PRONOUNS:
+        start = 2
+    best: int | None = None
+    for place in range(start, len(tokens)):
+        word = tokens[place].lower().strip(",")
+        if word in _PREPOSITIONS and place >= start:
+            if best is not None:
+                return best
+            continue
+        if word in _BASES and tokens[place][0].islower():
+            previous = tokens[place - 1].lower()
+            if previous in _PREPOSITIONS or previous in _DETERMINERS - _PRONOUNS:
+                continue
+            if best is not None and place > best + 1:
+                return best  # the object of the first verb has begun
+            following = tokens[place + 1].lower() if place + 1 < len(tokens) else ""
+            if following == "of" and word not in _TAKES_OF:
+                continue
+            if best is not None and tokens[best].lower() not in _NOUNS_TOO:
+                return best
+            best = place
+        elif best is not None:
+            return best
+    return best
+
+
+def _subject_participle(tokens: list[str]) -> int | None:
+    """Where the participle stands in "SUBJECT PARTICIPLE rest" behind a form of be."""
+    start = 2 if tokens and tokens[0].lower() in _DETERMINERS - _PRONOUNS else 1
+    for place in range(start, len(tokens)):
+        word = tokens[place].lower().strip(",")
+        if is_participle(word) and tokens[place][0].islower():
+            if tokens[place - 1].lower() in _DETERMINERS:
+                continue
+            following = tokens[place + 1].lower() if place + 1 < len(tokens) else ""
+            # "the so called crisis", "the United States": a noun follows an attribute.
+            if following and following not in _PREPOSITIONS and not following.endswith("ly"):
+                if place + 2 < len(tokens) or following[:1].isalpha():
+                    return None
+            return place
+    return None
+
+
+def _at_time(answer: str) -> str:
+    text = lowered(answer)
+    if re.match(
+        r"(?:in|on|at|during|after|before|since|from|by|until|around|about|between|when|while|"
+        r"as|every|each|last|next|this|yesterday|today|now|once|late|early|mid|shortly|just|"
+        r"\w+ (?:years?|days?|weeks?|months?|hours?) (?:ago|later|after|before|earlier))\b",
+        text,
+        re.I,
+    ):
+        return re.sub(r"^(late|early|mid)\b", r"in \1", text)
+    months = "|".join(lexicon.MONTHS)
+    if re.search(rf"\b(?:{months})\.? \d{{1,2}}\b(?!\d)|\b\d{{1,2}}(?:st|nd|rd|th)? (?:{months})\b",
+                 text) or re.match(rf"(?:{'|'.join(lexicon.WEEKDAYS)})\b", text):  # fmt: skip
+        return f"on {text}"
+    if re.search(r"\d ?(?:am|pm|a\.m|p\.m)|\d:\d\d|\bnoon\b|\bmidnight\b", text, re.I):
+        return f"at {text}"
+    if re.match(r"[\w-]+ (?:years?|days?|weeks?|months?|hours?|minutes?)\b", text):
+        return f"after {text}" if re.search(r"\d", text) else text
+    return f"in {text}"
+
+
+def _at_place(answer: str) -> str:
+    text = lowered(answer)
+    if re.match(
+        r"(?:in|on|at|near|under|over|inside|outside|behind|between|from|to|along|by|off|within|"
+        r"around|throughout|across|next|above|below|beneath|beside|into|through|where|home|"
+        r"upstairs|downstairs|abroad|everywhere|nowhere|there|here|north|south|east|west)\b",
+        text,
+        re.I,
+    ):
+        return text
+    if re.search(
+        r"\b(?:University|School|College|Airport|Stadium|Hall|Street|Museum|Hotel|Theatre|Theater|"
+        r"Church|Cathedral|Station|Palace|Arena|Center|Centre)\b",
+        text,
+    ):
+        return f"at {text}"
+    return f"in {text}"
+
+
+def _because(answer: str) -> str | None:
+    text = lowered(answer)
+    if re.match(r"(?:because|due to|so that|so |to |in order|since|as a result|for |out of|by|after)",
+                text, re.I):  # fmt: skip
+        return text
+    if re.match(
+        r"(?:he|she|it|they|we|there|the \w+|his \w+|her \w+|their \w+|[A-Z]\w+) "
+        r"(?:was|were|is|are|had|has|have|could|would|will|did|wanted|needed|thought|felt|knew|"
+        r"believed|can|cannot|couldn't|didn't|wasn't|do|does)\b",
+        text,
+    ):
+        return f"because {text}"
+    if any(_finite(word) for word in text.split()[1:]):
+        known = re.match(r"(?:he|she|it|they|we|the|his|her|their|[A-Z])", text)
+        return f"because {text}" if known else None
+    if re.search(r"\b(?:was|were|is|are|had|has|have|could|would)\b", text):
+        return None
+    return f"because of {text}"
+
+
+def statement(question: str, answer: str, premise: str = "") -> str | None:
+    """The statement that a question and an answer make together, or None.
+
+    Args:
+        question: a wh-question.
+        answer: a short answer or a span of the passage.
+        premise: the passage, for the capitals of questions written in small letters.
+    """
+    question = cleaned(recased(question, premise))
+    answer = re.sub(r"\s+([,.;:?!)'’]|n't\b|'s\b)", r"\1", answer.strip())
+    answer = answer.strip(" .,;:") if not re.search(r"\b[A-Z]\.$", answer.strip()) else answer
+    if not answer or not question or len(question.split()) > 32 or "?" in question:
+        return None
+    # Two questions in one.
+    if re.search(r"\b(?:and|or) (?:who|what|when|where|why|how|which|does|did|is|are|was)\b",
+                 question, re.I):  # fmt: skip
+        return None
+    if answer.count('"') % 2 or answer.count("(") != answer.count(")"):
+        answer = answer.strip('"()') if answer.strip('"()').count('"') == 0 else ""
+        if not answer or answer.count("(") != answer.count(")"):
+            return None
+    lead = re.match(
+        r"^(?P<lead>(?!Who|What|When|Where|Which|Why|How)[A-Z][^,?]{4,80}), "
+        r"(?P<rest>(?:who|what|which|when|where|how|in what|in which)\b.{8,})$",
+        question,
+    )
+    if lead and not re.search(r"\b(?:what|which|who)\b", lead["lead"]):
+        made = _plain(_question(lead["rest"]), answer)
+        return f"{lead['lead']}, {made}." if made and "  " not in made else None
+    made = _happening(question, answer) or _fronted_preposition(question, answer)
+    made = made or _plain(question, answer)
+    if made is None:
+        made = _inside(question, answer)
+    if made is None:
+        return None
+    made = re.sub(r"\s+", " ", made).strip()
+    if len(made.split()) < 3 or len(made.split()) > 60:
+        return None
+    # A word twice in a row tells of a rule that went wrong.
+    if re.search(r"\b(\w+) \1\b", made.lower()) and not re.search(
+        r"\b(\w+) \1\b", f"{question} | {answer}".lower()
+    ):
+        return None
+    return capital(made) + ("" if made[-1] in ".!" else ".")
+
+
+def _question(text: str) -> str:
+    """A question that stood behind a comma, as a question of its own."""
+    return capital(text)
+
+
+def _happening(question: str, answer: str) -> str | None:
+    """ "What happened to X when Y?", "What did X do when Y?", "How did X feel about Y?" """
+    match = re.match(r"What (?:happened|happens)(?: to .{2,40}?)? (?P<when>(?:when|after|because|"
+                     r"before|while|once) .{8,})$", question, re.I)  # fmt: skip
+    if match:
+        return f"{lowered(answer)} {match['when']}" if _is_clause(answer) else None
+    match = re.match(r"(?:What did) (?P<who>.{2,40}?) do (?P<when>(?:when|after|because|before|"
+                     r"while|once|with|to|in|at) .{4,})$", question, re.I)  # fmt: skip
+    if match and not re.search(r"\b(?:that|who|which)\b", match["who"]):
+        first = answer.split()[0]
+        if _is_clause(answer):
+            return f"{lowered(answer)} {match['when']}"
+        if _finite(first) and first[0].islower() or first in _IRREGULAR.values():
+            return f"{match['who']} {answer} {match['when']}"
+        return None
+    match = re.match(r"How (?P<aux>did|does|do|will|would) (?P<who>.{2,40}?) feel(?P<when> .*)?$",
+                     question, re.I)  # fmt: skip
+    if match and len(answer.split()) <= 4:
+        verb = {"did": "felt", "does": "feels", "do": "feel"}.get(match["aux"].lower())
+        verb = verb or f"{match['aux'].lower()} feel"
+        return f"{match['who']} {verb} {answer[:1].lower()}{answer[1:]}{match['when'] or ''}"
+    return None
+
+
+def _is_clause(answer: str) -> bool:
+    tokens = answer.split()
+    return (
+        len(tokens) >= 3
+        and bool(re.match(r"(?:he|she|they|it|the|his|her|their|[A-Z]\w+)\b", answer, re.I))
+        and any(_finite(word) or word in _BE | _HAVE | _MODAL for word in tokens[1:])
+    )
+
+
+def _fronted_preposition(question: str, answer: str) -> str | None:
+    match = re.match(
+        r"(?P<prep>In|On|At|By|To|For|From|With|Under|During|Into|Through|Against|Of|Since|Until|"
+        r"About|Within|Near|After|Along|Between|Over) (?P<wh>what|which|who|whom|whose|how many|"
+        r"how much)\b(?P<noun>.*?) (?P<aux>is|are|was|were|has|have|had|will|would|can|could|"
+        r"should|must|may|might|do|does|did) (?P<rest>.+)$",
+        question,
+        re.I,
+    )
+    if not match:
+        return None
+    auxiliary, rest = match["aux"].lower(), match["rest"].split()
+    preposition, noun = match["prep"].lower(), match["noun"].split()
+    if len(noun) > 6:
+        return None
+    text = lowered(answer)
+    if re.match(rf"{preposition}\b", text, re.I):
+        text = text[len(preposition) :].strip()
+    if match["wh"].lower().startswith("how"):
+        text = f"{text} {' '.join(noun)}" if noun and not _covers(text, noun) else text
+    elif noun and noun[-1].lower() == "century" and "centur" not in text:
+        text = f"the {re.sub('^the ', '', text)} century"
+    elif noun and noun[-1].lower() in _TIME_NOUNS and preposition in {"in", "on", "at", "during"}:
+        phrase = _at_time(answer)
+        clause = _clause(auxiliary, rest)
+        return f"{clause} {phrase}" if clause else None
+    clause = _clause(auxiliary, rest)
+    return f"{clause} {preposition} {text}" if clause else None
+
+
+def _covers(answer: str, noun: list[str]) -> bool:
+    head = noun[-1].lower().rstrip("s")
+    last = answer.split()[-1].lower()
+    if re.fullmatch(r"[a-z]{4,}s", last) and len(answer.split()) > 1:
+        return True  # the answer names what is counted
+    return any(word.lower().strip(".,").rstrip("s") == head for word in answer.split())
+
+
+def _clause(auxiliary: str, rest: list[str]) -> str | None:
+    """ "was + X built + rest" as "X was built rest"; "did + X build" as "X built"."""
+    if not rest:
+        return None
+    if auxiliary in _DO:
+        place = _subject_verb(rest)
+        if place is None:
+            return None
+        verb = inflected(rest[place].lower(), auxiliary)
+        return " ".join([*rest[:place], verb, *rest[place + 1 :]])
+    place = _predicate(auxiliary, rest)
+    if place is None:
+        return None
+    return " ".join([*rest[:place], auxiliary, *rest[place:]])
+
+
+def _predicate(auxiliary: str, rest: list[str]) -> int | None:
+    """Where the predicate begins in "SUBJECT PREDICATE" behind a fronted auxiliary."""
+    if rest[0].lower() in _PRONOUNS and len(rest) > 1 and rest[1].lower() not in _PREPOSITIONS | {
+        "same", "type", "kind"
+    }:  # fmt: skip
+        if rest[0].lower() in {"he", "she", "it", "they", "we", "you", "i", "there"}:
+            return 1
+    if auxiliary in _MODAL:
+        return _subject_verb(rest) or (rest.index("be") if "be" in rest[1:] else None)
+    if auxiliary in _HAVE:
+        for place in range(1, len(rest)):
+            word = rest[place].lower()
+            if (
+                (is_participle(word) or word in {"had", "been", "had"})
+                and rest[place][0].islower()
+                and rest[place - 1].lower() not in _DETERMINERS | _PREPOSITIONS
+            ):
+                return place
+        return None
+    return _subject_participle(rest)
+
+
+def _plain(question: str, answer: str) -> str | None:
+    tokens = question.split()
+    head = tokens[0].lower()
+    text = lowered(answer)
+    if len(tokens) < 3:
+        return None
+    if head == "who" and re.fullmatch(r"[\d,. ]+", answer):
+        return None
+    if head == "what" and tokens[1].lower() in {"happened", "happens"}:
+        return None
+    if head in {"who", "what"} and tokens[1].lower() in _AUX:
+        return _who_what(tokens[1].lower(), tokens[2:], answer)
+    if head == "who":
+        return f"{answer} {' '.join(tokens[1:])}" if _finite(tokens[1]) else None
+    if head in {"when", "where"} and tokens[1].lower() in _AUX:
+        phrase = _at_time(answer) if head == "when" else _at_place(answer)
+        auxiliary, rest = tokens[1].lower(), tokens[2:]
+        clause = _clause(auxiliary, rest)
+        if clause:
+            return f"{clause} {phrase}"
+        if auxiliary in _BE and len(rest) <= 8 and not _verbish(rest):
+            return f"{' '.join(rest)} {auxiliary} {phrase}"
+        return None
+    if head == "why" and tokens[1].lower() in _AUX:
+        reason, clause = _because(answer), _clause(tokens[1].lower(), tokens[2:])
+        return f"{clause} {reason}" if reason and clause else None
+    if head == "how":
+        return _how(tokens, text)
+    if head == "whose":
+        if len(tokens) > 3 and (_finite(tokens[2]) or tokens[2].lower() in _AUX - _DO):
+            return f"{answer}'s {' '.join(tokens[1:])}"
+        return None
+    if head in {"what", "which"}:
+        return _which(tokens, answer)
+    return None
+
+
+def _finite(word: str) -> bool:
+    return (
+        word in lexicon.BASE_OF_PAST
+        or word in lexicon.BASE_OF_THIRD
+        or word in _IRREGULAR.values()
+        or (word.endswith("ed") and len(word) > 4)
+        or (word.endswith("s") and word[:-1] in _BASES)
+        or (word.endswith("es") and word[:-2] in _BASES)
+    )
+
+
+def _verbish(tokens: list[str]) -> bool:
+    return any(
+        is_participle(token) or token.endswith("ing") or token in _BASES for token in tokens[1:]
+    )
+
+
+_STRANDED = frozenset("of for in on to with by at from about as after against into like".split())
+
+
+def _who_what(auxiliary: str, rest: list[str], answer: str) -> str | None:
+    text = lowered(answer)
+    if not rest:
+        return None
+    first = rest[0].lower()
+    if first == "done" or "doing" in rest:
+        return None
+    if auxiliary in _DO:
+        place = _subject_verb(rest)
+        if place is None or rest[place].lower() in {"do", "happen", "be"}:
+            return None
+        verb = inflected(rest[place].lower(), auxiliary)
+        before, after = " ".join([*rest[:place], verb]), rest[place + 1 :]
+        if not after:
+            return f"{before} {text}"
+        if after[-1].lower() in _STRANDED:
+            return f"{before} {' '.join(after)} {text}"
+        if after[0].lower() == "to" and len(after) > 1:
+            if after[-1].lower() in _BASES:
+                if after[-1].lower() == "do":
+                    return None
+                return f"{before} {' '.join(after)} {text}"
+            return None
+        if after[0].lower() in _PREPOSITIONS - {"of"} or after[0].endswith("ly"):
+            return f"{before} {text} {' '.join(after)}"
+        if rest[place].lower() in {"call", "name", "dub", "title", "give", "offer", "label"}:
+            return f"{before} {' '.join(after)} {text}" if len(after) <= 5 else None
+        return None
+    if auxiliary in _MODAL | _HAVE:
+        follows_verb = first in _BASES or first in {"be", "not"} or is_participle(first)
+        if first in {"been", "be", "had"} or (follows_verb and first not in _DETERMINERS):
+            return f"{answer} {auxiliary} {' '.join(rest)}"
+        place = _predicate(auxiliary, rest)
+        if place is None or rest[place].lower() in {"do", "done", "be", "happen"}:
+            return None
+        after = rest[place + 1 :]
+        before = " ".join([*rest[:place], auxiliary, rest[place]])
+        if not after or after[-1].lower() in _STRANDED:
+            return f"{before} {' '.join(after)} {text}"
+        if after[0].lower() in _PREPOSITIONS - {"of"}:
+            return f"{before} {text} {' '.join(after)}"
+        return None
+    if auxiliary == "'s":
+        auxiliary = "is"
+    # "Who was elected in 1990?": the question word is the subject.
+    if (is_participle(first) or first.endswith("ing") or first in _STRANDED) and len(rest) > 1:
+        return f"{answer} {auxiliary} {' '.join(rest)}"
+    if first in {"not", "also", "still", "responsible", "able", "likely", "there"}:
+        return f"{answer} {auxiliary} {' '.join(rest)}" if first != "there" else None
+    ending = [token.lower() for token in rest[-2:]]
+    # "What is X called?", "What was X known for?"
+    if ending[-1] in {"called", "named", "titled", "nicknamed", "dubbed"} and len(rest) > 1:
+        return f"{' '.join(rest[:-1])} {auxiliary} {rest[-1]} {text}"
+    if len(rest) > 2 and ending[1] in _STRANDED:
+        if is_participle(ending[0]) or ending[0] in {"famous", "responsible", "similar", "part"}:
+            return f"{' '.join(rest[:-2])} {auxiliary} {' '.join(rest[-2:])} {text}"
+        return None
+    if rest[-1].lower() in _STRANDED or rest[-1].lower() in {"doing", "like", "do"}:
+        return None
+    going = next((i for i, t in enumerate(rest) if i and re.fullmatch(r"[a-z]{2,}ing", t)), None)
+    if going is not None and rest[going - 1].lower() not in _PREPOSITIONS | _DETERMINERS:
+        tail = rest[going + 1 :]
+        if rest[0].lower() in _DETERMINERS and going < 2:
+            return None
+        if tail and tail[-1].lower() not in _STRANDED | {"up", "out", "down"}:
+            return None
+        return f"{' '.join(rest[:going])} {auxiliary} {' '.join(rest[going:])} {text}"
+    if "interested" in rest or rest[-1].lower() in _ADJECTIVES - {"same", "most"}:
+        return None
+    place = _subject_participle(rest)
+    if place is not None and " ".join(rest[:2]).lower() not in {"the name", "the names"}:
+        named = all(token[:1].isupper() for token in rest[:place])
+        if named and place + 1 < len(rest):
+            after = rest[place + 1 :]
+            return f"{' '.join(rest[:place])} {auxiliary} {rest[place]} {text} {' '.join(after)}"
+    if len(rest) <= 16:
+        return f"{' '.join(rest)} {auxiliary} {text}"
+    return None
+
+
+def _how(tokens: list[str], text: str) -> str | None:
+    if len(tokens) < 4:
+        return None
+    second = tokens[1].lower()
+    if second in {"many", "much"}:
+        for place in range(2, min(len(tokens), 10)):
+            word = tokens[place].lower()
+            if word in _AUX:
+                noun, rest = tokens[2:place], tokens[place + 1 :]
+                amount = text if not noun or _covers(text, noun) else f"{text} {' '.join(noun)}"
+                if second == "much" and noun and not re.search(r"[a-z]", text):
+                    amount = f"{text} {' '.join(noun)}"
+                elif second == "much":
+                    amount = text
+                return _amount(word, rest, amount)
+            plural = word in _BASES - _NOUNS_TOO and tokens[place - 1].endswith("s")
+            if second == "many" and place > 2 and (plural or _finite(tokens[place])):
+                noun = tokens[2:place]
+                amount = text if _covers(text, noun) else f"{text} {' '.join(noun)}"
+                return f"{amount} {' '.join(tokens[place:])}"
+        return None
+    if second in {"long", "old", "far", "tall", "high", "large", "big", "often", "deep", "wide"}:
+        auxiliary = tokens[2].lower()
+        if auxiliary not in _AUX:
+            return None
+        rest = tokens[3:]
+        if auxiliary in _BE and not _verbish(rest):
+            when = next((i for i, t in enumerate(rest) if t in {"when", "at", "in"} and i), None)
+            subject = rest[:when] if when else rest
+            tail = " ".join(rest[when:]) if when else ""
+            unit = re.search(r"[a-z]{3}|\bm\b|\bft\b|km", text)
+            suffix = {"old": "old" if unit and "old" not in text else ""}.get(second, "")
+            return f"{' '.join(subject)} {auxiliary} {text} {suffix} {tail}"
+        if second in {"long", "often", "far"}:
+            clause = _clause(auxiliary, rest)
+            if clause is None:
+                return None
+            bare = second == "far" or re.match(r"(?:for|since|until|every|from|up)\b", text)
+            link = "" if bare or second == "often" or re.search(
+                r"\b(?:last|lasts|lasted|take|takes|took|run|ran|spend|spent)\b", clause
+            ) else "for "  # fmt: skip
+            return f"{clause} {link}{text}"
+        return None
+    return None
+
+
+def _amount(auxiliary: str, rest: list[str], amount: str) -> str | None:
+    if not rest:
+        return None
+    first = rest[0].lower()
+    if auxiliary in _BE and first == "there":
+        return f"there {auxiliary} {amount} {' '.join(rest[1:])}"
+    if auxiliary in _DO:
+        place = _subject_verb(rest)
+        if place is None:
+            return None
+        verb = inflected(rest[place].lower(), auxiliary)
+        after = rest[place + 1 :]
+        if after and after[0].lower() not in _PREPOSITIONS | {"each", "every", "per", "annually"}:
+            return None
+        return " ".join([*rest[:place], verb, amount, *after])
+    if auxiliary in _BE:
+        if is_participle(first) or first in _STRANDED or first.endswith("ing") or first in {
+            "not", "also", "able", "available", "still", "required"
+        }:  # fmt: skip
+            return f"{amount} {auxiliary} {' '.join(rest)}"
+        return f"{' '.join(rest)} {auxiliary} {amount}" if not _verbish(rest) else None
+    if first in _BASES or is_participle(first) or first in {"be", "been"}:
+        return f"{amount} {auxiliary} {' '.join(rest)}"
+    place = _predicate(auxiliary, rest)
+    if place is None:
+        return None
+    after = rest[place + 1 :]
+    if after and after[0].lower() not in _PREPOSITIONS:
+        return None
+    return " ".join([*rest[:place], auxiliary, rest[place], amount, *after])
+
+
+def _which(tokens: list[str], answer: str) -> str | None:
+    """ "Which team won the cup?", "What year did X open?", "What city is X in?" """
+    text = lowered(answer)
+    if tokens[1].lower() == "of":
+        return None
+    for place in range(2, min(len(tokens), 9)):
+        word = tokens[place].lower()
+        noun = [token.lower() for token in tokens[1:place]]
+        if word in _AUX:
+            rest = tokens[place + 1 :]
+            if not rest or noun[0] in {"kind", "type", "kinds", "types", "sort", "else", "other"}:
+                return None
+            first = rest[0].lower()
+            if noun[0] == "percentage" and "of" in noun and word not in _DO:
+                return f"{answer} {' '.join(tokens[2:])}"
+            stranded = rest[-1].lower() in _STRANDED
+            subject = word in _BE | _HAVE | _MODAL and (
+                is_participle(first)
+                or first.endswith("ing")
+                or (word in _MODAL and first in _BASES)
+                or first in {"been", "also", "not", "located", "responsible", "in", "on", "at"}
+                or (word in _BE and first in {"exempt", "able", "known", "similar", "part"})
+            )
+            if subject:
+                if noun[0] == "percentage" and "of" in noun:
+                    return f"{answer} {' '.join(tokens[2:])}"
+                return f"{answer} {' '.join(tokens[place:])}"
+            if noun[-1] in _TIME_NOUNS and not stranded:
+                clause = _clause(word, rest)
+                return f"{clause} {_at_time(answer)}" if clause else None
+            if noun[-1] in _PLACE_NOUNS and not stranded and word in _DO:
+                clause = _clause(word, rest)
+                verb = re.search(r"\b(?:lived?|born|died|held|took place|located|reside\w*)\b",
+                                 clause or "")  # fmt: skip
+                return f"{clause} {_at_place(answer)}" if clause and verb else None
+            if word in _DO:
+                return _who_what(word, rest, answer)
+            if stranded and word in _BE:
+                split = _subject_participle(rest)
+                if split is not None:
+                    before = " ".join([*rest[:split], word, *rest[split:]])
+                    return f"{before} {text}"
+                if len(rest) <= 5 and not _verbish(rest):
+                    return f"{' '.join(rest[:-1])} {word} {rest[-1]} {text}"
+                return None
+            if word in _BE and not _verbish(rest) and len(rest) <= 8:
+                if noun[-1] in _TIME_NOUNS | {"percentage", "number", "age", "color", "colour"}:
+                    return None
+                return f"{' '.join(rest)} {word} {text}"
+            return None
+        plural = word in _BASES - _NOUNS_TOO and tokens[place - 1].endswith("s")
+        if (plural or _finite(tokens[place])) and tokens[place][0].islower():
+            if noun[0] in {"kind", "type", "kinds", "types", "sort"}:
+                return None
+            if noun[0] == "percentage" and "of" in noun:
+                return f"{answer} {' '.join(tokens[2:])}"
+            return f"{answer} {' '.join(tokens[place:])}"
+    return None
+
+
+def _inside(question: str, answer: str) -> str | None:
+    """ "X was built in what year?": the answer takes the place of the question word."""
+    if re.match(r"(?:who|what|which|when|where|why|how|whose|whom)\b", question, re.I):
+        return None
+    match = re.search(
+        r"(?P<before>^.{6,}) (?P<wh>what|which|who|whom|how many|where|when)(?: (?P<noun>[\w ]+))?$",
+        question,
+    )
+    if not match or len((match["noun"] or "").split()) > 4:
+        return None
+    if re.search(r"\b(?:to|about|knows?|asked?|decide|wonders?)$", match["before"]):
+        return None
+    if re.match(r"(?:is|are|was|were|do|does|did|can|could|will|would|has|have)\b",
+                match["before"], re.I):  # fmt: skip
+        return None
+    text = lowered(answer)
+    link = match["before"].split()[-1]
+    if re.match(rf"{re.escape(link)}\b", text, re.I):
+        text = text[len(link) :].strip()
+    if match["wh"] == "how many" and match["noun"] and not _covers(text, match["noun"].split()):
+        text = f"{text} {match['noun']}"
+    if match["wh"] in {"when", "where"}:
+        text = _at_time(answer) if match["wh"] == "when" else _at_place(answer)
+    return f"{match['before']} {text}"
+
+
+_NOT = {
+    "will": "will not", "would": "would not", "can": "cannot", "could": "could not",
+    "should": "should not", "must": "must not", "may": "may not", "might": "might not",
+}  # fmt: skip
+
+
+def yes_no(question: str, premise: str = "") -> tuple[str, str] | None:
+    """A yes/no question as the statement that "yes" makes and the one that "no" makes, or None.
+
+    Args:
+        question: a question that begins with an auxiliary verb.
+        premise: the passage, for the capitals of questions written in small letters.
+    """
+    text = cleaned(recased(question, premise))
+    lead = re.match(
+        r"^(?P<lead>(?:In|On|At|During|After|Before|If|When|While|Because|Given|Based on|Since|"
+        r"Despite|Aside from|According to|Under|Within|For|As|Although|By) [^?]{4,160}), (?P<rest>"
+        r"(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|should|might|must) .+)$",
+        text,
+    )
+    if lead and not re.search(r"\byou\b", text):
+        made = yes_no(capital(lead["rest"]))
+        if made is None:
+            return None
+        yes, no = (_after_comma(item, lead["rest"]) for item in made)
+        return f"{lead['lead']}, {yes}", f"{lead['lead']}, {no}"
+    tokens = text.split()
+    if len(tokens) < 3 or len(tokens) > 34:
+        return None
+    auxiliary, rest = tokens[0].lower(), tokens[1:]
+    if auxiliary not in _AUX - {"'s"} or re.search(r"\bor\b", question) and len(tokens) < 14:
+        return None
+    if auxiliary in _DO:
+        place = _subject_verb(rest)
+        if place is None:
+            return None
+        subject, verb, after = rest[:place], rest[place].lower(), rest[place + 1 :]
+        yes = " ".join([*subject, inflected(verb, auxiliary), *after])
+        no = " ".join([*subject, auxiliary, "not", verb, *after])
+        # "any" belongs to questions and negations.
+        yes = _positive(yes)
+    else:
+        place = _predicate(auxiliary, rest) if auxiliary not in _BE else _be_predicate(rest)
+        if place is None:
+            return None
+        yes = " ".join([*rest[:place], auxiliary, *rest[place:]])
+        no = " ".join([*rest[:place], _NOT.get(auxiliary, f"{auxiliary} not"), *rest[place:]])
+        yes = _positive(yes)
+    if re.search(r"\bnot\b|\bn't\b", " ".join(rest)):
+        return None
+    return capital(yes) + ".", capital(no) + "."
+
+
+def _after_comma(sentence: str, question: str) -> str:
+    """A statement behind a comma: its first word as it stood in the question."""
+    first = sentence.split(maxsplit=1)[0]
+    known = re.search(rf"\b{re.escape(first)}\b", question)
+    return sentence if known else sentence[:1].lower() + sentence[1:]
+
+
+def _positive(text: str) -> str:
+    """ "any" and "ever" belong to questions and negations."""
+    text = re.sub(r"\bany\b", "some", text)
+    text = re.sub(r"\banyone\b", "someone", text)
+    return re.sub(r"\bever ", "", text)
+
+
+def _be_predicate(rest: list[str]) -> int | None:
+    first = rest[0].lower()
+    if first in _PRONOUNS and first not in {"this", "that", "these", "those"}:
+        return 1 if len(rest) > 1 else None
+    start = 2 if first in _DETERMINERS else 1
+    after_preposition = False
+    fallback: int | None = None
+    for place in range(start, len(rest)):
+        word, previous = rest[place].lower().strip(","), rest[place - 1].lower()
+        if word in _PREPOSITIONS:
+            if (
+                word != "of"
+                and fallback is None
+                and word in {"in", "on", "at", "from", "for", "under", "near", "like", "with"}
+            ):
+                fallback = place
+            after_preposition = True
+            continue
+        if word in _DETERMINERS:
+            if previous in _PREPOSITIONS:
+                after_preposition = True
+                continue
+            return place
+        if (is_participle(word) or word in _ADJECTIVES or word.endswith("ing")) and rest[place][
+            0
+        ].islower():
+            if previous in _PREPOSITIONS or previous in _DETERMINERS:
+                continue
+            if after_preposition and fallback is not None and is_participle(word):
+                return place
+            return place
+    return fallback if fallback is not None and fallback + 1 < len(rest) else None
+
+
+_QUOTED = (
+    'The answer to the question "{question}?" is {answer}.',
+    'Asked "{question}?", the text answers: {answer}.',
+    'To the question "{question}?" the correct answer is "{answer}".',
+    "Question: {question}? Answer: {answer}.",
+)
+
+
+def quoted(question: str, answer: str, rng: random.Random) -> str:
+    """The question and the answer in one sentence, for questions no rule is sure about.
+
+    Args:
+        question: the question as it was asked.
+        answer: its answer.
+        rng: chooses the wording.
+    """
+    text = cleaned(question)
+    return rng.choice(_QUOTED).format(question=capital(text), answer=answer.strip(" .\"'"))
+
+
+_NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|"
+    r"fifty|hundred|thousand|million|billion|half|third|quarter)\b",
+    re.I,
+)
+
+
+def exclusive(question: str, right: str, wrong: str) -> bool:
+    """Whether a wrong answer contradicts the right one rather than standing beside it.
+
+    Args:
+        question: the question.
+        right: its right answer.
+        wrong: another answer, not a rewording of the right one.
+    """
+    asked = question.lower()
+    amount = re.match(r"(?:in |on )?(?:when|how (?:many|much|old|long|tall|far|high|large)|what "
+                      r"(?:year|date|day|month|percent\w*|number|time)|which year|in (?:what|which) "
+                      r"(?:year|month))\b", asked) or re.search(
+        r"\b(?:how many|(?:what|which) (?:year|percent\w*)|population|total number)\b", asked)  # fmt: skip
+    if not amount or not _NUMBER.search(right) or not _NUMBER.search(wrong):
+        return False
+    mine, theirs = set(re.findall(r"\d[\d,.]*", right)), set(re.findall(r"\d[\d,.]*", wrong))
+    if (mine or theirs) and (mine <= theirs or theirs <= mine):
+        return False
+    return right.lower() not in wrong.lower() and wrong.lower() not in right.lower()
