@@ -100,7 +100,7 @@ def prepare(options: argparse.Namespace) -> None:
         with lzma.open(options.shared / "nli" / f"{name}.eval.jsonl.xz", "rt") as file:
             pairs = [json.loads(line) for line in file]
         # The first rows, as in the trial.
-        for pair in pairs[:most]:
+        for pair in pairs[: min(most, options.pairs)]:
             group, _, places = place(pair["premise"], [pair["hypothesis"]], False)
             rows.append(
                 {"set": name, "label": LABELS[pair["label"]], "group": group, "claims": places}
@@ -134,6 +134,9 @@ def run(options: argparse.Namespace) -> None:
         compiled=not options.no_compile, rank=max(rank, 64),
     )  # fmt: skip
     chosen = np.arange(len(data))
+    if options.whole:
+        with lzma.open(options.work / "eval_rows.json.xz", "rt", encoding="utf-8") as file:
+            chosen = np.unique([row["group"] for row in json.load(file)])
     longest = min(LONGEST, options.row - int(np.diff(data.tail_offsets).max()))
     logits = []
     for item in adapters:
@@ -141,8 +144,7 @@ def run(options: argparse.Namespace) -> None:
         logits.append(
             judged(model, data, chosen, options.row, options.rows, longest).half().numpy()
         )
-        tokens = len(data.ids) + len(data.tail_ids)
-        print(f"{time.monotonic() - start:.1f} s, {tokens:,} tokens", flush=True)
+        print(f"{time.monotonic() - start:.1f} s, {len(chosen):,} groups", flush=True)
     digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in options.adapter]
     np.savez_compressed(
         options.work / f"{options.name}_logits.npz",
@@ -214,7 +216,8 @@ def scored(
         whole = entailed[first[row["group"]] + places]
         best = whole
         for group in row["quarters"]:
-            best = np.maximum(best, entailed[first[group] + places])
+            # Without quarters (`run --whole`) their answers are NaN, which fmax leaves out.
+            best = np.fmax(best, entailed[first[group] + places])
         for reading, support in zip(READINGS, (whole, best), strict=True):
             for rule, apply in RULES.items():
                 scores[row["set"]][reading, rule].append(apply(support))
@@ -229,11 +232,14 @@ def report(options: argparse.Namespace) -> None:
     with lzma.open(options.work / "eval_rows.json.xz", "rt", encoding="utf-8") as file:
         rows = json.load(file)
     logits, digests = [], []
-    for name in options.name:
+    for entry in options.name:
+        name, _, picked = entry.partition(":")
         with np.load(options.work / f"{name}_logits.npz") as found:
-            logits.append(found["logits"])
+            places = [int(place) for place in picked.split(",") if place]
+            places = places or list(range(len(found["logits"])))
+            logits.append(found["logits"][places])
             first = found["first"]
-            digests += found["digests"].tolist()
+            digests += [str(digest) for digest in found["digests"][places]]
     probabilities = softmax(np.concatenate(logits)).mean(0)
     result: dict[str, Any] = {"adapters": digests, "sets": {}, "nli": {}, "means": {}}
     sets = scored(rows, probabilities, first)
@@ -258,6 +264,7 @@ def report(options: argparse.Namespace) -> None:
     for key in ((reading, rule) for reading in READINGS for rule in RULES):
         label = " ".join(key)
         entry = {}
+        at_all_cuts: list[float] = []
         for title, names in (("six", SIX), ("development", DEVELOPMENT)):
             mine = [(sets[name][0], sets[name][1][key]) for name in names if name in sets]
             if mine:
@@ -288,7 +295,8 @@ def report(options: argparse.Namespace) -> None:
                 right = (said == 0) == (gold == 0)
             result["nli"][name] = {"rows": len(gold), "accuracy": round(float(right.mean()), 4)}
             print(name, result["nli"][name])
-    out = options.work / f"{'+'.join(options.name)}_report.json"
+    title = "+".join(options.name).replace(":", "_").replace(",", "_")
+    out = options.work / f"{title}_report.json"
     out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
@@ -298,11 +306,13 @@ def main() -> None:
     first = commands.add_parser("prepare")
     first.add_argument("shared", type=Path)
     first.add_argument("work", type=Path)
-    first.add_argument("--rows", type=int, default=400)
+    first.add_argument("--rows", type=int, default=400, help="rows of every set at most")
+    first.add_argument("--pairs", type=int, default=5000, help="pairs of every NLI set at most")
     second = commands.add_parser("run")
     second.add_argument("work", type=Path)
     second.add_argument("--name", required=True)
     second.add_argument("--adapter", type=Path, action="append", required=True)
+    second.add_argument("--whole", action="store_true", help="leave out the quarters")
     second.add_argument("--row", type=int, default=16384)
     second.add_argument("--rows", type=int, default=2)
     second.add_argument("--attention", default="flex")
@@ -310,7 +320,10 @@ def main() -> None:
     second.add_argument("--no-compile", action="store_true")
     third = commands.add_parser("report")
     third.add_argument("work", type=Path)
-    third.add_argument("--name", action="append", required=True)
+    third.add_argument(
+        "--name", action="append", required=True, metavar="NAME[:PLACE,...]",
+        help="a name given to `run`, and which of its adapters; all of them are averaged",
+    )  # fmt: skip
     options = parser.parse_args()
     {"prepare": prepare, "run": run, "report": report}[options.command](options)
 

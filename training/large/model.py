@@ -181,20 +181,28 @@ def write_tokenizer(vocabulary: list[str], merges: list[str], path: Path) -> Non
 Attend = Callable[[Tensor, Tensor, Tensor, Any], Tensor]
 
 
-def attention(kind: str) -> Attend:
+def attention(kind: str, alone: bool = False) -> Attend:
     """How queries meet keys: `flex` or `flex-wide` (a block mask), `dense` (a boolean mask).
 
     `flex-wide` repeats the keys and values for every query head before it calls the kernel.
+
+    Args:
+        kind: one of the three.
+        alone: compile the kernel here, for a layer that is not compiled itself.
     """
-    from torch.nn.attention.flex_attention import flex_attention
+    from torch.nn.attention import flex_attention as module
+
+    flex_attention: Any = module.flex_attention
+    if alone:
+        flex_attention = torch.compile(flex_attention, dynamic=False)
 
     def flex(q: Tensor, k: Tensor, v: Tensor, mask: Any) -> Tensor:
-        return flex_attention(q, k, v, block_mask=mask, enable_gqa=True)  # type: ignore[return-value]
+        return flex_attention(q, k, v, block_mask=mask, enable_gqa=True)  # type: ignore[no-any-return]
 
     def wide(q: Tensor, k: Tensor, v: Tensor, mask: Any) -> Tensor:
         times = q.shape[1] // k.shape[1]
         k, v = k.repeat_interleave(times, 1), v.repeat_interleave(times, 1)
-        return flex_attention(q, k, v, block_mask=mask)  # type: ignore[return-value]
+        return flex_attention(q, k, v, block_mask=mask)  # type: ignore[no-any-return]
 
     def dense(q: Tensor, k: Tensor, v: Tensor, mask: Any) -> Tensor:
         times = q.shape[1] // k.shape[1]
@@ -338,7 +346,8 @@ class Verifier:
     def set_attention(self, kind: str, compiled: bool) -> None:
         """Choose how attention is computed and whether the layer is compiled."""
         self.kind = kind
-        attend = attention(kind)
+        # Without a kernel flex_attention would hold all scores in memory.
+        attend = attention(kind, alone=not compiled and self.device == "cuda")
 
         def make(dropout: float) -> Callable[..., Tensor]:
             plain = layer_function(self.shape, attend, dropout)

@@ -178,16 +178,20 @@ def first_step(
     model: Verifier, rows: pack.Packed, tensors: dict[str, Tensor], options: argparse.Namespace
 ) -> None:
     """Find a way of attention and of memory that works, before the clock of the schedule starts."""
-    ways = [(options.attention, options.checkpoint)]
+    ways = [(options.attention, not options.no_compile, options.checkpoint)]
     if options.device == "cuda":
-        ways += [("flex", False), ("flex-wide", False), ("flex-wide", True), ("dense", True)]
-    for number, (kind, checkpoint) in enumerate(dict.fromkeys(ways)):
+        ways += [("flex-wide", True, False), ("flex", True, True), ("flex-wide", True, True)]
+        ways += [("flex-wide", False, True), ("dense", False, True)]
+    short_of_memory = False
+    for number, (kind, compiled, checkpoint) in enumerate(dict.fromkeys(ways)):
+        if short_of_memory and not checkpoint:
+            continue
         start = time.monotonic()
         try:
             if number:
                 torch._dynamo.reset()
                 torch.cuda.empty_cache()
-                model.set_attention(kind, compiled=kind != "dense")
+                model.set_attention(kind, compiled)
             model.checkpoint = checkpoint
             loss = step_of(model, rows, tensors, options).item()
             if not np.isfinite(loss):
@@ -195,9 +199,14 @@ def first_step(
         except Exception as error:
             for value in model.parameters():
                 value.grad = None
-            print(f"{kind}, checkpoint {checkpoint} failed: {error!r}"[:2000], flush=True)
+            short_of_memory |= isinstance(error, torch.OutOfMemoryError)
+            way = f"{kind}, compiled {compiled}, checkpoint {checkpoint}"
+            print(f"{way} failed: {error!r}"[:2000], flush=True)
             continue
-        about = {"attention": kind, "checkpoint": checkpoint, "first_loss": round(loss, 4)}
+        about = {
+            "attention": kind, "compiled": compiled, "checkpoint": checkpoint,
+            "first_loss": round(loss, 4),
+        }  # fmt: skip
         print(json.dumps({**about, "seconds": round(time.monotonic() - start, 1)}), flush=True)
         return
     raise SystemExit("no way of attention works")
@@ -347,7 +356,8 @@ def main() -> None:
         device=options.device,
         dtype=torch.bfloat16 if options.device == "cuda" else torch.float32,
         kind=options.attention, compiled=not options.no_compile, rank=options.rank,
-        dropout=options.dropout, seed=options.seed, checkpoint=options.checkpoint,
+        # All runs start from the same maps, so that they can be averaged.
+        dropout=options.dropout, seed=0, checkpoint=options.checkpoint,
     )  # fmt: skip
     if options.start is not None:
         model.load(adapter.read(options.start), rank=options.rank)
