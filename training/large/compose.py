@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -214,7 +213,7 @@ def with_holes(passages: Sequence[Passage], rng: random.Random) -> list[Passage]
         size = len(passage.text.split())
         if (
             passage.source not in PROSE
-            or not 60 <= size
+            or not size >= 60
             or rng.random() > (0.22 if size < 250 else 0.7)
         ):
             continue
@@ -264,9 +263,12 @@ def short_groups(passages: Sequence[Passage], rng: random.Random) -> list[Passag
     loose: list[Passage] = []
     for passage in passages:
         size = len(passage.text.split())
-        if passage.source in CAPTIONS or passage.source in TABLES or size > 120:
-            alone.append(passage)
-        elif rng.random() < 0.4:
+        if (
+            passage.source in CAPTIONS
+            or passage.source in TABLES
+            or size > 120
+            or rng.random() < 0.4
+        ):
             alone.append(passage)
         else:
             loose.append(passage)

@@ -8,7 +8,7 @@ from halldetect.bench import lexicon, names
 from halldetect.bench.perturb import KINDS, perturb
 from halldetect.text import sentences
 
-__all__ = ["KINDS", "lexicon", "names", "perturb", "split"]
+__all__ = ["KINDS", "lexicon", "names", "perturb", "spans", "split"]
 
 
 @lru_cache(maxsize=4096)
@@ -19,3 +19,12 @@ def split(text: str) -> tuple[str, ...]:
         text: any text; no sentence crosses the end of a line.
     """
     return tuple(span.cut(text) for span in sentences(text))
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Where the sentences of a text begin and end.
+
+    Args:
+        text: any text.
+    """
+    return [(span.start, span.end) for span in sentences(text)]

@@ -316,7 +316,7 @@ def _from_question(
         for wrong in list(row.get("wrong_answers") or ())[:2]:
             text = statements.statement(question, str(wrong), premise)
             if text:
-                yield Claim(text, "notE", "qa_unanswerable")
+                yield Claim(text, "notE", "qa_unanswerable", 0.6)
         return
     rights = {str(item) for item in (row.get("answers") or [answer]) if item}
     if answer:
@@ -327,7 +327,8 @@ def _from_question(
             yield Claim(statements.capital(answer.rstrip(". ")) + ".", "E", "answer", 0.7)
         elif rng.random() < 0.2 and len(answer.split()) <= 12:
             yield Claim(statements.quoted(question, answer, rng), "E", "qa_quoted")
-    wrongs = [str(item) for item in row.get("wrong_answers") or ()]
+    wrongs = [str(item) for item in row.get("wrong_answers") or () if len(str(item)) > 2]
+    wrongs = [item for item in wrongs if not re.fullmatch(r"(?:ok)+\W*", item, re.I)]
     for wrong in wrongs[:3]:
         if len(wrong.split()) > 5 and wrong.endswith(".") and name == "halueval_qa_part":
             yield Claim(wrong, "notE", "qa_wrong")
@@ -358,12 +359,16 @@ def _from_question(
 
 
 def _clause_like(answer: str) -> bool:
-    return len(answer.split()) >= 4 and bool(
-        re.match(
-            r"(?:he|she|they|it|the|his|her|their|[A-Z]\w+)\b.* (?:was|were|is|are|had|has|"
-            r"would|could|will|\w+ed|told|went|took|gave|made|saw|said|got|came)\b",
-            answer,
-        )  # fmt: skip
+    return (
+        len(answer.split()) >= 4
+        and not answer.startswith("Because")
+        and bool(
+            re.match(
+                r"(?:he|she|they|it|the|his|her|their|[A-Z]\w+)\b.* (?:was|were|is|are|had|has|"
+                r"would|could|will|\w+ed|told|went|took|gave|made|saw|said|got|came)\b",
+                answer,
+            )
+        )
     )
 
 
@@ -427,7 +432,7 @@ def decompositions(shared: Path, rng: random.Random) -> Iterator[list[Passage]]:
             tidy(row["reference"]),
             "rose",
             [Claim(tidy(fact), "E", "atomic") for fact in row["acu"]][:12],
-        )  # fmt: skip
+        )
         for row in read(folder / "rose/acu-cnndm-test.json")
     ]
     yield [
@@ -435,7 +440,7 @@ def decompositions(shared: Path, rng: random.Random) -> Iterator[list[Passage]]:
             tidy(row["response"]),
             "factcheckgpt",
             [Claim(tidy(fact), "E", "atomic") for fact in row["claims"]][:12],
-        )  # fmt: skip
+        )
         for row in read(folder / "factcheckgpt/Factbench.jsonl")
         if row.get("claims") and row.get("response")
     ]

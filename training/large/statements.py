@@ -87,7 +87,7 @@ _PARTICIPLES = frozenset(
     "grown heard hidden kept meant met paid ridden risen run shot shown spent stood struck taught "
     "thought understood broken brought bought caught chosen come done begun bound cast cut dug fed "
     "hit hurt laid put read rebuilt set shut split spread torn sworn overthrown undergone begun "
-    "been based".split()
+    "been based used led fed died tied hit".split()
 )
 # Verbs that are nouns as often: another verb right behind them is the verb.
 _NOUNS_TOO = frozenset(
@@ -240,9 +240,10 @@ def _subject_participle(tokens: list[str]) -> int | None:
                 continue
             following = tokens[place + 1].lower() if place + 1 < len(tokens) else ""
             # "the so called crisis", "the United States": a noun follows an attribute.
-            if following and following not in _PREPOSITIONS and not following.endswith("ly"):
-                if place + 2 < len(tokens) or following[:1].isalpha():
-                    return None
+            if following[:1].isalpha() and following not in _PREPOSITIONS:
+                if following.endswith("ly"):
+                    return place
+                return None
             return place
     return None
 
@@ -289,8 +290,11 @@ def _at_place(answer: str) -> str:
 
 def _because(answer: str) -> str | None:
     text = lowered(answer)
-    if re.match(r"(?:because|due to|so that|so |to |in order|since|as a result|for |out of|by|after)",
-                text, re.I):  # fmt: skip
+    if re.match(
+        r"(?:because|due to|so that|so |to |in order|since|as a result|for |out of|by|after)",
+        text,
+        re.I,
+    ):
         return text
     if re.match(
         r"(?:he|she|it|they|we|there|the \w+|his \w+|her \w+|their \w+|[A-Z]\w+) "
@@ -370,7 +374,7 @@ def _happening(question: str, answer: str) -> str | None:
         first = answer.split()[0]
         if _is_clause(answer):
             return f"{lowered(answer)} {match['when']}"
-        if _finite(first) and first[0].islower() or first in _IRREGULAR.values():
+        if (_finite(first) and first[0].islower()) or first in _IRREGULAR.values():
             return f"{match['who']} {answer} {match['when']}"
         return None
     match = re.match(r"How (?P<aux>did|does|do|will|would) (?P<who>.{2,40}?) feel(?P<when> .*)?$",
@@ -447,18 +451,16 @@ def _clause(auxiliary: str, rest: list[str]) -> str | None:
 
 def _predicate(auxiliary: str, rest: list[str]) -> int | None:
     """Where the predicate begins in "SUBJECT PREDICATE" behind a fronted auxiliary."""
-    if rest[0].lower() in _PRONOUNS and len(rest) > 1 and rest[1].lower() not in _PREPOSITIONS | {
-        "same", "type", "kind"
-    }:  # fmt: skip
-        if rest[0].lower() in {"he", "she", "it", "they", "we", "you", "i", "there"}:
-            return 1
+    pronouns = {"he", "she", "it", "they", "we", "you", "i", "there"}
+    if rest[0].lower() in pronouns and len(rest) > 1 and rest[1].lower() not in _PREPOSITIONS:
+        return 1
     if auxiliary in _MODAL:
         return _subject_verb(rest) or (rest.index("be") if "be" in rest[1:] else None)
     if auxiliary in _HAVE:
         for place in range(1, len(rest)):
             word = rest[place].lower()
             if (
-                (is_participle(word) or word in {"had", "been", "had"})
+                (is_participle(word) or word in {"had", "been"})
                 and rest[place][0].islower()
                 and rest[place - 1].lower() not in _DETERMINERS | _PREPOSITIONS
             ):
@@ -479,6 +481,10 @@ def _plain(question: str, answer: str) -> str | None:
         return None
     if head in {"who", "what"} and tokens[1].lower() in _AUX:
         return _who_what(tokens[1].lower(), tokens[2:], answer)
+    if head == "what" and _finite(tokens[1]) and tokens[1].lower() not in _NOUNS_TOO:
+        if tokens[1].endswith("s") and tokens[2].lower() in _AUX | _PREPOSITIONS:
+            return None  # "What results are ...": a noun
+        return f"{answer} {' '.join(tokens[1:])}"
     if head == "who":
         return f"{answer} {' '.join(tokens[1:])}" if _finite(tokens[1]) else None
     if head in {"when", "where"} and tokens[1].lower() in _AUX:
@@ -496,7 +502,10 @@ def _plain(question: str, answer: str) -> str | None:
     if head == "how":
         return _how(tokens, text)
     if head == "whose":
-        if len(tokens) > 3 and (_finite(tokens[2]) or tokens[2].lower() in _AUX - _DO):
+        verb = tokens[2].lower()
+        if answer.endswith("s") or answer.lower() in {"their", "his", "her", "its", "my", "our"}:
+            return None
+        if len(tokens) > 3 and verb not in _DO and (_finite(tokens[2]) or verb in _AUX):
             return f"{answer}'s {' '.join(tokens[1:])}"
         return None
     if head in {"what", "which"}:
@@ -569,7 +578,9 @@ def _who_what(auxiliary: str, rest: list[str], answer: str) -> str | None:
     if auxiliary == "'s":
         auxiliary = "is"
     # "Who was elected in 1990?": the question word is the subject.
-    if (is_participle(first) or first.endswith("ing") or first in _STRANDED) and len(rest) > 1:
+    noun_follows = len(rest) > 1 and re.fullmatch(r"[a-z]+s", rest[1]) is not None
+    subject = is_participle(first) or (first.endswith("ing") and not noun_follows)
+    if (subject or first in _STRANDED) and len(rest) > 1:
         return f"{answer} {auxiliary} {' '.join(rest)}"
     if first in {"not", "also", "still", "responsible", "able", "likely", "there"}:
         return f"{answer} {auxiliary} {' '.join(rest)}" if first != "there" else None
@@ -747,7 +758,8 @@ def _inside(question: str, answer: str) -> str | None:
     if re.match(r"(?:who|what|which|when|where|why|how|whose|whom)\b", question, re.I):
         return None
     match = re.search(
-        r"(?P<before>^.{6,}) (?P<wh>what|which|who|whom|how many|where|when)(?: (?P<noun>[\w ]+))?$",
+        r"(?P<before>^.{6,}) (?P<wh>what|which|who|whom|how many|where|when)"
+        r"(?: (?P<noun>[\w ]+))?$",
         question,
     )
     if not match or len((match["noun"] or "").split()) > 4:
@@ -798,7 +810,7 @@ def yes_no(question: str, premise: str = "") -> tuple[str, str] | None:
     if len(tokens) < 3 or len(tokens) > 34:
         return None
     auxiliary, rest = tokens[0].lower(), tokens[1:]
-    if auxiliary not in _AUX - {"'s"} or re.search(r"\bor\b", question) and len(tokens) < 14:
+    if auxiliary not in _AUX - {"'s"} or (re.search(r"\bor\b", question) and len(tokens) < 14):
         return None
     if auxiliary in _DO:
         place = _subject_verb(rest)
@@ -896,6 +908,15 @@ _NUMBER = re.compile(
 )
 
 
+_AMOUNT_FIRST = re.compile(
+    r"(?:in |on )?(?:when|how (?:many|much|old|long|tall|far|high|large)|what (?:year|date|day|"
+    r"month|percent\w*|number|time)|which year|in (?:what|which) (?:year|month))\b"
+)
+_AMOUNT_INSIDE = re.compile(
+    r"\b(?:how many|(?:what|which) (?:year|percent\w*)|population|total number)\b"
+)
+
+
 def exclusive(question: str, right: str, wrong: str) -> bool:
     """Whether a wrong answer contradicts the right one rather than standing beside it.
 
@@ -905,13 +926,10 @@ def exclusive(question: str, right: str, wrong: str) -> bool:
         wrong: another answer, not a rewording of the right one.
     """
     asked = question.lower()
-    amount = re.match(r"(?:in |on )?(?:when|how (?:many|much|old|long|tall|far|high|large)|what "
-                      r"(?:year|date|day|month|percent\w*|number|time)|which year|in (?:what|which) "
-                      r"(?:year|month))\b", asked) or re.search(
-        r"\b(?:how many|(?:what|which) (?:year|percent\w*)|population|total number)\b", asked)  # fmt: skip
+    amount = _AMOUNT_FIRST.match(asked) or _AMOUNT_INSIDE.search(asked)
     if not amount or not _NUMBER.search(right) or not _NUMBER.search(wrong):
         return False
     mine, theirs = set(re.findall(r"\d[\d,.]*", right)), set(re.findall(r"\d[\d,.]*", wrong))
-    if (mine or theirs) and (mine <= theirs or theirs <= mine):
+    if mine and theirs and (mine <= theirs or theirs <= mine):
         return False
     return right.lower() not in wrong.lower() and wrong.lower() not in right.lower()

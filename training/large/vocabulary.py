@@ -113,10 +113,12 @@ def model(rng: random.Random) -> str:
     letters = "".join(rng.choice("ABCDEFGHKLMNPRSTVXZ") for _ in range(rng.choice((1, 2))))
     style = rng.random()
     if style < 0.4:
-        return f"{rng.choice(_STARTS)}{rng.choice(_MIDDLES)} {rng.choice((2, 3, 5, 7, 10, 20, 50, 100, 320, 450, 700))}"
+        number = rng.choice((2, 3, 5, 7, 10, 20, 50, 100, 320, 450, 700))
+        return f"{rng.choice(_STARTS)}{rng.choice(_MIDDLES)} {number}"
     if style < 0.7:
         return f"{letters}-{rng.randrange(10, 990)}"
-    return f"{rng.choice(_STARTS)}{rng.choice(_ENDS)} {rng.choice(('Pro', 'Mini', 'Plus', 'Lite', 'Max', 'S', 'X', 'Neo'))}"
+    suffix = rng.choice("Pro Mini Plus Lite Max S X Neo".split())
+    return f"{rng.choice(_STARTS)}{rng.choice(_ENDS)} {suffix}"
 
 
 def other(value: int, rng: random.Random) -> int:

@@ -1,0 +1,118 @@
+"""The build: leaks, cuts, groups, held-out part, windows."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+from training.large.leaks import HeldOut, read
+from training.large.sources import Claim, Passage
+
+from training.large import compose, data, teach
+
+LONG = (
+    "The ferry to Orrin leaves the old harbour every morning at seven. Captain Dalia Voss has "
+    "steered it since the spring of 2011. On Sundays the crossing takes an hour longer because of "
+    "the sandbanks near Pell Rock. Tickets are sold on board by her brother Marek. The company "
+    "wants to replace the boat with an electric one next year."
+)
+
+
+def passage(text: str, *claims: tuple[str, str], title: str = "") -> Passage:
+    return Passage(text, "squad_dev", [Claim(t, label, "labelled") for t, label in claims], title)
+
+
+def test_texts_sharing_ten_words_with_an_evaluation_set_are_dropped() -> None:
+    held = HeldOut()
+    held.add("The ferry to Orrin leaves the old harbour every morning at seven o'clock sharp.")
+    held.add_pair("A premise.", "A known claim.")
+    dropped: Counter[str] = Counter()
+    kept = data.without_leaks(
+        [
+            passage(LONG, ("It leaves at seven.", "E")),
+            passage("A premise.", ("A known claim.", "E"), ("A new claim.", "N")),
+        ],
+        held,
+        dropped,
+    )
+    assert [[claim.text for claim in item.claims] for item in kept] == [["A new claim."]]
+    assert dropped["squad_dev"] == 2
+
+
+def test_nine_shared_words_are_no_leak() -> None:
+    held = HeldOut()
+    held.add("The ferry to Orrin leaves the old harbour every")
+    assert not held.holds(LONG)
+
+
+def test_long_passages_keep_the_evidence_of_their_claims() -> None:
+    filler = " ".join(f"Sentence number {n} speaks about quite another thing." for n in range(220))
+    text = filler + " The bell of Velton weighs ninety tonnes."
+    cut = data.cut_long(
+        passage(text, ("The bell of Velton weighs ninety tonnes.", "E")), random.Random(1)
+    )
+    assert cut is None or "bell of Velton" in cut.text
+    assert cut is None or len(cut.text.split()) <= data.MAX_WORDS
+
+
+def test_claims_with_two_labels_go_and_groups_are_small() -> None:
+    claims = [(f"Claim number {n} is here.", "E") for n in range(20)]
+    made = data.rows(
+        [passage(LONG, *claims, ("A claim.", "E"), ("A claim.", "C"))], random.Random(1)
+    )
+    assert [len(line["claims"]) for line in made] == [16, 4]  # type: ignore[arg-type]
+    assert "A claim." not in json.dumps(made)
+
+
+def test_passages_of_one_title_stay_on_one_side() -> None:
+    sides = {data.is_dev(passage(f"Text {n}.", title="Ferries")) for n in range(50)}
+    assert len(sides) == 1
+
+
+def test_a_sentence_taken_out_is_neutral() -> None:
+    found = [
+        item
+        for seed in range(20)
+        for item in compose.with_holes([passage(LONG + " " + LONG[:0])], random.Random(seed))
+    ]
+    assert found
+    for item in found:
+        for claim in item.claims:
+            if claim.kind == "left_out":
+                assert claim.label == "N"
+                assert claim.text not in item.text
+
+
+def test_rows_become_a_markdown_table() -> None:
+    text = "Boats.\nname: Orrin; seats: 40\nname: Pell; seats: 12"
+    table = compose.as_markdown(text)
+    assert table is not None
+    assert "| name | seats |" in table
+    assert "| Pell | 12 |" in table
+    assert compose.as_markdown("Boats.\nname: Orrin; seats: 40\nname: Pell") is None
+
+
+def test_windows_are_parts_of_the_text() -> None:
+    found = [w for seed in range(10) for w in teach.windows(LONG, random.Random(seed), 4)]
+    assert found
+    assert all(window in LONG for window in found)
+    assert len({len(window) for window in found}) > 2
+
+
+def test_teaching_labels_only_whole_premises(tmp_path: Path) -> None:
+    groups = [
+        {"premise": LONG, "source": "a", "claims": [
+            {"text": f"The ferry number {n} leaves.", "label": "E", "kind": "x"} for n in range(9)
+        ]}
+        for _ in range(30)
+    ]  # fmt: skip
+    lines = list(teach.taught(groups, 600, random.Random(1)))
+    assert lines
+    for line in lines:
+        whole = line["premise"] == LONG
+        for claim in line["claims"]:  # type: ignore[attr-defined]
+            assert (claim["label"] is not None) == (whole and claim["kind"] == "x")
+    data.write(tmp_path / "x.jsonl.xz", lines)
+    assert list(read(tmp_path / "x.jsonl.xz")) == lines

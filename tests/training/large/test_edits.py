@@ -1,0 +1,63 @@
+"""Rewrites stay true, edits do not."""
+
+from __future__ import annotations
+
+import random
+
+from training.large import edits
+
+SOURCE = (
+    "In 1994, the Maron theatre was founded by Ilse Brandt. "
+    "Ada Moor defeated Tom Keller in the final. "
+    "The roof of the theatre holds 40 lamps. More than 300 guests came to Velton on Friday."
+)
+
+
+def test_rewrites_are_labelled_as_following() -> None:
+    claim = "The Maron theatre was founded by Ilse Brandt in 1994."
+    made = {item.text: item for item in edits.rewrites(claim, SOURCE, random.Random(2))}
+    assert "Ilse Brandt founded the Maron theatre in 1994." in made
+    assert "In 1994, the Maron theatre was founded by Ilse Brandt." in made
+    assert {item.label for item in made.values()} == {"E"}
+
+
+def test_numbers_are_written_in_words_and_digits() -> None:
+    found = edits.rewrites("The roof of the theatre holds 40 lamps.", SOURCE, random.Random(1))
+    assert "The roof of the theatre holds forty lamps." in [item.text for item in found]
+    assert edits.number_word(21) == "twenty-one"
+
+
+def test_a_changed_number_contradicts_and_a_loose_one_is_left_alone() -> None:
+    rng = random.Random(3)
+    made = edits.false_claims("The roof holds 40 lamps.", SOURCE, 1, rng, kinds=("number",))
+    assert [item.label for item in made] == ["C"]
+    assert "40" not in made[0].text
+    loose = "More than 300 guests came to Velton."
+    assert edits.false_claims(loose, SOURCE, 1, rng, kinds=("number",)) == []
+
+
+def test_exchanged_parties_of_an_exclusive_event_contradict() -> None:
+    made = edits.false_claims(
+        "Ada Moor defeated Tom Keller in the final.", SOURCE, 1, random.Random(1), kinds=("role",)
+    )
+    assert [(item.text, item.label) for item in made] == [
+        ("Tom Keller defeated Ada Moor in the final.", "C")
+    ]
+
+
+def test_parts_of_two_sentences_do_not_follow() -> None:
+    first, second = "Ilse Brandt founded a theatre in 1994.", "Ada Moor joined the board in 2003."
+    source = f"{first} {second}"
+    made = [edits.recombined(first, second, source, random.Random(seed)) for seed in range(8)]
+    texts = {item.text for item in made if item}
+    assert texts <= {
+        "Ilse Brandt joined the board in 2003.", "Ilse Brandt founded a theatre in 2003."
+    }  # fmt: skip
+    assert texts
+    assert {item.label for item in made if item} == {"notE"}
+
+
+def test_asides_become_facts() -> None:
+    assert edits.parts("Ada Moor, a teacher from Velton, won the race.") == [
+        "Ada Moor was a teacher from Velton."
+    ]

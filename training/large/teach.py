@@ -1,0 +1,129 @@
+"""Windows with claims for teaching the small verifier, from the groups that `data` built.
+
+    python -m training.large.teach WORK [--pairs N] [--seed N]
+
+Reads WORK/train_groups.jsonl.xz and writes WORK/teach_groups.jsonl.xz: runs of 1, 2, 4, 8 or 16
+sentences and pages of up to 330 words, each with claims about its document and some of others.
+The label is null unless the window is the whole premise: then it is the claim's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from training.large.data import write
+from training.large.leaks import read
+from training.large.product import spans
+from training.large.sources import content
+
+SCALES = (1, 2, 4, 8, 16)
+PAGE_WORDS = 330
+Group = dict[str, object]
+
+
+def windows(text: str, rng: random.Random, count: int) -> list[str]:
+    """Windows of a text at different scales, each shown once.
+
+    Args:
+        text: a premise.
+        rng: the source of chance.
+        count: how many windows at most.
+    """
+    marks = spans(text)
+    sizes = [len(text[start:end].split()) for start, end in marks]
+    found: dict[str, None] = {}
+    for scale in rng.sample((*SCALES, 0), min(count + 1, len(SCALES) + 1)):
+        if len(found) == count:
+            break
+        first = rng.randrange(max(1, len(marks) - (scale or 2) + 1))
+        last, total = first, 0
+        # Scale 0 is a page: as many sentences as fit.
+        while last < len(marks) and (not scale or last - first < scale):
+            if total + sizes[last] > PAGE_WORDS and last > first:
+                break
+            total += sizes[last]
+            last += 1
+        if last > first and total <= PAGE_WORDS + 60:
+            found[text[marks[first][0] : marks[last - 1][1]]] = None
+    return list(found)
+
+
+def shared_words(claim: str, window: set[str]) -> float:
+    """The share of a claim's words that a window has."""
+    wanted = content(claim)
+    return len(wanted & window) / max(1, len(wanted))
+
+
+def taught(groups: Sequence[Group], pairs: int, rng: random.Random) -> Iterator[dict[str, object]]:
+    """Windows with 6 to 10 claims, most of which share words with them.
+
+    Args:
+        groups: lines of the training file.
+        pairs: about how many pairs of window and claim to make.
+        rng: the source of chance.
+    """
+    total = sum(_wanted(group) for group in groups)
+    each = pairs / max(1, 8 * total)
+    earlier: list[str] = ["The committee meets on the first Monday of every month."]
+    for group in groups:
+        text, claims = str(group["premise"]), list(group["claims"])  # type: ignore[call-overload]
+        share = each * _wanted(group)
+        count = int(share) + (rng.random() < share - int(share))
+        for window in windows(text, rng, count) if count else ():
+            words = content(window)
+            whole = len(window) >= 0.98 * len(text)
+            ranked = sorted(
+                claims, key=lambda c: -shared_words(c["text"], words) - 0.5 * rng.random()
+            )
+            chosen = ranked[: rng.randrange(5, 9)]
+            rows: list[dict[str, object]] = [
+                {"text": c["text"], "label": c["label"] if whole else None, "kind": c["kind"]}
+                for c in chosen
+            ]
+            for _ in range(1 if len(rows) > 3 else 2):
+                rows.append({"text": rng.choice(earlier), "label": None, "kind": "other"})
+            yield {"premise": window, "source": group["source"], "claims": rows}
+        earlier.append(rng.choice(claims)["text"])
+        if len(earlier) > 4000:
+            del earlier[:1000]
+
+
+def _wanted(group: Group) -> float:
+    """Longer premises with more claims are shown in more windows."""
+    size = len(str(group["premise"]).split())
+    claims = len(group["claims"])  # type: ignore[arg-type]
+    if size < 40:
+        return 0.15
+    return min(5.0, 0.5 + size / 120) * min(1.0, claims / 5)
+
+
+def main() -> None:
+    """Build the file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--pairs", type=int, default=1_150_000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    rng = random.Random(options.seed)
+    groups = list(read(options.work / "train_groups.jsonl.xz"))
+    counts: Counter[str] = Counter()
+
+    def counted() -> Iterator[dict[str, object]]:
+        for line in taught(groups, options.pairs, rng):
+            counts["windows"] += 1
+            counts["words"] += len(str(line["premise"]).split())
+            for claim in line["claims"]:  # type: ignore[attr-defined]
+                counts["pairs"] += 1
+                counts["with a label"] += claim["label"] is not None
+            yield line
+
+    write(options.work / "teach_groups.jsonl.xz", counted())
+    print(dict(counts))
+
+
+if __name__ == "__main__":
+    main()
