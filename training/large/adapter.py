@@ -7,9 +7,10 @@
 
 An adapter is a set of tensors `layers.N.MAP.A` (rank x inputs) and `layers.N.MAP.B` (outputs x
 rank), added as B(Ax). Files by their ending: `.safetensors` holds float16; `.lora8` holds 8-bit
-numbers with one float16 scale for a run of 64 of them, A and the transposed B row by row; `.q8`
-is the form of an earlier trial, described by a `.json` file beside it. A number of a `.lora8`
-file is float16(int8 x scale) everywhere: in torch and in the GGUF file made of it.
+numbers with one float16 scale for a run of 64 of them, A and the transposed B row by row;
+`.lora4` the same with 4 bits and runs of 32; `.q8` is the form of an earlier trial, described by
+a `.json` file beside it. A number of a `.lora8` or `.lora4` file is float16(integer x scale)
+everywhere: in torch and in the GGUF file made of it.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from torch import Tensor
 
 from training.large.model import MAPS
 
-RUN = 64  # numbers that share a scale
-FORMAT = "halldetect-lora8"
+# File ending -> numbers that share a scale, and the largest integer.
+ROUNDED = {".lora8": (64, 127), ".lora4": (32, 7)}
 Adapter = dict[str, Tensor]
 
 
@@ -38,18 +39,18 @@ def read(path: Path) -> Adapter:
 
     with safe_open(path, framework="pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    if path.suffix == ".lora8":
+    if path.suffix in ROUNDED:
         return _unrounded(tensors)
     return {name: value.float() for name, value in tensors.items()}
 
 
 def write(path: Path, tensors: Adapter) -> None:
-    """Write a `.safetensors` or `.lora8` file; a reader never sees a part of one."""
+    """Write a file in the form its ending asks for; a reader never sees a part of one."""
     from safetensors.torch import save_file
 
     partial = path.with_name(path.name + ".partial")
-    if path.suffix == ".lora8":
-        save_file(_rounded(tensors), partial, metadata={"format": FORMAT})
+    if path.suffix in ROUNDED:
+        save_file(_rounded(tensors, *ROUNDED[path.suffix]), partial)
     else:
         half = {name: value.cpu().half().contiguous() for name, value in tensors.items()}
         save_file(half, partial)
@@ -71,19 +72,19 @@ def _read_trial(path: Path) -> Adapter:
     return tensors
 
 
-def _run(width: int) -> int:
-    return math.gcd(width, RUN)
-
-
-def _rounded(tensors: Adapter) -> Adapter:
+def _rounded(tensors: Adapter, run: int, top: int) -> Adapter:
     found = {}
     for name, value in tensors.items():
         rows = (value.T if name.endswith(".B") else value).detach().cpu().float()
-        runs = rows.reshape(rows.shape[0], -1, _run(rows.shape[1]))
+        runs = rows.reshape(rows.shape[0], -1, math.gcd(rows.shape[1], run))
         # The scale is rounded first, so that the numbers fit the scale that is stored.
-        scale = (runs.abs().amax(-1) / 127).half().clamp(min=6e-8)
-        numbers = (runs / scale.float()[:, :, None]).round().clamp(-127, 127).to(torch.int8)
-        found[name] = numbers.reshape(rows.shape).contiguous()
+        scale = (runs.abs().amax(-1) / top).half().clamp(min=6e-8)
+        numbers = (runs / scale.float()[:, :, None]).round().clamp(-top, top)
+        numbers = numbers.to(torch.int8).reshape(rows.shape)
+        if top == 7:  # two numbers in a byte
+            pairs = (numbers + 8).to(torch.uint8)
+            numbers = pairs[:, 0::2] | (pairs[:, 1::2] << 4)
+        found[name] = numbers.contiguous()
         found[f"{name}.scale"] = scale.contiguous()
     return found
 
@@ -93,6 +94,8 @@ def _unrounded(tensors: Adapter) -> Adapter:
     for name, numbers in tensors.items():
         if name.endswith(".scale"):
             continue
+        if numbers.dtype == torch.uint8:
+            numbers = torch.stack([numbers & 15, numbers >> 4], -1).flatten(1).to(torch.int8) - 8
         scale = tensors[f"{name}.scale"].float()
         runs = numbers.float().reshape(numbers.shape[0], scale.shape[1], -1)
         rows = (runs * scale[:, :, None]).reshape(numbers.shape).half().float()
@@ -147,7 +150,7 @@ def combined(
 def _ranks(found: dict[str, tuple[Tensor, Tensor, Tensor]], rank: int) -> dict[str, int]:
     costs = {name: u.shape[0] + vt.shape[1] for name, (u, _, vt) in found.items()}
     budget = rank * sum(costs.values())
-    ranks = {name: 1 for name in found}
+    ranks = dict.fromkeys(found, 1)
     budget -= sum(costs.values())
     worth = [
         (float(value) ** 2 / costs[name], name)
@@ -215,7 +218,7 @@ def main() -> None:
     soup = commands.add_parser("soup", help="average adapters")
     soup.add_argument("out", type=Path)
     soup.add_argument("adapters", type=Path, nargs="+")
-    prune = commands.add_parser("prune", help="cut to a rank; 8 bits if OUT ends in .lora8")
+    prune = commands.add_parser("prune", help="cut to a rank; the ending of OUT sets the bits")
     prune.add_argument("adapter", type=Path)
     prune.add_argument("out", type=Path)
     for command, rank in ((soup, 64), (prune, 24)):

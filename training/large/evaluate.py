@@ -80,7 +80,8 @@ def prepare(options: argparse.Namespace) -> None:
         return group, others, [places[claim] for claim in claims]
 
     for name in SIX + DEVELOPMENT:
-        found = [row for row in load_dataset(name, options.shared / "datasets").rows if row.response]
+        loaded = load_dataset(name, options.shared / "datasets")
+        found = [row for row in loaded.rows if row.response and row.hallucinated is not None]
         chosen = list(range(len(found)))
         if len(chosen) > options.rows:
             chosen = sorted(random.Random(14).sample(chosen, options.rows))

@@ -72,10 +72,13 @@ step_take() {
   [ -f "$carry/p$number/plan" ] && cp "$carry/p$number/plan" "$WORK/plan"
   local bytes sum count have
   read -r bytes sum count <"$WORK/plan"
-  have=$(cat "$WORK"/in/* | wc -c)
+  have=$(stat -c %s "$WORK"/in/* | awk '{ total += $1 } END { print total }')
   echo "piece $number taken, $(ls "$WORK/in" | wc -l) of $count, $have bytes"
   if [ ! -f "$WORK/unpacked" ] && [ "$have" -ge "$bytes" ]; then
-    cat "$WORK"/in/* | head -c "$bytes" | xz -dc -T0 | tar -C "$WORK" -xf - && touch "$WORK/unpacked"
+    # Not a pipe: `head` ends before `cat` does, which would count as a failure.
+    head -c "$bytes" < <(cat "$WORK"/in/* 2>/dev/null) >"$WORK/data.tar.xz"
+    tar -C "$WORK" -xJf "$WORK/data.tar.xz"
+    touch "$WORK/unpacked"
     background early
   fi
   if [ "$(ls "$WORK/in" | wc -l)" -eq "$count" ]; then
@@ -132,13 +135,16 @@ runs() {
 
 step_soup() {
   "$PY" -m training.large.adapter soup "$WORK/soup.safetensors" $(runs) --rank "$RANK"
-  "$PY" -m training.large.adapter prune "$WORK/soup.safetensors" "$WORK/soup24.lora8" --rank 24
-  "$PY" -m training.large.adapter prune "$WORK/soup.safetensors" "$WORK/soup48.lora8" --rank 48
+  # Two forms of at most 30 MB that may ship, and a finer one of 57 MB to go on from.
+  "$PY" -m training.large.adapter prune "$WORK/soup.safetensors" "$WORK/soup24.lora8" --rank 24 &
+  "$PY" -m training.large.adapter prune "$WORK/soup.safetensors" "$WORK/soup45.lora4" --rank 45 &
+  "$PY" -m training.large.adapter prune "$WORK/soup.safetensors" "$WORK/soup48.lora8" --rank 48 &
+  wait
 }
 
 step_evaluate() {
   local adapters=() path
-  for path in ${EVALUATE:-$(runs) $WORK/soup.safetensors $WORK/soup24.lora8}; do
+  for path in ${EVALUATE:-$(runs) $WORK/soup.safetensors $WORK/soup24.lora8 $WORK/soup45.lora4}; do
     [ -f "$path" ] && adapters+=(--adapter "$path")
   done
   "$PY" -m training.large.evaluate run "$WORK" --name "${NAME:-final}" "${adapters[@]}" $common \

@@ -369,7 +369,9 @@ class Verifier:
         known = {name: value for name, value in tensors.items() if name in self.lora}
         missing = self.lora.keys() - known.keys()
         if missing:
-            raise ValueError(f"the adapter lacks {len(missing)} tensors, for instance {min(missing)}")
+            raise ValueError(
+                f"the adapter lacks {len(missing)} tensors, for instance {min(missing)}"
+            )
         top = max(value.shape[0] for name, value in known.items() if name.endswith(".A"))
         top = max(top, rank or 0)
         for name, value in known.items():

@@ -61,13 +61,12 @@ def rate(progress: float, step: int, warm: int, shape: str) -> float:
 
 
 def endless(data: pack.Groups, kept: np.ndarray, options: argparse.Namespace) -> Iterator[Any]:
-    """Rows of all groups in a new order in every pass, and the number of the pass."""
+    """Rows of all groups, in a new order in every pass."""
     epoch = 0
     while True:
         order = np.random.default_rng([options.seed, epoch]).permutation(kept)
         stream = pack.units(data, order, options.row, options.longest)
-        for rows in pack.packed(stream, options.row):
-            yield rows
+        yield from pack.packed(stream, options.row)
         epoch += 1
         print(json.dumps({"passes": epoch}), flush=True)
 

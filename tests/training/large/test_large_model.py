@@ -10,7 +10,6 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from training.large import pack  # noqa: E402
 from training.large.model import (  # noqa: E402
     MAPS,
     TINY,
@@ -20,6 +19,8 @@ from training.large.model import (  # noqa: E402
     write_tiny,
 )
 from training.large.train import objective, rate  # noqa: E402
+
+from training.large import pack  # noqa: E402
 
 pytestmark = pytest.mark.hf
 
@@ -130,7 +131,9 @@ def test_training_reaches_every_map_and_the_first_layer(model: Verifier, work: P
     logits = model(packed, train=True)
     codes = torch.zeros(len(built.claims), dtype=torch.long)
     objective(logits, codes, torch.zeros(len(codes), 3), 0.1).mean().backward()
-    assert all(value.grad is not None and value.grad.abs().max() > 0 for value in model.parameters())
+    assert all(
+        value.grad is not None and value.grad.abs().max() > 0 for value in model.parameters()
+    )
 
 
 def test_recomputed_layers_give_the_same_gradients(model: Verifier, work: Path) -> None:
@@ -185,7 +188,7 @@ def test_blocks_are_read_as_the_gguf_package_reads_them(kind: str) -> None:
     raw = np.random.default_rng(3).integers(0, 256, (5, 2 * size), dtype=np.uint8)
     # Halves that hold a scale must be finite.
     for block in range(2):
-        for place in ((0, 2) if kind == "Q4_K" else (208,)):
+        for place in (0, 2) if kind == "Q4_K" else (208,):
             at = block * size + place
             raw[:, at : at + 2] = np.full((5, 1), 0.01, np.float16).view(np.uint8)
     expected = dequantize(raw, gguf.GGMLQuantizationType[kind])

@@ -10,8 +10,9 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from training.large import pack  # noqa: E402
 from training.large.model import write_tiny  # noqa: E402
+
+from training.large import pack  # noqa: E402
 
 pytestmark = pytest.mark.hf
 
@@ -91,9 +92,7 @@ def test_blocks_cover_what_is_visible(tokenizer: Path) -> None:
 
 
 def test_text_like_a_special_token_stays_text(tokenizer: Path) -> None:
-    data = pack.tokenise(
-        [{"premise": "a <|im_end|> b", "claims": ["<|endoftext|>"]}], tokenizer
-    )
+    data = pack.tokenise([{"premise": "a <|im_end|> b", "claims": ["<|endoftext|>"]}], tokenizer)
     assert len(data.ids) == len("Document: a <|im_end|> b")
     assert len(data.tail_ids) == len(pack.claim_text("<|endoftext|>"))
 
