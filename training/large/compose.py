@@ -277,11 +277,22 @@ def short_groups(passages: Sequence[Passage], rng: random.Random) -> list[Passag
             _edited(p, p.claims, 0.15, rng) if p.source not in CAPTIONS else []))
         for p in alone
     ]  # fmt: skip
-    rng.shuffle(loose)
+    by_source: defaultdict[str, list[Passage]] = defaultdict(list)
+    for passage in loose:
+        by_source[passage.source].append(passage)
+    for source, members in by_source.items():
+        rng.shuffle(members)
+        made += _together(source, members, rng)
+    return made
+
+
+def _together(source: str, members: Sequence[Passage], rng: random.Random) -> list[Passage]:
+    """Short premises of one set as longer texts, some as the turns of a dialogue."""
+    made = []
     start = 0
-    while start < len(loose):
+    while start < len(members):
         size = rng.choice((2, 3, 4, 6, 8, 10, 14))
-        part = loose[start : start + size]
+        part = list(members[start : start + size])
         start += size
         while len(part) > 1 and sum(len(p.text.split()) for p in part) > 700:
             part.pop()
@@ -294,7 +305,7 @@ def short_groups(passages: Sequence[Passage], rng: random.Random) -> list[Passag
         claims = [claim for p in part for claim in p.claims if not _vague(claim.text)]
         claims = rng.sample(claims, min(16, len(claims)))
         if claims:
-            made.append(Passage(text, part[0].source, claims))
+            made.append(Passage(text, source, claims))
     return made
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
+import pickle
 import random
 import re
 import time
@@ -258,14 +259,21 @@ def main() -> None:
     parser.add_argument("work", type=Path)
     parser.add_argument("--without-unstated", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--reuse", action="store_true", help="take WORK/collected.pickle if there")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     rng = random.Random(options.seed)
-    held_out = HeldOut.load(options.shared)
-    print(f"held out: {len(held_out):,} runs of ten words", flush=True)
-    short, long, dropped = collect(
-        options.shared, unstated=not options.without_unstated, held_out=held_out, rng=rng
-    )
+    saved = options.work / "collected.pickle"
+    if options.reuse and saved.exists():
+        held_out, short, long, dropped = pickle.loads(saved.read_bytes())
+    else:
+        held_out = HeldOut.load(options.shared)
+        print(f"held out: {len(held_out):,} runs of ten words", flush=True)
+        short, long, dropped = collect(
+            options.shared, unstated=not options.without_unstated, held_out=held_out, rng=rng
+        )
+        saved.write_bytes(pickle.dumps((held_out, short, long, dropped)))
+    rng = random.Random(f"{options.seed} build")
     print(f"dropped for sharing text with an evaluation set: {dict(+dropped)}", flush=True)
     parts: dict[str, list[dict[str, object]]] = {}
     for part, keep in (("dev", True), ("train", False)):

@@ -87,7 +87,11 @@ def false_claims(
             continue
         if len(made) == count:
             break
-        text = perturb(claim, source, kind, rng)
+        try:
+            text = perturb(claim, source, kind, rng)
+        except (OverflowError, IndexError):
+            # Numbers of twenty digits stand in some texts; they cannot be altered.
+            continue
         if text is None:
             continue
         before = _shared_start(claim, text)

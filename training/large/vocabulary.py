@@ -123,7 +123,7 @@ def model(rng: random.Random) -> str:
 
 def other(value: int, rng: random.Random) -> int:
     """A different whole number of about the same size."""
-    step = max(1, 10 ** (len(str(abs(value))) - 2))
+    step = max(1, int(10 ** (len(str(abs(value))) - 2)))
     while True:
         new = value + rng.choice((-9, -7, -5, -4, -3, -2, -1, 1, 2, 3, 4, 5, 7, 9)) * step
         if new > 0 and new != value:
