@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -45,12 +46,32 @@ def _edited(passage: Passage, claims: Sequence[Claim], share: float, rng: random
         if rng.random() < share:
             for made in edits.false_claims(claim.text, passage.text, 1, rng):
                 found.append(Claim(made.text, made.label, made.kind, min(1.0, claim.weight + 0.2)))
-        if rng.random() < 0.25 * share:
+        if rng.random() < 0.6 and passage.source not in TABLES:
+            denial = edits.denied(claim.text, passage.text, rng)
+            if denial:
+                found.append(Claim(denial.text, "E", denial.kind, claim.weight))
+        if rng.random() < 0.3 * share:
             options = edits.rewrites(claim.text, passage.text, rng)
             if options:
                 made = rng.choice(options)
                 found.append(Claim(made.text, "E", made.kind, claim.weight))
     return found
+
+
+def with_openers(passage: Passage, share: float, rng: random.Random) -> None:
+    """Put "According to the text" and the like before some claims, whatever their label.
+
+    Args:
+        passage: the passage whose claims are changed.
+        share: the chance of each claim.
+        rng: the source of chance.
+    """
+    for claim in passage.claims:
+        spoken = re.search(r"\b(?:I|we|We|our|Our|my|My|you|You)\b|--|\?", claim.text)
+        if claim.kind in {"qa_quoted", "answer"} or spoken or len(claim.text.split()) > 40:
+            continue
+        if rng.random() < share:
+            claim.text = edits.opened(claim.text, passage.text, rng)
 
 
 def sentence_claims(passage: Passage, count: int, rng: random.Random) -> list[Claim]:
@@ -67,29 +88,22 @@ def sentence_claims(passage: Passage, count: int, rng: random.Random) -> list[Cl
         return found
     for sentence in rng.sample(usable, min(count, len(usable))):
         options = edits.rewrites(sentence, passage.text, rng)
-        better = [made for made in options if made.kind != "rewrite_opener"]
         claim = sentence
-        if better and rng.random() < 0.85:
-            made = rng.choice(better)
+        if options and rng.random() < 0.85:
+            made = rng.choice(options)
             claim = made.text
             found.append(Claim(made.text, "E", made.kind))
-        elif options and rng.random() < 0.4:
-            found.append(Claim(options[0].text, "E", options[0].kind))
-        elif rng.random() < 0.4:
+        elif rng.random() < 0.6:
             found.append(Claim(sentence, "E", "sentence"))
         for made in edits.false_claims(claim, passage.text, rng.choice((1, 1, 2)), rng):
-            text = made.text
-            # Openers must not tell true from false.
-            if better == [] and rng.random() < 0.25:
-                reworded = edits.rewrites(text, passage.text, rng)
-                text = next((m.text for m in reworded if m.kind == "rewrite_opener"), text)
-            found.append(Claim(text, made.label, made.kind))
+            found.append(Claim(made.text, made.label, made.kind))
     if len(usable) >= 3:
-        for _ in range(2):
+        for _ in range(4):
             first, second = rng.sample(usable, 2)
             mixed = edits.recombined(first, second, passage.text, rng)
             if mixed:
                 found.append(Claim(mixed.text, "notE", mixed.kind))
+                break
         first, second = rng.sample(usable, 2)
         if len(first.split()) + len(second.split()) <= 50 and rng.random() < 0.5:
             text = edits.joined(first, second, passage.text)
@@ -238,10 +252,7 @@ def with_holes(passages: Sequence[Passage], rng: random.Random) -> list[Passage]
         whole = Passage(text, passage.source, [], passage.title)
         for place in gone:
             claim = sentences[place]
-            options = [
-                item for item in edits.rewrites(claim, passage.text, rng)
-                if item.kind != "rewrite_opener" or rng.random() < 0.3
-            ]  # fmt: skip
+            options = edits.rewrites(claim, passage.text, rng)
             if options and rng.random() < 0.5:
                 claim = rng.choice(options).text
             whole.claims.append(Claim(claim, "N", "left_out"))
@@ -303,7 +314,7 @@ def _together(source: str, members: Sequence[Passage], rng: random.Random) -> li
         else:
             text = rng.choice((" ", " ", "\n")).join(lines)
         claims = [claim for p in part for claim in p.claims if not _vague(claim.text)]
-        claims = rng.sample(claims, min(16, len(claims)))
+        claims = rng.sample(claims, min(32, len(claims)))
         if claims:
             made.append(Passage(text, source, claims))
     return made

@@ -18,6 +18,7 @@ import time
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from training.large import compose, sources
@@ -282,7 +283,11 @@ def main() -> None:
             [passage for passage in long if is_dev(passage) is keep],
             rng,
         )
-        chosen += forms(100 if keep else 6000, rng)
+        chosen += forms(100 if keep else 8000, rng)
+        for passage in chosen:
+            # The claims may be shared with other groups: each group changes its own copy.
+            passage.claims = [replace(claim) for claim in passage.claims]
+            compose.with_openers(passage, 0.06, rng)
         made = rows(without_leaks(chosen, held_out, Counter()), rng)
         rng.shuffle(made)
         parts[part] = made

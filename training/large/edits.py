@@ -158,8 +158,6 @@ def rewrites(claim: str, source: str, rng: random.Random) -> list[Made]:
         rng: the source of chance.
     """
     found: list[tuple[str, str]] = []
-    if not re.search(r"\b(?:I|we|We|our|Our|my|My|you|You)\b|--", claim):
-        found += [("opener", rng.choice(_OPENERS).format(inner(claim, source)))]
     found += [("shorter", text) for text in shortened(claim)]
     found += [("figures", text) for text in _figures(claim, rng)]
     found += [("moved", text) for text in _moved(claim, source)]
@@ -324,6 +322,59 @@ _TAIL = re.compile(
 )
 
 
+_PHRASE = re.compile(
+    r"\b(?P<link>in|on|at|from|to|by|for|with|since|during|near) "
+    r"(?P<what>(?:the )?[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*|\d{4})(?=[ ,.;])"
+)
+
+
+def _phrases_swapped(first: str, second: str, rng: random.Random) -> list[str]:
+    """The first sentence with a place, time or partner of the second one."""
+    here, there = list(_PHRASE.finditer(first)), list(_PHRASE.finditer(second))
+    rng.shuffle(here)
+    for old in here:
+        fitting = [
+            new["what"]
+            for new in there
+            if new["link"] == old["link"]
+            and new["what"][0].isdigit() == old["what"][0].isdigit()
+            and new["what"] not in first
+            and not names.same(old["what"], new["what"])
+        ]
+        if fitting:
+            return [first[: old.start("what")] + rng.choice(fitting) + first[old.end("what") :]]
+    return []
+
+
+def denied(claim: str, source: str, rng: random.Random) -> Made | None:
+    """A true denial: "the dam was not built in 1945" where the source says 1931.
+
+    Args:
+        claim: a short claim of one clause that the source supports.
+        source: the source.
+        rng: the source of chance.
+    """
+    if len(claim.split()) > 16 or re.search(r"[,;:\"]|\b(?:and|or|but|not|no|never|who|that|which|"
+                                            r"only|because|if|when)\b|n['’]t|"
+                                            r"\b(?:likely|every|all|each|most|some)\b", claim, re.I):  # fmt: skip
+        return None
+    false = false_claims(claim, source, 1, rng, kinds=("number", "date", "unit"))
+    if not false or false[0].label != "C":
+        return None
+    text = perturb(false[0].text, source, "negation", rng)
+    if text is None or not re.search(r"\b(?:not|cannot)\b", text):
+        return None
+    # The denial must come before what was changed, or it does not reach it.
+    if len(_shared_start(false[0].text, text)) > len(_shared_start(false[0].text, claim)):
+        return None
+    return Made(text, "E", "denied")
+
+
+def opened(claim: str, source: str, rng: random.Random) -> str:
+    """A claim behind an opener such as "According to the text"."""
+    return rng.choice(_OPENERS).format(inner(claim, source))
+
+
 def _is_name(subject: str) -> bool:
     """Whether a subject names someone: descriptions and pronouns may mean the other subject."""
     first, *rest = subject.split()
@@ -355,6 +406,11 @@ def recombined(first: str, second: str, source: str, rng: random.Random) -> Made
         dated = bool(re.search(r"\d", here["tail"])) == bool(re.search(r"\d", there["tail"]))
         if dated and first_word == there["tail"].split()[0] and there["tail"] not in here["body"]:
             options.append(("tail", f"{here['body']} {there['tail']}."))
+    options += [("phrase", text) for text in _phrases_swapped(first, second, rng)]
+    if one and two and _is_name(one["subject"]) and _is_name(two["subject"]):
+        both = len(first.split()) + len(second.split()) <= 45
+        if both and not names.same(one["subject"], two["subject"]):
+            options.append(("both", f"{first.rstrip(' .')} and {two['verb']}{two['rest']}"))
     if not options:
         return None
     kind, text = rng.choice(options)

@@ -580,6 +580,11 @@ def _who_what(auxiliary: str, rest: list[str], answer: str) -> str | None:
     # "Who was elected in 1990?": the question word is the subject.
     noun_follows = len(rest) > 1 and re.fullmatch(r"[a-z]+s", rest[1]) is not None
     subject = is_participle(first) or (first.endswith("ing") and not noun_follows)
+    if len(rest) > 1 and rest[0][0].islower() and first not in _DETERMINERS:
+        # "What was badly damaged ...", "What is slow to ...", "What is more common ...".
+        second = rest[1].lower()
+        subject |= first.endswith("ly") and (is_participle(second) or second in _ADJECTIVES)
+        subject |= second in {"to", "than"} or first in {"more", "less", "most", "least", "not"}
     if (subject or first in _STRANDED) and len(rest) > 1:
         return f"{answer} {auxiliary} {' '.join(rest)}"
     if first in {"not", "also", "still", "responsible", "able", "likely", "there"}:
@@ -744,6 +749,9 @@ def _which(tokens: list[str], answer: str) -> str | None:
                 return f"{' '.join(rest)} {word} {text}"
             return None
         plural = word in _BASES - _NOUNS_TOO and tokens[place - 1].endswith("s")
+        following = tokens[place + 1].lower() if place + 1 < len(tokens) else ""
+        if following in _AUX:
+            continue  # "Which needs did ...": still the noun
         if (plural or _finite(tokens[place])) and tokens[place][0].islower():
             if noun[0] in {"kind", "type", "kinds", "types", "sort"}:
                 return None

@@ -51,6 +51,7 @@ def test_parts_of_two_sentences_do_not_follow() -> None:
     made = [edits.recombined(first, second, source, random.Random(seed)) for seed in range(8)]
     texts = {item.text for item in made if item}
     assert texts <= {
+        "Ilse Brandt founded a theatre in 1994 and joined the board in 2003.",
         "Ilse Brandt joined the board in 2003.", "Ilse Brandt founded a theatre in 2003."
     }  # fmt: skip
     assert texts
@@ -61,3 +62,11 @@ def test_asides_become_facts() -> None:
     assert edits.parts("Ada Moor, a teacher from Velton, won the race.") == [
         "Ada Moor was a teacher from Velton."
     ]
+
+
+def test_a_denial_of_a_wrong_date_is_true() -> None:
+    source = "The dam was built in 1931."
+    made = [edits.denied(source, source, random.Random(seed)) for seed in range(5)]
+    assert all(item and item.label == "E" and "was not built in" in item.text for item in made)
+    assert all(item and "1931" not in item.text for item in made)
+    assert edits.denied("The dam was built in 1931 and sold.", source, random.Random(1)) is None
