@@ -313,7 +313,7 @@ _SUBJECT = re.compile(
     r"^(?P<subject>(?:The |A |An )?[A-Z][\w'’-]*(?: (?:[A-Z][\w'’-]*|of|the|and))*"
     r"(?: [a-z]+){0,2}?) "
     r"(?P<verb>(?:is|was|has|had|will|are|were|have)\b|[a-z]+ed\b|" + "|".join(
-        sorted(set(lexicon.IRREGULAR_PASTS.values()), key=len, reverse=True)
+        sorted({*lexicon.IRREGULAR_PASTS.values()}, key=lambda word: (-len(word), word))
     ) + r")(?P<rest> .{10,})$"
 )  # fmt: skip
 _TAIL = re.compile(
@@ -346,6 +346,14 @@ def _phrases_swapped(first: str, second: str, rng: random.Random) -> list[str]:
     return []
 
 
+# More than one clause, a negation or a quantifier: a denial would not reach the changed part.
+_NOT_PLAIN = re.compile(
+    r"[,;:\"]|n['’]t|\b(?:and|or|but|not|no|never|who|that|which|only|because|if|when|likely|every|"
+    r"all|each|most|some)\b",
+    re.I,
+)
+
+
 def denied(claim: str, source: str, rng: random.Random) -> Made | None:
     """A true denial: "the dam was not built in 1945" where the source says 1931.
 
@@ -354,9 +362,7 @@ def denied(claim: str, source: str, rng: random.Random) -> Made | None:
         source: the source.
         rng: the source of chance.
     """
-    if len(claim.split()) > 16 or re.search(r"[,;:\"]|\b(?:and|or|but|not|no|never|who|that|which|"
-                                            r"only|because|if|when)\b|n['’]t|"
-                                            r"\b(?:likely|every|all|each|most|some)\b", claim, re.I):  # fmt: skip
+    if len(claim.split()) > 16 or _NOT_PLAIN.search(claim):
         return None
     false = false_claims(claim, source, 1, rng, kinds=("number", "date", "unit"))
     if not false or false[0].label != "C":

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -83,6 +86,29 @@ def test_a_sentence_taken_out_is_neutral() -> None:
             if claim.kind == "left_out":
                 assert claim.label == "N"
                 assert claim.text not in item.text
+
+
+def test_a_build_does_not_depend_on_the_order_of_sets() -> None:
+    program = (
+        "import random; from training.large import compose, data; "
+        "from training.large.sources import Claim, Passage; "
+        f"text = {LONG!r}; rng = random.Random(3); "
+        "item = Passage(text, 'squad_dev', [Claim('Captain Dalia Voss steers it.', 'E', 'x')]); "
+        "made = [p for _ in range(15) for p in compose.passage_groups([item], rng)]; "
+        "print(data.rows(made + compose.with_holes([item] * 9, rng), rng))"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(printed) == 1
+    assert "edit_" in printed.pop()
 
 
 def test_rows_become_a_markdown_table() -> None:
