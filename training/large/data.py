@@ -184,6 +184,7 @@ def build(short: Sequence[Passage], long: Sequence[Passage], rng: random.Random)
         long: passages with their claims.
         rng: the source of chance.
     """
+    short = [cut for passage in short if (cut := cut_long(passage, rng)) is not None]
     fitting = [cut for passage in long if (cut := cut_long(passage, rng)) is not None]
     found: list[Passage] = []
     steps: list[tuple[str, Callable[[], list[Passage]]]] = [
