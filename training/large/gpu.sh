@@ -17,7 +17,7 @@ export TORCHINDUCTOR_CACHE_DIR="${TORCHINDUCTOR_CACHE_DIR:-/tmp/large_inductor}"
 WORK="${WORK:-/tmp/large}"
 PY="${PY:-python3}"
 DATA="tokenizer.json train_groups.jsonl.xz dev_groups.jsonl.xz eval_groups.jsonl.xz
-  eval_rows.json.xz teach_groups.jsonl.xz start.q8 start.json"
+  eval_rows.json.xz teach_groups.jsonl.xz own_groups.jsonl.xz write_prompts.jsonl.xz start.q8 start.json"
 
 # What the runs differ in; all of it can be set from outside.
 ROW="${ROW:-16384}" ROWS="${ROWS:-2}" RANK="${RANK:-64}"
@@ -171,6 +171,34 @@ step_label() {
   tar -C "$WORK" -cf "$WORK/labels.tar" labels
 }
 
+step_own() {
+  # Small labelled suites of our own, judged by one adapter: OWN names it.
+  "$PY" -m training.large.label "$WORK" --groups own_groups.jsonl.xz --adapter "$OWN" \
+    --out "$WORK/own_$(basename "$OWN" | tr . _)" --no-compile $common
+}
+
+step_write() {
+  "$PY" -m training.large.write run "$WORK" --base "$WORK/base.safetensors" \
+    --out "$WORK/written.jsonl.xz" --seconds "${WRITE_SECONDS:-150}"
+}
+
+step_heal() {
+  # Pruning moves the products; a short run at a low rate brings the pruned adapter back.
+  "$PY" -m training.large.train "$WORK" --out heal --seconds "${HEAL_SECONDS:-120}" \
+    --rank "${HEAL_RANK:-24}" --start "${HEAL_START:-$WORK/soup24.lora8}" $common \
+    ${HEAL:---rate 1e-4 --seed 3}
+}
+
+step_final() {
+  # The healed adapter as it would ship, and the suites of our own on it and on the whole soup.
+  "$PY" -m training.large.adapter prune "$WORK/heal/adapter.safetensors" "$WORK/heal24.lora8" \
+    --rank "${HEAL_RANK:-24}"
+  EVALUATE="$WORK/heal24.lora8" NAME=heal step_evaluate
+  OWN="$WORK/heal24.lora8" step_own
+  OWN="$WORK/soup.safetensors" step_own
+  (cd "$WORK" && tar -cf own.tar own_*/)
+}
+
 step_chain() {
   local waited=0
   while [ ! -f "$WORK/early.done" ] && [ "$waited" -lt 120 ]; do sleep 1; waited=$((waited + 1)); done
@@ -188,7 +216,7 @@ step_follow() {
     grep -q "the chain is done" "$WORK/logs/chain.log" 2>/dev/null && break
     sleep 2
     local line
-    line=$(tail -qn 1 "$WORK"/logs/{early,train1,train2,soup,evaluate,label,parts}.log 2>/dev/null | tail -n 1 | cut -c1-400 || true)
+    line=$(tail -qn 1 "$WORK"/logs/{early,train1,train2,soup,evaluate,heal,final,write,label,parts}.log 2>/dev/null | tail -n 1 | cut -c1-400 || true)
     if [ "$line" != "$shown" ]; then echo "$line"; shown="$line"; fi
   done
   echo "---"; cat "$WORK/logs/chain.log" 2>/dev/null || true
@@ -212,7 +240,7 @@ command="$1"
 shift
 case "$command" in
   chain) if [ "${1:-}" = here ]; then step_chain; else background chain here; fi ;;
-  pack | take | early | train1 | train2 | soup | evaluate | label | parts | follow | fetch)
+  pack | take | early | train1 | train2 | soup | evaluate | label | parts | own | write | heal | final | follow | fetch)
     "step_$command" "$@" ;;
   *) echo "unknown step $command" >&2; exit 2 ;;
 esac
