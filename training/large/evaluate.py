@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 
 def quarters(source: str) -> list[str]:
     """Up to four runs of the sentences of a source, of about the same length."""
-    from halldetect.text import sentences
+    from halldetect.text.sentences import sentences
 
     spans = sentences(source)
     total = sum(len(span) for span in spans)
@@ -56,8 +56,8 @@ def quarters(source: str) -> list[str]:
 
 def prepare(options: argparse.Namespace) -> None:
     """Draw the rows and write their groups."""
-    from halldetect.bench.datasets import load_dataset
-    from halldetect.text import sentences
+    from halldetect.text.sentences import sentences
+    from halldetect_bench.registry import load_dataset
 
     groups: list[dict[str, Any]] = []
     rows: list[dict[str, Any]] = []
@@ -110,8 +110,8 @@ def prepare(options: argparse.Namespace) -> None:
         json.dump(rows, file, ensure_ascii=False)
     path = options.work / "eval_groups.jsonl.xz"
     with lzma.open(path, "wt", encoding="utf-8", preset=4) as file:
-        for group in groups:
-            file.write(json.dumps(group, ensure_ascii=False) + "\n")
+        for item in groups:
+            file.write(json.dumps(item, ensure_ascii=False) + "\n")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -233,8 +233,8 @@ def report(options: argparse.Namespace) -> None:
     with lzma.open(options.work / "eval_rows.json.xz", "rt", encoding="utf-8") as file:
         rows = json.load(file)
     logits, digests = [], []
-    for entry in options.name:
-        name, _, picked = entry.partition(":")
+    for chosen in options.name:
+        name, _, picked = chosen.partition(":")
         with np.load(options.work / f"{name}_logits.npz") as found:
             places = [int(place) for place in picked.split(",") if place]
             places = places or list(range(len(found["logits"])))
@@ -255,12 +255,12 @@ def report(options: argparse.Namespace) -> None:
                 "f1": round(f1(wrong, values), 4),
             }
         result["sets"][name] = entry
-        values = " ".join(
+        line = " ".join(
             f"{key}: {found['auroc']:.3f}/{found['balanced']:.3f}"
             for key, found in entry.items()
             if isinstance(found, dict)
         )
-        print(f"{name:14} {len(wrong):4} rows, {int(wrong.sum()):4} wrong; {values}")
+        print(f"{name:14} {len(wrong):4} rows, {int(wrong.sum()):4} wrong; {line}")
     cuts = np.linspace(0.05, 0.95, 91)
     for key in ((reading, rule) for reading in READINGS for rule in RULES):
         label = " ".join(key)

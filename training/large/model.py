@@ -197,12 +197,12 @@ def attention(kind: str, alone: bool = False) -> Attend:
         flex_attention = torch.compile(flex_attention, dynamic=False)
 
     def flex(q: Tensor, k: Tensor, v: Tensor, mask: Any) -> Tensor:
-        return flex_attention(q, k, v, block_mask=mask, enable_gqa=True)  # type: ignore[no-any-return]
+        return flex_attention(q, k, v, block_mask=mask, enable_gqa=True)
 
     def wide(q: Tensor, k: Tensor, v: Tensor, mask: Any) -> Tensor:
         times = q.shape[1] // k.shape[1]
         k, v = k.repeat_interleave(times, 1), v.repeat_interleave(times, 1)
-        return flex_attention(q, k, v, block_mask=mask)  # type: ignore[no-any-return]
+        return flex_attention(q, k, v, block_mask=mask)
 
     def dense(q: Tensor, k: Tensor, v: Tensor, mask: Any) -> Tensor:
         times = q.shape[1] // k.shape[1]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from halldetect.bench import lexicon, names
-from halldetect.bench.perturb import KINDS, perturb
-from halldetect.text import sentences
+from halldetect.text.sentences import sentences
+from halldetect_bench.perturbation import lexicon
+from halldetect_bench.perturbation import proper_names as names
+from halldetect_bench.perturbation.perturb import KINDS, perturb
 
 __all__ = ["KINDS", "lexicon", "names", "perturb", "spans", "split"]
 

@@ -121,7 +121,7 @@ def prompt_ids(tokenizer: Any, task: str, premise: str) -> list[int]:
     return [START, *ids("user\n"), *ids(asked), END, *ids("\n"), START, *ids("assistant\n")]
 
 
-@torch.no_grad()
+@torch.no_grad()  # type: ignore[untyped-decorator]
 def write(model: Any, batch: Sequence[list[int]], tokens: int, seed: int) -> list[list[int]]:
     """Go on with every prompt of a batch, by at most so many tokens."""
     longest = max(map(len, batch))

@@ -95,8 +95,9 @@ def _altered(old: str, rng: random.Random) -> str:
     else:
         zeros = len(whole) - len(whole.rstrip("0"))
         step = 10**zeros
-        near = range(max(1, value // 2 // step), value * 2 // step + 1)
-        new = step * (rng.choice(near) or 1)
+        # Not `choice`: it cannot draw from a range longer than the platform's largest index.
+        near = rng.randrange(max(1, value // 2 // step), value * 2 // step + 1)
+        new = step * (near or 1)
         new = new if new != value else value + step
     grouped = f"{new:,}" if "," in old or (new >= 10_000 and value < 10_000) else str(new)
     return f"{grouped}.{decimals}" if decimals else grouped

@@ -180,3 +180,10 @@ def test_most_real_summaries_can_be_perturbed() -> None:
         found = perturb_any(row.response, row.source, rng)
         assert found is not None
         assert found[0] != row.response
+
+
+def test_a_number_of_any_length_can_be_changed() -> None:
+    sentence = f"The key is {10**30 + 7} in full."
+    changed = perturb(sentence, sentence, "number", random.Random(1))
+    assert changed is not None
+    assert changed != sentence

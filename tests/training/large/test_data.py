@@ -10,10 +10,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from training.large import compose, data, teach
 from training.large.leaks import HeldOut, read
 from training.large.sources import Claim, Passage
-
-from training.large import compose, data, teach
 
 LONG = (
     "The ferry to Orrin leaves the old harbour every morning at seven. Captain Dalia Voss has "

@@ -9,9 +9,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from training.large.model import TINY, drawn  # noqa: E402
-
 from training.large import adapter  # noqa: E402
+from training.large.model import TINY, drawn  # noqa: E402
 
 pytestmark = pytest.mark.hf
 

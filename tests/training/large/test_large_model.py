@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
+from training.large import pack  # noqa: E402
 from training.large.model import (  # noqa: E402
     MAPS,
     TINY,
@@ -19,8 +20,6 @@ from training.large.model import (  # noqa: E402
     write_tiny,
 )
 from training.large.train import objective, rate  # noqa: E402
-
-from training.large import pack  # noqa: E402
 
 pytestmark = pytest.mark.hf
 

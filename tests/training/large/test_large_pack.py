@@ -10,9 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from training.large.model import write_tiny  # noqa: E402
-
 from training.large import pack  # noqa: E402
+from training.large.model import write_tiny  # noqa: E402
 
 pytestmark = pytest.mark.hf
 
