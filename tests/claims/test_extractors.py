@@ -214,6 +214,7 @@ class PlayedServer:
         self.context = context
         self.bodies: list[dict[str, Any]] = []
         self.streamed = 0
+        self.started_with: int | None = None
         self.failure: Exception | None = None
 
     def handle_chat_completions(self, body: dict[str, Any], callback: Any = None) -> Any:
@@ -242,10 +243,17 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     path = tmp_path / "m.gguf"
     path.write_bytes(gguf_bytes())
 
-    def extractor(*pieces: str, **options: Any) -> tuple[gguf.GgufExtractor, PlayedServer]:
+    def extractor(
+        *pieces: str, seed: int = 0, **options: Any
+    ) -> tuple[gguf.GgufExtractor, PlayedServer]:
         server = PlayedServer(list(pieces), **options)
-        monkeypatch.setattr(gguf, "_start", lambda *_: server)
-        return gguf.GgufExtractor(path), server
+
+        def start(path: Path, threads: int, seed: int, context: int) -> PlayedServer:
+            server.started_with = seed
+            return server
+
+        monkeypatch.setattr(gguf, "_start", start)
+        return gguf.GgufExtractor(path, seed=seed), server
 
     return extractor
 
@@ -260,6 +268,14 @@ def test_a_draft(play: Any) -> None:
     body = server.bodies[-1]
     assert (body["temperature"], body["max_tokens"], body["stop"]) == (0.2, 512, ["\n\n"])
     assert body["seed"] == 0
+
+
+def test_the_seed_reaches_the_model_and_the_report(play: Any) -> None:
+    extractor, server = play("The cat sat.", seed=41)
+    extractor.draft(BLOCK, 10)
+    assert server.started_with == 41
+    assert {body["seed"] for body in server.bodies} == {41}
+    assert extractor.description["seed"] == 41
 
 
 def test_the_state_is_put_back_before_every_block(play: Any) -> None:

@@ -35,9 +35,31 @@ class SentenceExtractor:
         )
 
 
+class ListingExtractor:
+    """Proposes a numbered list of the sentences, every second with its words in another order,
+    and at the end a claim that no text makes."""
+
+    @property
+    def description(self) -> dict[str, Any]:
+        return {"name": "fake-listing", "digest": "2" * 8}
+
+    def draft(self, block: str, limit: int) -> Draft:
+        lines: list[str] = []
+        for number, span in enumerate(sentences(block), 1):
+            words = span.cut(block).split()
+            text = " ".join(words if number % 2 else words[2:] + words[:2])
+            lines.append(f"{number}. {text}")
+        lines = [*lines[: max(limit - 1, 1)], "Nobody mentioned unicorns anywhere."]
+        return Draft(tuple(lines), 1, len(block), sum(map(len, lines)))
+
+
 class OverlapVerifier:
     """Entailed as far as the window has the claim's words; contradicted where it has most of
-    them but another number or another number of negations."""
+    them but another number or another number of negations.
+
+    The little that is left goes to windows that share little with the claim, so that the window
+    with the greatest P(E) and the one with the greatest P(C) differ where there are two.
+    """
 
     def __init__(self, max_tokens: int = 200, *, two_way: bool = False) -> None:
         self._max_tokens = max_tokens
@@ -65,8 +87,8 @@ class OverlapVerifier:
         shared = len(window & claim) / max(1, len(claim))
         numbers = {word for word in claim if word.isdigit()}
         differs = not numbers <= window or bool(_NEGATIONS & window) != bool(_NEGATIONS & claim)
-        contradiction = 0.98 * shared if differs and shared >= 0.5 else 0.01 * shared
-        entailment = 0.02 * shared if differs else 0.98 * shared**2
+        contradiction = 0.98 * shared if differs and shared >= 0.5 else 0.01 * (1.0 - shared)
+        entailment = 0.005 * (1.0 - shared) if differs else 0.98 * shared**2
         if self._two_way:
             return Probabilities(entailment, 1.0 - entailment, None)
         return Probabilities(entailment, 1.0 - entailment - contradiction, contradiction)
