@@ -69,7 +69,9 @@ def test_the_tokens_of_the_library_for_any_text(
 
 @pytest.mark.slow
 def test_every_character(ours: WordPieceEncoder, theirs: PairEncoder) -> None:
-    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    # Beyond the first two planes are ideographs, tags and private use: one in a hundred will do.
+    codes = [*range(0xD800), *range(0xE000, 0x20000), *range(0x20000, 0x110000, 101)]
+    characters = [chr(code) for code in codes]
     texts = [f"a{character}b" for character in characters]
     pairs = zip(characters, ours.tokenize(texts), theirs.tokenize(texts), strict=True)
     different = [character for character, mine, other in pairs if mine != other]
