@@ -24,8 +24,8 @@ BLOCK = 64
 _OBJECT = "object:"
 
 
-def say(line: str) -> None:
-    """The default for notices: a line on standard error."""
+def print_notice(line: str) -> None:
+    """Print a notice on standard error; the default for `notice`."""
     print(f"halldetect: {line}", file=sys.stderr, flush=True)
 
 
@@ -48,7 +48,7 @@ class Detector:
         *,
         config: Configuration | None = None,
         calibration: Calibration | None = None,
-        notice: Notice = say,
+        notice: Notice = print_notice,
         progress: Progress | None = None,
         **options: Unpack[Settings],
     ) -> None:
@@ -69,7 +69,7 @@ class Detector:
         extractor: str | Extractor | None = None,
         verifier: str | Verifier | None = None,
         *,
-        notice: Notice = say,
+        notice: Notice = print_notice,
         progress: Progress | None = None,
         **options: Unpack[Settings],
     ) -> Detector:
@@ -87,7 +87,7 @@ class Detector:
         *,
         extractor: Extractor | None = None,
         verifier: Verifier | None = None,
-        notice: Notice = say,
+        notice: Notice = print_notice,
         progress: Progress | None = None,
     ) -> Detector:
         """The detector that made a report; an error if its models cannot be had any more.

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from halldetect.claims import Claim
 from halldetect.report import Probabilities
-from halldetect.text.overlap import WordIndex
 from halldetect.text.sentences import read_document
 from halldetect.verification.rounds import PAIRS_AT_ONCE, JudgedClaim, Task, verify
 from halldetect.verification.schedule import StoppingRule
@@ -384,16 +383,3 @@ def test_progress_ends_where_all_is_done_though_not_all_was_judged() -> None:
     given = task(STORY, "Rider k crossed the k ford.")
     verify(Literal(2000), [given], lambda *step: seen.append(step), rule=StoppingRule(entailment))
     assert seen == [(1, 31), (31, 31)]
-
-
-def test_promise_is_the_share_of_telling_words() -> None:
-    documents = ["The elected mayor resigned. The mayor wept.", "A mayor was elected in 1901."]
-    read = [read_document(text) for text in documents]
-    parts = [(window.document, window.span) for window in source_windows(read, (16,))]
-    index = WordIndex(read)
-    assert index.shares("The mayor resigned.", parts[:1]) == [1.0]
-    first, second, third = index.shares("Elections of a mayor in 1901", parts)
-    assert third == 1.0 > first > second > 0.0
-    assert index.shares("The queen abdicated", parts) == [0.0] * 3
-    assert index.shares("It was so, and they had it.", parts) != []
-    assert index.shares("of the", parts) == [1.0] * 3

@@ -34,6 +34,8 @@ class Document:
 
     def sentences_in(self, span: Span) -> tuple[Span, ...]:
         """The sentences that a span covers in whole or part, without what lies outside it."""
+        if len(span) == 0:
+            return ()
         first = bisect_right(self.sentences, span.start, key=lambda sentence: sentence.end)
         last = bisect_left(self.sentences, span.end, key=lambda sentence: sentence.start)
         return tuple(
