@@ -96,8 +96,8 @@ def _altered(old: str, rng: random.Random) -> str:
         zeros = len(whole) - len(whole.rstrip("0"))
         step = 10**zeros
         # Not `choice`: it cannot draw from a range longer than the platform's largest index.
-        near = rng.randrange(max(1, value // 2 // step), value * 2 // step + 1)
-        new = step * (near or 1)
+        multiple = rng.randrange(max(1, value // 2 // step), value * 2 // step + 1)
+        new = step * (multiple or 1)
         new = new if new != value else value + step
     grouped = f"{new:,}" if "," in old or (new >= 10_000 and value < 10_000) else str(new)
     return f"{grouped}.{decimals}" if decimals else grouped
