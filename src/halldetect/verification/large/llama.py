@@ -1,0 +1,134 @@
+"""The large verifier with llama.cpp, on a CPU or any GPU that its build supports.
+
+The server of llama.cpp keeps the keys and values of the last request. A request that begins with
+the same tokens continues from them, so that the claims of a passage, sent one after the other,
+have it evaluated once; `LlamaBackend.evaluated_tokens` counts what really was. The three answers
+get a large bias, so that all the probability falls on them: their ratios stay what they were.
+Answers differ by up to 0.01 of a probability from one order of claims to another, since keys and
+values are kept in 16 bits and sums are divided differently.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from halldetect.errors import ModelError
+from halldetect.models import llama
+from halldetect.verification.large.adapter import Adapter, write_llama_adapter
+from halldetect.verification.large.backend import Group, Logits, Tokens
+from halldetect.verification.large.gguf import GgufFile
+from halldetect.verification.verifiers.encoding import one_line
+
+# Added to the logits of the answers: far above any logit, and float32 still has five places.
+_BIAS = 100.0
+# llama.cpp wants room for a token after the prompt.
+_SPARE_TOKENS = 8
+_LEAST = 1e-30  # a probability that is told as zero
+
+
+def llama_backend(
+    model: GgufFile,
+    adapter: Adapter,
+    answers: Sequence[int],
+    folder: Path,
+    *,
+    context: int,
+    threads: int | None = None,
+) -> LlamaBackend:
+    """The backend; the adapter is written for llama.cpp on first use.
+
+    Args:
+        model: the base.
+        adapter: what is added to it.
+        answers: tokens of the three answers.
+        folder: where the adapter is kept; it belongs to this base and adapter.
+        context: the most tokens of a passage and claim.
+        threads: as many as there are cores, up to eight, if None.
+    """
+    file = folder / "adapter.gguf"
+    try:
+        if not file.is_file():
+            folder.mkdir(parents=True, exist_ok=True)
+            draft = file.with_name(f"{file.name}.{os.getpid()}.partial")
+            write_llama_adapter(draft, adapter)
+            draft.replace(file)
+    except OSError as error:
+        raise ModelError(f"large: cannot write {file}: {error.strerror}") from error
+    server = llama.start(
+        model.path,
+        threads or llama.default_threads(),
+        0,
+        context + _SPARE_TOKENS,
+        adapter=file,
+    )
+    return LlamaBackend(server, answers)
+
+
+class LlamaBackend:
+    """A backend on a server of llama.cpp in this process.
+
+    evaluated_tokens  tokens that were computed so far
+    reused_tokens     tokens whose keys and values were still there
+    """
+
+    pairs_at_once = 16
+
+    def __init__(self, server: Any, answers: Sequence[int]) -> None:
+        """Use a server.
+
+        Args:
+            server: an `xllamacpp.Server` with the adapter, for one request at a time.
+            answers: tokens of the three answers.
+        """
+        self._server = server
+        self._answers = list(answers)
+        self.evaluated_tokens = 0
+        self.reused_tokens = 0
+
+    @property
+    def runtime(self) -> str:
+        """Version of the package that brings llama.cpp."""
+        return f"llama.cpp (xllamacpp {version('xllamacpp')})"
+
+    def answer(self, groups: Sequence[Group]) -> list[Logits]:
+        """See `Backend.answer`."""
+        return [
+            np.array(
+                [self._logits(group.passage + claim) for claim in group.claims], np.float32
+            ).reshape(-1, 3)
+            for group in groups
+        ]
+
+    def _logits(self, tokens: Tokens) -> list[float]:
+        request = {
+            "prompt": list(tokens),
+            "n_predict": 1,
+            "cache_prompt": True,
+            "samplers": [],
+            "temperature": -1.0,  # the likeliest token; probabilities stay plain
+            "logit_bias": [[token, _BIAS] for token in self._answers],
+            "n_probs": len(self._answers),
+            "post_sampling_probs": True,
+        }
+        try:
+            reply = self._server.handle_completions(request)
+            self._count(reply["timings"])
+            [token] = reply["choices"][0]["logprobs"]["content"]
+            found = {item["id"]: item["prob"] for item in token["top_probs"]}
+            # Logarithms of probabilities are logits: they differ by the same number for all.
+            return [math.log(max(found[token], _LEAST)) for token in self._answers]
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise ModelError(f"large: unexpected reply of llama.cpp: {one_line(error)}") from error
+        except Exception as error:  # the binding raises RuntimeError and others
+            raise ModelError(f"large: llama.cpp failed: {one_line(error)}") from error
+
+    def _count(self, timings: Mapping[str, Any]) -> None:
+        self.evaluated_tokens += int(timings["prompt_n"])
+        self.reused_tokens += int(timings["cache_n"])

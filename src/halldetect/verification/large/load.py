@@ -1,0 +1,143 @@
+"""From a base model and an adapter to a large verifier on a runtime of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, get_args
+
+from halldetect.errors import ConfigurationError, MissingExtra, ModelError
+from halldetect.models.cache import digest_of, home
+from halldetect.verification.large.adapter import read_adapter
+from halldetect.verification.large.backend import Backend
+from halldetect.verification.large.gguf import GgufFile
+from halldetect.verification.large.prompt import Prompt
+from halldetect.verification.large.shape import Shape
+from halldetect.verification.large.verifier import LargeVerifier
+
+Device = Literal["cpu", "cuda", "mps"]
+Runtime = Literal["auto", "onnx", "llama", "torch"]
+CONTEXT = 8192
+# Done, in all, and what is being done; as in `halldetect.models`.
+Progress = Callable[[int, "int | None", str], None]
+
+
+def load_large(
+    base: Path,
+    adapter: Path,
+    *,
+    device: Device = "cpu",
+    runtime: Runtime = "auto",
+    threads: int | None = None,
+    context: int = CONTEXT,
+    compiled: bool = False,
+    base_sha256: str | None = None,
+    cache: Path | None = None,
+    progress: Progress | None = None,
+) -> LargeVerifier:
+    """Load the large verifier.
+
+    Args:
+        base: the base model, a GGUF file.
+        adapter: the adapter, a `.lora8` file.
+        device: where to compute.
+        runtime: "auto" takes onnxruntime for a CPU and torch for a GPU; llama.cpp if torch is not
+            installed.
+        threads: threads on a CPU; one per core if None.
+        context: the most tokens of a passage, a claim and the question together.
+        compiled: compile the layers (torch on CUDA only); pays for thousands of passages.
+        base_sha256: digest of the base if it is known already, which saves reading the file.
+        cache: folder for what runtimes make of base and adapter; that of the model store if None.
+        progress: told while the base is converted for onnxruntime, the first time only.
+
+    Raises ModelError if a file is missing or the adapter belongs to another base,
+    ConfigurationError if device, runtime and context do not go together.
+    """
+    chosen = _chosen(device, runtime)
+    if not base.is_file():
+        raise ModelError(
+            f"the base model of large is not at {base}; `halldetect models pull large` fetches it"
+        )
+    if not adapter.is_file():
+        raise ModelError(
+            f"the adapter of large is not at {adapter}; `halldetect models pull large` fetches it"
+        )
+    found = read_adapter(adapter)
+    digest = base_sha256 or digest_of(base)
+    if found.base_sha256 != digest:
+        raise ModelError(
+            f"the adapter {adapter.name} belongs to a base with sha256 {found.base_sha256[:16]}..., "
+            f"{base.name} has {digest[:16]}...; `halldetect models pull large` fetches both"
+        )
+    model = GgufFile(base)
+    shape = Shape.of(model)
+    if not 0 < context <= shape.context:
+        raise ConfigurationError(
+            f"context must lie between 1 and {shape.context}, which the model reads, not {context}"
+        )
+    found.check_fits(shape.maps, shape.layers)
+    prompt = Prompt(model)
+    if context <= prompt.frame_tokens:
+        raise ConfigurationError(f"a context of {context} tokens has no room for a passage")
+    adapter_digest = digest_of(adapter)
+    folder = (cache or home() / "models" / "large") / f"{digest[:12]}-{adapter_digest[:12]}"
+    backend: Backend
+    if chosen == "torch":
+        from halldetect.verification.large.torch_backend import torch_backend
+
+        backend = torch_backend(
+            model, found, prompt.answers, device=device, threads=threads, compiled=compiled
+        )
+    elif chosen == "onnx":
+        from halldetect.verification.large.onnx_backend import onnx_backend
+
+        backend = onnx_backend(
+            model, found, prompt.answers, folder, threads=threads, context=context,
+            progress=progress,
+        )  # fmt: skip
+    else:
+        from halldetect.verification.large.llama import llama_backend
+
+        backend = llama_backend(
+            model, found, prompt.answers, folder, threads=threads, context=context
+        )
+    return LargeVerifier(
+        backend,
+        prompt,
+        context=context,
+        temperature=found.temperature,
+        description={
+            "kind": chosen,
+            "digest": adapter_digest,
+            "base_digest": digest,
+            "languages": None if found.languages is None else list(found.languages),
+            "calibration": None if found.calibration is None else dict(found.calibration),
+        },
+    )
+
+
+def _chosen(device: str, runtime: str) -> str:
+    """The runtime for a device; an error if it is not installed or cannot use it."""
+    if device not in get_args(Device):
+        raise ConfigurationError(f"unknown device {device!r}; known are {_listed(Device)}")
+    if runtime not in get_args(Runtime):
+        raise ConfigurationError(f"unknown runtime {runtime!r}; known are {_listed(Runtime)}")
+    if runtime == "onnx" and device != "cpu":
+        raise ConfigurationError(f"the runtime onnx computes on a CPU, not on {device}")
+    if runtime == "auto":
+        if device == "cpu":
+            return "onnx"
+        return "torch" if find_spec("torch") else "llama"
+    module, extra = {
+        "onnx": ("onnxruntime", ""),
+        "torch": ("torch", "hf"),
+        "llama": ("xllamacpp", "llm"),
+    }[runtime]
+    if find_spec(module) is None:
+        raise MissingExtra(f"the runtime {runtime}", extra)
+    return runtime
+
+
+def _listed(names: object) -> str:
+    return ", ".join(get_args(names))

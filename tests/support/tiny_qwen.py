@@ -1,0 +1,104 @@
+"""A tiny random model of the Qwen2 architecture with an adapter, written on the spot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halldetect.models.cache import digest_of
+from halldetect.verification.large.adapter import MAPS, Adapter, write_adapter
+from halldetect.verification.large.gguf import write_gguf
+from halldetect.verification.large.shape import Shape
+
+SHAPE = Shape(
+    layers=3, hidden=64, heads=4, kv_heads=2, ffn=96, context=1024, theta=1e6, epsilon=1e-6
+)
+RANK = 4
+SPECIAL = "<|im_end|>"
+
+
+@dataclass(frozen=True)
+class TinyModel:
+    """Files of a tiny model, and the weights in them."""
+
+    base: Path
+    adapter: Path
+    tensors: dict[str, NDArray[Any]]
+    vocabulary: list[str]
+
+
+def vocabulary() -> tuple[list[str], list[str]]:
+    """All bytes and the three answers, with the merges that lead to them, and a special token."""
+    from tokenizers import pre_tokenizers
+
+    tokens = sorted(pre_tokenizers.ByteLevel.alphabet())
+    merges = []
+    for word in ("ĠYes", "ĠMaybe", "ĠNo"):
+        for end in range(1, len(word)):
+            merges.append(f"{word[:end]} {word[end]}")
+            tokens.append(word[: end + 1])
+    tokens = list(dict.fromkeys(tokens))
+    return [*tokens, SPECIAL], list(dict.fromkeys(merges))
+
+
+def write_tiny(folder: Path, *, seed: int = 0, half: bool = False) -> TinyModel:
+    """Write `base.gguf` and `adapter.lora8`.
+
+    Args:
+        folder: where to.
+        seed: of the random weights.
+        half: store the matrices as float16 instead of float32.
+    """
+    random = np.random.default_rng(seed)
+    tokens, merges = vocabulary()
+
+    def drawn(*sizes: int, scale: float) -> NDArray[Any]:
+        values = random.normal(0.0, scale, sizes).astype(np.float32)
+        return values.astype(np.float16) if half and len(sizes) == 2 else values
+
+    tensors = {
+        "token_embd.weight": drawn(len(tokens), SHAPE.hidden, scale=1.0),
+        "output.weight": drawn(len(tokens), SHAPE.hidden, scale=0.3),
+        "output_norm.weight": 1 + drawn(SHAPE.hidden, scale=0.1),
+    }
+    adapter = {}
+    for layer in range(SHAPE.layers):
+        for name in ("attn_norm", "ffn_norm"):
+            tensors[f"blk.{layer}.{name}.weight"] = 1 + drawn(SHAPE.hidden, scale=0.1)
+        for short, (inputs, outputs) in SHAPE.maps.items():
+            key = f"blk.{layer}.{MAPS[short]}"
+            tensors[f"{key}.weight"] = drawn(outputs, inputs, scale=inputs**-0.5)
+            if short in "qkv":
+                tensors[f"{key}.bias"] = drawn(outputs, scale=0.2)
+            a = random.normal(0.0, inputs**-0.5, (RANK, inputs)).astype(np.float32)
+            b = random.normal(0.0, 0.3, (outputs, RANK)).astype(np.float32)
+            adapter[f"layers.{layer}.{short}.A"] = a
+            adapter[f"layers.{layer}.{short}.B"] = b
+    metadata = {
+        "general.architecture": "qwen2",
+        "general.name": "tiny",
+        "qwen2.block_count": SHAPE.layers,
+        "qwen2.context_length": SHAPE.context,
+        "qwen2.embedding_length": SHAPE.hidden,
+        "qwen2.feed_forward_length": SHAPE.ffn,
+        "qwen2.attention.head_count": SHAPE.heads,
+        "qwen2.attention.head_count_kv": SHAPE.kv_heads,
+        "qwen2.rope.freq_base": SHAPE.theta,
+        "qwen2.attention.layer_norm_rms_epsilon": SHAPE.epsilon,
+        "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": "qwen2",
+        "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.token_type": [1] * (len(tokens) - 1) + [3],
+        "tokenizer.ggml.merges": merges,
+        "tokenizer.ggml.eos_token_id": len(tokens) - 1,
+        "tokenizer.ggml.add_bos_token": False,
+    }
+    base, file = folder / "base.gguf", folder / "adapter.lora8"
+    write_gguf(base, metadata, tensors)
+    calibration = {"slope": 1.5, "offset": 0.25}
+    write_adapter(file, Adapter(adapter, digest_of(base), 1.25, calibration, ("en",)))
+    return TinyModel(base, file, tensors, tokens)
