@@ -145,9 +145,7 @@ def load(name: str, base: Path, adapter: Path, threads: int, cache: Path) -> tup
     if kind == "torch":
         from halldetect.verification.large.torch_backend import torch_backend
 
-        return torch_backend(
-            model, weights, prompt.answers, device="cpu", threads=threads
-        ), prompt
+        return torch_backend(model, weights, prompt.answers, device="cpu", threads=threads), prompt
     if kind == "onnx":
         from halldetect.verification.large.onnx_backend import onnx_backend
         from halldetect.verification.large.onnx_build import Rounding
@@ -170,9 +168,7 @@ def measured(name: str, base: Path, adapter: Path, threads: int, cache: Path) ->
     loading = time.perf_counter() - began
     groups = [
         Group(passage, tuple(prompt.claims(claims)))
-        for passage, claims in zip(
-            prompt.passages(list(PASSAGES)), PASSAGES.values(), strict=True
-        )
+        for passage, claims in zip(prompt.passages(list(PASSAGES)), PASSAGES.values(), strict=True)
     ]
     short = [rows.tolist() for rows in backend.answer(groups)]
     [passage] = prompt.passages([LONG_PASSAGE])
@@ -204,14 +200,18 @@ def measured(name: str, base: Path, adapter: Path, threads: int, cache: Path) ->
 
 def compared(logits: list[Any], reference: list[Any]) -> dict[str, float]:
     """How far answers lie from those of the reference."""
-    ours, theirs = (np.concatenate([np.array(rows) for rows in found]) for found in (logits, reference))
+    ours, theirs = (
+        np.concatenate([np.array(rows) for rows in found]) for found in (logits, reference)
+    )
 
     def shares(values: Any) -> Any:
         powers = np.exp(values - values.max(-1, keepdims=True))
         return powers / powers.sum(-1, keepdims=True)
 
     # Only differences between logits count: a shift of all three changes no probability.
-    apart = np.abs((ours - ours.mean(-1, keepdims=True)) - (theirs - theirs.mean(-1, keepdims=True)))
+    apart = np.abs(
+        (ours - ours.mean(-1, keepdims=True)) - (theirs - theirs.mean(-1, keepdims=True))
+    )
     moved = np.abs(shares(ours) - shares(theirs))
     return {
         "pairs": len(ours),

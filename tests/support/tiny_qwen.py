@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,3 +103,60 @@ def write_tiny(folder: Path, *, seed: int = 0, half: bool = False) -> TinyModel:
     calibration = {"slope": 1.5, "offset": 0.25}
     write_adapter(file, Adapter(adapter, digest_of(base), 1.25, calibration, ("en",)))
     return TinyModel(base, file, tensors, tokens)
+
+
+def reference_logits(
+    tiny: TinyModel, adapter: Adapter | None, tokens: Sequence[int], answers: Sequence[int]
+) -> NDArray[np.float64]:
+    """Logits of the answers after the last token, written down plainly in float64.
+
+    Args:
+        tiny: the model.
+        adapter: what is added to its weights; None for the base alone.
+        tokens: passage and claim, one after the other.
+        answers: tokens of the answers.
+    """
+    weights = {name: values.astype(np.float64) for name, values in tiny.tensors.items()}
+
+    def linear(layer: int, short: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        key = f"blk.{layer}.{MAPS[short]}"
+        weight = weights[f"{key}.weight"]
+        if adapter is not None:
+            weight = weight + adapter.product(layer, short)
+        return x @ weight.T + weights.get(f"{key}.bias", 0.0)
+
+    def norm(name: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        mean = (x**2).mean(-1, keepdims=True)
+        result: NDArray[np.float64] = x / np.sqrt(mean + SHAPE.epsilon) * weights[name]
+        return result
+
+    size, count = SHAPE.head_size, len(tokens)
+    rates = SHAPE.theta ** -(np.arange(0, size, 2) / size)
+    angles = np.arange(count)[:, None] * rates
+    later = np.triu(np.ones((count, count), bool), 1)
+
+    def heads(x: NDArray[np.float64], turned: bool) -> NDArray[np.float64]:
+        x = x.reshape(count, -1, size).transpose(1, 0, 2)
+        if not turned:
+            return x
+        a, b = x[..., : size // 2], x[..., size // 2 :]
+        cos, sin = np.cos(angles), np.sin(angles)
+        return np.concatenate([a * cos - b * sin, b * cos + a * sin], -1)
+
+    x = weights["token_embd.weight"][np.array(tokens)]
+    for layer in range(SHAPE.layers):
+        h = norm(f"blk.{layer}.attn_norm.weight", x)
+        q, k = (heads(linear(layer, name, h), True) for name in "qk")
+        v = heads(linear(layer, "v", h), False)
+        times = SHAPE.heads // SHAPE.kv_heads
+        scores = q @ k.repeat(times, 0).transpose(0, 2, 1) / np.sqrt(size)
+        scores[:, later] = -np.inf
+        shares = np.exp(scores - scores.max(-1, keepdims=True))
+        shares /= shares.sum(-1, keepdims=True)
+        seen = (shares @ v.repeat(times, 0)).transpose(1, 0, 2).reshape(count, -1)
+        x = x + linear(layer, "o", seen)
+        h = norm(f"blk.{layer}.ffn_norm.weight", x)
+        gate = linear(layer, "g", h)
+        x = x + linear(layer, "dn", gate / (1 + np.exp(-gate)) * linear(layer, "u", h))
+    last = norm("output_norm.weight", x[-1:])[0]
+    return weights["output.weight"][np.array(answers)] @ last

@@ -109,9 +109,7 @@ def read_adapter(path: Path) -> Adapter:
         temperature = float(metadata["temperature"])
         if not (math.isfinite(temperature) and temperature > 0.0):
             raise ValueError("its temperature is not positive")
-        tensors = {
-            name: _unrounded(name, stored) for name in stored if not name.endswith(".scale")
-        }
+        tensors = {name: _unrounded(name, stored) for name in stored if not name.endswith(".scale")}
         return Adapter(
             tensors,
             metadata["base_sha256"],

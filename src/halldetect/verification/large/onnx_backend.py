@@ -54,9 +54,7 @@ def onnx_backend(
         progress: told while the model is made.
     """
     rounding = rounding or Rounding()
-    file = built(
-        folder / f"onnx-{rounding.name}", model, adapter, answers, rounding, progress
-    )
+    file = built(folder / f"onnx-{rounding.name}", model, adapter, answers, rounding, progress)
     reader = OnnxReader(file, model, rounding.name, threads or physical_cores())
     return KeptPassages(reader, tokens=max(context, 2048))
 

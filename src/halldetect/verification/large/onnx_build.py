@@ -160,9 +160,7 @@ class _Builder:
             f"blk.{number}.ffn_norm.weight",
         )
         gate = self._linear(number, "gate", normed, "g")
-        opened = graph.node(
-            "QuickGelu", [gate], [f"{number}.opened"], contributed=True, alpha=1.0
-        )
+        opened = graph.node("QuickGelu", [gate], [f"{number}.opened"], contributed=True, alpha=1.0)
         product = graph.node(
             "Mul", [opened, self._linear(number, "up", normed, "u")], [f"{number}.product"]
         )

@@ -161,9 +161,7 @@ def _layer_function(shape: Shape, attend: Attend) -> Layer:
 def _dense(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
     times = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(times, 1), v.repeat_interleave(times, 1)
-    return functional.scaled_dot_product_attention(
-        q, k, v, attn_mask=mask, is_causal=mask is None
-    )
+    return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
 
 
 def _flex(q: Tensor, k: Tensor, v: Tensor, mask: Any) -> Tensor:

@@ -1,0 +1,188 @@
+"""The large verifier on a backend that only counts, and what `load_large` refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halldetect.errors import ConfigurationError, InputError, ModelError
+from halldetect.verification.large import LargeVerifier, load_large
+from halldetect.verification.large.adapter import read_adapter, write_adapter
+from halldetect.verification.large.backend import Group, KeptPassages, Logits, Tokens
+from halldetect.verification.large.gguf import GgufFile
+from halldetect.verification.large.prompt import Prompt
+from tests.support.tiny_qwen import TinyModel, write_tiny
+
+
+class CountingBackend:
+    """Its logits are the lengths of passage and claim; it remembers what it was asked."""
+
+    runtime = "none"
+    pairs_at_once = 3
+
+    def __init__(self, value: float | None = None) -> None:
+        self.value = value
+        self.calls: list[Sequence[Group]] = []
+
+    def answer(self, groups: Sequence[Group]) -> list[Logits]:
+        self.calls.append(groups)
+        return [
+            np.array(
+                [
+                    [len(group.passage) / 50, len(claim) / 50, self.value or 0.0]
+                    for claim in group.claims
+                ],
+                np.float32,
+            )
+            for group in groups
+        ]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
+    return write_tiny(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(scope="module")
+def prompt(tiny: TinyModel) -> Prompt:
+    return Prompt(GgufFile(tiny.base))
+
+
+def verifier(prompt: Prompt, backend: Any, **settings: Any) -> LargeVerifier:
+    return LargeVerifier(backend, prompt, **{"context": 300, **settings})
+
+
+PAIRS = [("one two", "x"), ("three", "yy"), ("one two", "zzz"), ("one two", "x"), ("three", "x")]
+
+
+def test_a_passage_is_read_once_for_all_its_claims(prompt: Prompt) -> None:
+    backend = CountingBackend()
+    answers = verifier(prompt, backend).judge(PAIRS)
+    [groups] = backend.calls
+    assert [len(group.claims) for group in groups] == [2, 2]
+    assert answers[0] == answers[3]
+    alone = [verifier(prompt, backend).judge([pair])[0] for pair in PAIRS]
+    assert answers == alone
+    assert len(set(answers)) == 4
+
+
+def test_probabilities_are_a_softmax_at_the_temperature(prompt: Prompt) -> None:
+    backend = CountingBackend(value=1.0)
+    for temperature in (1.0, 2.5):
+        [found] = verifier(prompt, backend, temperature=temperature).judge([("a", "b")])
+        logits = np.array(
+            [len(prompt.passages(["a"])[0]) / 50, len(prompt.claims(["b"])[0]) / 50, 1]
+        )
+        expected = np.exp(logits / temperature) / np.exp(logits / temperature).sum()
+        shares = (found.entailment, found.neutral, found.contradiction)
+        assert shares == pytest.approx(expected, abs=1e-6)
+
+
+def test_nothing_to_judge(prompt: Prompt) -> None:
+    assert verifier(prompt, CountingBackend()).judge([]) == []
+
+
+@pytest.mark.parametrize("pair", [("", "a"), ("a", ""), (" \n", "a"), ("a", "\t")])
+def test_an_empty_passage_or_claim_is_refused(prompt: Prompt, pair: tuple[str, str]) -> None:
+    with pytest.raises(InputError, match="empty"):
+        verifier(prompt, CountingBackend()).judge([("a", "b"), pair])
+
+
+def test_a_pair_longer_than_the_context_is_refused(prompt: Prompt) -> None:
+    backend = CountingBackend()
+    with pytest.raises(ModelError, match="the context is 300"):
+        verifier(prompt, backend).judge([("a " * 200, "b")])
+    assert backend.calls == []
+
+
+@given(st.text(min_size=1).filter(str.strip), st.text(min_size=1).filter(str.strip))
+def test_max_tokens_leaves_room_for_the_question(prompt: Prompt, passage: str, claim: str) -> None:
+    counted = sum(prompt.count([passage, claim]))
+    framed = len(prompt.passages([passage])[0]) + len(prompt.claims([claim])[0])
+    assert framed <= counted + prompt.frame_tokens
+
+
+def test_numbers_that_are_not_finite_are_an_error(prompt: Prompt) -> None:
+    with pytest.raises(ModelError, match="not finite"):
+        verifier(prompt, CountingBackend(value=float("nan"))).judge([("a", "b")])
+
+
+class CountingReader:
+    """Remembers which passages it read."""
+
+    runtime = "none"
+
+    def __init__(self) -> None:
+        self.read_passages: list[Tokens] = []
+
+    def read(self, passage: Tokens) -> Tokens:
+        self.read_passages.append(passage)
+        return passage
+
+    def answer(self, state: Tokens, claims: Sequence[Tokens]) -> Logits:
+        return np.full((len(claims), 3), sum(state), np.float32)
+
+
+def test_passages_used_last_are_kept() -> None:
+    reader = CountingReader()
+    backend = KeptPassages(reader, passages=2, tokens=100)
+    a, b, c = (Group((number,) * 10, ((1,),)) for number in (1, 2, 3))
+    for group in (a, b, a, c, a, b):
+        [logits] = backend.answer([group])
+        assert logits[0, 0] == sum(group.passage)
+    assert [passage[0] for passage in reader.read_passages] == [1, 2, 3, 2]
+
+
+def test_kept_passages_are_bounded_by_their_tokens() -> None:
+    reader = CountingReader()
+    backend = KeptPassages(reader, passages=9, tokens=100)
+    short, long = Group((1,) * 60, ((1,),)), Group((2,) * 150, ((1,),))
+    for group in (short, long, long, short):
+        backend.answer([group])
+    assert [len(passage) for passage in reader.read_passages] == [60, 150, 60]
+
+
+def test_a_missing_file_names_the_way_out(tiny: TinyModel, tmp_path: Path) -> None:
+    for base, adapter in ((tmp_path / "none", tiny.adapter), (tiny.base, tmp_path / "none")):
+        with pytest.raises(ModelError, match="`halldetect models pull large`"):
+            load_large(base, adapter)
+
+
+def test_an_adapter_of_another_base_is_refused(tiny: TinyModel, tmp_path: Path) -> None:
+    other = write_tiny(tmp_path, seed=1)
+    with pytest.raises(ModelError, match="belongs to a base with sha256"):
+        load_large(tiny.base, other.adapter)
+    with pytest.raises(ModelError, match="belongs to a base with sha256"):
+        load_large(tiny.base, tiny.adapter, base_sha256="0" * 64)
+
+
+def test_an_adapter_of_another_shape_is_refused(tiny: TinyModel, tmp_path: Path) -> None:
+    adapter = read_adapter(tiny.adapter)
+    tensors = {name: values for name, values in adapter.tensors.items() if ".2." not in name}
+    write_adapter(tmp_path / "a.lora8", type(adapter)(tensors, adapter.base_sha256))
+    with pytest.raises(ModelError, match=r"no map layers\.2\.q"):
+        load_large(tiny.base, tmp_path / "a.lora8", context=1024)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"device": "tpu"}, "unknown device"),
+        ({"runtime": "jax"}, "unknown runtime"),
+        ({"runtime": "onnx", "device": "cuda"}, "computes on a CPU"),
+        ({"context": 1025}, "between 1 and 1024"),
+        ({"context": 0}, "between 1 and 1024"),
+        ({"context": 40}, "no room"),
+    ],
+)
+def test_settings_that_make_no_sense(
+    tiny: TinyModel, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        load_large(tiny.base, tiny.adapter, **{"context": 1024, **settings})
