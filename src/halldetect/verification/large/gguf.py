@@ -104,7 +104,7 @@ class _Header:
     """Reads metadata and tensor table from the first bytes of a file."""
 
     def __init__(self, data: NDArray[np.uint8]) -> None:
-        self._data = memoryview(data)
+        self._data = data.data
         self._at = 0
 
     def read(self) -> tuple[dict[str, Any], dict[str, Tensor]]:

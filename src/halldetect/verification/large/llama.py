@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import os
+import secrets
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from halldetect.errors import ModelError
+from halldetect.errors import MissingExtra, ModelError
 from halldetect.models import llama
 from halldetect.verification.large.adapter import Adapter, write_llama_adapter
 from halldetect.verification.large.backend import Group, Logits, Tokens
@@ -30,6 +31,7 @@ from halldetect.verification.verifiers.encoding import one_line
 _BIAS = 100.0
 # llama.cpp wants room for a token after the prompt.
 _SPARE_TOKENS = 8
+_ALL_LAYERS = 999
 _LEAST = 1e-30  # a probability that is told as zero
 
 
@@ -40,6 +42,7 @@ def llama_backend(
     folder: Path,
     *,
     context: int,
+    device: str = "cpu",
     threads: int | None = None,
 ) -> LlamaBackend:
     """The backend; the adapter is written for llama.cpp on first use.
@@ -50,6 +53,7 @@ def llama_backend(
         answers: tokens of the three answers.
         folder: where the adapter is kept; it belongs to this base and adapter.
         context: the most tokens of a passage and claim.
+        device: "cpu", or anything else for the GPU that this build of llama.cpp supports.
         threads: as many as there are cores, up to eight, if None.
     """
     file = folder / "adapter.gguf"
@@ -61,14 +65,55 @@ def llama_backend(
             draft.replace(file)
     except OSError as error:
         raise ModelError(f"large: cannot write {file}: {error.strerror}") from error
-    server = llama.start(
-        model.path,
-        threads or llama.default_threads(),
-        0,
-        context + _SPARE_TOKENS,
-        adapter=file,
+    server = _server(
+        model.path, file, context + _SPARE_TOKENS, threads or llama.default_threads(), device
     )
-    return LlamaBackend(server, answers)
+    return LlamaBackend(server, answers, device)
+
+
+def _server(path: Path, adapter: Path, context: int, threads: int, device: str) -> Any:
+    """A server for one request at a time, as `halldetect.models.llama` starts it for others."""
+    xllamacpp = _imported()
+    if device != "cpu" and not any(
+        info["type"].name.endswith("GPU") for info in xllamacpp.get_device_info()
+    ):
+        raise ModelError(f"large: this build of llama.cpp finds no GPU here for {device}")
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(adapter), 1.0)]
+    params.n_ctx = context
+    params.n_parallel = 1
+    params.n_gpu_layers = 0 if device == "cpu" else _ALL_LAYERS
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.verbosity = -1
+    params.warmup = False
+    params.fit_params = False
+    params.cache_ram_mib = 0
+    # The library also listens on a loopback port that nobody here uses: nobody else can
+    # either, without this key.
+    params.api_keys = [secrets.token_urlsafe(32)]
+    params.endpoint_slots = False
+    params.cors_origins = ""
+    try:
+        return xllamacpp.Server(params)
+    except Exception as error:  # the binding raises RuntimeError and others
+        raise ModelError(f"large: llama.cpp cannot load {path}: {one_line(error)}") from error
+
+
+def _imported() -> Any:
+    # Waiting threads of the OpenMP runtime spin, which makes two of them slower than one where
+    # others want the processor too. It reads this once, when it is loaded.
+    bounded = {"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "1"}
+    added = {key: value for key, value in bounded.items() if key not in os.environ}
+    os.environ.update(added)
+    try:
+        import xllamacpp
+    except ImportError as error:
+        raise MissingExtra("the runtime llama", "llm") from error
+    finally:
+        for key in added:
+            os.environ.pop(key, None)
+    return xllamacpp
 
 
 class LlamaBackend:
@@ -80,14 +125,16 @@ class LlamaBackend:
 
     pairs_at_once = 16
 
-    def __init__(self, server: Any, answers: Sequence[int]) -> None:
+    def __init__(self, server: Any, answers: Sequence[int], device: str = "cpu") -> None:
         """Use a server.
 
         Args:
             server: an `xllamacpp.Server` with the adapter, for one request at a time.
             answers: tokens of the three answers.
+            device: for the report.
         """
         self._server = server
+        self._device = device
         self._answers = list(answers)
         self.evaluated_tokens = 0
         self.reused_tokens = 0
@@ -95,7 +142,7 @@ class LlamaBackend:
     @property
     def runtime(self) -> str:
         """Version of the package that brings llama.cpp."""
-        return f"llama.cpp (xllamacpp {version('xllamacpp')})"
+        return f"llama.cpp (xllamacpp {version('xllamacpp')}) on {self._device}"
 
     def answer(self, groups: Sequence[Group]) -> list[Logits]:
         """See `Backend.answer`."""

@@ -67,8 +67,8 @@ def load_large(
     digest = base_sha256 or digest_of(base)
     if found.base_sha256 != digest:
         raise ModelError(
-            f"the adapter {adapter.name} belongs to a base with sha256 {found.base_sha256[:16]}..., "
-            f"{base.name} has {digest[:16]}...; `halldetect models pull large` fetches both"
+            f"the adapter {adapter.name} belongs to a base with sha256 {found.base_sha256[:16]}, "
+            f"{base.name} has {digest[:16]}; `halldetect models pull large` fetches both"
         )
     model = GgufFile(base)
     shape = Shape.of(model)
@@ -93,14 +93,19 @@ def load_large(
         from halldetect.verification.large.onnx_backend import onnx_backend
 
         backend = onnx_backend(
-            model, found, prompt.answers, folder, threads=threads, context=context,
+            model,
+            found,
+            prompt.answers,
+            folder,
+            context=context,
+            threads=threads,
             progress=progress,
-        )  # fmt: skip
+        )
     else:
         from halldetect.verification.large.llama import llama_backend
 
         backend = llama_backend(
-            model, found, prompt.answers, folder, threads=threads, context=context
+            model, found, prompt.answers, folder, context=context, device=device, threads=threads
         )
     return LargeVerifier(
         backend,

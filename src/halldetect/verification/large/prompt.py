@@ -74,7 +74,7 @@ class Prompt:
 def _tokenizer(numbers: dict[str, int], merges: Sequence[str]) -> Any:
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
-    pairs = [tuple(merge.split(" ", 1)) for merge in merges]
+    pairs = [(first, second) for first, _, second in (merge.partition(" ") for merge in merges)]
     tokenizer = Tokenizer(models.BPE(numbers, pairs))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [

@@ -111,7 +111,7 @@ class TorchReader:
         """Version of torch, device and type."""
         return _name(self._model)
 
-    @torch.inference_mode()
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def read(self, passage: Tokens) -> TorchState:
         """Keys and values after a passage, read in runs of a fixed length."""
         past: list[Past] | None = None
@@ -124,7 +124,7 @@ class TorchReader:
         assert past is not None
         return TorchState(past, len(passage))
 
-    @torch.inference_mode()
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def answer(self, state: TorchState, claims: Sequence[Tokens]) -> Logits:
         """Logits of claims that continue from a passage."""
         results = [self._together(state, some) for some in _runs(claims, _RUN_TOKENS)]
@@ -207,7 +207,7 @@ class PackedTorch:
         """Enough pairs to fill some steps."""
         return max(256, self._step_tokens // 64)
 
-    @torch.inference_mode()
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def answer(self, groups: Sequence[Group]) -> list[Logits]:
         """See `Backend.answer`."""
         results = [np.zeros((len(group.claims), 3), np.float32) for group in groups]
