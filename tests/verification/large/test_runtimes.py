@@ -287,10 +287,10 @@ def test_out_of_memory_halves_the_step_and_then_fails(tiny: TinyModel) -> None:
     class SmallDevice(TorchModel):
         most_rows = 8
 
-        def states(self, ids: Any, positions: Any, mask: Any, past: Any = None) -> Any:
+        def states(self, ids: Any, *others: Any, **settings: Any) -> Any:
             if len(ids) > self.most_rows:
                 raise torch.OutOfMemoryError("CUDA out of memory")
-            return super().states(ids, positions, mask, past)
+            return super().states(ids, *others, **settings)
 
     model = GgufFile(tiny.base)
     device = SmallDevice(

@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,18 +130,58 @@ def write_adapter(path: Path, adapter: Adapter) -> None:
         path: the file; it appears whole or not at all.
         adapter: what to write.
     """
-    metadata = {
-        "format": FORMAT,
-        "base_sha256": adapter.base_sha256,
-        "temperature": repr(adapter.temperature),
-    }
-    if adapter.calibration is not None:
-        metadata["calibration"] = json.dumps(dict(adapter.calibration))
-    if adapter.languages is not None:
-        metadata["languages"] = json.dumps(list(adapter.languages))
     stored: dict[str, NDArray[Any]] = {}
     for name, values in adapter.tensors.items():
         stored[name], stored[f"{name}.scale"] = _rounded(name, values)
+    about = _metadata(
+        adapter.base_sha256, adapter.temperature, adapter.calibration, adapter.languages
+    )
+    _write(path, about, stored)
+
+
+def stamp_adapter(
+    source: Path,
+    target: Path,
+    *,
+    base_sha256: str,
+    temperature: float,
+    calibration: Mapping[str, float] | None = None,
+    languages: Sequence[str] | None = None,
+) -> None:
+    """Copy a `.lora8` file with other metadata; its numbers stay what they are, bit for bit.
+
+    Args:
+        source: the file, whose metadata may lack everything.
+        target: the copy; it appears whole or not at all.
+        base_sha256: digest of the base it was trained on.
+        temperature: what the logits are divided by.
+        calibration: parameters of halldetect.scoring.Calibration.
+        languages: the languages it was trained on.
+    """
+    try:
+        _, stored = _split(source.read_bytes())
+    except OSError as error:
+        raise ModelError(f"cannot read the adapter {source}: {error.strerror}") from error
+    except (ValueError, TypeError, KeyError, AttributeError, struct.error) as error:
+        raise ModelError(f"{source} is not an adapter of the large verifier: {error}") from error
+    _write(target, _metadata(base_sha256, temperature, calibration, languages), stored)
+
+
+def _metadata(
+    base_sha256: str,
+    temperature: float,
+    calibration: Mapping[str, float] | None,
+    languages: Sequence[str] | None,
+) -> dict[str, str]:
+    found = {"format": FORMAT, "base_sha256": base_sha256, "temperature": repr(float(temperature))}
+    if calibration is not None:
+        found["calibration"] = json.dumps(dict(calibration))
+    if languages is not None:
+        found["languages"] = json.dumps(list(languages))
+    return found
+
+
+def _write(path: Path, metadata: Mapping[str, str], stored: Mapping[str, NDArray[Any]]) -> None:
     header: dict[str, Any] = {"__metadata__": metadata}
     kinds = {np.dtype(kind): label for label, kind in _DTYPES.items()}
     at = 0

@@ -111,7 +111,6 @@ class TorchReader:
         """Version of torch, device and type."""
         return _name(self._model)
 
-    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def read(self, passage: Tokens) -> TorchState:
         """Keys and values after a passage, read in runs of a fixed length."""
         past: list[Past] | None = None
@@ -124,7 +123,6 @@ class TorchReader:
         assert past is not None
         return TorchState(past, len(passage))
 
-    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def answer(self, state: TorchState, claims: Sequence[Tokens]) -> Logits:
         """Logits of claims that continue from a passage."""
         results = [self._together(state, some) for some in _runs(claims, _RUN_TOKENS)]
@@ -157,6 +155,7 @@ class TorchReader:
                 torch.tensor([positions], device=model.device),
                 _added(visible.to(model.device), model.dtype),
                 past,
+                keep=True,
             )
         except torch.OutOfMemoryError as error:
             raise _no_memory(model) from error
@@ -207,7 +206,6 @@ class PackedTorch:
         """Enough pairs to fill some steps."""
         return max(256, self._step_tokens // 64)
 
-    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def answer(self, groups: Sequence[Group]) -> list[Logits]:
         """See `Backend.answer`."""
         results = [np.zeros((len(group.claims), 3), np.float32) for group in groups]

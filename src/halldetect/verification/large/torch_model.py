@@ -98,15 +98,22 @@ class TorchModel:
         )
 
     def states(
-        self, ids: Tensor, positions: Tensor, mask: Any, past: Sequence[Past] | None = None
+        self,
+        ids: Tensor,
+        positions: Tensor,
+        mask: Any,
+        past: Sequence[Past] | None = None,
+        *,
+        keep: bool = False,
     ) -> tuple[Tensor, list[Past]]:
-        """States after the last layer, and keys and values of every layer.
+        """States after the last layer; keys and values of every layer, if they are to be kept.
 
         Args:
             ids: rows x tokens.
             positions: rows x tokens, where each token stands.
             mask: which token sees which (see `flex` above); None for tokens in plain order.
             past: keys and values of tokens before these.
+            keep: whether to return keys and values, which takes memory until the end.
         """
         if self._embedding is None:
             rows = self._model.rows("token_embd.weight", ids.reshape(-1).numpy())
@@ -119,7 +126,8 @@ class TorchModel:
         for number, weights in enumerate(self._layers):
             before = None if past is None else past[number]
             x, k, v = self._layer(x, cos, sin, mask, weights, before)
-            kept.append((k, v))
+            if keep:
+                kept.append((k, v))
         return x, kept
 
     def logits(self, states: Tensor) -> Tensor:

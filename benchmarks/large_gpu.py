@@ -1,0 +1,135 @@
+"""The large verifier on a GPU: responses per second and share of the GPU's peak.
+
+    python benchmarks/large_gpu.py BASE.gguf ADAPTER.lora8 [RESPONSES.jsonl] [--compiled]
+
+A line of the file has `source` and `claims`. Without one, variants of the article in
+`large_runtimes` are judged: some 870 tokens with four claims each. Every response is timed from
+its text to its probabilities: tokenising and packing count. Also measured: how far the answers of
+some pairs lie from those of torch in float32 on the same device, alone and among others.
+
+Writes benchmarks/results/large_gpu.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks.large_runtimes import LONG_CLAIMS, LONG_PASSAGE, PASSAGES
+from halldetect.report import Probabilities
+from halldetect.verification.large.adapter import read_adapter
+from halldetect.verification.large.gguf import GgufFile
+from halldetect.verification.large.prompt import Prompt
+from halldetect.verification.large.torch_backend import PackedTorch
+from halldetect.verification.large.torch_model import TorchModel
+from halldetect.verification.large.verifier import LargeVerifier
+
+RESULTS = Path(__file__).parent / "results" / "large_gpu.json"
+CONTEXT = 8192
+Pairs = list[tuple[str, str]]
+
+
+def responses(file: Path | None, count: int) -> list[Pairs]:
+    """So many responses, as pairs of source and claim; a file is repeated as needed."""
+    if file is None:
+        sentences = LONG_PASSAGE.split(". ")
+        found = []
+        for number in range(count):
+            turn = number % len(sentences)
+            source = ". ".join([f"Edition {number}", *sentences[turn:], *sentences[:turn]])
+            found.append([(source, claim) for claim in LONG_CLAIMS])
+        return found
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line]
+    return [
+        # A number makes every source another one, so that none is judged twice.
+        [(f"{line['source']}\n{number}", claim) for claim in line["claims"]]
+        for number in range(count)
+        for line in [lines[number % len(lines)]]
+    ]
+
+
+def numbers(answers: list[Probabilities]) -> Any:
+    return np.array([(found.entailment, found.neutral, found.contradiction) for found in answers])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("base", type=Path)
+    parser.add_argument("adapter", type=Path)
+    parser.add_argument("file", type=Path, nargs="?")
+    parser.add_argument("--responses", type=int, default=2000)
+    parser.add_argument("--compiled", action="store_true")
+    parser.add_argument("--row", type=int, default=4096)
+    parser.add_argument("--step-tokens", type=int, default=65536)
+    parser.add_argument("--peak", type=float, default=989e12, help="bf16 operations per second")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    model = GgufFile(options.base)
+    prompt = Prompt(model)
+    adapter = read_adapter(options.adapter)
+
+    def verifier(dtype: torch.dtype, compiled: bool) -> tuple[LargeVerifier, TorchModel]:
+        loaded = TorchModel(
+            model, adapter, prompt.answers, device=options.device, dtype=dtype, flex=compiled,
+            compiled=compiled,
+        )  # fmt: skip
+        backend = PackedTorch(loaded, row=options.row, step_tokens=options.step_tokens)
+        return LargeVerifier(backend, prompt, context=CONTEXT), loaded
+
+    def wait() -> None:
+        if options.device == "cuda":
+            torch.cuda.synchronize()
+
+    few = [(passage, claim) for passage, claims in PASSAGES.items() for claim in claims]
+    few += [(LONG_PASSAGE, claim) for claim in LONG_CLAIMS]
+    reference, _ = verifier(torch.float32, False)
+    wanted = numbers(reference.judge(few))
+    del reference
+    began = time.perf_counter()
+    large, loaded = verifier(torch.bfloat16, options.compiled)
+    wait()
+    loading = time.perf_counter() - began
+    began = time.perf_counter()
+    together = numbers(large.judge(few))
+    warming = time.perf_counter() - began
+    alone = numbers([large.judge([pair])[0] for pair in few])
+    given = [pair for pairs in responses(options.file, options.responses) for pair in pairs]
+    large.judge(given[: len(given) // 10])
+    began = time.perf_counter()
+    large.judge(given)
+    seconds = time.perf_counter() - began
+    sources = dict.fromkeys(source for source, _ in given)
+    tokens = sum(map(len, prompt.passages(list(sources))))
+    tokens += sum(map(len, prompt.claims([claim for _, claim in given])))
+    result = {
+        "device": torch.cuda.get_device_name() if options.device == "cuda" else options.device,
+        "torch": torch.__version__,
+        "compiled": options.compiled,
+        "row": options.row,
+        "step_tokens": options.step_tokens,
+        "responses": options.responses,
+        "pairs": len(given),
+        "tokens": tokens,
+        "loading_seconds": loading,
+        "first_call_seconds": warming,
+        "seconds": seconds,
+        "responses_per_second": options.responses / seconds,
+        "tokens_per_second": tokens / seconds,
+        "share_of_peak": 2 * loaded.shape.weights * tokens / seconds / options.peak,
+        "memory_mb": torch.cuda.max_memory_allocated() / 1e6 if options.device == "cuda" else None,
+        "difference_from_float32": float(np.abs(together - wanted).max()),
+        "difference_alone": float(np.abs(alone - together).max()),
+    }
+    options.out.write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()
