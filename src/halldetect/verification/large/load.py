@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, get_args
 
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError
 from halldetect.models.cache import digest_of, home
+from halldetect.models.progress import Progress
 from halldetect.verification.large.adapter import read_adapter
 from halldetect.verification.large.backend import Backend
 from halldetect.verification.large.gguf import GgufFile
@@ -19,8 +19,6 @@ from halldetect.verification.large.verifier import LargeVerifier
 Device = Literal["cpu", "cuda", "mps"]
 Runtime = Literal["auto", "onnx", "llama", "torch"]
 CONTEXT = 8192
-# Done, in all, and what is being done; as in `halldetect.models`.
-Progress = Callable[[int, "int | None", str], None]
 
 
 def load_large(

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halldetect.errors import ModelError
+from halldetect.models.progress import Progress
 from halldetect.verification.large.adapter import Adapter
 from halldetect.verification.large.backend import KeptPassages, Logits, Tokens
 from halldetect.verification.large.gguf import GgufFile
-from halldetect.verification.large.onnx_build import Progress, Rounding, built
+from halldetect.verification.large.onnx_build import Rounding, built
 from halldetect.verification.large.shape import Shape
 from halldetect.verification.verifiers.cores import physical_cores
 from halldetect.verification.verifiers.encoding import one_line
@@ -28,6 +29,8 @@ from halldetect.verification.verifiers.onnx import runtime
 # Tokens of a passage per run. Scores of attention are a table of heads x these x all tokens so
 # far: 200 MB at 8,192 tokens. More at once is not faster.
 _RUN_TOKENS = 512
+# Before this, MatMulNBits computed with 4 bits only.
+_OLDEST = (1, 23)
 
 
 def onnx_backend(
@@ -53,6 +56,7 @@ def onnx_backend(
         rounding: how weights are rounded.
         progress: told while the model is made.
     """
+    _refuse_old()
     rounding = rounding or Rounding()
     file = built(folder / f"onnx-{rounding.name}", model, adapter, answers, rounding, progress)
     reader = OnnxReader(file, model, rounding.name, threads or physical_cores())
@@ -122,6 +126,15 @@ class OnnxReader:
         except Exception as error:  # the runtime's errors share no base class
             raise ModelError(f"large: onnxruntime failed: {one_line(error)}") from error
         return results
+
+
+def _refuse_old() -> None:
+    version = runtime().__version__
+    if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST:
+        raise ModelError(
+            f"large: onnxruntime {version} is too old; pip install 'onnxruntime>=1.23', or use the "
+            "runtime llama"
+        )
 
 
 def _session(file: Path, threads: int) -> Any:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halldetect.errors import ModelError
+from halldetect.models.progress import Progress
 from halldetect.verification.large.adapter import MAPS, Adapter
 from halldetect.verification.large.gguf import GgufFile
 from halldetect.verification.large.onnx_proto import FLOAT, INT32, GraphWriter
@@ -28,8 +29,6 @@ from halldetect.verification.large.shape import Shape, head_tensor
 
 MODEL, WEIGHTS = "model.onnx", "model.weights"
 _INT8_ACTIVATIONS = 4  # the accuracy level of MatMulNBits with 8-bit arithmetic
-# Done, in all, and what is being done.
-Progress = Callable[[int, "int | None", str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +114,11 @@ class _Builder:
             axis=-1,
             epsilon=shape.epsilon,
         )
+        size = shape.weights * self.rounding.bits // 8  # bytes, as of a download
         for number in range(shape.layers):
             if progress is not None:
-                progress(number, shape.layers, "converting the large verifier for onnxruntime")
+                written, whole = number * size // shape.layers, size
+                progress(written, whole, "converting the large verifier for onnxruntime")
             states, normed = self._layer(number, states, normed)
         head = self.model.rows(head_tensor(self.model), answers)
         graph.node("MatMul", [normed, graph.constant("head", head.T)], ["logits"])
