@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from halldetect.models.cache import digest_of
+from halldetect.models.store import digest_of
 from halldetect.verification.large.adapter import read_adapter
 from halldetect.verification.large.backend import Backend, Group
 from halldetect.verification.large.gguf import GgufFile

@@ -23,7 +23,7 @@ from tokenizers import Tokenizer
 
 from halldetect.claims import Claim
 from halldetect.config import Configuration
-from halldetect.pipeline import stopping_rule
+from halldetect.pipeline import window_rule
 from halldetect.report import ClaimReport, Probabilities, Status, decide
 from halldetect.scoring import Calibration, score_claim, score_response
 from halldetect.text.document import Span
@@ -81,7 +81,7 @@ class Way:
     ) -> None:
         """Judge the claims of one row and record the outcome."""
         before = verifier.rounds
-        (judged,) = verify(verifier, [task], rule=stopping_rule(options, calibration))
+        (judged,) = verify(verifier, [task], rule=window_rule(options, calibration, verifier))
         self.calls.append(verifier.rounds - before)
         self.pairs += sum(len(item.windows) for item in judged)
         self.tokens += sum(item.tokens for item in judged)
@@ -178,7 +178,7 @@ def main() -> None:
         assert next(answers, None) is None, f"{name}: the logits belong to other rows"
         table[name] = compare(gold, exact, lazy)
         print(name, json.dumps(table[name]), flush=True)
-    rule = stopping_rule(Configuration(), calibration)
+    rule = window_rule(Configuration(), calibration, verifier)
     assert rule is not None
     result = {
         "logits": options.logits.name,

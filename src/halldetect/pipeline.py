@@ -32,7 +32,7 @@ from halldetect.scoring import (
 from halldetect.text.document import Document
 from halldetect.text.language import is_foreign
 from halldetect.verification.rounds import JudgedClaim, Task, verify
-from halldetect.verification.schedule import StoppingRule
+from halldetect.verification.schedule import Rule, StoppingRule, WholeSourceRule
 from halldetect.windows.scales import Window, source_windows
 
 AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
@@ -262,13 +262,15 @@ def cut_windows(states: Sequence[PairState], config: Configuration) -> None:
 # Phase III: verification
 
 
-def stopping_rule(config: Configuration, calibration: Calibration) -> StoppingRule | None:
-    """When to stop judging a claim; None where everything is judged.
+def window_rule(config: Configuration, calibration: Calibration, verifier: Verifier) -> Rule | None:
+    """Which windows a claim is judged against; None where it is judged against all.
 
     The paper's score needs the greatest P(C) of all windows, so no window can be left out.
     """
     if config.exact or config.scoring == "fed":
         return None
+    if getattr(verifier, "reads_whole_sources", False):
+        return WholeSourceRule()
     supported_above = max(calibration.supported_above, 1.0 - config.threshold)
     return StoppingRule(partial(window_support, calibration), supported_above)
 
@@ -303,7 +305,7 @@ def judge(
             ],
             advance,
             truncate=config.truncate,
-            rule=stopping_rule(config, calibration),
+            rule=window_rule(config, calibration, verifier),
             settled=None if observe is None else settled,
         )
     except Exception as error:
@@ -380,7 +382,7 @@ def _provenance(
     if state.extractor is not None:
         extractor = dict(state.extractor.description)
     if state.verifier is not None and calibration is not None:
-        rule = stopping_rule(config, calibration)
+        rule = window_rule(config, calibration, state.verifier)
         verifier = {
             **state.verifier.description,
             "calibration": asdict(calibration),

@@ -41,7 +41,9 @@ class Verifier(Protocol):
     """Says how a premise (a window of the source) bears on a hypothesis (a claim).
 
     `judge` must give a pair the same probabilities whatever the other pairs of the call are.
-    A verifier may also have `pairs_at_once`, the number of pairs it wants per call.
+    A verifier may also have `pairs_at_once`, the number of pairs it wants per call, and
+    `reads_whole_sources`: True if it reads a premise once for all hypotheses of a call. It is
+    then asked about whole sources, and about a few short windows for the evidence.
     """
 
     @property

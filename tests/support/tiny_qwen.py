@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halldetect.models.cache import digest_of
+from halldetect.models.store import digest_of
 from halldetect.verification.large.adapter import MAPS, Adapter, write_adapter
 from halldetect.verification.large.gguf import write_gguf
 from halldetect.verification.large.shape import Shape
@@ -159,4 +159,4 @@ def reference_logits(
         gate = linear(layer, "g", h)
         x = x + linear(layer, "dn", gate / (1 + np.exp(-gate)) * linear(layer, "u", h))
     last = norm("output_norm.weight", x[-1:])[0]
-    return weights["output.weight"][np.array(answers)] @ last
+    return np.asarray(weights["output.weight"][np.array(answers)] @ last)

@@ -344,7 +344,7 @@ def test_a_model_file_may_be_named(folder: Path) -> None:
         ("bse", "did you mean base?"),
         ("deberta-v3-lrge", "did you mean deberta-v3-large?"),
         ("minichek-roberta", "did you mean minicheck-roberta?"),
-        ("zzz", "known names: default, base, deberta"),
+        ("zzz", "known names: default, base, large"),
         ("", "known names: default, base"),
         ("some/model", "hf:some/model"),
     ],

@@ -145,6 +145,10 @@ _ENTRIES = (
 )
 
 
+# Names of what is built on a model: whoever asks for them needs the model.
+_BUILT_ON = {"large": "qwen2.5-coder-1.5b"}
+
+
 def entries() -> tuple[ModelEntry, ...]:
     """Every model of the catalogue, the default first."""
     return _ENTRIES
@@ -152,8 +156,9 @@ def entries() -> tuple[ModelEntry, ...]:
 
 def find(name: str) -> ModelEntry:
     """The model of that name; ModelError suggests the nearest name."""
+    wanted = _BUILT_ON.get(name.lower(), name.lower())
     for entry in _ENTRIES:
-        if entry.name == name.lower():
+        if entry.name == wanted:
             return entry
     names = [entry.name for entry in _ENTRIES]
     near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)

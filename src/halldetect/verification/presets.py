@@ -44,6 +44,9 @@ class Preset:
 
 # The folder of the weights in the package.
 DEFAULT = "base"
+# Our adapter, which is in the package, on a language model that has to be fetched.
+LARGE = "large"
+LARGE_BASE = "qwen2.5-coder-1.5b"
 _TWO_WAY = ("not_entailment", "entailment")
 
 PRESETS = {
@@ -79,6 +82,7 @@ def verifier_table() -> tuple[tuple[str, str], ...]:
     """Each kind of verifier by the name that `load_verifier` takes, and what it is."""
     return (
         ("default", "the verifier in the package; no download"),
+        (LARGE, "our adapter on a 1.5B language model; `halldetect models pull large` fetches it"),
         *((name, f"{preset.summary}; needs the extra hf") for name, preset in PRESETS.items()),
         ("hf:NAME", "an NLI model on the hub; needs the extra hf"),
         ("FOLDER", "a folder with an ONNX or a transformers model"),

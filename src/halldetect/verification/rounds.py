@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from halldetect.claims import Claim
 from halldetect.protocols import Verifier
 from halldetect.report import Probabilities
 from halldetect.text.document import Document
 from halldetect.text.overlap import WordIndex
-from halldetect.verification.schedule import ClaimSchedule, Schedule, StoppingRule
+from halldetect.verification.schedule import (
+    ClaimSchedule,
+    Rule,
+    Schedule,
+    StoppingRule,
+    WholeSourceRule,
+)
 from halldetect.windows.pages import fit_windows, truncate_windows
 from halldetect.windows.scales import Window
 from halldetect.windows.tokens import SourceTokens, token_verifier
@@ -68,7 +74,7 @@ def verify(
     progress: Callable[[int, int], None] | None = None,
     *,
     truncate: bool = False,
-    rule: StoppingRule | None = None,
+    rule: Rule | None = None,
     settled: Callable[[int, int, JudgedClaim], None] | None = None,
 ) -> list[list[JudgedClaim]]:
     """Judge the claims of each task against its windows, batching across all tasks.
@@ -78,7 +84,7 @@ def verify(
     progress  is called with the pairs judged and the pairs there are
     truncate  cut off a window that is too long to be read beside a claim, as the paper does;
               otherwise it is divided and all its parts are windows
-    rule      when a claim needs no more windows; None judges every claim against every window
+    rule      which windows a claim needs; None judges every claim against every window
     settled   is called with task, claim and outcome when a claim needs no more windows, and
               again if it is taken up again
     """
@@ -90,7 +96,11 @@ def verify(
         # Identical pairs (repeated sources in a batch) are judged once. Pairs of similar length
         # stand together, so that a verifier that pads has little to pad.
         new = [pair for texts, pair in pairs.items() if texts not in answers]
-        new.sort(key=lambda pair: (-pair.size, pair.texts))
+        # For one that reads a window once for all its claims, pairs of one window do.
+        if isinstance(rule, WholeSourceRule):
+            new.sort(key=lambda pair: pair.texts)
+        else:
+            new.sort(key=lambda pair: (-pair.size, pair.texts))
         for start in range(0, len(new), step):
             batch = new[start : start + step]
             judged = _judge(verifier, batch)
@@ -206,28 +216,30 @@ class _FittedTask:
 class _TaskRun:
     """A task on its way through the rounds."""
 
-    def __init__(self, fitted: _FittedTask, rule: StoppingRule | None) -> None:
+    def __init__(self, fitted: _FittedTask, rule: Rule | None) -> None:
         self.fitted = fitted
         self._claims = fitted.task.claims
         self._windows = [fitted.windows(claim) for claim in range(len(self._claims))]
         self._sizes = [fitted.sizes(claim) for claim in range(len(self._claims))]
-        self._schedule = Schedule(self._claim_schedules(rule), rule)
+        stopping = rule if isinstance(rule, StoppingRule) else None
+        self._schedule = Schedule(self._claim_schedules(rule), stopping)
+        self._reads_once = isinstance(rule, WholeSourceRule)
         self._round: list[tuple[int, int]] = []
         self._reported = [-1] * len(self._claims)
 
-    def _claim_schedules(self, rule: StoppingRule | None) -> list[ClaimSchedule]:
+    def _claim_schedules(self, rule: Rule | None) -> list[ClaimSchedule]:
         if rule is None:
             return [ClaimSchedule.of_all(windows) for windows in self._windows]
         index = WordIndex(self.fitted.task.documents)
-        return [
-            ClaimSchedule.by_overlap(
-                windows,
-                index.shares(claim.text, [(window.document, window.span) for window in windows]),
-                sizes,
-                rule,
-            )
-            for claim, windows, sizes in zip(self._claims, self._windows, self._sizes, strict=True)
-        ]
+        schedules = []
+        for claim, windows, sizes in zip(self._claims, self._windows, self._sizes, strict=True):
+            spans = [(window.document, window.span) for window in windows]
+            shares = index.shares(claim.text, spans)
+            if isinstance(rule, WholeSourceRule):
+                schedules.append(ClaimSchedule.whole_first(windows, shares, sizes, rule))
+            else:
+                schedules.append(ClaimSchedule.by_overlap(windows, shares, sizes, rule))
+        return schedules
 
     def next_round(self) -> Iterator[_Pair]:
         """The pairs to judge now."""
@@ -253,7 +265,22 @@ class _TaskRun:
 
     def results(self, answers: Answers) -> list[JudgedClaim]:
         """The outcome of every claim."""
-        return [self._result(claim, answers) for claim in range(len(self._claims))]
+        outcomes = [self._result(claim, answers) for claim in range(len(self._claims))]
+        return self._counted_once(outcomes) if self._reads_once else outcomes
+
+    def _counted_once(self, outcomes: Sequence[JudgedClaim]) -> list[JudgedClaim]:
+        """The tokens of a window are read for the first claim it is judged with, not again."""
+        read: set[Window] = set()
+        counted = []
+        for index, outcome in enumerate(outcomes):
+            again = sum(
+                size - self.fitted.claim_tokens[index]
+                for window, size in zip(self._windows[index], self._sizes[index], strict=True)
+                if window in outcome.windows and window in read
+            )
+            read.update(outcome.windows)
+            counted.append(replace(outcome, tokens=outcome.tokens - again))
+        return counted
 
     def _result(self, index: int, answers: Answers) -> JudgedClaim:
         claim, tokens = self._claims[index], self.fitted.claim_tokens[index]

@@ -72,6 +72,27 @@ class StoppingRule:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class WholeSourceRule:
+    """For a verifier that reads a source once for all claims: the whole, and some short windows.
+
+    Every claim is judged against the coarsest windows: whole documents, or their pages where a
+    document is longer than the verifier reads. That gives the verdict, but no place. So each claim
+    also meets the windows that share most of its words for their length.
+
+    evidence_windows  how many of these
+    """
+
+    evidence_windows: int = 3
+
+    def to_dict(self) -> dict[str, float]:
+        """The numbers of the rule, for the report."""
+        return {"evidence_windows": self.evidence_windows}
+
+
+Rule = StoppingRule | WholeSourceRule
+
+
 @dataclass(slots=True)
 class ClaimSchedule:
     """The windows of one claim, by their index.
@@ -121,6 +142,34 @@ class ClaimSchedule:
             key=lambda window: rank(window, LATER_EXPONENT),
         )
         return cls(dict.fromkeys((first, *others)[: max(rule.max_windows, 1)]), windows)
+
+    @classmethod
+    def whole_first(
+        cls,
+        windows: Sequence[Window],
+        overlap: Sequence[float],
+        tokens: Sequence[int],
+        rule: WholeSourceRule,
+    ) -> ClaimSchedule:
+        """The coarsest windows, then the short ones with many of the claim's words.
+
+        windows  that the claim can be judged against
+        overlap  the share of the claim's words that each has
+        tokens   the length of each
+        rule     says how many of the short ones
+        """
+        if not windows:
+            return cls({})
+        coarsest = min(scale for window in windows for scale in window.scales)
+        whole = [index for index, window in enumerate(windows) if coarsest in window.scales]
+        others = sorted(
+            set(range(len(windows))) - set(whole),
+            key=lambda index: (
+                -overlap[index] / math.pow(max(tokens[index], 1), FIRST_EXPONENT),
+                index,
+            ),
+        )
+        return cls(dict.fromkeys((*whole, *others[: rule.evidence_windows])), windows)
 
     def next_windows(self, limit: int | None = None) -> list[int]:
         """The windows to judge next: as many as have been judged so far, and at least one.

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError
-from halldetect.models.cache import digest_of, home
-from halldetect.models.progress import Progress
+from halldetect.models.download import Progress
+from halldetect.models.store import digest_of, home
 from halldetect.verification.large.adapter import read_adapter
 from halldetect.verification.large.backend import Backend
 from halldetect.verification.large.gguf import GgufFile

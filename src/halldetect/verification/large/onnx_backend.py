@@ -16,15 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halldetect.errors import ModelError
-from halldetect.models.progress import Progress
+from halldetect.models.download import Progress
 from halldetect.verification.large.adapter import Adapter
 from halldetect.verification.large.backend import KeptPassages, Logits, Tokens
 from halldetect.verification.large.gguf import GgufFile
 from halldetect.verification.large.onnx_build import Rounding, built
 from halldetect.verification.large.shape import Shape
-from halldetect.verification.verifiers.cores import physical_cores
 from halldetect.verification.verifiers.encoding import one_line
-from halldetect.verification.verifiers.onnx import runtime
+from halldetect.verification.verifiers.onnx import physical_cores, runtime
 
 # Tokens of a passage per run. Scores of attention are a table of heads x these x all tokens so
 # far: 200 MB at 8,192 tokens. More at once is not faster.

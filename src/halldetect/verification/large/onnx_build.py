@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halldetect.errors import ModelError
-from halldetect.models.progress import Progress
+from halldetect.models.download import Progress
 from halldetect.verification.large.adapter import MAPS, Adapter
 from halldetect.verification.large.gguf import GgufFile
 from halldetect.verification.large.onnx_proto import FLOAT, INT32, GraphWriter

@@ -27,6 +27,8 @@ class LargeVerifier:
     places with torch on a CPU; within the rounding of bfloat16 on a GPU.
     """
 
+    reads_whole_sources = True
+
     def __init__(
         self,
         backend: Backend,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 
 from halldetect.errors import ConfigurationError, ModelError
 from halldetect.protocols import Verifier
-from halldetect.verification.presets import DEFAULT, PRESETS
+from halldetect.verification.presets import DEFAULT, LARGE, LARGE_BASE, PRESETS
 
 WEIGHTS = Path(str(files("halldetect"))) / "weights"
 _HUB = "hf:"
@@ -21,9 +22,9 @@ _lock = Lock()
 def load_verifier(spec: str | None = None, *, threads: int | None = None) -> Verifier:
     """The verifier of a name, loaded once per process.
 
-    spec     None or "default": the weights in the package, which are also called "base"; a
-             folder with an .onnx file or a transformers model; a name of `presets`; or hf:NAME, a
-             model on the hub
+    spec     None or "default": the weights in the package, which are also called "base"; "large":
+             our adapter on a language model; a folder with an .onnx file or a transformers
+             model; a name of `presets`; or hf:NAME, a model on the hub
     threads  None: as many as there are cores
     """
     if threads is not None and threads < 1:
@@ -39,7 +40,7 @@ def load_verifier(spec: str | None = None, *, threads: int | None = None) -> Ver
 
 def _folder(name: str) -> Path | None:
     """Where the verifier lies, unless it is one of the hub. Names win over folders."""
-    if name == DEFAULT:
+    if name in (DEFAULT, LARGE):
         return WEIGHTS / name
     if name in PRESETS or name.startswith(_HUB):
         return None
@@ -56,6 +57,8 @@ def _load(name: str, folder: Path | None, threads: int | None) -> Verifier:
         if name in PRESETS:
             return TransformersVerifier(PRESETS[name], name=name, threads=threads)
         return TransformersVerifier(name.removeprefix(_HUB), threads=threads)
+    if name == LARGE:
+        return _load_large(folder, threads)
     if name == DEFAULT:
         from halldetect.verification.verifiers.onnx import OnnxVerifier
 
@@ -73,10 +76,37 @@ def _load(name: str, folder: Path | None, threads: int | None) -> Verifier:
     raise ConfigurationError(f"{name} has neither an .onnx file nor a transformers model")
 
 
+def _load_large(folder: Path, threads: int | None) -> Verifier:
+    """On a GPU if PyTorch is installed and finds one, else on the CPU."""
+    from halldetect import models
+    from halldetect.verification.large import load_large
+
+    if not models.is_cached(LARGE_BASE):
+        raise ModelError(
+            f"the verifier {LARGE} needs a language model that is not on this machine; "
+            f"run: halldetect models pull {LARGE}"
+        )
+    return load_large(
+        models.path(LARGE_BASE),
+        folder / "adapter.lora8",
+        device="cuda" if _has_cuda() else "cpu",
+        threads=threads,
+        base_sha256=models.find(LARGE_BASE).sha256,
+    )
+
+
+def _has_cuda() -> bool:
+    if find_spec("torch") is None:
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
 def _unknown(name: str) -> str:
     if name.strip() and "/" in name:
         return f"no folder {name}; a model on the hub is written {_HUB}{name}"
-    names = ["default", DEFAULT, *PRESETS]
+    names = ["default", DEFAULT, LARGE, *PRESETS]
     near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
     advice = f"did you mean {near[0]}?" if near else f"known names: {', '.join(names)}"
     return f"unknown verifier {name!r}; {advice}"
