@@ -279,7 +279,7 @@ def museum(folder: Path) -> Path:
         folder / "in.jsonl",
         [
             {"source": f"The mill was built in {1790 + n}. Today it is a museum.", "response": text}
-            for n, text in enumerate([GOOD, WRONG, "The museum has a roof of straw."] * 20)
+            for n, text in enumerate([GOOD, WRONG, "The museum has a roof of straw."] * 12)
         ],
     )
 
@@ -300,7 +300,7 @@ def test_the_command_with_the_embedded_models(tmp_path: Path, how: signal.Signal
         assert b"finishing the rows in hand" in err
         assert b"the same command with --resume" in err
     assert not target.exists()
-    assert len(list(parts.glob("part-*"))) < 60
+    assert len(list(parts.glob("part-*"))) < 36
     assert done(command(*ray, "--quiet")) == (0, b"", b"")
     assert done(command(source, tmp_path / "here.jsonl", "--quiet")) == (0, b"", b"")
     assert untimed(target) == untimed(tmp_path / "here.jsonl")
