@@ -24,8 +24,8 @@ import torch
 from benchmarks.large_runtimes import LONG_CLAIMS, LONG_PASSAGE, PASSAGES
 from halldetect.report import Probabilities
 from halldetect.verification.large.adapter import read_adapter
-from halldetect.verification.large.gguf import GgufFile
-from halldetect.verification.large.prompt import Prompt
+from halldetect.verification.large.answer_prompt import Prompt
+from halldetect.verification.large.gguf_tensors import GgufFile
 from halldetect.verification.large.torch_backend import PackedTorch
 from halldetect.verification.large.torch_model import TorchModel
 from halldetect.verification.large.verifier import LargeVerifier

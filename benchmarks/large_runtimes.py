@@ -28,9 +28,9 @@ import numpy as np
 
 from halldetect.models.store import digest_of
 from halldetect.verification.large.adapter import read_adapter
+from halldetect.verification.large.answer_prompt import Prompt
 from halldetect.verification.large.backend import Backend, Group
-from halldetect.verification.large.gguf import GgufFile
-from halldetect.verification.large.prompt import Prompt
+from halldetect.verification.large.gguf_tensors import GgufFile
 
 RESULTS = Path(__file__).parent / "results" / "large_runtimes.json"
 REFERENCE = "torch float32"
@@ -154,7 +154,7 @@ def load(name: str, base: Path, adapter: Path, threads: int, cache: Path) -> tup
         return onnx_backend(
             model, weights, prompt.answers, cache, context=4096, threads=threads, rounding=rounding
         ), prompt
-    from halldetect.verification.large.llama import llama_backend
+    from halldetect.verification.large.llama_backend import llama_backend
 
     return llama_backend(
         model, weights, prompt.answers, cache, context=4096, threads=threads

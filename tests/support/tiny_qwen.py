@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from halldetect.models.store import digest_of
 from halldetect.verification.large.adapter import MAPS, Adapter, write_adapter
-from halldetect.verification.large.gguf import write_gguf
+from halldetect.verification.large.gguf_tensors import write_gguf
 from halldetect.verification.large.shape import Shape
 
 SHAPE = Shape(

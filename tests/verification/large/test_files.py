@@ -18,8 +18,8 @@ from halldetect.verification.large.adapter import (
     write_adapter,
     write_llama_adapter,
 )
-from halldetect.verification.large.gguf import GgufFile, dequantise, write_gguf
-from halldetect.verification.large.prompt import Prompt
+from halldetect.verification.large.answer_prompt import Prompt
+from halldetect.verification.large.gguf_tensors import GgufFile, dequantise, write_gguf
 from halldetect.verification.large.shape import Shape
 from tests.support.tiny_qwen import SHAPE, SPECIAL, write_tiny
 

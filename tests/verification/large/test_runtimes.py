@@ -18,11 +18,11 @@ from halldetect.errors import ModelError
 from halldetect.report import Probabilities
 from halldetect.verification.large import LargeVerifier, load_large
 from halldetect.verification.large.adapter import Adapter, read_adapter
+from halldetect.verification.large.answer_prompt import Prompt
 from halldetect.verification.large.backend import Group
-from halldetect.verification.large.gguf import GgufFile
+from halldetect.verification.large.gguf_tensors import GgufFile
 from halldetect.verification.large.onnx_build import Rounding, rounded
 from halldetect.verification.large.packing import BLOCK, fitted, packed, units
-from halldetect.verification.large.prompt import Prompt
 from tests.support.tiny_qwen import TinyModel, reference_logits, write_tiny
 
 TOLERANCE = {"torch": 1e-5, "llama": 0.005, "onnx": 0.05}
@@ -126,7 +126,7 @@ def test_the_description_holds_digests_and_calibration(
 
 def test_llama_cpp_evaluates_a_passage_once(tiny: TinyModel, cache: Path) -> None:
     pytest.importorskip("xllamacpp")
-    from halldetect.verification.large.llama import llama_backend
+    from halldetect.verification.large.llama_backend import llama_backend
 
     model = GgufFile(tiny.base)
     prompt = Prompt(model)

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halldetect.errors import ModelError
-from halldetect.verification.large.gguf import write_gguf
+from halldetect.verification.large.gguf_tensors import write_gguf
 
 FORMAT = "halldetect-lora8"
 # Short name of a map -> the name llama.cpp gives it.

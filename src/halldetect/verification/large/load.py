@@ -10,9 +10,9 @@ from halldetect.errors import ConfigurationError, MissingExtra, ModelError
 from halldetect.models.download import Progress
 from halldetect.models.store import digest_of, home
 from halldetect.verification.large.adapter import read_adapter
+from halldetect.verification.large.answer_prompt import Prompt
 from halldetect.verification.large.backend import Backend
-from halldetect.verification.large.gguf import GgufFile
-from halldetect.verification.large.prompt import Prompt
+from halldetect.verification.large.gguf_tensors import GgufFile
 from halldetect.verification.large.shape import Shape
 from halldetect.verification.large.verifier import LargeVerifier
 
@@ -100,7 +100,7 @@ def load_large(
             progress=progress,
         )
     else:
-        from halldetect.verification.large.llama import llama_backend
+        from halldetect.verification.large.llama_backend import llama_backend
 
         backend = llama_backend(
             model, found, prompt.answers, folder, context=context, device=device, threads=threads

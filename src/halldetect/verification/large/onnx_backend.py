@@ -19,7 +19,7 @@ from halldetect.errors import ModelError
 from halldetect.models.download import Progress
 from halldetect.verification.large.adapter import Adapter
 from halldetect.verification.large.backend import KeptPassages, Logits, Tokens
-from halldetect.verification.large.gguf import GgufFile
+from halldetect.verification.large.gguf_tensors import GgufFile
 from halldetect.verification.large.onnx_build import Rounding, built
 from halldetect.verification.large.shape import Shape
 from halldetect.verification.verifiers.encoding import one_line

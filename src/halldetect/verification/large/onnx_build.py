@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from halldetect.errors import ModelError
 from halldetect.models.download import Progress
 from halldetect.verification.large.adapter import MAPS, Adapter
-from halldetect.verification.large.gguf import GgufFile
+from halldetect.verification.large.gguf_tensors import GgufFile
 from halldetect.verification.large.onnx_proto import FLOAT, INT32, GraphWriter
 from halldetect.verification.large.shape import Shape, head_tensor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from halldetect.errors import ModelError
-from halldetect.verification.large.gguf import GgufFile
+from halldetect.verification.large.gguf_tensors import GgufFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from torch import Tensor
 from halldetect.errors import ModelError
 from halldetect.verification.large.adapter import Adapter
 from halldetect.verification.large.backend import Group, KeptPassages, Logits, Tokens
-from halldetect.verification.large.gguf import GgufFile
+from halldetect.verification.large.gguf_tensors import GgufFile
 from halldetect.verification.large.packing import BLOCK, Packed, Unit, fitted, packed, units
 from halldetect.verification.large.torch_model import Past, TorchModel
 from halldetect.verification.verifiers.encoding import one_line

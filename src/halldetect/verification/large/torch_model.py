@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from halldetect.errors import ModelError
 from halldetect.verification.large.adapter import MAPS, Adapter
-from halldetect.verification.large.gguf import GgufFile
+from halldetect.verification.large.gguf_tensors import GgufFile
 from halldetect.verification.large.shape import Shape, head_tensor
 
 # Rows that are dequantised at once: 16,384 rows of 1,536 numbers are 100 MB of float32.

@@ -15,8 +15,8 @@ import numpy as np
 
 from halldetect.errors import InputError, ModelError
 from halldetect.report import Probabilities
+from halldetect.verification.large.answer_prompt import Prompt
 from halldetect.verification.large.backend import Backend, Group, Logits
-from halldetect.verification.large.prompt import Prompt
 
 
 class LargeVerifier:

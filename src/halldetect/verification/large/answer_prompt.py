@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from halldetect.errors import ModelError
-from halldetect.verification.large.gguf import GgufFile
+from halldetect.verification.large.gguf_tensors import GgufFile
 from halldetect.verification.verifiers.encoding import encodable
 
 ANSWERS = (" Yes", " Maybe", " No")  # entailment, neutral, contradiction
