@@ -95,9 +95,13 @@ def _server(path: Path, adapter: Path, context: int, threads: int, device: str) 
     params.endpoint_slots = False
     params.cors_origins = ""
     try:
-        return xllamacpp.Server(params)
+        server = xllamacpp.Server(params)
+        # A server that is thrown away before its loop runs waits for itself for ever. Once it
+        # has answered, the loop runs.
+        server.handle_completions({"prompt": [0], "n_predict": 0, "cache_prompt": False})
     except Exception as error:  # the binding raises RuntimeError and others
         raise ModelError(f"large: llama.cpp cannot load {path}: {one_line(error)}") from error
+    return server
 
 
 def _imported() -> Any:
