@@ -12,10 +12,12 @@ import halldetect
 NAMES = [
     "Claim",
     "Detector",
+    "Draft",
     "Evidence",
     "Extractor",
     "HallDetectError",
     "Pair",
+    "Probabilities",
     "Report",
     "Status",
     "Verdict",

@@ -13,6 +13,7 @@ from halldetect._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from halldetect.claims import Claim as Claim
+    from halldetect.claims.extraction import Draft as Draft
     from halldetect.detector import Detector as Detector
     from halldetect.detector import check as check
     from halldetect.errors import HallDetectError as HallDetectError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from halldetect.protocols import Extractor as Extractor
     from halldetect.protocols import Verifier as Verifier
     from halldetect.report import Evidence as Evidence
+    from halldetect.report import Probabilities as Probabilities
     from halldetect.report import Report as Report
     from halldetect.report import Status as Status
     from halldetect.report import Verdict as Verdict
@@ -28,10 +30,12 @@ if TYPE_CHECKING:
 _HOME = {
     "Claim": "halldetect.claims",
     "Detector": "halldetect.detector",
+    "Draft": "halldetect.claims.extraction",
     "Evidence": "halldetect.report",
     "Extractor": "halldetect.protocols",
     "HallDetectError": "halldetect.errors",
     "Pair": "halldetect.inputs",
+    "Probabilities": "halldetect.report",
     "Report": "halldetect.report",
     "Status": "halldetect.report",
     "Verdict": "halldetect.report",

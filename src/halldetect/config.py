@@ -160,7 +160,7 @@ class Configuration:
         "calibrated",
         "which score decides, ours or the paper's",
         flag="--scoring",
-        choices=SCORINGS,
+        choices=tuple(SCORINGS),
         per_request=True,
         paper="fed",
     )
@@ -249,7 +249,7 @@ class Configuration:
 
     @classmethod
     def paper(cls, **overrides: Unpack[Overrides]) -> Configuration:
-        """The paper's method to the letter: no guard, truncation, every pair, FED at 0.5.
+        """The paper's settings: no guard, truncation, every pair, FED at 0.5.
 
         The extractor is a generative one; it and all that the paper leaves open may be
         overridden. Raises ConfigurationError for an option that the paper fixes.

@@ -23,6 +23,7 @@ from halldetect.inputs import CleanPair, Pair, Source, Texts, clean_pair, read_t
 from halldetect.protocols import Extractor, Verifier
 from halldetect.report import ClaimReport, Cost, Provenance, Report, decide, unchecked
 from halldetect.scoring import (
+    SCORINGS,
     Calibration,
     ResponseScores,
     score_claim,
@@ -263,11 +264,8 @@ def cut_windows(states: Sequence[PairState], config: Configuration) -> None:
 
 
 def window_rule(config: Configuration, calibration: Calibration, verifier: Verifier) -> Rule | None:
-    """Which windows a claim is judged against; None where it is judged against all.
-
-    The paper's score needs the greatest P(C) of all windows, so no window can be left out.
-    """
-    if config.exact or config.scoring == "fed":
+    """Which windows a claim is judged against; None where it is judged against all."""
+    if config.exact or SCORINGS[config.scoring].every_window:
         return None
     if getattr(verifier, "reads_whole_sources", False):
         return WholeSourceRule()
@@ -336,7 +334,7 @@ def conclude(state: PairState, models: Models) -> Report:
         with state.clock("score"):
             claims = tuple(score_claim(item, config.scoring, calibration) for item in state.judged)
             scores = score_response(claims, calibration)
-    score = scores.fed if config.scoring == "fed" else scores.calibrated
+    score = SCORINGS[config.scoring].response(scores)
     verdict = decide(score, claims, config.threshold)
     return Report(
         verdict=verdict,

@@ -24,8 +24,6 @@ from halldetect.report import ClaimReport, Evidence, Probabilities, Status, roun
 from halldetect.verification.rounds import JudgedClaim
 from halldetect.windows.scales import Window
 
-SCORINGS = ("calibrated", "fed")
-
 
 def fed_claim(entailment: Sequence[float], contradiction: Sequence[float | None]) -> float:
     """The paper's Score(c): best entailment minus best contradiction, chosen independently."""
@@ -125,6 +123,22 @@ def contradiction_of(judged: Probabilities) -> float:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimScores:
+    """What the windows of one claim come to.
+
+    support         by the calibration
+    contradiction   by the calibration
+    fed             the paper's Score(c)
+    greatest_p_c    the greatest P(C) of any window
+    """
+
+    support: float
+    contradiction: float
+    fed: float
+    greatest_p_c: float
+
+
+@dataclass(frozen=True, slots=True)
 class ResponseScores:
     """Both scores of a response; None when no claim could be checked."""
 
@@ -132,11 +146,39 @@ class ResponseScores:
     fed: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """Which score decides. A new one is a line of `SCORINGS`.
+
+    status        the state of a claim
+    response      the score of the response that the threshold is compared with
+    every_window  whether every claim must be judged against every window
+    """
+
+    status: Callable[[ClaimScores, Calibration], Status]
+    response: Callable[[ResponseScores], float | None]
+    every_window: bool = False
+
+
+SCORINGS = {
+    "calibrated": Scoring(
+        lambda claim, calibration: calibration.status(claim.support, claim.contradiction),
+        lambda response: response.calibrated,
+    ),
+    # The greatest P(C) may be that of any window, so none can be left out.
+    "fed": Scoring(
+        lambda claim, _: fed_status(claim.fed, claim.greatest_p_c),
+        lambda response: response.fed,
+        every_window=True,
+    ),
+}
+
+
 def score_claim(judged: JudgedClaim, scoring: str, calibration: Calibration) -> ClaimReport:
     """The report of one claim: its scores, its state, and the windows that show it.
 
     judged       the claim and the verifier's answers for the windows it was compared with
-    scoring      "calibrated" or "fed": which score decides the state
+    scoring      a name of `SCORINGS`: which score decides the state
     calibration  the parameters of the calibrated score
     """
     claim = judged.claim
@@ -168,16 +210,14 @@ def score_claim(judged: JudgedClaim, scoring: str, calibration: Calibration) -> 
     contradicting = _best(evidence, contradiction_of)
     scales = [window.scales for window in judged.windows]
     contradiction = rounded(calibration.contradiction(probabilities, scales))
-    if scoring == "fed":
-        status = fed_status(fed_score, contradiction_of(contradicting.probabilities))
-    else:
-        status = calibration.status(support, contradiction)
+    greatest_p_c = contradiction_of(contradicting.probabilities)
+    scores = ClaimScores(support, contradiction, fed_score, greatest_p_c)
     two_way = all(item.contradiction is None for item in probabilities)
     return ClaimReport(
         text=claim.text,
         span=claim.span,
         span_reason=claim.span_reason,
-        status=status,
+        status=SCORINGS[scoring].status(scores, calibration),
         reason=None,
         score=support,
         fed_score=fed_score,
