@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from halldetect import Detector, Status, Verdict
-from halldetect.errors import ModelError
+from halldetect.errors import MissingExtra, ModelError
 from halldetect.text.sentences import read_document
 from halldetect.verification.schedule import ClaimSchedule, WholeSourceRule
 from halldetect.verification.verifiers import load_verifier
@@ -112,4 +112,10 @@ def test_without_its_base_the_large_verifier_says_what_to_run(
 ) -> None:
     monkeypatch.setenv("HALLDETECT_HOME", str(tmp_path))
     with pytest.raises(ModelError, match="halldetect models pull large"):
+        load_verifier("large")
+
+
+def test_without_its_extra_the_large_verifier_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halldetect.verification.verifiers.find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"halldetect\[large\]"):
         load_verifier("large")

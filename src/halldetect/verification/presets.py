@@ -82,7 +82,11 @@ def verifier_table() -> tuple[tuple[str, str], ...]:
     """Each kind of verifier by the name that `load_verifier` takes, and what it is."""
     return (
         ("default", "the verifier in the package; no download"),
-        (LARGE, "our adapter on a 1.5B language model; `halldetect models pull large` fetches it"),
+        (
+            LARGE,
+            "our adapter on a 1.5B language model, which `halldetect models pull large` fetches; "
+            "needs the extra large",
+        ),
         *((name, f"{preset.summary}; needs the extra hf") for name, preset in PRESETS.items()),
         ("hf:NAME", "an NLI model on the hub; needs the extra hf"),
         ("FOLDER", "a folder with an ONNX or a transformers model"),

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 
-from halldetect.errors import ConfigurationError, ModelError
+from halldetect.errors import ConfigurationError, MissingExtra, ModelError
 from halldetect.protocols import Verifier
 from halldetect.verification.presets import DEFAULT, LARGE, LARGE_BASE, PRESETS
 
@@ -81,6 +81,8 @@ def _load_large(folder: Path, threads: int | None) -> Verifier:
     from halldetect import models
     from halldetect.verification.large import load_large
 
+    if find_spec("tokenizers") is None:
+        raise MissingExtra(f"the verifier {LARGE}", LARGE)
     if not models.is_cached(LARGE_BASE):
         raise ModelError(
             f"the verifier {LARGE} needs a language model that is not on this machine; "
