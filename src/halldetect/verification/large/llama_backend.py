@@ -4,8 +4,8 @@ The server of llama.cpp keeps the keys and values of the last request. A request
 the same tokens continues from them, so that the claims of a passage, sent one after the other,
 have it evaluated once; `LlamaBackend.evaluated_tokens` counts what really was. The three answers
 get a large bias, so that all the probability falls on them: their ratios stay what they were.
-Answers differ by up to 0.01 of a probability from one order of claims to another, since keys and
-values are kept in 16 bits and sums are divided differently.
+Answers may differ by up to 0.001 of a probability from one order of claims to another, since keys
+and values are kept in 16 bits and sums are divided differently.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ class LargeVerifier:
     """A verifier (see `halldetect.protocols.Verifier`) on any backend.
 
     How far the answers of one pair may differ alone and among others depends on the backend:
-    not at all with onnxruntime and llama.cpp, where a claim is a run of its own; in the last
-    places with torch on a CPU; within the rounding of bfloat16 on a GPU.
+    not at all with onnxruntime, where a claim is a run of its own; by at most 0.001 with
+    llama.cpp; in the last places with torch on a CPU; within the rounding of bfloat16 on a GPU.
     """
 
     reads_whole_sources = True
