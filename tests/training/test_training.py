@@ -64,7 +64,7 @@ def test_a_student_learns_is_cut_down_and_exported(
     assert made["steps"] == 40
     run(
         monkeypatch, train.main, work, "--out", "cut", "--start", "base", "--keep", "0",
-        "--teacher", "base", "--steps", 2, *common,
+        "--rounded", 0.5, "--steps", 2, *common,
     )  # fmt: skip
     assert len(Encoder.load(work / "cut").layers) == 1
     run(monkeypatch, export.main, work, "--out", work / "shipped", "--temperature", 2.0)
@@ -147,6 +147,55 @@ def test_a_two_way_label_only_denies_entailment() -> None:
     loss = objective(logits, torch.tensor([4, 4, 4]), taught, 0.5)
     assert loss[0] < 0.1
     assert loss[2] > 4
+    # Where the teacher was not asked, the label alone counts.
+    taught[0] = torch.nan
+    loss = objective(logits, torch.tensor([2, 2, 2]), taught, 0.5)
+    assert loss[0] == pytest.approx(objective(logits, torch.tensor([2, 2, 2]), None, 0.5)[0].item())
+
+
+def test_rounding_in_training_is_the_rounding_of_the_package() -> None:
+    from halldetect.verification.verifiers import packed_weights
+    from training.base import rounded
+    from training.base.rounding import int4_blocks, packed_columns
+
+    assert rounded.LARGEST == packed_weights.LARGEST
+    weight = np.random.default_rng(1).normal(0, 0.04, (192, 256)).astype(np.float32)
+    weight[3, :64] = 0.0
+    codes, scales, zeros = int4_blocks(weight, 32)
+    stored = (codes.reshape(192, -1, 32) - zeros[..., None].astype(np.float32)) * scales[..., None]
+    found = rounded.four_bits(torch.from_numpy(weight), 32).numpy()
+    assert np.allclose(found, stored.reshape(192, 256), atol=1e-6)
+    *_, values, columns = packed_columns(weight.T, rounded.BLOCK)
+    found = rounded.at_work(torch.from_numpy(weight)).numpy()
+    # The package keeps its steps in whole 256ths: a code may differ by one.
+    assert np.abs(found - (values * columns).T).max() <= 1.01 * columns.max()
+    assert np.mean(np.abs(found - (values * columns).T) > 0.1 * columns.max()) < 0.05
+
+
+def test_judged_windows_and_labelled_pairs_are_learned_together(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from training.base import taught, train
+
+    premise, claim = next(pair for pair in PAIRS if pair[0])
+    rows = [{"text": claim, "label": None}, {"text": claim, "label": "E"}]
+    for name in ("teach", "train"):
+        with lzma.open(work / f"{name}_groups.jsonl.xz", "wt", encoding="utf-8") as file:
+            file.write(json.dumps({"premise": premise, "source": "x", "claims": rows[:1]}) + "\n")
+            file.write(json.dumps({"premise": premise, "source": "x", "claims": rows}) + "\n")
+    run(monkeypatch, taught.main, work, "encode", "--processes", 1)
+    (work / "labels").mkdir()
+    answers = np.array([[0.7, 0.2, 0.1]], np.float16)
+    np.savez(work / "labels" / "labels_0000.npz", first=1, last=2, probabilities=answers)
+    data = taught.load(work / "taught.npz", work / "labels")
+    # The first window was not judged and the unlabelled claims of the training file are no use.
+    assert data.labels.tolist() == [4, 0, 0]
+    assert data.taught is not None
+    assert np.allclose(data.taught[0], [0.7, 0.2, 0.1], atol=1e-3)
+    assert np.isnan(data.taught[1:]).all()
+    options = ("--taught", work / "labels", "--steps", 2, "--rounded", 1.0, "--tokens", 512)
+    run(monkeypatch, train.main, work, "--out", "t", "--device", "cpu", "--no-compile", *options)
+    assert json.loads((work / "t" / "training.json").read_text())["steps"] == 2
 
 
 def test_a_small_student_reads_the_words_of_mpnet() -> None:

@@ -25,6 +25,7 @@ class Encoded:
     offsets: np.ndarray
     labels: np.ndarray
     weights: np.ndarray
+    taught: np.ndarray | None = None  # a teacher's probabilities; NaN where it was not asked
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -36,12 +37,16 @@ class Encoded:
 
     def sample(self, share: float, seed: int) -> Encoded:
         """A random part of the pairs."""
-        kept = np.random.default_rng(seed).random(len(self)) < share
+        return self.picked(np.random.default_rng(seed).random(len(self)) < share)
+
+    def picked(self, kept: np.ndarray) -> Encoded:
+        """The pairs for which `kept` is true."""
         return Encoded(
             ids=self.ids[np.repeat(kept, self.lengths)],
             offsets=np.concatenate([[0], np.cumsum(self.lengths[kept])]),
             labels=self.labels[kept],
             weights=self.weights[kept],
+            taught=None if self.taught is None else self.taught[kept],
         )
 
 
@@ -99,11 +104,21 @@ def encode_file(path: Path, name: str, encoder: Callable[..., list[list[int]]]) 
 def joined(parts: Sequence[Encoded]) -> Encoded:
     """Several sets of pairs as one."""
     lengths = np.concatenate([part.lengths for part in parts])
+    taught = None
+    if any(part.taught is not None for part in parts):
+        unasked = [np.full((len(part), 3), np.nan, np.float32) for part in parts]
+        taught = np.concatenate(
+            [
+                none if part.taught is None else part.taught
+                for part, none in zip(parts, unasked, strict=True)
+            ]
+        )
     return Encoded(
         ids=np.concatenate([part.ids for part in parts]),
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
         labels=np.concatenate([part.labels for part in parts]),
         weights=np.concatenate([part.weights for part in parts]),
+        taught=taught,
     )
 
 

@@ -26,7 +26,8 @@ from halldetect.scoring import Calibration, fed, fed_claim
 from halldetect_bench.stats.bootstrap import interval
 from halldetect_bench.stats.classification_metrics import at_threshold, auroc
 from training.base.batches import CODES, read_pairs
-from training.base.evaluate import NLI, OTHERS, SIX, accuracy, load_rows
+from training.base.evaluate import accuracy, load_rows
+from training.large.evaluate import DEVELOPMENT, NLI, SIX
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
@@ -43,7 +44,7 @@ def judged(
     """For every set, its responses: the label and, for each claim, windows x probabilities."""
     rows, _, windows = load_rows(work)
     found: dict[str, list[tuple[bool, list[np.ndarray]]]] = {}
-    for name in SIX + OTHERS:
+    for name in SIX + DEVELOPMENT:
         if f"set_{name}" not in logits:
             continue
         part = [row for row in rows if row["dataset"] == name]

@@ -25,7 +25,7 @@ from training.base.encoder import TOKENIZER, Encoder, from_base
 from training.base.evaluate import accuracy, assembled, judge, load_rows, separation
 from training.base.train import train
 
-SETS = ("qags-cnndm", "defacto", "dialsummeval", "bump", "wice", "pubmedqa")
+SETS = ("qags-cnndm", "defacto-test", "dialsummeval", "bump", "wice", "pubmedqa")
 NLI = ("mnli_dev", "vitaminc_test_bigbench", "hans", "negation_nli")
 HUMAN, RULE, WRITTEN = "pairs.jsonl.xz", "rule_pairs.jsonl.xz", "llm_pairs.jsonl.xz"
 

@@ -1,10 +1,10 @@
-"""Step 5: judge every claim of the evaluation sets against every window.
+"""Judge every claim of the evaluation sets against every window.
 
     python -m training.base.evaluate prepare DATA WORK       # once: rows, claims, windows
     python -m training.base.evaluate run WORK --model base   # probabilities, on a GPU
-    python -m training.base.evaluate report WORK --model base
 
-Claims are the sentences of the response.
+Claims are the sentences of the response. The rows are those on which the large verifier is
+evaluated (`training.large.evaluate`).
 """
 
 from __future__ import annotations
@@ -13,28 +13,18 @@ import argparse
 import json
 import lzma
 import time
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from training.large.evaluate import DEVELOPMENT, NLI, SIX, drawn
+
 if TYPE_CHECKING:
     from training.base.batches import Encoded
     from training.base.encoder import Encoder
 
-SIX = ("qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto")
-OTHERS = ("storysumm", "dialsummeval", "wice", "bump", "pubmedqa")
-NLI = (
-    "mnli_dev",
-    "vitaminc_test_bigbench",
-    "hans",
-    "negation_nli",
-    "snli_devtest",
-    "scitail_devtest",
-    "fever_symmetric",
-    "anli",
-    "breaking_nli",
-)
 ROOM = 448  # tokens of window beside a claim of up to 64
 
 
@@ -43,7 +33,6 @@ def prepare(options: argparse.Namespace) -> None:
     from tokenizers import Tokenizer
 
     from halldetect.text.sentences import read_document, sentences
-    from halldetect_bench.registry import load_dataset
 
     tokenizer = Tokenizer.from_file(str(options.work / "mpnet" / "tokenizer.json"))
     tokenizer.no_truncation()
@@ -52,11 +41,8 @@ def prepare(options: argparse.Namespace) -> None:
     windows: list[list[list[int]]] = []
     texts: list[str] = []
     with lzma.open(options.work / "eval_rows.jsonl.xz", "wt", encoding="utf-8", preset=2) as file:
-        for name in SIX + OTHERS:
-            loaded = load_dataset(name, options.shared / "datasets")
-            rows = loaded.rows
-            print(f"{name}: {len(rows)} rows", flush=True)
-            for row in rows:
+        for name in SIX + DEVELOPMENT:
+            for row in drawn(options.shared, name, options.rows):
                 source = row.source if isinstance(row.source, str) else "\n\n".join(row.source)
                 if source not in documents:
                     documents[source] = len(texts)
@@ -69,8 +55,6 @@ def prepare(options: argparse.Namespace) -> None:
                             "dataset": name,
                             "id": row.id,
                             "hallucinated": row.hallucinated,
-                            "score": row.score,
-                            "kind": row.kind,
                             "document": documents[source],
                             "claims": claims,
                         },
@@ -82,6 +66,14 @@ def prepare(options: argparse.Namespace) -> None:
         options.work / "eval_documents.json.xz", "wt", encoding="utf-8", preset=2
     ) as file:
         json.dump({"texts": texts, "windows": windows}, file, ensure_ascii=False)
+    (options.work / "nli").mkdir(exist_ok=True)
+    for name, most in NLI.items():
+        pairs = f"{name}.eval.jsonl.xz"
+        with (
+            lzma.open(options.shared / "nli" / pairs, "rt", encoding="utf-8") as source,
+            lzma.open(options.work / "nli" / pairs, "wt", encoding="utf-8") as target,
+        ):
+            target.writelines(islice(source, most))
 
 
 def _fitting(document, tokenizer) -> list[list[int]]:  # type: ignore[no-untyped-def]
@@ -193,16 +185,19 @@ def run(options: argparse.Namespace) -> None:
     """Judge every pair and write the logits."""
     from training.base import batches as B
     from training.base.encoder import TOKENIZER, Encoder
+    from training.base.rounded import RoundedWeights
 
     model = Encoder.load(options.work / options.model).to(options.device).eval()
+    if options.rounded:
+        RoundedWeights(model).round()
     encoder = B.pair_encoder(options.work / TOKENIZER, 512)
 
     out: dict[str, Any] = {}
-    found = options.work / f"{options.model}_logits.npz"
+    found = options.work / f"{options.model}{'_rounded' if options.rounded else ''}_logits.npz"
     for name in NLI:
         path = options.work / "nli" / f"{name}.eval.jsonl.xz"
         if path.exists():
-            pairs = B.read_pairs(path)[: options.nli_rows]
+            pairs = B.read_pairs(path)
             out[name] = judge(model, B.encode(pairs, encoder), options.device)
             gold = np.array([B.CODES[str(row["label"])] for row in pairs])
             print(f"{name}: {accuracy(out[name], gold):.4f} of {len(pairs)}", flush=True)
@@ -261,11 +256,12 @@ def main() -> None:
     first = commands.add_parser("prepare")
     first.add_argument("shared", type=Path)
     first.add_argument("work", type=Path)
+    first.add_argument("--rows", type=int, default=400, help="rows of every set at most")
     second = commands.add_parser("run")
     second.add_argument("work", type=Path)
     second.add_argument("--model", default="base")
     second.add_argument("--sets", default="all")
-    second.add_argument("--nli-rows", type=int)
+    second.add_argument("--rounded", action="store_true", help="with the weights that ship")
     second.add_argument("--device", default="cuda")
     options = parser.parse_args()
     {"prepare": prepare, "run": run}[options.command](options)

@@ -1,6 +1,6 @@
-"""Step 4: train a student on labelled pairs and, optionally, on the answers of a teacher.
+"""Train a student on labelled pairs and on the answers of the large verifier.
 
-    python -m training.base.train WORK --base mpnet --out base --seconds 480
+    python -m training.base.train WORK --start shipped --taught WORK/labels --out base --seconds 540
 
 The schedule follows the share of the time (or of the steps) used up, so a run always ends with
 a fully decayed learning rate. With --restartable an interrupted run continues from its checkpoint.
@@ -12,6 +12,7 @@ import argparse
 import json
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from training.base import batches as B
+from training.base import taught as T
 from training.base.encoder import TOKENIZER, Encoder, from_base
+from training.base.rounded import RoundedWeights
 
 
 def objective(logits: Tensor, labels: Tensor, taught: Tensor | None, mix: float) -> Tensor:
@@ -38,8 +41,9 @@ def objective(logits: Tensor, labels: Tensor, taught: Tensor | None, mix: float)
     gold = torch.where(labels == 4, torch.zeros_like(gold), gold)
     if taught is None:
         return gold
-    share = torch.where(labels == 4, 1.0, mix)
-    return (1 - share) * gold - share * (taught * log).sum(-1)
+    asked = ~taught[:, 0].isnan()
+    share = torch.where(labels == 4, 1.0, mix) * asked
+    return (1 - share) * gold - share * (taught.nan_to_num() * log).sum(-1)
 
 
 def rate(progress: float, warm: float = 0.06) -> float:
@@ -71,19 +75,18 @@ def train(
     seed: int,
     device: str,
     compile_layers: bool,
-    teacher: Encoder | None = None,
+    rounded: float = 0.0,
     checkpoint: Path | None = None,
     every: float = 120.0,
 ) -> dict[str, object]:
-    """Train in place. `teacher`, if given, is a trained student whose answers are learned too."""
+    """Train in place. In the last share `rounded` of the run the weights are those that ship."""
     if seconds is None and steps is None:
         raise ValueError("training needs an end: seconds or steps")
     model.to(device).train()
-    if teacher is not None:
-        teacher.to(device).eval()
     if compile_layers:
-        for layer in [*model.layers, *(teacher.layers if teacher is not None else ())]:
+        for layer in model.layers:
             layer.compile(dynamic=True)
+    rounding = RoundedWeights(model)
     no_decay = ("norm", "bias")
     groups: list[dict[str, Any]] = [
         {"params": [], "weight_decay": 0.01},
@@ -95,6 +98,7 @@ def train(
     optimizer = torch.optim.AdamW(groups, lr=peak, betas=(0.9, 0.98), fused=device == "cuda")
     labels = torch.from_numpy(data.labels).to(device)
     weights = torch.from_numpy(data.weights).to(device)
+    answers = None if data.taught is None else torch.from_numpy(data.taught).to(device)
     seen = step = 0
     spent_before = 0.0
     losses: list[Tensor] = []
@@ -114,17 +118,15 @@ def train(
         for group in optimizer.param_groups:
             group["lr"] = peak * rate(progress)
         index = torch.from_numpy(rows).to(device)
-        # On a processor bf16 is slow, and unknown to some: there it is fp32.
-        with torch.autocast(device, dtype=torch.bfloat16, enabled=device == "cuda"):
-            logits = model(ids, mask)
-            taught = None
-            if teacher is not None:
-                with torch.no_grad():
-                    taught = torch.softmax(teacher(ids, mask).float(), dim=-1)
-        each = objective(logits, labels[index], taught, mix)
-        loss = (each * weights[index]).sum() / weights[index].sum()
+        taught = None if answers is None else answers[index]
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        with rounding.applied() if progress > 1 - rounded else nullcontext():
+            # On a processor bf16 is slow, and unknown to some: there it is fp32.
+            with torch.autocast(device, dtype=torch.bfloat16, enabled=device == "cuda"):
+                logits = model(ids, mask)
+            each = objective(logits, labels[index], taught, mix)
+            loss = (each * weights[index]).sum() / weights[index].sum()
+            loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         step += 1
@@ -156,10 +158,11 @@ def main() -> None:
     parser.add_argument("work", type=Path)
     parser.add_argument("--base", default="mpnet", choices=("mpnet", "minilm"))
     parser.add_argument("--keep", help="keep only these layers, for instance 0,2,4,6,8,11")
-    parser.add_argument("--teacher", help="a trained student whose answers are learned too")
+    parser.add_argument("--taught", type=Path, help="answers of the large verifier, for taught.npz")
+    parser.add_argument("--rounded", type=float, default=0.0, help="last share with 4-bit weights")
     parser.add_argument("--restartable", action="store_true", help="save a checkpoint now and then")
     parser.add_argument("--out", required=True)
-    parser.add_argument("--pairs", nargs="+", default=["pairs.jsonl.xz"])
+    parser.add_argument("--pairs", nargs="*", default=[])
     parser.add_argument("--shares", nargs="*", type=float, default=[], help="part of each file")
     parser.add_argument("--start", help="continue from this trained student instead of the base")
     parser.add_argument("--seconds", type=float)
@@ -181,6 +184,8 @@ def main() -> None:
         part = B.encode_file(options.work / name, TOKENIZER, encoder)
         share = options.shares[number] if number < len(options.shares) else 1.0
         parts.append(part.sample(share, options.seed) if share < 1 else part)
+    if options.taught:
+        parts.append(T.load(options.work / "taught.npz", options.taught))
     data = B.joined(parts)
     print(f"{len(data):,} pairs, {len(data.ids):,} tokens", flush=True)
     if options.prepare:
@@ -198,7 +203,7 @@ def main() -> None:
         most=options.most, peak=options.rate, mix=options.mix, seed=options.seed,
         device=options.device,
         compile_layers=not options.no_compile,
-        teacher=Encoder.load(options.work / options.teacher) if options.teacher else None,
+        rounded=options.rounded,
         checkpoint=options.work / options.out / "checkpoint.pt" if options.restartable else None,
     )  # fmt: skip
     model.save(options.work / options.out)

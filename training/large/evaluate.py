@@ -20,10 +20,13 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from halldetect_bench.datasets.labelled_rows import Row
 
 SIX = ("qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto-test")
 DEVELOPMENT = ("storysumm", "dialsummeval", "wice", "bump", "pubmedqa", "defacto-val")
@@ -54,10 +57,28 @@ def quarters(source: str) -> list[str]:
     return [source[start:end] for start, end in runs.values()] if len(runs) > 1 else []
 
 
+def drawn(shared: Path, name: str, count: int) -> list[Row]:
+    """At most so many rows of a dataset, the same ones in every evaluation.
+
+    Args:
+        shared: the folder with `datasets/`.
+        name: of the dataset.
+        count: how many rows at most.
+    """
+    from halldetect_bench.registry import load_dataset
+
+    loaded = load_dataset(name, shared / "datasets")
+    found = [row for row in loaded.rows if row.response and row.hallucinated is not None]
+    chosen = list(range(len(found)))
+    if len(chosen) > count:
+        chosen = sorted(random.Random(14).sample(chosen, count))
+    print(f"{name}: {len(chosen)} of {len(found)} rows", flush=True)
+    return [found[number] for number in chosen]
+
+
 def prepare(options: argparse.Namespace) -> None:
     """Draw the rows and write their groups."""
     from halldetect.text.sentences import sentences
-    from halldetect_bench.registry import load_dataset
 
     groups: list[dict[str, Any]] = []
     rows: list[dict[str, Any]] = []
@@ -80,13 +101,7 @@ def prepare(options: argparse.Namespace) -> None:
         return group, others, [places[claim] for claim in claims]
 
     for name in SIX + DEVELOPMENT:
-        loaded = load_dataset(name, options.shared / "datasets")
-        found = [row for row in loaded.rows if row.response and row.hallucinated is not None]
-        chosen = list(range(len(found)))
-        if len(chosen) > options.rows:
-            chosen = sorted(random.Random(14).sample(chosen, options.rows))
-        for number in chosen:
-            row = found[number]
+        for row in drawn(options.shared, name, options.rows):
             source = row.source if isinstance(row.source, str) else "\n\n".join(row.source)
             claims = [span.cut(row.response) for span in sentences(row.response)]
             if not claims:
@@ -96,7 +111,6 @@ def prepare(options: argparse.Namespace) -> None:
                 {"set": name, "id": row.id, "wrong": bool(row.hallucinated), "group": group,
                  "quarters": others, "claims": places}
             )  # fmt: skip
-        print(f"{name}: {len(chosen)} of {len(found)} rows", flush=True)
     for name, most in NLI.items():
         with lzma.open(options.shared / "nli" / f"{name}.eval.jsonl.xz", "rt") as file:
             pairs = [json.loads(line) for line in file]

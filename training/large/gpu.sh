@@ -9,6 +9,9 @@
 #   gpu.sh follow SECONDS           show the progress of the chain, return when it is done
 #   gpu.sh fetch FILE ...           copy files of WORK to $OUT, divided into parts of 15 MiB
 # Steps: train1 train2 soup evaluate label parts. TINY=1 tries them on a processor.
+# To teach the small verifier: EARLY=early_base when taking the pieces, then the steps
+# label base base_evaluate, with LABEL_ADAPTER. WORK then also holds mpnet/, shipped/, nli/ and
+# what `training.base.evaluate prepare` wrote.
 set -euo pipefail
 here="$(cd "$(dirname "$0")/../.." && pwd)"
 export PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
@@ -17,7 +20,8 @@ export TORCHINDUCTOR_CACHE_DIR="${TORCHINDUCTOR_CACHE_DIR:-/tmp/large_inductor}"
 WORK="${WORK:-/tmp/large}"
 PY="${PY:-python3}"
 DATA="tokenizer.json train_groups.jsonl.xz dev_groups.jsonl.xz eval_groups.jsonl.xz
-  eval_rows.json.xz teach_groups.jsonl.xz own_groups.jsonl.xz write_prompts.jsonl.xz start.q8 start.json"
+  eval_rows.json.xz teach_groups.jsonl.xz own_groups.jsonl.xz write_prompts.jsonl.xz start.q8 start.json
+  teacher.lora8 mpnet shipped nli eval_rows.jsonl.xz eval_documents.json.xz"
 
 # What the runs differ in; all of it can be set from outside.
 ROW="${ROW:-16384}" ROWS="${ROWS:-2}" RANK="${RANK:-64}"
@@ -41,14 +45,14 @@ start_option() {
 step_pack() {
   local work="$1" carry="$2" mib="${3:-58}" names=()
   for name in $DATA; do
-    [ -f "$work/$name" ] && names+=("$name")
+    [ -e "$work/$name" ] && names+=("$name")
   done
   rm -rf "$carry" && mkdir -p "$carry"
   # One stream: the data first, so that work on it can begin before the base has arrived.
-  tar -C "$work" -cf - "${names[@]}" | xz -T2 -1 >"$carry/data.tar.xz"
+  tar -C "$work" -chf "$carry/data.tar" "${names[@]}"
   local bytes
-  bytes=$(stat -c %s "$carry/data.tar.xz")
-  cat "$carry/data.tar.xz" "$work/base.safetensors" |
+  bytes=$(stat -c %s "$carry/data.tar")
+  cat "$carry/data.tar" "$work/base.safetensors" |
     split -b "${mib}M" -d -a 2 - "$carry/stream."
   local sum
   sum=$(sha256sum "$work/base.safetensors" | cut -d' ' -f1)
@@ -59,7 +63,7 @@ step_pack() {
     (cd "$carry/p$number" && sha256sum piece >sum)
   done
   echo "$bytes $sum $(find "$carry" -name piece | wc -l)" >"$carry/p00/plan"
-  rm "$carry/data.tar.xz"
+  rm "$carry/data.tar"
   cat "$carry/p00/plan"
   du -sm "$carry"/p*
 }
@@ -76,10 +80,10 @@ step_take() {
   echo "piece $number taken, $(ls "$WORK/in" | wc -l) of $count, $have bytes"
   if [ ! -f "$WORK/unpacked" ] && [ "$have" -ge "$bytes" ]; then
     # Not a pipe: `head` ends before `cat` does, which would count as a failure.
-    head -c "$bytes" < <(cat "$WORK"/in/* 2>/dev/null) >"$WORK/data.tar.xz"
-    tar -C "$WORK" -xJf "$WORK/data.tar.xz"
+    head -c "$bytes" < <(cat "$WORK"/in/* 2>/dev/null) >"$WORK/data.tar"
+    tar -C "$WORK" -xf "$WORK/data.tar"
     touch "$WORK/unpacked"
-    background early
+    background "${EARLY:-early}"
   fi
   if [ "$(ls "$WORK/in" | wc -l)" -eq "$count" ]; then
     cat "$WORK"/in/* | tail -c "+$((bytes + 1))" >"$WORK/base.partial"
@@ -114,6 +118,15 @@ step_early() {
   wait
   date +%T
   touch "$WORK/early.done"
+}
+
+step_early_base() {
+  date +%T
+  "$PY" -m training.base.taught "$WORK" encode &
+  "$PY" -m training.large.pack "$WORK/teach_groups.jsonl.xz" --tokenizer "$WORK/tokenizer.json"
+  touch "$WORK/early.done"
+  wait
+  date +%T
 }
 
 step_train1() {
@@ -166,9 +179,21 @@ step_parts() {
 
 step_label() {
   [ -f "$WORK/teach_groups.jsonl.xz" ] || { echo "nothing to label"; return 0; }
-  "$PY" -m training.large.label "$WORK" --adapter "$WORK/soup.safetensors" --out "$WORK/labels" \
-    --seconds "$LABEL_SECONDS" $common
+  "$PY" -m training.large.label "$WORK" --adapter "${LABEL_ADAPTER:-$WORK/soup.safetensors}" \
+    --out "$WORK/labels" --seconds "$LABEL_SECONDS" $common
   tar -C "$WORK" -cf "$WORK/labels.tar" labels
+}
+
+step_base() {
+  while [ ! -f "$WORK/taught.npz" ]; do sleep 1; done
+  "$PY" -m training.base.train "$WORK" --start shipped --taught "$WORK/labels" --out base \
+    --seconds "${BASE_SECONDS:-540}" --rounded 0.4 ${BASE:---rate 5e-5 --seed 1}
+}
+
+step_base_evaluate() {
+  "$PY" -m training.base.evaluate run "$WORK" --model base --rounded
+  "$PY" -m training.base.evaluate run "$WORK" --model shipped
+  "$PY" -m training.base.evaluate run "$WORK" --model base
 }
 
 step_own() {
@@ -216,7 +241,7 @@ step_follow() {
     grep -q "the chain is done" "$WORK/logs/chain.log" 2>/dev/null && break
     sleep 2
     local line
-    line=$(tail -qn 1 "$WORK"/logs/{early,train1,train2,soup,evaluate,heal,final,write,label,parts}.log 2>/dev/null | tail -n 1 | cut -c1-400 || true)
+    line=$(tail -qn 1 "$WORK"/logs/{early,early_base,base,base_evaluate,train1,train2,soup,evaluate,heal,final,write,label,parts}.log 2>/dev/null | tail -n 1 | cut -c1-400 || true)
     if [ "$line" != "$shown" ]; then echo "$line"; shown="$line"; fi
   done
   echo "---"; cat "$WORK/logs/chain.log" 2>/dev/null || true
@@ -240,7 +265,7 @@ command="$1"
 shift
 case "$command" in
   chain) if [ "${1:-}" = here ]; then step_chain; else background chain here; fi ;;
-  pack | take | early | train1 | train2 | soup | evaluate | label | parts | own | write | heal | final | follow | fetch)
+  pack | take | early | train1 | train2 | soup | evaluate | label | parts | early_base | base | base_evaluate | own | write | heal | final | follow | fetch)
     "step_$command" "$@" ;;
   *) echo "unknown step $command" >&2; exit 2 ;;
 esac

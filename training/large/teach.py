@@ -1,9 +1,10 @@
 """Windows with claims for teaching the small verifier, from the groups that `data` built.
 
-    python -m training.large.teach WORK [--pairs N] [--seed N]
+    python -m training.large.teach WORK [--pairs N] [--written FILE] [--seed N]
 
-Reads WORK/train_groups.jsonl.xz and writes WORK/teach_groups.jsonl.xz: runs of 1, 2, 4, 8 or 16
-sentences and pages of up to 330 words, each with claims about its document and some of others.
+Reads WORK/train_groups.jsonl.xz and, if there is one, a file of texts that a language model wrote
+about documents (`training.large.write`). Writes WORK/teach_groups.jsonl.xz: runs of 1, 2, 4, 8
+or 16 sentences and pages of up to 330 words, each with claims about its document and a few others.
 The label is null unless the window is the whole premise: then it is the claim's own.
 """
 
@@ -22,6 +23,7 @@ from training.large.sources import content
 
 SCALES = (1, 2, 4, 8, 16)
 PAGE_WORDS = 330
+WRITTEN_TIMES = 5
 Group = dict[str, object]
 
 
@@ -92,6 +94,22 @@ def taught(groups: Sequence[Group], pairs: int, rng: random.Random) -> Iterator[
             del earlier[:1000]
 
 
+def from_written(path: Path) -> Iterator[Group]:
+    """Texts of a language model about a document, as groups: their sentences are the claims."""
+    for line in read(path):
+        text = str(line["text"])
+        claims = [text[start:end] for start, end in spans(text)]
+        if not line["ended"]:  # the last sentence is cut off
+            claims = claims[:-1]
+        rows = [
+            {"text": claim, "label": None, "kind": "written"}
+            for claim in claims
+            if 4 <= len(claim.split()) <= 80
+        ]
+        if rows:
+            yield {"premise": line["premise"], "source": "written", "claims": rows}
+
+
 def _wanted(group: Group) -> float:
     """Longer premises with more claims are shown in more windows."""
     size = len(str(group["premise"]).split())
@@ -106,10 +124,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path)
     parser.add_argument("--pairs", type=int, default=1_150_000)
+    parser.add_argument("--written", type=Path, help="texts that a language model wrote")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     rng = random.Random(options.seed)
-    groups = list(read(options.work / "train_groups.jsonl.xz"))
+    groups: list[Group] = list(read(options.work / "train_groups.jsonl.xz"))
+    if options.written:
+        # Each text counts several times: its errors are the ones that models make.
+        groups += WRITTEN_TIMES * list(from_written(options.written))
     counts: Counter[str] = Counter()
 
     def counted() -> Iterator[dict[str, object]]:
