@@ -76,8 +76,8 @@ def test_a_reader_can_redo_the_sums() -> None:
         worst = claim.contradicting.probabilities.contradiction
         assert claim.fed_score == rounded(best - worst)
         judged = [item.probabilities for item in claim.by_scale]
-        assert claim.score == rounded(Calibration().support(judged))
-    supports = [claim.score for claim in report.claims if claim.score is not None]
+        assert claim.support == rounded(Calibration().support(judged))
+    supports = [claim.support for claim in report.claims if claim.support is not None]
     fed_scores = [claim.fed_score for claim in report.claims if claim.fed_score is not None]
     assert report.score == report.calibrated_score == rounded(1 - min(supports))
     assert report.fed_score == rounded(fed(fed_scores))

@@ -65,7 +65,7 @@ def test_a_claim_that_comes_again_keeps_its_state_and_loses_no_support() -> None
         before = last.get((event.pair, event.index))
         if before is not None:
             assert before.claim.status is event.claim.status
-            assert (before.claim.score or 0.0) <= (event.claim.score or 0.0)
+            assert (before.claim.support or 0.0) <= (event.claim.support or 0.0)
         last[event.pair, event.index] = event
 
 

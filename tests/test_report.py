@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halldetect.detector import Detector
 from halldetect.errors import InputError
 from halldetect.report import (
     ClaimReport,
@@ -23,6 +24,7 @@ from halldetect.report import (
     rounded,
 )
 from halldetect.text.document import Span
+from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 unit = st.floats(0.0, 1.0).map(rounded)
 spans = st.builds(Span, st.integers(0, 50), st.integers(50, 99))
@@ -41,7 +43,7 @@ claims = st.builds(
     span_reason=st.none() | st.text(max_size=9),
     status=st.sampled_from(Status),
     reason=st.none() | st.text(max_size=9),
-    score=st.none() | unit,
+    support=st.none() | unit,
     fed_score=st.none() | unit,
     entailing=st.none() | evidences,
     contradicting=st.none() | evidences,
@@ -211,3 +213,49 @@ def test_rounding_is_stable_and_has_no_negative_zero(value: float) -> None:
     assert rounded(once) == once
     assert abs(once - value) <= 5e-7
     assert str(once) != "-0.0"
+
+
+def test_ok_is_only_what_was_found_faithful() -> None:
+    assert report(0.1, claim(Status.SUPPORTED, 0.9)).ok
+    assert not report(0.9, claim(Status.UNSUPPORTED, 0.1)).ok
+    assert not report(0.1, claim(Status.SUPPORTED, 0.9), claim(Status.UNCHECKABLE)).ok
+    assert not report(None).ok
+
+
+def test_the_old_name_of_support_can_be_read_and_warns() -> None:
+    with pytest.warns(DeprecationWarning, match=r"now \.support"):
+        assert claim(Status.SUPPORTED, 0.9).score == 0.9
+
+
+def test_a_report_of_schema_1_can_be_read() -> None:
+    made = report(0.1, claim(Status.SUPPORTED, 0.9))
+    data = made.to_dict()
+    del data["document_names"]
+    data["schema_version"] = 1
+    for item in data["claims"]:
+        item["score"] = item.pop("support")
+    assert Report.from_dict(data) == made
+
+
+def test_names_that_do_not_fit_the_documents_are_refused() -> None:
+    data = {**report(None).to_dict(), "document_names": ["a", "b", "c"]}
+    with pytest.raises(InputError, match="one name per document"):
+        Report.from_dict(data)
+
+
+def test_as_text_it_names_the_claims_that_are_not_backed_and_their_passages() -> None:
+    detector = Detector(SentenceExtractor(), OverlapVerifier())
+    timetable = {"id": "timetable.md", "text": "The boat leaves at 6. It is blue."}
+    prices = "A ticket costs 4 euros."
+    made = detector.check([timetable, prices], "The boat leaves at 9. A ticket costs 4 euros.")
+    first, *rest = str(made).splitlines()
+    assert first.startswith("hallucinated (score ")
+    assert rest == [
+        "contradicted: “The boat leaves at 9.” Source says instead (timetable.md): "
+        "“The boat leaves at 6.”"
+    ]
+    assert made.document_names == ("timetable.md", "Document 2")
+    assert "empty" in str(detector.check(prices, ""))
+    for wrong in ({"id": "a"}, {"text": 5}, {"id": 5, "text": "a"}, {"text": "a", "url": "b"}):
+        with pytest.raises(InputError):
+            detector.check(wrong, "A ticket costs 4 euros.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from halldetect.errors import InputError
@@ -15,14 +15,17 @@ from halldetect.text.sentences import read_document
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
-Source = str | Sequence[str]
+# A document is its text, or {"id": its name, "text": its text}.
+SourceDocument = str | Mapping[str, str]
+Source = SourceDocument | Sequence[SourceDocument]
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """One thing to check.
 
-    source    a text, or several documents
+    source    a text, or several documents; a document is a text, or a mapping with `id`, the
+              name that views of the report show, and `text`
     response  the text to check against the source
     question  what the response answers; recorded in the report, not judged
     """
@@ -34,12 +37,16 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class CleanPair:
-    """A pair whose texts can be stored; `replaced` counts the characters that could not."""
+    """A pair whose texts can be stored; `replaced` counts the characters that could not.
+
+    `document_names` is empty if no document came with a name.
+    """
 
     documents: tuple[str, ...]
     response: str
     question: str | None
     replaced: int = 0
+    document_names: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -51,10 +58,7 @@ class CleanPair:
 
 def clean_pair(pair: Pair) -> CleanPair:
     """The pair with clean texts; raises InputError for anything that is not text."""
-    source = pair.source
-    documents = [source] if isinstance(source, str) else source
-    if not isinstance(documents, Sequence) or isinstance(documents, (bytes, bytearray)):
-        raise InputError(f"source must be text or a list of texts, not {type(source).__name__}")
+    texts, names = split_names(pair.source)
     replaced = 0
 
     def clean(text: object, what: str) -> str:
@@ -66,11 +70,38 @@ def clean_pair(pair: Pair) -> CleanPair:
         return cleaned
 
     return CleanPair(
-        documents=tuple(clean(text, f"source document {at}") for at, text in enumerate(documents)),
+        documents=tuple(clean(text, f"source document {at}") for at, text in enumerate(texts)),
         response=clean(pair.response, "response"),
         question=None if pair.question is None else clean(pair.question, "question"),
+        document_names=tuple(clean(name, "the id of a source document") for name in names),
         replaced=replaced,
     )
+
+
+def split_names(source: object) -> tuple[list[object], list[object]]:
+    """The texts of a source, and a name for each if at least one of them has one.
+
+    source  a document or several: texts, or mappings with `text` and perhaps `id`. Whether texts
+            and names are texts is left to the caller
+    Raises InputError for what holds no documents, and for mappings with other keys.
+    """
+    documents = [source] if isinstance(source, (str, Mapping)) else source
+    if not isinstance(documents, Sequence) or isinstance(documents, (bytes, bytearray)):
+        raise InputError(f"source must be text or a list of texts, not {type(source).__name__}")
+    texts: list[object] = []
+    names: list[object] = []
+    named = False
+    for at, document in enumerate(documents):
+        name: object = f"Document {at + 1}"
+        if isinstance(document, Mapping):
+            if "text" not in document or not set(document) <= {"id", "text"}:
+                raise InputError(f'source document {at} must have the keys "text" and "id" only')
+            if document.get("id") is not None:
+                named, name = True, document["id"]
+            document = document["text"]
+        texts.append(document)
+        names.append(name)
+    return texts, names if named else []
 
 
 def refusal(pair: CleanPair, max_source: int, max_response: int) -> str | None:

@@ -350,6 +350,7 @@ def conclude(state: PairState, models: Models) -> Report:
         question=state.pair.question,
         cost=_cost(state),
         provenance=_provenance(state, config, calibration),
+        document_names=state.pair.document_names,
     )
 
 

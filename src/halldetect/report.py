@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -16,7 +17,7 @@ from halldetect.text.document import Span
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 # Every probability and score in a report is rounded to this many decimals before it is used
 # further, so that the same input gives the same bytes and a reader can redo the sums.
 DECIMALS = 6
@@ -67,8 +68,9 @@ class Evidence:
 class ClaimReport:
     """One claim, its place in the response, and what the source says of it.
 
-    `score` is the calibrated support in [0, 1]; `fed_score` is the paper's
-    max P(E) - max P(C); `status` follows the configured scoring.
+    `support` in [0, 1] is how far the source says so (1 is fully supported); `fed_score` is the
+    paper's max P(E) - max P(C); `status` follows the configured scoring.
+    `evidence` is the passage that decides the state.
     `entailing` and `contradicting` have the greatest P(E) and P(C), chosen independently;
     `contradiction` in [0, 1] is how far the source says otherwise, averaged over the scales;
     `by_scale` holds the most supporting window at each scale m, coarse to fine.
@@ -79,13 +81,26 @@ class ClaimReport:
     span_reason: str | None
     status: Status
     reason: str | None
-    score: float | None
+    support: float | None
     fed_score: float | None
     entailing: Evidence | None
     contradicting: Evidence | None
     contradiction: float | None = None
     by_scale: tuple[Evidence, ...] = ()
     origin: str = "extracted"
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """The passage that decides the state: it contradicts the claim or comes closest to it."""
+        if self.status is Status.CONTRADICTED and self.contradicting is not None:
+            return self.contradicting
+        return self.contradicting if self.entailing is None else self.entailing
+
+    @property
+    def score(self) -> float | None:
+        """The old name of `support`, which goes with the next release."""
+        warnings.warn("ClaimReport.score is now .support", DeprecationWarning, stacklevel=2)
+        return self.support
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +136,10 @@ class Report:
 
     `score` is the probability-like hallucination score of the configured scoring
     (0 faithful, 1 hallucinated); `fed_score` is always the paper's. Both are None when
-    nothing could be checked, and `reason` then says why.
+    nothing could be checked, and `reason` then says why. `document_names` has a name per
+    document where the caller gave names, and is empty otherwise.
+
+    `ok` is the one thing a test or a gate needs, and `str(report)` says why it is not.
     """
 
     verdict: Verdict
@@ -137,7 +155,25 @@ class Report:
     question: str | None
     cost: Cost
     provenance: Provenance
+    document_names: tuple[str, ...] = ()
     schema_version: int = SCHEMA_VERSION
+
+    @property
+    def ok(self) -> bool:
+        """Whether the response is faithful; a response that could not be checked is not ok."""
+        return self.verdict is Verdict.FAITHFUL
+
+    def __str__(self) -> str:
+        """The verdict, and each claim that the source does not back with its passage."""
+        from halldetect.render.short import short
+
+        return short(self)
+
+    def document_name(self, document: int) -> str:
+        """The name of a document, by its index: the one given, else its number."""
+        if self.document_names:
+            return self.document_names[document]
+        return "Source" if len(self.documents) == 1 else f"Document {document + 1}"
 
     def rethreshold(self, threshold: float) -> Report:
         """The same findings cut at another threshold; no model runs.
@@ -193,6 +229,7 @@ class Report:
         data  the values
         Raises InputError for anything else.
         """
+        data = _upgraded(data)
         version = data.get("schema_version") if isinstance(data, dict) else None
         if version != SCHEMA_VERSION:
             raise InputError(
@@ -212,6 +249,8 @@ class Report:
         except (TypeError, RecursionError) as error:
             raise InputError(f"not a halldetect report: {error}") from None
         report = adapter.validate_python(data)
+        if report.document_names and len(report.document_names) != len(report.documents):
+            raise InputError("not a halldetect report: it has not one name per document")
         if report.to_dict() != data:  # a field with a default was left out
             raise InputError("not a halldetect report: it has missing fields")
         return report
@@ -223,6 +262,21 @@ def report_adapter() -> TypeAdapter[Report]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(Report)
+
+
+def _upgraded(data: Any) -> Any:
+    """A report of schema version 1 as this version writes it; anything else as it is."""
+    if not (isinstance(data, dict) and data.get("schema_version") == 1):
+        return data
+    claims = data.get("claims")
+    if isinstance(claims, list):
+        claims = [
+            {("support" if key == "score" else key): value for key, value in claim.items()}
+            if isinstance(claim, dict)
+            else claim
+            for claim in claims
+        ]
+    return {**data, "claims": claims, "document_names": [], "schema_version": SCHEMA_VERSION}
 
 
 def _first_misfit(error: ValidationError) -> str:

@@ -189,7 +189,7 @@ def score_claim(judged: JudgedClaim, scoring: str, calibration: Calibration) -> 
             span_reason=claim.span_reason,
             status=Status.UNCHECKABLE,
             reason=judged.reason or "no window of the source was judged",
-            score=None,
+            support=None,
             fed_score=None,
             entailing=None,
             contradicting=None,
@@ -219,7 +219,7 @@ def score_claim(judged: JudgedClaim, scoring: str, calibration: Calibration) -> 
         span_reason=claim.span_reason,
         status=SCORINGS[scoring].status(scores, calibration),
         reason=None,
-        score=support,
+        support=support,
         fed_score=fed_score,
         entailing=_best(evidence, lambda item: item.entailment),
         contradicting=None if two_way else contradicting,
@@ -236,7 +236,7 @@ def window_support(calibration: Calibration, item: Probabilities) -> float:
 
 def score_response(claims: Sequence[ClaimReport], calibration: Calibration) -> ResponseScores:
     """The scores of the response, over the claims that could be checked."""
-    supports = [claim.score for claim in claims if claim.score is not None]
+    supports = [claim.support for claim in claims if claim.support is not None]
     fed_scores = [claim.fed_score for claim in claims if claim.fed_score is not None]
     if not supports:
         return ResponseScores(None, None)

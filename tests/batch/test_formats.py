@@ -232,8 +232,8 @@ def test_one_result_a_claim_and_none_lost(tmp_path: Path) -> None:
         (b'{"response": "a b", "source": null}', "'source' is missing"),
         (b'{"response": 5, "source": "a"}', "'response' must be text, not int"),
         (
-            b'{"response": "a", "source": {"text": "a"}}',
-            "must be text or a list of texts, not dict",
+            b'{"response": "a", "source": {"title": "a"}}',
+            'source document 0 must have the keys "text" and "id" only',
         ),
         (b'{"response": "a", "source": ["a", 5]}', "must hold texts only, not int"),
         (b'{"response": "a", "source": "a", "question": []}', "'question' must be text, not list"),

@@ -88,6 +88,7 @@ def test_the_sentence_of_the_claims_page_is_split_as_it_says() -> None:
 def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (block,) = blocks(README, "python")
     exec(block, {})
-    verdict, claim = capsys.readouterr().out.splitlines()
+    verdict, finding, claim = capsys.readouterr().out.splitlines()
     assert verdict.startswith("hallucinated ")
-    assert claim.startswith("contradicted The last boat returns at 22:30.")
+    assert finding.startswith("contradicted: “The last boat returns at 22:30.”")
+    assert claim.startswith("contradicted 0.")

@@ -82,7 +82,7 @@ def short_form(report: Report) -> dict[str, Any]:
                 "origin": claim.origin,
                 "status": claim.status,
                 "reason": claim.reason,
-                "scores": [claim.score, claim.fed_score, claim.contradiction],
+                "scores": [claim.support, claim.fed_score, claim.contradiction],
                 "entailing": evidence(claim.entailing),
                 "contradicting": evidence(claim.contradicting),
                 "by_scale": [evidence(item) for item in claim.by_scale],

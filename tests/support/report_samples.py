@@ -164,7 +164,7 @@ def claim(
         span_reason=rest.get("span_reason"),
         status=status,
         reason=rest.get("reason"),
-        score=score,
+        support=score,
         fed_score=fed,
         entailing=entailing,
         contradicting=contradicting,

@@ -29,7 +29,7 @@ TEMPORARY_LIMIT_BYTES = 256 << 20
 _FORMAT = 1
 # A full cache frees this share of itself, so that not every new report costs a deletion.
 _FREED_SHARE = 0.1
-_TEXTS = ("response", "documents", "question")
+_TEXTS = ("response", "documents", "document_names", "question")
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS reports (
     key BLOB PRIMARY KEY, used INTEGER NOT NULL, size INTEGER NOT NULL, report BLOB NOT NULL);
@@ -88,9 +88,9 @@ class ReportCache:
     def key(self, pair: Pair) -> bytes:
         """The key of a pair: a digest of its texts and the settings."""
         taken = clean_pair(pair)
-        content = [taken.documents, taken.response, taken.question, taken.replaced]
+        texts = [taken.documents, taken.document_names, taken.response, taken.question]
         digest = blake2b(self._settings, digest_size=24)
-        digest.update(json.dumps(content).encode())
+        digest.update(json.dumps([*texts, taken.replaced]).encode())
         return digest.digest()
 
     def get(self, wanted: Mapping[bytes, Pair]) -> dict[bytes, Report]:
@@ -235,6 +235,7 @@ def _unpacked(data: bytes, pair: Pair) -> Report | None:
         texts = {
             "response": taken.response,
             "documents": list(taken.documents),
+            "document_names": list(taken.document_names),
             "question": taken.question,
         }
         return Report.from_dict({**json.loads(zlib.decompress(data)), **texts})

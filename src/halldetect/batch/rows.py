@@ -13,7 +13,7 @@ from halldetect.batch.formats import BadRecord, Record, RecordFile, open_records
 from halldetect.batch.locations import STANDARD_STREAM, file_sizes
 from halldetect.config import Configuration
 from halldetect.errors import InputError
-from halldetect.inputs import Pair
+from halldetect.inputs import Pair, split_names
 
 # How deep the values of carried columns may be nested.
 MAX_DEPTH = 32
@@ -196,8 +196,12 @@ def _pair(source: Any, response: Any, question: Any, columns: ColumnNames) -> Pa
         raise _BadRow(f"{columns.source!r} is missing")
     if response is None:
         raise _BadRow(f"{columns.response!r} is missing")
-    if isinstance(source, list):
-        for document in source:
+    if isinstance(source, (list, dict)):
+        try:
+            texts, names = split_names(source)
+        except InputError as error:
+            raise _BadRow(str(error)) from None
+        for document in (*texts, *names):
             if not isinstance(document, str):
                 raise _BadRow(f"{columns.source!r} must hold texts only, not {_kind(document)}")
     elif not isinstance(source, str):
@@ -211,8 +215,7 @@ def _pair(source: Any, response: Any, question: Any, columns: ColumnNames) -> Pa
 
 def _refuse_sizes(pair: Pair, limits: Configuration) -> None:
     """Refuse large texts here, not in the detector, so that no result holds them."""
-    source = pair.source
-    size = len(source) if isinstance(source, str) else sum(map(len, source))
+    size = sum(len(text) for text in split_names(pair.source)[0] if isinstance(text, str))
     for what, found, most in (
         ("source", size, limits.max_source),
         ("response", len(pair.response), limits.max_response),
@@ -232,8 +235,12 @@ def _documents(source: Any) -> Any:
         found = json.loads(source)
     except (ValueError, RecursionError):
         return source
-    texts = isinstance(found, list) and found and all(isinstance(item, str) for item in found)
+    texts = isinstance(found, list) and found and all(map(_is_document, found))
     return found if texts else source
+
+
+def _is_document(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, dict) and "text" in value)
 
 
 def _plain(value: Any, depth: int = 0) -> Any:

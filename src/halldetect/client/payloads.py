@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
@@ -180,7 +180,7 @@ def _parse_event(name: str, data: dict[str, Any]) -> Event | None:
     if name == "verdict":
         claim = data["claim"]
         status = Status(claim["status"])
-        return ClaimVerdict(data["place"], claim["text"], status, claim["score"])
+        return ClaimVerdict(data["place"], claim["text"], status, claim["support"])
     return parse_checked(data) if name == "report" else None
 
 
@@ -202,7 +202,9 @@ def batch_body(pairs: Iterable[Pair], choices: Choices | None) -> dict[str, Any]
 
 
 def _item(pair: Pair) -> dict[str, Any]:
-    source = pair.source if isinstance(pair.source, str) else list(pair.source)
+    source = pair.source
+    if isinstance(source, Sequence) and not isinstance(source, str):
+        source = list(source)
     return {"source": source, "response": pair.response, "question": pair.question}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from halldetect.render.html import html, payload
 from halldetect.render.markdown import markdown
 from halldetect.render.schema import json_schema
+from halldetect.render.short import claim_line, short
 from halldetect.render.terminal import terminal
 
-__all__ = ["html", "json_schema", "markdown", "payload", "terminal"]
+__all__ = ["claim_line", "html", "json_schema", "markdown", "payload", "short", "terminal"]

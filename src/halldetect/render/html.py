@@ -176,8 +176,8 @@ def _response_pieces(report: Report) -> Iterator[_ResponsePiece]:
 
 def _claim_item(report: Report, passages: Passages, place: int, claim: ClaimReport) -> _ClaimItem:
     remarks = [STATE_MEANING[claim.status].capitalize()]
-    if claim.score is not None:
-        remarks.append(f"support {claim.score:.2f}")
+    if claim.support is not None:
+        remarks.append(f"support {claim.support:.2f}")
     if claim.fed_score is not None:
         remarks.append(f"FED score {claim.fed_score:.2f}")
     if claim.origin in _ORIGIN_REMARKS:

@@ -76,7 +76,7 @@ def _table(report: Report) -> str:
     rows = ["| # | State | Claim | Support |", "| --: | :-- | :-- | --: |"]
     rows += [
         f"| {place} | {STATE_SYMBOL[claim.status]} {claim.status} | "
-        f"{escape(claim.text)} | {number(claim.score)} |"
+        f"{escape(claim.text)} | {number(claim.support)} |"
         for place, claim in numbered(report)
     ]
     return "\n".join(rows)

@@ -69,7 +69,7 @@ def decisive(claim: ClaimReport) -> str | None:
 
 def decisive_evidence(claim: ClaimReport) -> Evidence | None:
     """Return the evidence that decides the state of a claim."""
-    return claim.contradicting if decisive(claim) == "contradicting" else claim.entailing
+    return claim.evidence
 
 
 def evidence_label(claim: ClaimReport) -> str:
@@ -82,8 +82,8 @@ def evidence_label(claim: ClaimReport) -> str:
 
 
 def document_name(report: Report, document: int) -> str:
-    """Return the name of a document of the source, by its index."""
-    return "Source" if len(report.documents) == 1 else f"Document {document + 1}"
+    """Return the name of a document of the source on one line, by its index."""
+    return one_line(report.document_name(document))
 
 
 def number(value: float | None) -> str:

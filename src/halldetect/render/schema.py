@@ -36,7 +36,7 @@ _NOTES: dict[tuple[type, str], dict[str, Any]] = {
     (ClaimReport, "span"): {"description": "The claim's place in the response."},
     (ClaimReport, "span_reason"): {"description": "Why there is no span."},
     (ClaimReport, "reason"): {"description": "Why the claim could not be checked."},
-    (ClaimReport, "score"): {**_UNIT, "description": "Calibrated support; 1 is fully supported."},
+    (ClaimReport, "support"): {**_UNIT, "description": "Calibrated support; 1 is fully supported."},
     (ClaimReport, "fed_score"): {
         "minimum": -1,
         "maximum": 1,
@@ -47,6 +47,9 @@ _NOTES: dict[tuple[type, str], dict[str, Any]] = {
     },
     (ClaimReport, "origin"): {
         "description": "extracted, named (a name for a pronoun), or restored by the guard."
+    },
+    (Report, "document_names"): {
+        "description": "A name per document, where the caller gave names; else empty."
     },
     (Report, "reason"): {"description": "Why there is no verdict."},
     (Report, "score"): {**_UNIT, "description": "0 faithful, 1 hallucinated; null if unknown."},

@@ -150,7 +150,7 @@ def _claim(
     words = shorten(one_line(claim.text), "", _MAX_CLAIM)
     said = Text(f"{place}. {words}", style="bold")
     rows.add_row(state, said)
-    support = "" if claim.score is None else f"  support {claim.score:.2f}"
+    support = "" if claim.support is None else f"  support {claim.support:.2f}"
     evidence = decisive_evidence(claim)
     if evidence is None:
         why = claim.reason or STATE_MEANING[claim.status]
@@ -159,7 +159,7 @@ def _claim(
         found = Text()
         found.append(f"{evidence_label(claim)}: ", style="dim")
         found.append(f"“{one_line(passages.quote(claim, evidence, limit=max(120, 2 * room)))}”")
-        if len(report.documents) > 1:
+        if len(report.documents) > 1 or report.document_names:
             found.append(f" ({document_name(report, evidence.document)})", style="dim")
         rows.add_row(Text(support, style="dim"), found)
         if claim.reason:

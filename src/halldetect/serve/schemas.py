@@ -89,11 +89,21 @@ class CheckOptions(_PerRequestOptions):
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
+class NamedDocument(_Request):
+    """A document with the name that views of the report show."""
+
+    id: Annotated[str, Field(max_length=1000)]
+    text: Text
+
+
+SourceDocument = Text | NamedDocument
+
+
 class Item(_Request):
     """One response and its source."""
 
-    source: Text | Annotated[list[Text], Field(max_length=1000)] = Field(
-        description="The source, or several documents."
+    source: SourceDocument | Annotated[list[SourceDocument], Field(max_length=1000)] = Field(
+        description="The source, or several documents; a document is a text, or has id and text."
     )
     response: Text = Field(description="The text to check against the source.")
     question: Text | None = Field(default=None, description="Recorded in the report, not judged.")

@@ -46,6 +46,7 @@ def _source(row: Row) -> str | list[str]:
 
 def _scored(report: Report) -> Scored:
     claims = tuple(
-        (claim.text, None if claim.score is None else 1 - claim.score) for claim in report.claims
+        (claim.text, None if claim.support is None else 1 - claim.support)
+        for claim in report.claims
     )
     return Scored(report.score, report.reason, claims, report.cost)

@@ -236,7 +236,7 @@ def worst_row(row_number: int, result: dict[str, Any]) -> WorstRow:
         return WorstRow(id, result["score"], page)
     claim = min(
         (item for item in claims if item.status is claims[0].status),
-        key=lambda item: 1.0 if item.score is None else item.score,
+        key=lambda item: 1.0 if item.support is None else item.support,
     )
     evidence = decisive_evidence(claim)
     quote = None

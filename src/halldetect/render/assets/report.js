@@ -8,7 +8,9 @@ class ReportView {
     this.selected = null;
     this.filter = null;
     this.ends = new AbortController();
-    this.name = (place) => (report.documents.length === 1 ? "Source" : `Document ${place + 1}`);
+    this.name = (place) =>
+      report.document_names[place] ??
+      (report.documents.length === 1 ? "Source" : `Document ${place + 1}`);
     this.status = (index) => report.claims[index].status;
     this.panes = report.documents.map(
       (text) => new TextPane(text, (...stretch) => this.dressSource(...stretch)),

@@ -16,7 +16,7 @@ from halldetect.serve.worker.wire import FinishedReport
 # A message is a source if it has one of these roles or this name.
 _SOURCE_ROLES = ("tool", "function")
 _SOURCE_NAME = "source"
-_CLAIM_FIELDS = ("text", "span", "status", "score", "reason")
+_CLAIM_FIELDS = ("text", "span", "status", "support", "reason")
 _REPORT_FIELDS = ("verdict", "score", "threshold", "reason")
 
 

@@ -23,6 +23,7 @@ from halldetect.serve.schemas import (
     CheckResult,
     Form,
     Item,
+    NamedDocument,
 )
 from halldetect.serve.submission import (
     KEEP_ALIVE_COMMENT,
@@ -137,7 +138,14 @@ def _event(name: str, data: dict[str, Any]) -> bytes:
 
 
 def _pair(item: Item) -> Pair:
-    return Pair(item.source, item.response, item.question)
+    source = item.source
+    if isinstance(source, list):
+        return Pair([_document(one) for one in source], item.response, item.question)
+    return Pair(_document(source), item.response, item.question)
+
+
+def _document(document: str | NamedDocument) -> str | dict[str, str]:
+    return document if isinstance(document, str) else document.model_dump()
 
 
 def _with_report(report: FinishedReport, fields: dict[str, Any]) -> str:
