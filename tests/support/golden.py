@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from halldetect import Detector, Evidence, Pair, Report
+from halldetect.inputs import split_names
 from tests.support.fakes import ListingExtractor, OverlapVerifier
 from tests.support.paths import DATA
 
@@ -30,10 +31,7 @@ def pairs() -> tuple[Pair, ...]:
 @cache
 def long_pairs() -> tuple[Pair, ...]:
     """A source of some thousand words, made of all the others, and two responses to it."""
-    parts = [
-        "\n".join([pair.source] if isinstance(pair.source, str) else pair.source)
-        for pair in pairs()
-    ]
+    parts = ["\n".join(map(str, split_names(pair.source)[0])) for pair in pairs()]
     source = "\n".join(f"Chapter {at}. {part}" for at in range(6) for part in parts)
     return tuple(Pair(source, pairs()[at].response) for at in (0, 15))
 
