@@ -1,6 +1,10 @@
 """The large verifier on a GPU: responses per second and share of the GPU's peak.
 
-    python benchmarks/large_gpu.py BASE.gguf ADAPTER.lora8 [RESPONSES.jsonl] [--compiled]
+    python -m benchmarks.large_gpu BASE.gguf src/halldetect/weights/large/adapter.lora8 --compiled
+    python -m benchmarks.large_gpu TINY.gguf TINY.lora8 --device cpu --row 8192 --responses 2
+
+The first measures (leave out --compiled for what a short check gets, and give a file of responses
+after the adapter to use other texts); the second only tries the code, without a GPU.
 
 A line of the file has `source` and `claims`. Without one, variants of the article in
 `large_runtimes` are judged: some 870 tokens with four claims each. Every response is timed from
@@ -93,7 +97,9 @@ def main() -> None:
     wanted = numbers(reference.judge(few))
     del reference
     began = time.perf_counter()
-    large, loaded = verifier(torch.bfloat16, options.compiled)
+    # Many CPUs compute bfloat16 a hundred times slower than float32.
+    dtype = torch.float32 if options.device == "cpu" else torch.bfloat16
+    large, loaded = verifier(dtype, options.compiled)
     wait()
     loading = time.perf_counter() - began
     began = time.perf_counter()

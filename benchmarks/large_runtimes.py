@@ -1,6 +1,7 @@
 """Runtimes of the large verifier: tokens per second, and how far their answers lie apart.
 
-    python benchmarks/large_runtimes.py BASE.gguf ADAPTER.lora8 [--only NAME ...] [--threads N]
+    python -m benchmarks.large_runtimes BASE.gguf src/halldetect/weights/large/adapter.lora8
+    python -m benchmarks.large_runtimes BASE.gguf ADAPTER.lora8 --only onnx llama --threads 8
 
 Every runtime judges the same pairs: short passages with six claims each, and a passage of some
 900 tokens with four. For each the results file holds wall-clock and CPU seconds of reading the
@@ -242,7 +243,13 @@ def main() -> None:
     for name in options.only:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "result.json"
-            command = [sys.executable, __file__, str(options.base), str(options.adapter)]
+            command = [
+                sys.executable,
+                "-m",
+                "benchmarks.large_runtimes",
+                str(options.base),
+                str(options.adapter),
+            ]
             command += ["--threads", str(options.threads), "--cache", str(cache)]
             subprocess.run([*command, "--out", str(out), "--run", name], check=True)
             results[name] = json.loads(out.read_text())
