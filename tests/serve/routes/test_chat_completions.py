@@ -315,6 +315,140 @@ def test_answers_are_kept_where_asked_for(
     assert (kept["response"], kept["question"]) == (GOOD, "How long is it?")
 
 
+def raw_answer(*choices: dict[str, Any]) -> bytes:
+    return json.dumps({"id": "c-1", "choices": list(choices)}).encode()
+
+
+def raw_stream(*choices: dict[str, Any]) -> bytes:
+    lines = [f"data: {json.dumps({'id': 'c-1', 'choices': [choice]})}\n\n" for choice in choices]
+    return "".join([*lines, "data: [DONE]\n\n"]).encode()
+
+
+@pytest.mark.parametrize("first", [0, False, None, "absent"])
+@pytest.mark.parametrize("action", ["annotate", "block", "retry"])
+def test_two_choices_with_one_index_are_not_passed(
+    proxies: dict[str, LocalService], upstream_script: Script, first: object, action: str
+) -> None:
+    indices: list[dict[str, Any]] = [{} if first == "absent" else {"index": first}, {"index": 0}]
+    upstream_script.body = raw_answer(
+        {**indices[0], "message": {"content": BAD}}, {**indices[1], "message": {"content": GOOD}}
+    )
+    answer = chat(proxies[action])
+    if action == "annotate":  # the answer is passed with the error: nothing is called faithful
+        found = answer.json()["halldetect"]
+        assert (found["choices"], found["error"]["code"]) == ([], "upstream_error")
+    else:
+        assert "index" in refused(answer, "upstream_error")
+        assert "400 metres" not in answer.text
+
+
+@pytest.mark.parametrize("index", [False, "0", 0.0, -1, [0]])
+def test_an_index_that_is_no_number_is_refused_in_a_stream(
+    proxies: dict[str, LocalService], upstream_script: Script, index: object
+) -> None:
+    good = {"index": 0, "delta": {"content": GOOD}}
+    upstream_script.body = raw_stream(good, {"index": index, "delta": {"content": BAD}})
+    chunks, done = streamed(chat(proxies["block"], stream=True))
+    assert (chunks[-1]["error"]["code"], done) == ("upstream_error", False)
+    assert "400 metres" not in json.dumps(chunks)
+
+
+def tool_call(**arguments: Any) -> list[dict[str, Any]]:
+    function = {"name": "send", "arguments": json.dumps(arguments)}
+    return [{"index": 0, "id": "t", "type": "function", "function": function}]
+
+
+READ_FIELDS: dict[str, dict[str, Any]] = {
+    "refusal": {"content": GOOD, "refusal": BAD},
+    "refusal part": {"content": [{"type": "refusal", "refusal": BAD}]},
+    "output text": {"content": [{"type": "output_text", "text": BAD}]},
+    "second part": {
+        "content": [{"type": "text", "text": GOOD}, {"type": "text", "text": BAD}],
+    },
+    "transcript": {"content": None, "audio": {"id": "a", "transcript": BAD, "data": "UklGRg=="}},
+    "tool arguments": {"content": None, "tool_calls": tool_call(to="ann", body={"text": [BAD]})},
+    "tool arguments, key": {"content": GOOD, "tool_calls": tool_call(**{BAD: 1})},
+    "arguments that are no JSON": {
+        "tool_calls": [{"id": "t", "function": {"name": "send", "arguments": BAD}}]
+    },
+    "custom tool": {"tool_calls": [{"id": "t", "custom": {"name": "send", "input": BAD}}]},
+    "function call": {"function_call": {"name": "send", "arguments": json.dumps({"t": BAD})}},
+}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("name", READ_FIELDS)
+def test_every_field_with_text_is_checked(
+    proxies: dict[str, LocalService], upstream_script: Script, name: str, stream: bool
+) -> None:
+    message = {"role": "assistant", **READ_FIELDS[name]}
+    body = "delta" if stream else "message"
+    choice = {"index": 0, body: message, "finish_reason": "stop"}
+    upstream_script.body = raw_stream(choice) if stream else raw_answer(choice)
+    answer = chat(proxies["block"], stream=stream)
+    assert "This answer was held back: 1 of" in answer.text
+    found = streamed(answer)[0][-1] if stream else answer.json()
+    (checked,) = found["halldetect"]["choices"]
+    assert (checked["verdict"], checked["action"]) == ("hallucinated", "blocked")
+    shown = streamed(answer)[0][:-1] if stream else answer.json()["choices"]
+    assert "400 metres" not in json.dumps(shown)
+
+
+UNREAD_FIELDS: dict[str, dict[str, Any]] = {
+    "reasoning_content": {"reasoning_content": BAD},
+    "reasoning": {"reasoning": BAD},
+    "content.thinking": {
+        "content": [{"type": "text", "text": GOOD}, {"type": "thinking", "thinking": BAD}]
+    },
+    "content.text.note": {"content": [{"type": "text", "text": GOOD, "note": BAD}]},
+    "audio.data": {"audio": {"id": "a", "data": "NDAwIG1ldHJlcw=="}},
+    "role": {"role": BAD},
+    "annotations": {"annotations": [{"type": "url_citation", "title": BAD}]},
+}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("name", UNREAD_FIELDS)
+def test_what_cannot_be_checked_is_removed_and_named(
+    proxies: dict[str, LocalService], upstream_script: Script, name: str, stream: bool
+) -> None:
+    message = {"role": "assistant", "content": GOOD, **UNREAD_FIELDS[name]}
+    body = "delta" if stream else "message"
+    choice = {"index": 0, body: message, "logprobs": {"content": [{"token": "400 metres"}]}}
+    upstream_script.body = raw_stream(choice) if stream else raw_answer(choice)
+    for action in ("block", "annotate"):
+        answer = chat(proxies[action], stream=stream)
+        found = streamed(answer)[0][-1] if stream else answer.json()
+        (checked,) = found["halldetect"]["choices"]
+        assert checked["verdict"] == "faithful"
+        assert checked["unchecked_fields"] == sorted([name, "logprobs"])
+        assert GOOD in answer.text
+        removed = "400 metres" not in answer.text and "NDAw" not in answer.text
+        assert removed == (action == "block")
+
+
+@pytest.mark.parametrize("action", ["block", "retry"])
+def test_a_caller_can_only_be_stricter_than_the_operator(
+    proxies: dict[str, LocalService], upstream_script: Script, action: str
+) -> None:
+    upstream_script.answers = [[BAD]]
+    for weaker in (
+        {"threshold": 1.0},
+        {"threshold": 0.51},
+        {"scoring": "fed"},
+        {"extractor": "sentences"},
+        {"exact": True},
+    ):
+        answer = chat(proxies[action], halldetect={"sources": [SOURCE], **weaker})
+        assert next(iter(weaker)) in refused(answer, "invalid_request")
+    assert upstream_script.asked == [], "refused before the upstream is asked"
+    stricter = {"sources": [SOURCE], "threshold": 0.2}
+    (found,) = chat(proxies[action], halldetect=stricter).json()["halldetect"]["choices"]
+    assert (found["threshold"], found["action"]) == (0.2, "blocked")
+    loose = {"sources": [SOURCE], "threshold": 1.0}
+    assert chat(proxies["annotate"], halldetect=loose).status_code == 200
+
+
 @pytest.mark.slow
 def test_a_real_model_behind_the_proxy(supervisor: WorkerSupervisor, tmp_path: Path) -> None:
     xllamacpp = pytest.importorskip("xllamacpp")

@@ -9,8 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
+from halldetect.serve.error_responses import service_error
+from halldetect.serve.proxy.choices import ChoiceText
 from halldetect.serve.schemas import CheckOptions, Text
-from halldetect.serve.settings import UpstreamSettings
+from halldetect.serve.settings import CheckSettings, UpstreamSettings
 from halldetect.serve.worker.wire import FinishedReport
 
 # A message is a source if it has one of these roles or this name.
@@ -69,13 +71,13 @@ class CheckedChoice:
     """One choice of an answer with its report.
 
     index   of the choice in the answer
-    text    of the choice
+    choice  its text
     report  of the check
     stored  the fields `stored` and `store_error` of the answer
     """
 
     index: int
-    text: str
+    choice: ChoiceText
     report: FinishedReport
     stored: dict[str, Any]
 
@@ -89,7 +91,7 @@ class CheckedChoice:
         if self.verdict == "hallucinated":
             return True
         # A choice without text, such as a tool call, has nothing to block.
-        has_text = bool(self.text.strip())
+        has_text = bool(self.choice.text.strip())
         return upstream.block_unchecked and self.verdict == "uncheckable" and has_text
 
     def annotation(self, action: str) -> dict[str, Any]:
@@ -105,8 +107,32 @@ class CheckedChoice:
             "action": action,
             **{name: report[name] for name in _REPORT_FIELDS},
             "claims": claims,
+            "checked_fields": list(self.choice.checked),
+            "unchecked_fields": sorted(self.choice.unchecked),
             **self.stored,
         }
+
+
+def require_no_weaker(settings: CheckSettings, options: CheckOptions) -> None:
+    """Refuse options that could let through what the operator wants blocked.
+
+    A request may lower the threshold, which flags more, and choose nothing else.
+
+    Args:
+        settings: what the operator chose.
+        options: what the request chooses.
+
+    Raises:
+        ServiceError: `invalid_request`.
+    """
+    overrides = options.overrides()
+    limit = settings.configuration.threshold
+    if overrides.pop("threshold", limit) > limit:
+        message = f"halldetect.threshold: {limit:g} at most, because this service blocks answers"
+        raise service_error("invalid_request", message)
+    for name in overrides:
+        message = f"halldetect.{name}: not a choice of the request where answers are blocked"
+        raise service_error("invalid_request", message)
 
 
 def message_text(content: object) -> str:
@@ -117,33 +143,6 @@ def message_text(content: object) -> str:
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         return "\n".join(part for part in parts if isinstance(part, str))
     return ""
-
-
-def choice_index(choice: dict[str, Any], default: int = 0) -> int:
-    """Return the index that a choice states, or the default."""
-    index = choice.get("index", default)
-    return index if isinstance(index, int) else default
-
-
-def answer_texts(answer: dict[str, Any]) -> dict[int, str]:
-    """Return the text of each choice of a whole answer, by index."""
-    texts = {}
-    for at, choice in enumerate(answer["choices"]):
-        message = choice.get("message")
-        content = message.get("content") if isinstance(message, dict) else ""
-        texts[choice_index(choice, at)] = message_text(content)
-    return texts
-
-
-def streamed_texts(chunks: Sequence[dict[str, Any]]) -> dict[int, str]:
-    """Return the text of each choice of a streamed answer, by index."""
-    texts: dict[int, str] = {}
-    for chunk in chunks:
-        for choice in chunk.get("choices", []):
-            delta = choice.get("delta")
-            text = message_text(delta.get("content")) if isinstance(delta, dict) else ""
-            texts[choice_index(choice)] = texts.get(choice_index(choice), "") + text
-    return texts
 
 
 def chunk_frame(chunks: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -179,7 +178,10 @@ def retry_body(body: dict[str, Any], rejected: Sequence[CheckedChoice]) -> dict[
         f"{listed}\n"
         "Answer the question once more. Say only what the sources say, and leave out the rest."
     )
-    more = [{"role": "assistant", "content": worst.text}, {"role": "user", "content": instruction}]
+    more = [
+        {"role": "assistant", "content": worst.choice.text},
+        {"role": "user", "content": instruction},
+    ]
     return {**body, "messages": [*body["messages"], *more]}
 
 

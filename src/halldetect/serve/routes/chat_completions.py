@@ -5,6 +5,7 @@ block     a hallucinated answer is replaced by a notice
 retry     the upstream is asked again, with what was wrong; in the end as block
 
 A stream that is only annotated goes through as it comes; otherwise it waits for the verdict.
+With block and retry, only fields that were checked or that hold no text are passed on.
 """
 
 from __future__ import annotations
@@ -22,16 +23,22 @@ from halldetect.errors import ServiceError
 from halldetect.inputs import Pair
 from halldetect.serve.dependencies import Context, RequestId, ServiceContext
 from halldetect.serve.error_responses import error_object, service_error
+from halldetect.serve.proxy.choices import (
+    ChoiceText,
+    allowed_answer,
+    answer_choices,
+    choice_index,
+    read_choice,
+    streamed_choices,
+)
 from halldetect.serve.proxy.messages import (
     ChatRequest,
     CheckedChoice,
     annotate,
-    answer_texts,
     block_notice,
-    choice_index,
     chunk_frame,
+    require_no_weaker,
     retry_body,
-    streamed_texts,
 )
 from halldetect.serve.proxy.upstream import Chunk, UpstreamClient
 from halldetect.serve.submission import (
@@ -68,6 +75,8 @@ async def chat_completions(
     if body.options.store:
         context.require_reports()
     resolve_options(context.settings.checks, body.options)
+    if context.upstream.settings.action != "annotate":
+        require_no_weaker(context.settings.checks, body.options)
     proxied = _ProxiedChat(context, context.upstream, body, request_id)
     if not body.stream:
         return JSONResponse(await cancel_on_disconnect(request, proxied.answer()))
@@ -114,19 +123,23 @@ class _ProxiedChat:
         """Return the whole answer, annotated, with blocked choices replaced."""
         answer = await self.upstream.complete(self.body)
         try:
-            checked = await self.check(answer_texts(answer))
+            checked = await self.check(answer_choices(answer))
             while self._prepare_retry(checked):
                 answer = await self.upstream.complete(self.body)
-                checked = await self.check(answer_texts(answer))
+                checked = await self.check(answer_choices(answer))
         except ServiceError as error:
             return {**answer, "halldetect": self._failed_annotation(error)}
         blocked = self._blocked(checked)
-        for at, choice in enumerate(answer["choices"]):
-            if (index := choice_index(choice, at)) in blocked:
-                notice = block_notice(next(item for item in checked if item.index == index))
-                choice["message"] = {"role": "assistant", "content": notice}
-                choice["finish_reason"] = _BLOCKED_FINISH
-                choice.pop("logprobs", None)
+        if self.mode != "annotate":
+            notices = {item.index: block_notice(item) for item in checked if item.index in blocked}
+            choices = []
+            for at, choice in enumerate(answer["choices"]):
+                allowed, _ = read_choice(choice, "message")
+                if (index := choice_index(choice, at)) in notices:
+                    allowed["message"] = {"role": "assistant", "content": notices[index]}
+                    allowed["finish_reason"] = _BLOCKED_FINISH
+                choices.append(allowed)
+            answer = {**allowed_answer(answer), "choices": choices}
         return {**answer, "halldetect": self._annotation(checked, blocked)}
 
     async def stream(self, chunks: AsyncIterator[Chunk]) -> AsyncIterator[bytes]:
@@ -146,7 +159,7 @@ class _ProxiedChat:
         async for chunk in chunks:
             seen.append(chunk)
             yield _event(chunk)
-        task = asyncio.create_task(self.check(streamed_texts(seen)))
+        task = asyncio.create_task(self.check(streamed_choices(seen)))
         async for comment in _keep_alive(task):
             yield comment
         try:
@@ -165,9 +178,13 @@ class _ProxiedChat:
         frame = chunk_frame(seen)
         for chunk in seen:
             choices = chunk.get("choices", [])
-            shown = [choice for choice in choices if choice_index(choice) not in blocked]
+            shown = [
+                read_choice(choice, "delta")[0]
+                for choice in choices
+                if choice_index(choice) not in blocked
+            ]
             if shown or not choices:
-                yield _event({**chunk, "choices": shown})
+                yield _event({**allowed_answer(chunk), "choices": shown})
         for item in checked:
             if item.index in blocked:
                 delta = {"role": "assistant", "content": block_notice(item)}
@@ -180,30 +197,32 @@ class _ProxiedChat:
         self, chunks: AsyncIterator[Chunk]
     ) -> tuple[list[Chunk], list[CheckedChoice]]:
         seen = [chunk async for chunk in chunks]
-        checked = await self.check(streamed_texts(seen))
+        checked = await self.check(streamed_choices(seen))
         while self._prepare_retry(checked):
             async with self.upstream.stream(self.body) as more:
                 seen = [chunk async for chunk in more]
-            checked = await self.check(streamed_texts(seen))
+            checked = await self.check(streamed_choices(seen))
         return seen, checked
 
-    async def check(self, texts: dict[int, str]) -> list[CheckedChoice]:
+    async def check(self, choices: dict[int, ChoiceText]) -> list[CheckedChoice]:
         """Check every choice of an answer against the sources of the request.
 
         Args:
-            texts: the texts of the choices, by index.
+            choices: the texts of the choices, by index.
         """
-        if not texts:
+        if not choices:
             return []
         options = self.request.options
         sources, question = self.request.sources(), self.request.question()
-        pairs = [Pair(sources, text, question) for text in texts.values()]
+        pairs = [Pair(sources, choice.text, question) for choice in choices.values()]
         with await submit(self.context, options, pairs) as job:
             reports = await wait_for_reports(self.context, job)
         stored = await store_reports(self.context, options, reports, self.request_id)
         return [
-            CheckedChoice(index, text, report, fields)
-            for (index, text), report, fields in zip(texts.items(), reports, stored, strict=True)
+            CheckedChoice(index, choice, report, fields)
+            for (index, choice), report, fields in zip(
+                choices.items(), reports, stored, strict=True
+            )
         ]
 
     def _prepare_retry(self, checked: list[CheckedChoice]) -> bool:
