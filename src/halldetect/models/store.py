@@ -1,7 +1,9 @@
 """The models on this machine: where they are, whether they are intact, and how they get there.
 
-Beside each model is a record of the digest it was found to have and of the size and time that
-the file had then. A file that still has both counts as checked; any other is read in full.
+Beside each model is a record of the digest it was found to have and of what the system said about
+the file then: its size, its times and its number. A file of which that is still true counts as
+checked; any other is read in full. Writing to a file changes its change time, which no program can
+set back; `verify` reads the file in any case.
 
 A model is downloaded to a folder beside its place, checked, and moved into place in one step.
 huggingface_hub's own cache is not used: it compares no digest, keeps what an interrupted
@@ -11,7 +13,6 @@ download leaves, and has no place for a file from the registry or from a USB sti
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import shutil
@@ -26,6 +27,7 @@ from halldetect.errors import FetchError, MissingExtra, ModelError
 from halldetect.models import download
 from halldetect.models.catalogue import ModelEntry, entries, find
 from halldetect.models.download import Progress
+from halldetect.models.integrity import digest_of
 
 _RECORD = "checked.json"
 _STAGING = ".fetching-"
@@ -52,12 +54,28 @@ class ModelStatus:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """The digest that a file must have, and its size and time when it had it."""
+    """The digest that a file must have, and what the system said about the file when it had it.
+
+    sha256    of the content
+    bytes     size of the file
+    mtime_ns  when its content was last changed
+    ctime_ns  when anything about it was last changed
+    inode     its number in the file system
+    source    where it was downloaded from
+    """
 
     sha256: str
     bytes: int
     mtime_ns: int
+    ctime_ns: int
+    inode: int
     source: str
+
+    @classmethod
+    def of(cls, sha256: str, stat: os.stat_result, source: str) -> _Record:
+        """The record of a file with these properties."""
+        times = stat.st_mtime_ns, stat.st_ctime_ns
+        return cls(sha256, stat.st_size, *times, stat.st_ino, source)
 
 
 def home() -> Path:
@@ -132,11 +150,7 @@ def _problem(entry: ModelEntry) -> str | None:
     expected = entry.sha256 or (record.sha256 if record else None)
     if expected is None:
         return _corrupt(entry, "the record of its digest is gone")
-    if record and (record.sha256, record.bytes, record.mtime_ns) == (
-        expected,
-        stat.st_size,
-        stat.st_mtime_ns,
-    ):
+    if record and record == _Record.of(expected, stat, record.source):
         return None
     if entry.pinned and stat.st_size != entry.bytes:
         return _corrupt(entry, f"it has {stat.st_size} bytes, not {entry.bytes}")
@@ -147,14 +161,8 @@ def _problem(entry: ModelEntry) -> str | None:
     if found != expected:
         return _corrupt(entry, f"its sha256 is {found}, not {expected}")
     source = record.source if record else "found in the cache"
-    _write_record(entry, _Record(found, stat.st_size, stat.st_mtime_ns, source))
+    _write_record(entry, _Record.of(found, stat, source))
     return None
-
-
-def digest_of(file: Path) -> str:
-    """The SHA-256 digest of a file."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _write_record(entry: ModelEntry, record: _Record) -> None:
@@ -279,10 +287,11 @@ def _fetch_from(source: str, entry: ModelEntry, staging: Path, progress: Progres
     found = digest_of(file)
     if found != expected:
         raise FetchError(f"what came has sha256 {found}, not {expected}, and was thrown away")
-    stat = file.stat()
     # The record first: without one, a model would look corrupt.
-    _write_record(entry, _Record(found, stat.st_size, stat.st_mtime_ns, origin))
+    _write_record(entry, _Record.of(found, file.stat(), origin))
     file.replace(location(entry))
+    # Moving a file is a change to it.
+    _write_record(entry, _Record.of(found, location(entry).stat(), origin))
 
 
 @contextmanager

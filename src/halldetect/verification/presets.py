@@ -28,11 +28,13 @@ class Format(StrEnum):
 class Preset:
     """A model on the hub.
 
-    model    its name on the hub
-    format   how it reads window and claim
-    labels   what its outputs mean; None: as its configuration says
-    limit    the tokens it reads; None: as its configuration says
-    summary  what it is, in a few words
+    model     its name on the hub
+    format    how it reads window and claim
+    labels    what its outputs mean; None: as its configuration says
+    limit     the tokens it reads; None: as its configuration says
+    summary   what it is, in a few words
+    revision  the commit, branch or tag to take
+    pickled   its authors publish no safetensors: PyTorch's restricted reader takes its weights
     """
 
     model: str
@@ -40,6 +42,8 @@ class Preset:
     labels: tuple[str, ...] | None = None
     limit: int | None = None
     summary: str = field(default="a transformers model", compare=False)
+    revision: str = field(default="main", compare=False)
+    pickled: bool = field(default=False, compare=False)
 
 
 # The folder of the weights in the package.
@@ -53,6 +57,7 @@ PRESETS = {
     "deberta-v3-large": Preset(
         "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli",
         summary="DeBERTa-v3-large trained on NLI, three-way",
+        revision="b3546ea6b0346eb6f8d5d68b13c7dc6d0376b3d7",
     ),
     "minicheck-deberta": Preset(
         "lytang/MiniCheck-DeBERTa-v3-Large",
@@ -60,6 +65,8 @@ PRESETS = {
         _TWO_WAY,
         limit=2048,
         summary="MiniCheck on DeBERTa-v3-large, two-way",
+        revision="2f2d01a54fa022a7ffadb76260e1ea8bc88c82bb",
+        pickled=True,
     ),
     "minicheck-roberta": Preset(
         "lytang/MiniCheck-RoBERTa-Large",
@@ -67,6 +74,8 @@ PRESETS = {
         _TWO_WAY,
         limit=512,
         summary="MiniCheck on RoBERTa-large, two-way",
+        revision="74c8919647e61ed0f71bc177d94f10930f090068",
+        pickled=True,
     ),
     "factcg-deberta": Preset(
         "yaxili96/FactCG-DeBERTa-v3-Large",

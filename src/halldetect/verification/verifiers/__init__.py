@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError
+from halldetect.models.integrity import WEIGHTS
 from halldetect.protocols import Verifier
 from halldetect.verification.presets import DEFAULT, LARGE, LARGE_BASE, PRESETS
 
-WEIGHTS = Path(str(files("halldetect"))) / "weights"
 _HUB = "hf:"
 
 _loaded: dict[tuple[str, int | None], Verifier] = {}
@@ -60,11 +59,11 @@ def _load(name: str, folder: Path | None, threads: int | None) -> Verifier:
     if name == LARGE:
         return _load_large(folder, threads)
     if name == DEFAULT:
+        from halldetect.models import require_shipped
         from halldetect.verification.verifiers.onnx import OnnxVerifier
 
-        if not folder.is_dir():
-            raise ModelError(f"this installation lacks the weights of {name}: reinstall halldetect")
-        return OnnxVerifier(folder, name=name, threads=threads)
+        digests = require_shipped(name, WEIGHTS)
+        return OnnxVerifier(folder, name=name, threads=threads, digests=digests)
     if folder.suffix == ".onnx" or any(folder.glob("*.onnx")):
         from halldetect.verification.verifiers.onnx import OnnxVerifier
 
@@ -88,6 +87,7 @@ def _load_large(folder: Path, threads: int | None) -> Verifier:
             f"the verifier {LARGE} needs a language model that is not on this machine; "
             f"run: halldetect models pull {LARGE}"
         )
+    models.require_shipped(LARGE, WEIGHTS)
     return load_large(
         models.path(LARGE_BASE),
         folder / "adapter.lora8",

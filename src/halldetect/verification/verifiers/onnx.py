@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halldetect.errors import ModelError
-from halldetect.models.store import digest_of
+from halldetect.models.integrity import file_digests, joint_digest
 from halldetect.report import Probabilities
 from halldetect.verification.verifiers.encoding import (
     Encoded,
@@ -62,9 +62,18 @@ class OnnxVerifier:
     path     the folder, or the model's file where the folder has several
     name     for the report; default: the folder's
     threads  None: as many as there are cores
+    digests  of all files in the folder, where they are known already
     """
 
-    def __init__(self, path: Path, *, name: str | None = None, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        name: str | None = None,
+        threads: int | None = None,
+        digests: dict[str, str] | None = None,
+    ) -> None:
+        self._digests = digests
         self._file = _model_file(path)
         folder = self._file.parent
         self._name = name or folder.resolve().name
@@ -86,12 +95,15 @@ class OnnxVerifier:
     def description(self) -> dict[str, Any]:
         """What the report records; see `protocols`."""
         onnxruntime = runtime()
+        digests = self._digests or file_digests(self._file.parent)
+        beside = [file.name for file in self._outside_weights()]
         return {
             "name": self._name,
             "kind": "onnx",
-            "digest": digest_of(self._file),
-            **{f"digest of {file.name}": digest_of(file) for file in self._outside_weights()},
-            "tokenizer_digest": digest_of(self._file.parent / "tokenizer.json"),
+            "digest": digests[self._file.name],
+            **{f"digest of {name}": digests[name] for name in beside},
+            "tokenizer_digest": digests["tokenizer.json"],
+            "folder_digest": joint_digest(digests),
             "max_tokens": self.max_tokens,
             "labels": list(self._labels.meanings),
             "languages": self._config.get("languages"),

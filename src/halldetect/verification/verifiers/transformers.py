@@ -65,8 +65,8 @@ class TransformersVerifier:
         if threads is not None and self._device == "cpu":
             torch.set_num_threads(threads)
         _quiet(transformers)
-        config = _load(transformers.AutoConfig, preset.model)
-        tokenizer = _load(transformers.AutoTokenizer, preset.model)
+        config = _load(transformers.AutoConfig, preset)
+        tokenizer = _load(transformers.AutoTokenizer, preset)
         self._commit = getattr(config, "_commit_hash", None)
         settings = {**config.to_dict(), "id2label": config.id2label}
         if preset.labels is None:
@@ -79,7 +79,11 @@ class TransformersVerifier:
         self._encoder = _encoder(tokenizer, preset.format, self._name)
         self._types = "token_type_ids" in tokenizer.model_input_names
         self._padding = tokenizer.pad_token_id or 0
-        network = _load(transformers.AutoModelForSequenceClassification, preset.model)
+        network = _load(
+            transformers.AutoModelForSequenceClassification,
+            preset,
+            use_safetensors=not preset.pickled,
+        )
         self._network = network.to(device=self._device, dtype=self._dtype).eval()
 
     @cached_property
@@ -88,13 +92,18 @@ class TransformersVerifier:
         import transformers
 
         from halldetect.models import digest_of
+        from halldetect.models.integrity import file_digests, joint_digest
 
+        # A model of the hub is what its commit says; its folder here has only the files in use.
+        folder = Path(self._preset.model)
+        whole = {"folder_digest": joint_digest(file_digests(folder))} if folder.is_dir() else {}
         return {
             "name": self._name,
             "kind": "transformers",
             "model": self._preset.model,
             "commit": self._commit,
             **{f"digest of {file.name}": digest_of(file) for file in self._weights()},
+            **whole,
             "format": str(self._preset.format),
             "max_tokens": self.max_tokens,
             "labels": list(self._labels.meanings),
@@ -222,13 +231,21 @@ def _encoder(tokenizer: Any, format: Format, where: str) -> PairEncoder:
     return PairEncoder(own)
 
 
-def _load(kind: Any, model: str) -> Any:
-    """`kind.from_pretrained`, with one-line errors: transformers raises OSError for everything."""
+def _load(kind: Any, preset: Preset, **options: Any) -> Any:
+    """`kind.from_pretrained`, with one-line errors: transformers raises OSError for everything.
+
+    Code that comes with a model is never run, and weights are read from safetensors only.
+    """
     from halldetect.models import offline
 
+    model = preset.model
     local = Path(model).is_dir()
+    if not local:
+        options["revision"] = preset.revision
     try:
-        return kind.from_pretrained(model, local_files_only=local or offline())
+        return kind.from_pretrained(
+            model, local_files_only=local or offline(), trust_remote_code=False, **options
+        )
     except ImportError as error:  # a tokenizer that needs sentencepiece or protobuf
         raise MissingExtra(f"the verifier {model} ({one_line(error)[:80]})", "hf") from error
     except Exception as error:
