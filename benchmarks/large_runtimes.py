@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from halldetect.models.store import digest_of
+from halldetect.models.integrity import digest_of
 from halldetect.verification.large.adapter import read_adapter
 from halldetect.verification.large.answer_prompt import Prompt
 from halldetect.verification.large.backend import Backend, Group

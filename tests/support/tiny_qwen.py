@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halldetect.models.store import digest_of
+from halldetect.models.integrity import digest_of
 from halldetect.verification.large.adapter import MAPS, Adapter, write_adapter
 from halldetect.verification.large.gguf_tensors import write_gguf
 from halldetect.verification.large.shape import Shape

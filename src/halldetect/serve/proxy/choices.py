@@ -160,13 +160,13 @@ def _read_content(content: object, text: ChoiceText) -> str | list[dict[str, Any
         if content is not None:
             text.unchecked.add("content")
         return None
-    allowed = []
+    allowed: list[dict[str, Any]] = []
     for part in content:
-        kind = part.get("type", "text") if isinstance(part, dict) else None
-        key = _TEXT_PARTS.get(kind) if isinstance(kind, str) else None
-        value = part.get(key) if key else None
+        kind = str(part.get("type", "text")) if isinstance(part, dict) else "part"
+        key = _TEXT_PARTS.get(kind, "")
+        value = part.get(key) if isinstance(part, dict) else None
         if not isinstance(value, str):
-            text.unchecked.add(f"content.{kind if isinstance(kind, str) else 'part'}")
+            text.unchecked.add(f"content.{kind}")
             continue
         if text.content:
             text.content.append("\n")

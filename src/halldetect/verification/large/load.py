@@ -8,7 +8,8 @@ from typing import Literal, get_args
 
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError
 from halldetect.models.download import Progress
-from halldetect.models.store import digest_of, home
+from halldetect.models.integrity import digest_of
+from halldetect.models.store import home
 from halldetect.verification.large.adapter import read_adapter
 from halldetect.verification.large.answer_prompt import Prompt
 from halldetect.verification.large.backend import Backend
