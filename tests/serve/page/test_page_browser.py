@@ -8,7 +8,7 @@ import time
 import pytest
 
 from halldetect import Report, demo
-from tests.support.chromium import text_of
+from tests.support.chromium import look, text_of
 from tests.support.page_in_browser import RECORD
 
 pytestmark = pytest.mark.browser
@@ -228,10 +228,14 @@ def test_a_check_goes_on_while_the_reader_looks_elsewhere(page):
 
 def test_options_reach_the_server(page, downloads):
     page.open()
+    page.wait("#submit")
+    assert page.every("#extractor") == []
+    page.press("#options summary")
     assert page.wait("#extractor").text == "Default (sentences)"
     page.run("document.getElementById('scoring').value = 'fed'")
     page.run("document.getElementById('threshold').value = '1'")
     page.press("#exact")
+    assert page.one("#options-summary").text == "fed, threshold 1, every pair"
     page.ask(response=demo.EXPECTED[0].sentence)
     page.reported()
     [button] = [node for node in page.every(".tools button") if node.text == "Download"]
@@ -319,3 +323,32 @@ def test_the_system_decides_on_dark_until_the_reader_does(page):
     assert page.run(ground) == colours["light"]
     page.open("/?view=history")
     assert page.run(ground) == colours["light"]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 757), (390, 844)])
+@pytest.mark.parametrize("filled", [False, True])
+def test_the_first_screen_has_both_fields_the_example_and_the_button(page, width, height, filled):
+    page.begin(width=width, height=height)
+    page.open()
+    page.wait("#submit")
+    if filled:
+        page.press("#example")
+        page.until(lambda: page.one("#response").get_attribute("value"), "the example")
+        page.run("scrollTo(0, 0)")
+    for selector in ("#documents textarea", "#response", "#example", "#submit"):
+        box = page.run(
+            "const box = document.querySelector(arguments[0]).getBoundingClientRect();"
+            "return [box.top, box.bottom]",
+            selector,
+        )
+        assert 0 <= box[0] < box[1] <= height, selector
+
+
+def test_the_theme_button_follows_a_system_that_turns_dark(page):
+    page.open()
+    page.wait("#submit")
+    assert page.one(".theme").text == "Dark theme"
+    look(page.browser, width=1440, height=900, scheme="dark")
+    page.until(lambda: page.one(".theme").text == "Light theme", "new label")
+    page.one(".theme").click()
+    assert page.one(".theme").text == "Dark theme"

@@ -70,12 +70,13 @@ function remember(key, value) {
   }
 }
 
-/** A button that turns the page dark or light and remembers it. */
+/** A button that turns the page dark or light and remembers it; it follows the system. */
 function themeSwitch() {
   const apply = (theme) => {
     if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;
     button.textContent = dark() ? "Light theme" : "Dark theme";
   };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => apply());
   const button = textButton({ class: "theme" }, () => {
     const next = dark() ? "light" : "dark";
     remember(THEME_KEY, next);

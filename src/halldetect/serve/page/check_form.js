@@ -33,7 +33,7 @@ export class CheckForm {
       this.fill({ documents: [], response: "" });
       this.documents.first().focus();
     });
-    for (const name of ["extractor", "verifier", "scoring"]) {
+    for (const name of ["question", "extractor", "verifier", "scoring", "threshold", "exact"]) {
       find(name).addEventListener("change", () => this.describe());
     }
     this.dropping();
@@ -85,6 +85,7 @@ export class CheckForm {
     this.documents.set(documents);
     this.response.value = response;
     find("question").value = question ?? "";
+    this.describe();
     this.count();
   }
 
@@ -92,7 +93,7 @@ export class CheckForm {
     const { value } = this.response;
     find("response-count").textContent = value
       ? plural(lengthOf(value), "character", "characters")
-      : "A text file can be dropped here.";
+      : "";
     this.complain("response", "");
   }
 
@@ -129,6 +130,23 @@ export class CheckForm {
       find(`${role}-note`).textContent = entry?.description ?? "";
     }
     find("scoring-note").textContent = SCORING_NOTES[find("scoring").value] ?? "";
+    find("options-summary").textContent = this.changed();
+  }
+
+  /** What is chosen, so that nothing is set behind closed options without a word. */
+  changed() {
+    const standard = this.models?.defaults;
+    const threshold = find("threshold").value;
+    return [
+      find("question").value.trim() && "question",
+      find("extractor").value,
+      find("verifier").value && `verifier ${find("verifier").value}`,
+      standard && find("scoring").value !== standard.scoring && find("scoring").value,
+      standard && threshold !== String(standard.threshold) && `threshold ${threshold}`,
+      find("exact").checked && "every pair",
+    ]
+      .filter(Boolean)
+      .join(", ");
   }
 
   /** Says what is wrong with a field, or with an empty text that nothing is. */
@@ -164,6 +182,7 @@ export class CheckForm {
     for (const [field, text] of problems) this.complain(field, text);
     if (problems.length) {
       const [field] = problems[0];
+      if (field === "threshold") find("options").open = true;
       (field === "source" ? this.documents.first() : find(field)).focus();
       return null;
     }

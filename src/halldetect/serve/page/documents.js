@@ -87,7 +87,7 @@ export class Documents {
     const area = element("textarea", {
       dir: "auto",
       spellcheck: "false",
-      placeholder: "Paste the text the response should rest on",
+      placeholder: "Paste the text the response should rest on, or drop text files",
       "aria-describedby": "source-error",
     });
     const row = element("div", { class: "document-row" }, title, count, remove);
