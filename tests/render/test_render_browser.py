@@ -195,6 +195,64 @@ def test_filter_deep_link_and_theme(show):
     browser.execute_script("localStorage.clear()")
 
 
+def test_markdown_is_rendered_with_exact_marks_and_can_be_shown_raw(show):
+    browser = show(samples.formatted(), "#claim-1")
+    response = one(browser, ".response .text")
+    assert response.text.splitlines()[0] == "Getting around"
+    assert "**" not in response.text
+    assert [node.text for node in every(browser, ".source th")] == ["Ticket", "Price", "Note"]
+    assert [node.text.split("\n")[0] for node in every(browser, ".source td .focus")] == [
+        "Single",
+        "28 crowns",
+        "valid for one hour",
+    ]
+    quote = one(browser, "#detail-1 blockquote").text
+    assert "Single · 28 crowns · valid for one hour" in quote
+    first = text_of(browser, ".response .claim[data-claims='0']")
+    assert first == "A single ticket costs 35 crowns."
+    assert len(every(browser, ".response [tabindex='0']")) == 2
+    # Raw text has the same marks, and the choice of a claim stays.
+    for button in every(browser, ".raw"):
+        button.click()
+    assert (
+        samples.FARES_ANSWER.strip()
+        == "".join(
+            browser.execute_script(
+                "const copy = document.querySelector('.response .text').cloneNode(true);"
+                "copy.querySelectorAll('.unseen, sup').forEach((node) => node.remove());"
+                "return copy.textContent"
+            )
+        ).strip()
+    )
+    assert text_of(browser, ".source .focus") == "| Single | 28 crowns | valid for one hour |"
+    assert text_of(browser, ".response .selected") == "- A **single** ticket costs 35 crowns."
+    one(browser, ".response .raw").click()
+    assert "**" not in one(browser, ".response .text").text
+
+
+@pytest.mark.parametrize("height", [600, 757, 1100])
+def test_an_opened_claim_and_the_source_get_the_height_they_need(show, height):
+    browser = show(samples.town(), "#claim-3", width=1280, height=height)
+    time.sleep(0.3)
+    boxes = browser.execute_script(
+        "return ['#card-3', '.source', '.scroller .focus'].map((name) => {"
+        " const box = document.querySelector(name).getBoundingClientRect();"
+        " return [box.top, box.bottom]; })"
+    )
+    (card_top, card_bottom), (source_top, source_bottom), (focus_top, focus_bottom) = boxes
+    assert 0 <= card_top
+    assert card_bottom <= height or card_top < height / 4
+    assert card_bottom - card_top > 500  # its evidence is not cut off
+    assert source_bottom - source_top >= height - 60
+    assert 0 <= focus_top < focus_bottom <= height
+    scrolls = browser.execute_script(
+        "return [...document.querySelectorAll('.hd *')].filter((node) =>"
+        " node.scrollHeight > node.clientHeight + 2 &&"
+        " getComputedStyle(node).overflowY === 'auto').map((node) => node.className)"
+    )
+    assert scrolls == ["scroller"]
+
+
 def test_hostile_text_is_read_and_not_run(show):
     report = samples.hostile()
     browser = show(report)

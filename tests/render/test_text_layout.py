@@ -83,7 +83,13 @@ def test_blocks_and_marks_are_found_where_they_stand():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "Plain words.\n\nOther words.", "2 * 3 * 4 = 24", "a_b_c and snake_case_name", "x" * 300_000],
+    [
+        "",
+        "Plain words.\n\nOther words.",
+        "2 * 3 * 4 = 24",
+        "a_b_c and snake_case_name",
+        "x" * 300_000,
+    ],
 )
 def test_plain_text_has_no_layout(text):
     assert text_layout(text) is None

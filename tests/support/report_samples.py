@@ -347,6 +347,58 @@ def hostile() -> Report:
     )
 
 
+FARES = """\
+# Velmora Tramways: fares
+
+Tickets are sold at **every stop** and [online](https://trams.example/fares).
+
+| Ticket | Price | Note |
+|---|---|---|
+| Single | 28 crowns | valid for one hour |
+| Day | 90 crowns | children under seven travel free |
+
+> Bicycles need a *separate* ticket.
+
+1. Stamp the ticket before boarding.
+2. Keep it until the end of the ride.
+"""
+FARES_ANSWER = """\
+## Getting around
+
+- A **single** ticket costs 35 crowns.
+- Bicycles need a `separate` ticket.
+"""
+
+
+def formatted() -> Report:
+    """Markdown in source and response; a claim that begins with hidden punctuation."""
+    row = "| Single | 28 crowns | valid for one hour |"
+    bicycles = "> Bicycles need a *separate* ticket."
+    wrong = evidence((FARES,), 0, row, (0.02, 0.05, 0.93))
+    right = evidence((FARES,), 0, bicycles, (0.96, 0.03, 0.01))
+    first = "A **single** ticket costs 35 crowns."
+    second = "Bicycles need a `separate` ticket."
+    return report(
+        (
+            claim(
+                "A single ticket costs 35 crowns.",
+                span_of(FARES_ANSWER, f"- {first}"),
+                Status.CONTRADICTED,
+                0.02,
+                wrong,
+                wrong,
+                (wrong,),
+            ),
+            claim(
+                second, span_of(FARES_ANSWER, second), Status.SUPPORTED, 0.95, right, None, (right,)
+            ),
+        ),
+        FARES_ANSWER,
+        (FARES,),
+        0.98,
+    )
+
+
 def large(characters: int = 1_000_000, claims: int = 40) -> Report:
     """A source of this size, half in paragraphs and half one endless line, marked all along."""
     lines: list[str] = []
@@ -377,5 +429,6 @@ ALL = {
     "uncheckable": uncheckable,
     "two_way": two_way,
     "hostile": hostile,
+    "formatted": formatted,
 }
 VERDICTS = {"town": Verdict.HALLUCINATED, "faithful": Verdict.FAITHFUL}

@@ -30,6 +30,7 @@ from halldetect.render.phrases import (
     score_line,
     summary,
 )
+from halldetect.render.text_layout import text_layout
 from halldetect.report import ClaimReport, Evidence, Report
 
 # In the order in which they run; the page of the service uses the same files.
@@ -95,10 +96,19 @@ def _payload(report: Report, passages: Passages) -> dict[str, Any]:
         "score_line": score_line(report),
         "order": [place - 1 for place, _ in numbered(report)],
         "claims": [_claim_view(passages, claim) for claim in report.claims],
+        "layout": {
+            "response": _layout_view(report.response),
+            "documents": [_layout_view(text) for text in report.documents],
+        },
         "cost": flat_facts(data["cost"]),
         "provenance": flat_facts(data["provenance"]),
     }
     return data
+
+
+def _layout_view(text: str) -> list[Any] | None:
+    layout = text_layout(text)
+    return None if layout is None else [block.to_list() for block in layout]
 
 
 def _claim_view(passages: Passages, claim: ClaimReport) -> dict[str, Any]:

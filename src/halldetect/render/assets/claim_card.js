@@ -78,12 +78,15 @@ function quotation(pane, evidence, focus) {
   const inner = focus ? pane.units(focus) : window_;
   const from = Math.max(window_.start, inner.start - QUOTE_CONTEXT);
   const to = Math.min(window_.end, inner.end + QUOTE_CONTEXT);
-  const cut = (start, end) => pane.text.slice(start, end).replace(/\s+/g, " ");
+  const cut = (start, end) => (start < end ? pane.readable(start, end) : "");
   let before = cut(from, inner.start);
   let after = cut(inner.end, to);
   let middle = cut(inner.start, inner.end);
   if (from > window_.start) before = before.replace(/^\S*\s/, "… ");
   if (to < window_.end) after = after.replace(/\s\S*$/, " …");
+  // Between two blocks of Markdown no character is left that separates them.
+  if (/\S$/.test(before)) before += " ";
+  if (/^[\p{L}\p{N}]/u.test(after)) after = ` ${after}`;
   if (middle.length > QUOTE_LIMIT) middle = `${middle.slice(0, QUOTE_LIMIT)} …`;
   return element(
     "blockquote",

@@ -170,15 +170,29 @@ function factsFoot({ cost, provenance }) {
   );
 }
 
-/** The claims that end at `end`, as small numbers after the text. */
-function references(marks, end, statusOf) {
-  return marks
-    .filter((mark) => mark.end === end)
-    .map(({ index }) =>
-      element(
-        "sup",
-        { class: statusOf(index), "aria-hidden": "true", "data-claims": index },
-        `${SYMBOLS[statusOf(index)]}${index + 1}`,
-      ),
-    );
+/** The claims of the marks, as small numbers after the text. */
+function references(marks, statusOf) {
+  return marks.map(({ index }) =>
+    element(
+      "sup",
+      { class: statusOf(index), "aria-hidden": "true", "data-claims": index },
+      `${SYMBOLS[statusOf(index)]}${index + 1}`,
+    ),
+  );
+}
+
+/** A button that shows Markdown as people read it or raw; none for plain texts. */
+function rawSwitch(name, panes, after) {
+  if (!panes.some((pane) => pane.layout)) return null;
+  const button = textButton(
+    { class: "raw", "aria-pressed": "false", "aria-label": `Raw text of the ${name}` },
+    () => {
+      const raw = button.getAttribute("aria-pressed") === "false";
+      button.setAttribute("aria-pressed", String(raw));
+      for (const pane of panes) pane.show(!raw);
+      after();
+    },
+    "Raw text",
+  );
+  return button;
 }

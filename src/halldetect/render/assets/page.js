@@ -9,9 +9,9 @@ const THEME_KEY = "halldetect-theme";
 function bring(pane, node, share) {
   if (!node) return;
   if (!scrolls(pane)) {
-    const { top } = node.getBoundingClientRect();
-    // A card that begins in the upper part of the screen is in view, however tall it is.
-    if (share || top < 0 || top > innerHeight * 0.6) {
+    const { top, bottom } = node.getBoundingClientRect();
+    // A card that begins near the top of the screen is in view, however tall it is.
+    if (share || top < 0 || (bottom > innerHeight && top > innerHeight / 4)) {
       node.scrollIntoView({ block: share ? "center" : "start" });
     }
     return;

@@ -12,14 +12,21 @@ class ReportView {
       report.document_names[place] ??
       (report.documents.length === 1 ? "Source" : `Document ${place + 1}`);
     this.status = (index) => report.claims[index].status;
+    const { layout } = report.view;
     this.panes = report.documents.map(
-      (text) => new TextPane(text, (...stretch) => this.dressSource(...stretch)),
+      (text, place) =>
+        new TextPane(text, (...stretch) => this.dressSource(...stretch), layout.documents[place]),
     );
-    this.response = new TextPane(report.response, (...stretch) => this.dressResponse(...stretch));
+    this.response = new TextPane(
+      report.response,
+      (...stretch) => this.dressResponse(...stretch),
+      layout.response,
+    );
     this.cards = report.claims.map((_, index) => new ClaimCard(report, index));
     this.index();
     root.replaceChildren(
-      element("div", { class: "screen" }, verdictHead(report, themeSwitch()), this.columns()),
+      verdictHead(report, themeSwitch()),
+      this.columns(),
       factsFoot(report.view),
     );
     this.response.paint("claims", this.responseMarks());
@@ -82,7 +89,12 @@ class ReportView {
         element(
           "section",
           { class: "panel response", "aria-label": "Response" },
-          element("h2", {}, "Response"),
+          element(
+            "header",
+            {},
+            element("h2", {}, "Response"),
+            rawSwitch("response", [this.response], () => this.dressResponseState()),
+          ),
           this.response.node,
         ),
         element(
@@ -119,7 +131,13 @@ class ReportView {
     return element(
       "section",
       { class: "panel source", "aria-label": "Source" },
-      element("header", {}, element("h2", {}, "Source"), many ? jumps : total),
+      element(
+        "header",
+        {},
+        element("h2", {}, "Source"),
+        many ? jumps : total,
+        rawSwitch("source", this.panes, () => {}),
+      ),
       this.found,
       this.scroller,
     );
@@ -138,7 +156,7 @@ class ReportView {
     });
   }
 
-  dressResponse(text, marks, start, end) {
+  dressResponse(text, marks, { start, end, begins, ends }) {
     const claims = marks.map((mark) => mark.index);
     const label = claims.map((index) => `claim ${index + 1}, ${this.status(index)}`).join("; ");
     const node = element(
@@ -151,15 +169,15 @@ class ReportView {
         "data-length": end - start,
         "data-claims": claims.join(" "),
         // One tab stop per claim: where it begins.
-        tabindex: marks.some((mark) => mark.start === start) ? "0" : "-1",
+        tabindex: begins.length ? "0" : "-1",
       },
       text,
       element("span", { class: "unseen" }, ` (${label})`),
     );
-    return [node, ...references(marks, end, this.status)];
+    return [node, ...references(ends, this.status)];
   }
 
-  dressSource(text, marks, start, end) {
+  dressSource(text, marks, { start, end, begins, ends }) {
     const uses = marks.filter((mark) => mark.layer === "use");
     const classes = ["passage"];
     if (uses.length) classes.push("use", worst(uses.map((mark) => this.status(mark.index))));
@@ -172,11 +190,11 @@ class ReportView {
     const numbers = uses.map((mark) => mark.index + 1).join(", ");
     const node = element(
       "span",
-      { ...attributes, role: "button", tabindex: "0" },
+      { ...attributes, role: "button", tabindex: begins.length ? "0" : "-1" },
       text,
       element("span", { class: "unseen" }, ` (used by claim ${numbers})`),
     );
-    return [node, ...references(uses, end, this.status)];
+    return [node, ...references(ends.filter((mark) => uses.includes(mark)), this.status)];
   }
 
   listen() {
@@ -238,11 +256,7 @@ class ReportView {
     if (this.selected !== null) this.cards[this.selected].close();
     this.selected = index;
     this.found.hidden = true;
-    for (const node of this.response.node.querySelectorAll(".claim")) {
-      const on = index !== null && node.dataset.claims.split(" ").includes(String(index));
-      node.classList.toggle("selected", on);
-      node.setAttribute("aria-pressed", String(on));
-    }
+    this.dressResponseState();
     this.root.classList.toggle("choosing", index !== null);
     setAddress(index === null ? location.pathname + location.search : `#claim-${index + 1}`);
     if (index === null) {
@@ -308,11 +322,21 @@ class ReportView {
     for (const { node, index } of this.cards) {
       node.hidden = state !== null && this.status(index) !== state;
     }
-    for (const node of this.response.node.querySelectorAll("[data-claims]")) {
-      const states = node.dataset.claims.split(" ").map((index) => this.status(Number(index)));
-      node.classList.toggle("faded", state !== null && !states.includes(state));
-    }
+    this.dressResponseState();
     if (state && this.selected !== null && this.status(this.selected) !== state) this.select(null);
+  }
+
+  /** Marks in the response which claim is chosen and which ones the filter leaves out. */
+  dressResponseState() {
+    for (const node of this.response.node.querySelectorAll("[data-claims]")) {
+      const claims = node.dataset.claims.split(" ").map(Number);
+      const left = this.filter && !claims.some((index) => this.status(index) === this.filter);
+      node.classList.toggle("faded", Boolean(left));
+      if (!node.classList.contains("claim")) continue;
+      const on = claims.includes(this.selected);
+      node.classList.toggle("selected", on);
+      node.setAttribute("aria-pressed", String(on));
+    }
   }
 
   /** Goes to the claim the address names. */

@@ -49,31 +49,76 @@ class Offsets {
 }
 
 const LONG_TEXT = 30000;
+const MARKUP_ELEMENTS = { strong: "strong", emphasis: "em", deleted: "del", code: "code" };
 
 /**
  * A text with marked spans. It is cut into blocks that the browser lays out only when they
  * come near the screen, and a change of marks repaints only the blocks it touches.
  *
- * A mark is {start, end, ...}; dress(text node, marks here, start, end) returns the nodes
- * that show one stretch covered by the same marks.
+ * With a layout (see text_layout.py) a Markdown text is shown as people read it, or raw. Both
+ * are the same characters at the same offsets; the punctuation of Markdown is hidden by style.
+ *
+ * A mark is {start, end, ...}; dress(node, marks here, {start, end, begins, ends}) returns the
+ * nodes that show one stretch covered by the same marks; `begins` and `ends` are those of the
+ * marks whose first or last visible stretch it is.
  */
 class TextPane {
-  constructor(text, dress) {
+  constructor(text, dress, layout = null) {
     this.text = visible(text);
     this.offsets = new Offsets(text);
     this.dress = dress;
+    this.layout = layout;
     this.layers = new Map();
     this.node = element("div", { class: "text", dir: "auto" });
-    const long = this.text.length > LONG_TEXT;
-    this.blocks = TextPane.cut(this.text).map(([start, end]) => {
-      const node = element("div", { class: "block" }, this.text.slice(start, end));
+    this.show(layout !== null);
+  }
+
+  /** Shows the text as Markdown or raw. */
+  show(rendered) {
+    this.rendered = rendered && this.layout !== null;
+    this.node.classList.toggle("rendered", this.rendered);
+    this.blocks = [];
+    if (this.rendered) this.node.replaceChildren(...this.layout.map((block) => this.build(block)));
+    else this.node.replaceChildren(...TextPane.cut(this.text).map(([from, to]) => this.leaf("div", from, to)));
+    for (const block of this.blocks) this.fill(block);
+  }
+
+  /** A stretch that is painted as one: an element with its part of the text. */
+  leaf(tag, start, end, markup = [], attributes = {}) {
+    const node = element(tag, { class: "block", "data-start": start, ...attributes });
+    if (this.text.length > LONG_TEXT && tag === "div") {
       // A rough height to scroll by until the block has been laid out: 26 px per line of 70.
-      if (long) node.style.containIntrinsicSize = `auto ${Math.ceil((end - start) / 70) * 26}px`;
-      if (long) node.classList.add("late");
-      node.dataset.start = String(start);
-      this.node.append(node);
-      return { start, end, node };
-    });
+      node.style.containIntrinsicSize = `auto ${Math.ceil((end - start) / 70) * 26}px`;
+      node.classList.add("late");
+    }
+    this.blocks.push({ start, end, node, markup });
+    return node;
+  }
+
+  /** The element of one block of the layout. */
+  build([kind, from, to, level, quoted, marks, rows]) {
+    const { start, end } = this.units([from, to]);
+    const markup = marks.map(([low, high, name]) => ({ ...this.units([low, high]), name }));
+    const bullet = kind === "item" && !/^\d+[.)]/.test(this.text.slice(start, end));
+    const names =
+      `block md-${kind} depth-${Math.min(level, 6)}` +
+      (quoted ? " quoted" : "") +
+      (bullet ? " bullet" : "");
+    if (kind === "rule") return element("hr", { class: names });
+    if (kind === "table") {
+      const cell = (tag) => ([, low, high, , , inner]) => {
+        const place = this.units([low, high]);
+        const found = inner.map(([one, other, name]) => ({ ...this.units([one, other]), name }));
+        return this.leaf(tag, place.start, place.end, found);
+      };
+      const lines = rows.map((cells, place) =>
+        element("tr", {}, ...cells.map(cell(place ? "td" : "th"))),
+      );
+      const class_ = `md-table${quoted ? " quoted" : ""}`;
+      return element("div", { class: class_ }, element("table", {}, ...lines));
+    }
+    const heading = kind === "heading" ? { role: "heading", "aria-level": Math.min(6, level + 3) } : {};
+    return this.leaf("div", start, end, markup, { class: names, ...heading });
   }
 
   /** Blocks of a few thousand characters, ended at a line, else at a space, else anywhere. */
@@ -99,6 +144,23 @@ class TextPane {
     return { start: this.offsets.units(span[0]), end: this.offsets.units(span[1]) };
   }
 
+  /** A stretch as one line of text, without the punctuation of Markdown. */
+  readable(start, end) {
+    const parts = this.blocks
+      .filter((block) => block.start < end && block.end > start)
+      .map((block) => {
+        const hidden = block.markup.filter(({ name }) => name === "syntax");
+        let [text, at] = ["", Math.max(start, block.start)];
+        for (const mark of [...hidden, { start: end, end }].sort((a, b) => a.start - b.start)) {
+          if (mark.end <= at && mark.start < at) continue;
+          text += this.text.slice(at, Math.min(mark.start, end, block.end));
+          at = Math.max(at, mark.end);
+        }
+        return text;
+      });
+    return parts.join(this.rendered ? " · " : "").replace(/\s+/g, " ");
+  }
+
   /** Replaces one layer of marks. */
   paint(layer, marks) {
     const touched = [...(this.layers.get(layer) ?? []), ...marks];
@@ -119,20 +181,52 @@ class TextPane {
       .flat()
       .filter((mark) => mark.start < block.end && mark.end > block.start);
     const cuts = new Set([block.start, block.end]);
-    for (const mark of marks) {
-      cuts.add(Math.max(mark.start, block.start));
-      cuts.add(Math.min(mark.end, block.end));
+    for (const mark of [...marks, ...block.markup]) {
+      cuts.add(Math.min(block.end, Math.max(mark.start, block.start)));
+      cuts.add(Math.min(block.end, Math.max(mark.end, block.start)));
     }
     const places = [...cuts].sort((one, other) => one - other);
-    const nodes = [];
+    const stretches = [];
     for (let index = 0; index + 1 < places.length; index += 1) {
       const [start, end] = [places[index], places[index + 1]];
-      const here = marks.filter((mark) => mark.start <= start && mark.end >= end);
-      const text = document.createTextNode(this.text.slice(start, end));
-      if (here.length) nodes.push(...this.dress(text, here, start, end));
-      else nodes.push(text);
+      const covers = (mark) => mark.start <= start && mark.end >= end;
+      const names = block.markup.filter(covers).map(({ name }) => name);
+      const here = names.includes("syntax") ? [] : marks.filter(covers);
+      stretches.push({ start, end, names, here });
     }
+    const nodes = stretches.flatMap(({ start, end, names, here }, index) => {
+      const node = this.styled(names, start, end);
+      if (!here.length) return [node];
+      const among = (part) => (mark) => !part.some((other) => other.here.includes(mark));
+      const begins = here.filter(among(stretches.slice(0, index))).filter((mark) => !this.elsewhere(mark, block, -1));
+      const ends = here.filter(among(stretches.slice(index + 1))).filter((mark) => !this.elsewhere(mark, block, 1));
+      return this.dress(node, here, { start, end, begins, ends });
+    });
     block.node.replaceChildren(...nodes);
+  }
+
+  /** Whether a mark also covers a block before (way -1) or after this one. */
+  elsewhere(mark, block, way) {
+    if (way < 0 ? mark.start >= block.start : mark.end <= block.end) return false;
+    return this.blocks.some(
+      (other) =>
+        (way < 0 ? other.end <= block.start : other.start >= block.end) &&
+        mark.start < other.end &&
+        mark.end > other.start,
+    );
+  }
+
+  /** The text of a stretch in the elements of its Markdown marks. */
+  styled(names, start, end) {
+    let node = document.createTextNode(this.text.slice(start, end));
+    for (const name of names) {
+      const tag = MARKUP_ELEMENTS[name] ?? "span";
+      node = element(tag, { class: `md-${name}` }, node);
+    }
+    if (!names.length) return node;
+    node.dataset.at = String(start);
+    node.dataset.length = String(end - start);
+    return node;
   }
 
   /** The offset under a point of the window, or null. */
