@@ -240,7 +240,8 @@ def test_an_opened_claim_and_the_source_get_the_height_they_need(show, height):
         " return [box.top, box.bottom]; })"
     )
     (card_top, card_bottom), (source_top, source_bottom), (focus_top, focus_bottom) = boxes
-    assert 0 <= card_top
+    assert "support\n0.02" in one(browser, "#card-3").text
+    assert card_top >= 0
     assert card_bottom <= height or card_top < height / 4
     assert card_bottom - card_top > 500  # its evidence is not cut off
     assert source_bottom - source_top >= height - 60

@@ -22,7 +22,8 @@ MAX_LENGTH = 200_000
 _MAX_INLINE = 20_000
 # What a text must have somewhere before it is parsed at all.
 _SIGNS = re.compile(
-    r"^ {0,3}(?:#{1,6} |[-*+] |\d{1,9}[.)] |> ?\S|```|~~~|\|)|\*\*\S|__\S|`\S|\]\(|^.*\|.*$\n[ |:-]+-",
+    r"^ {0,3}(?:#{1,6} |[-*+] |\d{1,9}[.)] |> ?\S|```|~~~|\|)"
+    r"|\*\*\S|__\S|`\S|\]\(|^.*\|.*$\n[ |:-]+-",
     re.MULTILINE,
 )
 _LINE_END = re.compile(r"\r\n|\r|\n")

@@ -129,7 +129,7 @@ class ClaimCard {
     this.report = report;
     this.claim = report.claims[index];
     this.view = report.view.claims[index];
-    const { status, score } = this.claim;
+    const { status, support } = this.claim;
     this.button = element(
       "button",
       { type: "button", "aria-expanded": "false", "aria-controls": `detail-${index + 1}` },
@@ -145,9 +145,9 @@ class ClaimCard {
         ),
         element("span", { class: "said", dir: "auto" }, visible(this.claim.text)),
       ),
-      score === null
+      support === null
         ? null
-        : element("span", { class: "support" }, element("small", {}, "support"), decimal(score)),
+        : element("span", { class: "support" }, element("small", {}, "support"), decimal(support)),
     );
     this.detail = element("div", { id: `detail-${index + 1}`, class: "detail", hidden: true });
     this.node = element(

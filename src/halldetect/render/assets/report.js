@@ -8,8 +8,9 @@ class ReportView {
     this.selected = null;
     this.filter = null;
     this.ends = new AbortController();
+    const { document_names: names } = report;
     this.name = (place) =>
-      report.document_names[place] ??
+      (names[place] ? visible(names[place]) : null) ??
       (report.documents.length === 1 ? "Source" : `Document ${place + 1}`);
     this.status = (index) => report.claims[index].status;
     const { layout } = report.view;

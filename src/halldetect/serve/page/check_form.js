@@ -81,8 +81,8 @@ export class CheckForm {
     }
   }
 
-  fill({ documents, response, question }) {
-    this.documents.set(documents);
+  fill({ documents, document_names: names, response, question }) {
+    this.documents.set(documents, names);
     this.response.value = response;
     find("question").value = question ?? "";
     this.describe();
@@ -162,11 +162,11 @@ export class CheckForm {
   /** The request, or null after saying what is missing and going there. */
   request() {
     const { limits } = this.session.data;
-    const documents = this.documents.texts();
+    const documents = this.documents.sources();
     const response = this.response.value;
     const threshold = find("threshold").value.trim();
     const cut = threshold === "" ? null : Number(threshold);
-    const long = documents.reduce((sum, text) => sum + lengthOf(text), 0);
+    const long = documents.reduce((sum, document) => sum + lengthOf(document.text ?? document), 0);
     const problems = [
       ["source", !documents.length && "Paste a source, or drop a text file here."],
       ["source", long > limits.max_source && tooLong("source", long, limits.max_source)],

@@ -56,18 +56,21 @@ export class Documents {
     this.add("");
   }
 
-  texts() {
-    return this.fields.map(({ area }) => area.value).filter((text) => text.trim());
+  /** The documents that hold text: a text, or {id, text} where it came from a file. */
+  sources() {
+    return this.fields
+      .filter(({ area }) => area.value.trim())
+      .map(({ area, name }) => (name ? { id: name, text: area.value } : area.value));
   }
 
   first() {
     return this.fields[0].area;
   }
 
-  set(texts) {
+  set(texts, names = []) {
     this.fields = [];
     this.host.replaceChildren();
-    for (const text of texts.length ? texts : [""]) this.add(text);
+    (texts.length ? texts : [""]).forEach((text, place) => this.add(text, names[place] ?? ""));
   }
 
   /** Another document; a file fills an empty field before it opens a new one. */

@@ -137,14 +137,14 @@ class Arriving {
     this.node = element("li", { class: "card pending" }, row);
   }
 
-  settle({ status, score }) {
+  settle({ status, support }) {
     this.settled = true;
     this.node.className = `card ${status}`;
     this.state.className = `state ${status}`;
     const symbol = element("span", { class: "symbol", "aria-hidden": "true" }, SYMBOLS[status]);
     this.state.replaceChildren(symbol, capital(status));
-    if (score === null) return;
-    this.support.replaceChildren(element("small", {}, "support"), decimal(score));
+    if (support === null) return;
+    this.support.replaceChildren(element("small", {}, "support"), decimal(support));
   }
 
   abandon() {
