@@ -372,12 +372,12 @@ def test_a_real_server_with_and_without_structure(llama: tuple[str, str]) -> Non
     text = "Maria Lopez founded the bakery in 1998. It employs 12 people in Madrid."
     structured = OpenAIExtractor("smollm2", base_url=url, api_key=key, timeout=300)
     draft = structured.draft(text, 8)
-    assert structured._left_out == set(), "llama.cpp takes every field"
+    assert structured._endpoint.left_out == set(), "llama.cpp takes every field"
     assert draft.generative_passes == 1
     assert draft.tokens_in > 100
     assert draft.tokens_out > 0
     plain = OpenAIExtractor("smollm2", base_url=url, api_key=key, timeout=300)
-    plain._left_out.add("response_format")
+    plain._endpoint.left_out.add("response_format")
     claims = plain.draft(text, 8).claims
     assert any("Maria Lopez" in claim for claim in claims)
 

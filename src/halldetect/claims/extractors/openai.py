@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import re
 import time
-import weakref
 from collections.abc import Callable
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from halldetect.claims.extraction import Draft
 from halldetect.claims.extractors import prompt
-from halldetect.errors import ConfigurationError, ExtractionError, MissingExtra
+from halldetect.errors import ExtractionError
+from halldetect.models.chat_endpoint import ChatEndpoint
 
 TEMPERATURE = 0.2
 MAX_NEW_TOKENS = 512
 STOP = "\n\n"
-_URL_VARIABLES = ("HALLDETECT_OPENAI_BASE_URL", "OPENAI_BASE_URL")
-_KEY_VARIABLES = ("HALLDETECT_OPENAI_API_KEY", "OPENAI_API_KEY")
-_RETRIED = (408, 409, 429, 500, 502, 503, 504)
-_REFUSED = (400, 422)
-_FIRST_PAUSE = 0.5
-_LONGEST_PAUSE = 30.0
-# What a server may not know or allow.
-_OPTIONAL = ("response_format", "seed", "stop", "temperature", "max_tokens")
 
 
 class OpenAIExtractor:
@@ -46,35 +33,27 @@ class OpenAIExtractor:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """The base URL ends where `/chat/completions` begins, mostly in `/v1`."""
-        try:
-            import httpx
-        except ImportError as error:
-            raise MissingExtra("the extractor `openai`", "openai") from error
-        if not model:
-            raise ConfigurationError("the extractor `openai` needs a model: openai:MODEL")
-        self._model = model
-        self._base_url = _base_url(base_url or _environment(_URL_VARIABLES))
-        self._key = _key(api_key or _environment(_KEY_VARIABLES))
-        self._retries = retries
-        self._seed = seed
-        self._sleep = sleep
-        self._left_out: set[str] = set()
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        self._client = httpx.Client(
-            headers=headers, timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0))
+        self._endpoint = ChatEndpoint(
+            model,
+            what="the extractor `openai`",
+            failure=ExtractionError,
+            base_url=base_url,
+            api_key=api_key,
+            timeout=timeout,
+            retries=retries,
+            sleep=sleep,
         )
-        self._transport_error = httpx.TransportError
-        weakref.finalize(self, self._client.close)
+        self._seed = seed
 
     def __repr__(self) -> str:
-        return f"OpenAIExtractor({self._model!r})"
+        return f"OpenAIExtractor({self._endpoint.model!r})"
 
     @property
     def description(self) -> dict[str, Any]:
         """What the report records; see `protocols`."""
         return {
-            "name": f"openai:{self._model}",
-            "base_url": _without_secrets(self._base_url),
+            "name": f"openai:{self._endpoint.model}",
+            "base_url": self._endpoint.url,
             "prompt_digest": prompt.digest(),
             "temperature": TEMPERATURE,
             "max_new_tokens": MAX_NEW_TOKENS,
@@ -86,48 +65,12 @@ class OpenAIExtractor:
         text = prompt.prepare(block)
         if not text or limit < 1:
             return Draft(())
-        answer = self._ask(text)
-        try:
-            content = answer["choices"][0]["message"]["content"]
-            usage = answer.get("usage") or {}
-            tokens = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-            raise ExtractionError(f"{self._where} sent no chat completion") from error
-        if content is not None and not isinstance(content, str):
-            raise ExtractionError(f"{self._where} sent an answer that is not text")
-        return Draft(prompt.parse(content or "", limit), 1, *tokens)
-
-    @property
-    def _where(self) -> str:
-        return f"the server at {_without_secrets(self._base_url)}"
-
-    def _ask(self, text: str) -> dict[str, Any]:
-        """One answer; what the server refuses to take is left out, for ever once that helped."""
-        left_out = set(self._left_out)
-        while True:
-            response = self._post(self._body(text, left_out))
-            if response.status_code in _REFUSED:
-                unwanted = _unwanted(response.text, left_out)
-                if unwanted is not None:
-                    left_out.add(unwanted)
-                    continue
-            if response.status_code != 200:
-                raise ExtractionError(self._refusal(response.status_code, response.text))
-            self._left_out = left_out
-            try:
-                answer = response.json()
-            except ValueError as error:
-                raise ExtractionError(f"{self._where} sent something that is not JSON") from error
-            if not isinstance(answer, dict):
-                raise ExtractionError(f"{self._where} sent no chat completion")
-            return answer
+        answer = self._endpoint.complete(lambda left_out: self._body(text, left_out))
+        return Draft(prompt.parse(answer.text, limit), 1, answer.tokens_in, answer.tokens_out)
 
     def _body(self, text: str, left_out: set[str]) -> dict[str, Any]:
         structured = "response_format" not in left_out
-        body: dict[str, Any] = {
-            "model": self._model,
-            "messages": prompt.messages(text, as_json=structured),
-        }
+        body: dict[str, Any] = {"messages": prompt.messages(text, as_json=structured)}
         schema = {"name": "claims", "strict": True, "schema": prompt.SCHEMA}
         optional = {
             "response_format": {"type": "json_schema", "json_schema": schema},
@@ -141,109 +84,3 @@ class OpenAIExtractor:
         if "max_tokens" in left_out:  # its newer name
             body["max_completion_tokens"] = MAX_NEW_TOKENS
         return body
-
-    def _post(self, body: dict[str, Any]) -> Any:
-        for attempt in range(self._retries + 1):
-            last = attempt == self._retries
-            asked_to_wait: float | None = None
-            try:
-                response = self._client.post(_endpoint(self._base_url), json=body)
-                if response.status_code not in _RETRIED or last:
-                    return response
-                asked_to_wait = _retry_after(response.headers.get("Retry-After"))
-            except self._transport_error as error:
-                if last:
-                    raise ExtractionError(
-                        f"{self._where} does not answer ({type(error).__name__}); "
-                        "check that it runs and that the base URL is right"
-                    ) from None
-            pause = _FIRST_PAUSE * 2**attempt if asked_to_wait is None else asked_to_wait
-            self._sleep(min(pause, _LONGEST_PAUSE))
-        raise AssertionError("unreachable")
-
-    def _refusal(self, status: int, text: str) -> str:
-        advice = {
-            401: f"; set {_KEY_VARIABLES[0]}",
-            403: f"; check {_KEY_VARIABLES[0]}",
-            404: f"; check the base URL and that it has the model {self._model}",
-            429: "; it gets too many requests, try again later",
-        }.get(status, "")
-        said = " ".join(self._redacted(text).split())[:200]
-        return f"{self._where} answered {status}{advice}" + (f": {said}" if said else "")
-
-    def _redacted(self, text: str) -> str:
-        """Servers like to quote the key they reject."""
-        return text.replace(self._key, "***") if self._key else text
-
-
-def _unwanted(complaint: str, left_out: set[str]) -> str | None:
-    """The field to leave out next: one complained of by name, else structured output."""
-    left = [field for field in _OPTIONAL if field not in left_out]
-    named = [field for field in left if re.search(rf"\b{field}\b", complaint)]
-    if named:
-        return named[0]
-    return "response_format" if "response_format" in left else None
-
-
-def _endpoint(base_url: str) -> str:
-    parts = urlsplit(base_url)
-    return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/chat/completions"))
-
-
-def _environment(names: tuple[str, ...]) -> str | None:
-    return next((os.environ[name] for name in names if os.environ.get(name)), None)
-
-
-def _base_url(given: str | None) -> str:
-    if not given:
-        raise ConfigurationError(
-            f"the extractor `openai` needs the server's address: set {_URL_VARIABLES[0]}, "
-            "for example to http://127.0.0.1:8080/v1"
-        )
-    url = given.strip().rstrip("/").removesuffix("/chat/completions")
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
-        _ = parts.port
-    except ValueError:
-        usable = False
-    if not usable:
-        raise ConfigurationError(
-            "the server's address must look like http://127.0.0.1:8080/v1, "
-            f"not {_without_secrets(url)!r}"
-        )
-    return url
-
-
-def _key(given: str | None) -> str:
-    key = (given or "").strip()
-    if not (key.isascii() and key.isprintable()):
-        raise ConfigurationError("the API key has characters that no key can have")
-    return key
-
-
-def _without_secrets(url: str) -> str:
-    """The URL without user, password, query and fragment."""
-    try:
-        parts = urlsplit(url)
-        host = parts.netloc.rpartition("@")[2]
-        return urlunsplit((parts.scheme, host, parts.path, "", ""))
-    except ValueError:
-        return "(not a URL)"
-
-
-def _retry_after(header: str | None) -> float | None:
-    """Seconds to wait: the header holds a number of them or a date."""
-    if header is None:
-        return None
-    try:
-        return max(0.0, float(header))
-    except ValueError:
-        pass
-    try:
-        until = parsedate_to_datetime(header)
-    except ValueError:
-        return None
-    if until.tzinfo is None:
-        until = until.replace(tzinfo=UTC)
-    return max(0.0, (until - datetime.now(UTC)).total_seconds())
