@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property
 from itertools import islice
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from halldetect import pipeline
 from halldetect.config import Configuration, Settings
@@ -14,13 +14,19 @@ from halldetect.errors import ConfigurationError, InputError, ModelError
 from halldetect.inputs import Pair, Source, clean_pair
 from halldetect.pipeline import AnyPair, Observe, PairState, Progress
 from halldetect.protocols import Extractor, Verifier
-from halldetect.report import Report
+from halldetect.report import ClaimReport, Report
 from halldetect.scoring import Calibration
+
+if TYPE_CHECKING:
+    from halldetect.repair.outcome import Repair
+    from halldetect.repair.rewriters import Rewriter
 
 Notice = Callable[[str], None]
 
 # So many pairs are worked on together: enough to fill batches, few enough to hold in memory.
 BLOCK = 64
+# After so many rounds of a repair, what the source does not support is removed.
+MAX_ROUNDS = 3
 _OBJECT = "object:"
 
 
@@ -62,6 +68,7 @@ class Detector:
         self._calibration = calibration
         self._notice = notice
         self._progress = progress
+        self._rewriters: dict[str, Rewriter] = {}
 
     @classmethod
     def paper(
@@ -193,6 +200,58 @@ class Detector:
             pipeline.begin(states, self, self._progress, observe)
             reports.extend(pipeline.finish(states, self, self._progress, observe))
         return reports
+
+    def judge(self, source: Source, claims: Sequence[str]) -> list[ClaimReport]:
+        """Judge statements against a source as they are, without a response around them.
+
+        source  the text, or several documents
+        claims  the statements, each of which is one claim
+        """
+        texts = [clean_pair(Pair(source, claim)).response for claim in claims]
+        if not texts:
+            return []
+        pair = clean_pair(Pair(source, "\n".join(texts)))
+        return pipeline.judge_statements(pair, texts, self)
+
+    def repair(
+        self,
+        source: Source,
+        response: str,
+        *,
+        question: str | None = None,
+        rewriter: str | Rewriter | None = None,
+        max_rounds: int = MAX_ROUNDS,
+    ) -> Repair:
+        """Replace, rewrite or remove what the source does not support, and check the result.
+
+        source      the text, or several documents, that the response should be faithful to
+        response    the text to repair
+        question    what the response answers; recorded in the reports, not judged
+        rewriter    a language model that may write sentences again: a name (see
+                    `repair.rewriters.load_rewriter`) or an object; None: no model is asked
+        max_rounds  after so many rounds of changes, what still fails is removed
+        Raises InputError for what is not text, ModelError where a model cannot be loaded.
+        """
+        from halldetect.repair.repairer import Repairer
+
+        if not self.configuration.guard:
+            raise ConfigurationError(
+                "a repair needs the guard: without it, claims of the response may go unchecked"
+            )
+        loaded = self._load_rewriter(rewriter) if isinstance(rewriter, str) else rewriter
+        repairer = Repairer(self, loaded, max_rounds=max_rounds, notice=self._notice)
+        return repairer.repair(Pair(source, response, question))
+
+    def _load_rewriter(self, name: str) -> Rewriter:
+        """The rewriter of a name, loaded once."""
+        if name not in self._rewriters:
+            from halldetect.repair.rewriters import load_rewriter
+
+            options = self.configuration
+            self._rewriters[name] = load_rewriter(
+                name, threads=options.threads, seed=options.seed, notice=self._notice
+            )
+        return self._rewriters[name]
 
     def begin(self, pairs: Iterable[AnyPair]) -> list[PairState]:
         """The first half of `check_many`: the claims of each pair. `finish` does the rest.

@@ -183,6 +183,29 @@ def finish(
     return [conclude(state, models) for state in states]
 
 
+def judge_statements(
+    pair: CleanPair, statements: Sequence[str], models: Models
+) -> list[ClaimReport]:
+    """Judge statements against the source of a pair as they are, without a response.
+
+    Each is one claim. Where they cannot be judged, they are uncheckable with the reason.
+    """
+    state = PairState(pair)
+    claims = tuple(Claim(text, None, "judged without a response") for text in statements)
+    state.extraction = Extraction(claims)
+    refuse_sizes([state], models.configuration)
+    if state.problem is None:
+        refuse_languages([state], models.verifier)
+    if state.problem is None:
+        read([state])
+        cut_windows([state], models.configuration)
+        judge([state], models, None, None)
+    judged = state.judged
+    if state.problem is not None:
+        judged = [JudgedClaim(claim, (), (), reason=state.problem) for claim in claims]
+    return [score_claim(item, models.configuration.scoring, models.calibration) for item in judged]
+
+
 def _unfinished(states: Sequence[PairState]) -> list[PairState]:
     return [state for state in states if state.problem is None]
 

@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Sequence
 
 from halldetect import __version__
-from halldetect.cli import batch, bench, check, models, serve
+from halldetect.cli import batch, bench, check, models, repair, serve
 from halldetect.cli.exits import exit_status
 from halldetect.cli.options import Parser
 
@@ -18,6 +18,7 @@ exit status: 0 faithful, 1 hallucinated, 2 wrong usage, 3 could not check, 130 i
 """
 COMMANDS = (
     check.add,
+    repair.add,
     batch.add,
     check.add_demo,
     models.add,

@@ -33,17 +33,8 @@ def add(commands: Any) -> None:
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("texts", nargs="+", metavar="SOURCE RESPONSE", help="what to check")
-    parser.add_argument(
-        "--source",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="a further source document; may be repeated. With it, SOURCE can be left out",
-    )
-    parser.add_argument("--question", metavar="TEXT", help="what the response answers (recorded)")
-    parser.add_argument("--text", action="store_true", help="SOURCE and RESPONSE are the texts")
-    _add_output_options(parser)
+    add_text_arguments(parser, "what to check")
+    add_output_options(parser)
     add_detector_options(parser)
     parser.set_defaults(run=run_check)
 
@@ -58,7 +49,7 @@ def add_demo(commands: Any) -> None:
         usage="halldetect demo [options]",
         allow_abbrev=False,
     )
-    _add_output_options(parser)
+    add_output_options(parser)
     add_detector_options(parser)
     parser.set_defaults(run=run_demo)
 
@@ -74,7 +65,27 @@ def add_schema(commands: Any) -> None:
     parser.set_defaults(run=run_schema)
 
 
-def _add_output_options(parser: argparse.ArgumentParser) -> None:
+def add_text_arguments(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the arguments that name a source and a response; `read_texts` reads them.
+
+    Args:
+        parser: of a command.
+        what: what the texts are for, as help.
+    """
+    parser.add_argument("texts", nargs="+", metavar="SOURCE RESPONSE", help=what)
+    parser.add_argument(
+        "--source",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a further source document; may be repeated. With it, SOURCE can be left out",
+    )
+    parser.add_argument("--question", metavar="TEXT", help="what the response answers (recorded)")
+    parser.add_argument("--text", action="store_true", help="SOURCE and RESPONSE are the texts")
+
+
+def add_output_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say in which forms the result is shown."""
     add_option = parser.add_argument_group("what to show").add_argument
     add_option("--json", action="store_true", help="the report as JSON on standard output")
     add_option("--markdown", type=Path, metavar="FILE", help="write the report as Markdown")
@@ -82,18 +93,28 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
     add_option("--quiet", action="store_true", help="no notices and no progress on standard error")
 
 
-def run_check(arguments: argparse.Namespace) -> int:
-    """Check the texts of the command line; the verdict is the exit status."""
+def read_texts(arguments: argparse.Namespace, command: str) -> tuple[list[str], str]:
+    """The documents of the source and the response that the command line names.
+
+    Args:
+        arguments: the parsed command line.
+        command: its command, for messages.
+    """
     *first, response = arguments.texts
     if len(first) > 1 or not (first or arguments.source):
         raise InputError(
-            f"check takes one SOURCE and one RESPONSE, not {len(arguments.texts)} arguments; "
+            f"{command} takes one SOURCE and one RESPONSE, not {len(arguments.texts)} arguments; "
             "quote a text with spaces, and name further documents with --source"
         )
     reader = TextArguments(literal=arguments.text)
     documents = [reader.read(item, "source") for item in first]
     documents += [reader.read_document(item, "--source") for item in arguments.source]
-    response = reader.read(response, "response")
+    return documents, reader.read(response, "response")
+
+
+def run_check(arguments: argparse.Namespace) -> int:
+    """Check the texts of the command line; the verdict is the exit status."""
+    documents, response = read_texts(arguments, "check")
     report = _checked(arguments, documents, response, arguments.question)
     _show(report, arguments)
     return OF_VERDICT[report.verdict]

@@ -53,7 +53,7 @@ def terminal(report: Report, *, width: int | None = None, color: bool | None = N
         color: whether to use colours; None uses them if standard output is a terminal that shows
             them and NO_COLOR is not set.
     """
-    console = _console(width, _wants_color() if color is None else color)
+    console = new_console(width, wants_color() if color is None else color)
     _headline(console, report)
     passages = Passages(report)
     for place, claim in numbered(report):
@@ -62,18 +62,25 @@ def terminal(report: Report, *, width: int | None = None, color: bool | None = N
     if report.provenance.notes:
         console.print()
         for note in report.provenance.notes:
-            _print(console, f"note: {one_line(note)}", style="dim")
+            print_line(console, f"note: {one_line(note)}", style="dim")
     text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
-def _wants_color() -> bool:
+def wants_color() -> bool:
+    """Return whether standard output is a terminal that shows colours, and they are wanted."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def _console(width: int | None, color: bool) -> Console:
+def new_console(width: int | None, color: bool) -> Console:
+    """Return a console that writes into a string.
+
+    Args:
+        width: columns; None takes those of the terminal, up to 100.
+        color: whether to use colours.
+    """
     from rich.console import Console
 
     if width is None:
@@ -94,7 +101,8 @@ def _console(width: int | None, color: bool) -> Console:
     )
 
 
-def _print(console: Console, text: str, style: str = "") -> None:
+def print_line(console: Console, text: str, style: str = "") -> None:
+    """Print a text as it is, in one style."""
     from rich.text import Text
 
     console.print(Text(text, style=style))
@@ -112,12 +120,12 @@ def _headline(console: Console, report: Report) -> None:
         line.append(f"  score {report.score:.2f}", style="bold")
         line.append(f", threshold {report.threshold:.2f}", style="dim")
     console.print(line)
-    _print(console, f"  {summary(report)}")
+    print_line(console, f"  {summary(report)}")
     if report.claims:
         detail = f"  {counts_line(report)}"
         if report.score is not None:
             detail += f" · scoring {visible(report.scoring)}, FED {number(report.fed_score)}"
-        _print(console, detail, style="dim")
+        print_line(console, detail, style="dim")
 
 
 def _bar(score: float, threshold: float, style: str) -> Text:

@@ -1,0 +1,136 @@
+"""What a repair gives: the new text, the report that shows it is faithful, the list of changes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from halldetect.errors import CheckError
+from halldetect.report import Evidence, Report, Status, Verdict
+from halldetect.text.document import Span
+
+
+class Outcome(StrEnum):
+    """How a repair ended."""
+
+    UNCHANGED = "unchanged"
+    REPAIRED = "repaired"
+    FAILED = "failed"
+
+
+class Action(StrEnum):
+    """What became of a sentence."""
+
+    KEPT = "kept"
+    CHANGED = "changed"
+    REMOVED = "removed"
+
+
+class Method(StrEnum):
+    """How a sentence was changed.
+
+    REPLACE  some of its words were replaced by words of the source
+    REWRITE  a language model wrote it again
+    SHORTEN  a part of it was left out
+    NAME     a name was put for a pronoun whose sentence was removed
+    """
+
+    REPLACE = "replace"
+    REWRITE = "rewrite"
+    SHORTEN = "shorten"
+    NAME = "name"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One sentence of the original and what became of it.
+
+    action    kept, changed or removed
+    before    the sentence in the original
+    after     the sentence in the new text; None if it was removed
+    span      its place in the original
+    new_span  its place in the new text; None if it was removed
+    method    how it was changed; None unless it was
+    why       why it was changed or removed; None if it was kept
+    evidence  the window of the source that decided; None if there is none
+    lost      supported claims of the original that the new sentence does not make any more
+    """
+
+    action: Action
+    before: str
+    after: str | None
+    span: Span
+    new_span: Span | None
+    method: Method | None = None
+    why: str | None = None
+    evidence: Evidence | None = None
+    lost: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """The outcome of a repair.
+
+    A text is only ever given together with a report that calls this very text faithful and all
+    its claims supported; anything else cannot be constructed.
+
+    outcome   unchanged (it was faithful), repaired, or failed
+    text      the new text; None if the repair failed
+    reason    why it failed
+    report    of the new text; None if the repair failed
+    original  the report of the response as it was
+    changes   one per sentence of the response, in order; empty if the repair failed
+    rewriter  the description of the language model; None if none was used
+    seconds   that the repair took
+    """
+
+    outcome: Outcome
+    text: str | None
+    reason: str | None
+    report: Report | None
+    original: Report
+    changes: tuple[Change, ...]
+    rewriter: dict[str, Any] | None = None
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.outcome is Outcome.FAILED:
+            if self.text is not None or self.report is not None or not self.reason:
+                raise CheckError("a failed repair has a reason and no text")
+        elif self.text is None or not is_mended(self.report, self.text):
+            raise CheckError("the text of a repair must have passed the check")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The repair in plain dicts, lists and strings, as in its JSON form."""
+        return {
+            "outcome": str(self.outcome),
+            "text": self.text,
+            "reason": self.reason,
+            "changes": [_plain_change(change) for change in self.changes],
+            "report": None if self.report is None else self.report.to_dict(),
+            "original": self.original.to_dict(),
+            "rewriter": self.rewriter,
+            "seconds": self.seconds,
+        }
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """The repair as JSON; `indent` as for `json.dumps`."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent, allow_nan=False)
+
+
+def is_mended(report: Report | None, text: str) -> bool:
+    """Whether a report is of this text, calls it faithful, and every claim of it supported."""
+    return (
+        report is not None
+        and report.response == text
+        and report.verdict is Verdict.FAITHFUL
+        and bool(report.claims)
+        and all(claim.status is Status.SUPPORTED for claim in report.claims)
+    )
+
+
+def _plain_change(change: Change) -> dict[str, Any]:
+    plain = asdict(change)
+    return {**plain, "lost": list(change.lost)}

@@ -1,0 +1,410 @@
+"""The procedure of a repair: check, change what fails, check again.
+
+For each sentence with a claim that the source does not support, in this order: words of it are
+replaced by words of the source (`replacements`), a language model writes it again (`rewriters`),
+a part of it is left out, the sentence is removed. A proposal is taken only if the verifier
+supports it; then the whole text is checked anew, as any response is. A sentence that still fails
+gets what comes next in the order, and after `max_rounds` all that fails is removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Protocol
+
+from halldetect.claims.extractors.by_rule import PronounNames
+from halldetect.claims.extractors.sentence_splits import split_sentence
+from halldetect.claims.guard.assertions import assertions
+from halldetect.errors import ConfigurationError, HallDetectError
+from halldetect.inputs import Pair, Source
+from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair, is_mended
+from halldetect.repair.replacements import corrections
+from halldetect.repair.revision import Revision, Sentence, without_mark
+from halldetect.repair.rewriters import MAX_EVIDENCE, Rewriter, first_sentence
+from halldetect.report import ClaimReport, Report, Status, Verdict
+from halldetect.text.document import Document, Span
+from halldetect.text.overlap import WordIndex, content_keys, shared_part
+from halldetect.text.sentences import read_document, sentences
+from halldetect.text.words import NEGATIONS, normalize, words
+
+# Proposals per sentence and step that the verifier is asked about.
+MAX_PROPOSALS = 16
+# Sentences of the source that corrections are taken from, and that a language model gets.
+CLOSEST = 3
+SHOWN = 5
+# A proposal that is longer than the sentence by more than this factor says something else.
+MAX_GROWTH = 1.6
+# The share of its content words that a changed sentence keeps; with less it is another one.
+MIN_KEPT = {Method.REPLACE: 0.5, Method.REWRITE: 0.4, Method.SHORTEN: 0.0}
+STEPS = (Method.REPLACE, Method.REWRITE, Method.SHORTEN)
+_REFERRING = frozenset(
+    "he she it they his her its their this these those that such both neither".split()
+)
+
+
+class Checks(Protocol):
+    """What a repair needs of a detector."""
+
+    def check(self, source: Source, response: str, *, question: str | None = None) -> Report:
+        """Check a whole response."""
+        ...
+
+    def judge(self, source: Source, claims: Sequence[str]) -> list[ClaimReport]:
+        """Judge statements as they are."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """For each sentence, by its index, the proposal that is supported; else the nearest to it."""
+
+    supported: dict[int, str]
+    nearest: dict[int, str]
+
+
+class Repairer:
+    """Repairs responses with one detector.
+
+    detector    checks
+    rewriter    writes sentences again; None: no language model is asked
+    max_rounds  after so many rounds of changes, what still fails is removed
+    steps       what is tried before a sentence is removed, in this order
+    notice      gets one-line messages for a person, such as that the rewriter failed
+    """
+
+    def __init__(
+        self,
+        detector: Checks,
+        rewriter: Rewriter | None = None,
+        *,
+        max_rounds: int = 3,
+        steps: Sequence[Method] = STEPS,
+        notice: Callable[[str], None] | None = None,
+    ) -> None:
+        if max_rounds < 1:
+            raise ConfigurationError(f"max_rounds must be a whole number from 1, not {max_rounds}")
+        self._detector = detector
+        self._rewriter = rewriter
+        self._max_rounds = max_rounds
+        self._steps = tuple(step for step in steps if step is not Method.REWRITE or rewriter)
+        self._notice = notice
+
+    def repair(self, pair: Pair) -> Repair:
+        """Repair one response; the result has passed the check, or the repair has failed.
+
+        pair  source and response
+        """
+        started = perf_counter()
+        outcome = self._mend(pair, self._check(pair, pair.response))
+        return replace(
+            outcome,
+            rewriter=None if self._rewriter is None else dict(self._rewriter.description),
+            seconds=round(perf_counter() - started, 4),
+        )
+
+    def _check(self, pair: Pair, text: str) -> Report:
+        return self._detector.check(pair.source, text, question=pair.question)
+
+    def _mend(self, pair: Pair, original: Report) -> Repair:
+        response = read_document(original.response)
+        revision = Revision(response)
+        if is_mended(original, original.response):
+            changes = _changes(revision, original)
+            return Repair(Outcome.UNCHANGED, original.response, None, original, original, changes)
+        if not original.claims:
+            reason = original.reason or "the response has nothing that can be checked"
+            return _failed(reason, original)
+        source = _Source(original.documents)
+        report = original
+        # Every round after the first ones removes a sentence, so that it comes to an end.
+        for number in range(self._max_rounds + len(revision.sentences) + 1):
+            text, places = revision.compose()
+            if not any(place is not None for place in places):
+                return _failed("no sentence of the response is left", original)
+            if number:
+                report = self._check(pair, text)
+                if is_mended(report, text) and not _unchecked_changes(revision, places, report):
+                    changes = _changes(revision, original)
+                    return Repair(Outcome.REPAIRED, text, None, report, original, changes)
+            failing = _failing(revision, places, report)
+            for at, claim in failing.items():
+                sentence = revision.sentences[at]
+                sentence.why = sentence.why or _why(claim)
+                sentence.evidence = sentence.evidence or (claim and claim.evidence)
+                if number >= self._max_rounds:
+                    sentence.remove()
+            if not failing:
+                break
+            if number < self._max_rounds:
+                self._change(list(failing), revision, source, pair)
+            self._name_referents(revision, response, pair)
+        return _failed(report.reason or "what is left is not supported either", original)
+
+    def _change(self, failing: list[int], revision: Revision, source: _Source, pair: Pair) -> None:
+        """Put the first proposal that is supported in the place of each sentence, or remove it."""
+        waiting = failing
+        for step in self._steps:
+            proposed = {at: self._proposed(step, revision.sentences[at], source) for at in waiting}
+            choice = self._choose(step, proposed, revision, pair)
+            supported = choice.supported
+            if step is Method.REPLACE:  # where one correction was not enough, add a second one
+                again = {at: source.corrections(text) for at, text in choice.nearest.items()}
+                supported |= self._choose(step, again, revision, pair).supported
+            for at, text in supported.items():
+                revision.sentences[at].change(text, step)
+            waiting = [at for at in waiting if at not in supported]
+        for at in waiting:
+            revision.sentences[at].remove()
+
+    def _proposed(self, step: Method, sentence: Sentence, source: _Source) -> list[str]:
+        mark, text = without_mark(sentence.before)
+        if step is Method.REPLACE:
+            return [mark + item for item in source.corrections(text)]
+        if step is Method.SHORTEN:
+            split = split_sentence(text)
+            parts = sorted((split.text(claim) for claim in split.claims[:-1]), key=len)
+            return [mark + _ended(part, text) for part in reversed(parts)]
+        return [mark + item for item in self._rewritten(text, source)]
+
+    def _rewritten(self, sentence: str, source: _Source) -> list[str]:
+        """What the language model writes; a model that fails proposes nothing."""
+        assert self._rewriter is not None
+        try:
+            answer = self._rewriter.rewrite(sentence, source.around(sentence))
+        except HallDetectError as error:
+            problem = str(error)
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+        else:
+            if not isinstance(answer, str):
+                problem = "its answer is not text"
+            else:
+                text = first_sentence(answer)
+                return [_ended(text, sentence)] if text else []
+        if self._notice is not None:
+            self._notice(f"the rewriter failed: {' '.join(problem.split())[:200]}")
+        return []
+
+    def _choose(
+        self, step: Method, proposed: dict[int, list[str]], revision: Revision, pair: Pair
+    ) -> _Choice:
+        """The best supported proposal of each sentence, all judged together.
+
+        A shortened sentence is the longest that is supported; otherwise the most support wins.
+        """
+        said = {_key(other.after) for other in revision.sentences if other.after is not None}
+        usable = {
+            at: [
+                text
+                for text in dict.fromkeys(texts)
+                if text not in revision.sentences[at].tried
+                and _key(text) not in said
+                and _is_change_of(text, revision.sentences[at].before, MIN_KEPT[step])
+            ][:MAX_PROPOSALS]
+            for at, texts in proposed.items()
+        }
+        texts = list(dict.fromkeys(text for group in usable.values() for text in group))
+        if not texts:
+            return _Choice({}, {})
+        judged = self._detector.judge(pair.source, [without_mark(text)[1] for text in texts])
+        reports = dict(zip(texts, judged, strict=True))
+        supported: dict[int, str] = {}
+        nearest: dict[int, str] = {}
+        for at, group in usable.items():
+            passed = [text for text in group if reports[text].status is Status.SUPPORTED]
+            if passed and step is Method.SHORTEN:
+                supported[at] = passed[0]
+            elif passed or group:
+                best = max(passed or group, key=lambda text: reports[text].support or 0.0)
+                (supported if passed else nearest)[at] = best
+        return _Choice(supported, nearest)
+
+    def _name_referents(self, revision: Revision, response: Document, pair: Pair) -> None:
+        """A sentence that refers to a removed one gets the name meant, or is removed too."""
+        names = PronounNames([sentence.before for sentence in revision.sentences])
+        for at, sentence in enumerate(revision.sentences[1:], 1):
+            before = revision.sentences[at - 1]
+            if sentence.after is None or not before.removed or not _refers(sentence.after):
+                continue
+            same_line = "\n" not in response.text[before.span.end : sentence.span.start]
+            if not same_line:
+                continue
+            named = names.replace_first(sentence.after, at)
+            sentence.why = "it refers to a sentence that was removed"
+            if named != sentence.after and named not in sentence.tried:
+                (claim,) = self._detector.judge(pair.source, [named])
+                if claim.status is Status.SUPPORTED:
+                    sentence.change(named, Method.NAME)
+                    continue
+            sentence.remove()
+
+
+class _Source:
+    """The sentences of a source, and which of them a sentence of the response is about."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._documents = [read_document(text) for text in texts]
+        self._index = WordIndex(self._documents)
+        self._places = [
+            (number, span)
+            for number, document in enumerate(self._documents)
+            for span in document.sentences
+        ]
+
+    def _ranked(self, sentence: str) -> list[int]:
+        shares = self._index.shares(sentence, self._places)
+        return sorted(range(len(shares)), key=lambda at: -shares[at])
+
+    def _text(self, at: int) -> str:
+        number, span = self._places[at]
+        return span.cut(self._documents[number].text)
+
+    def corrections(self, sentence: str) -> list[str]:
+        """Corrections from the closest sentences, closest first."""
+        found: list[str] = []
+        for at in self._ranked(sentence)[:CLOSEST]:
+            found += corrections(sentence, self._text(at))
+        return list(dict.fromkeys(found))
+
+    def around(self, sentence: str) -> str:
+        """The closest sentences in the order of the source, for a language model."""
+        chosen: list[int] = []
+        size = 0
+        for at in self._ranked(sentence)[:SHOWN]:
+            size += len(self._text(at)) + 1
+            if size > MAX_EVIDENCE and chosen:
+                break
+            chosen.append(at)
+        return "\n".join(self._text(at) for at in sorted(chosen))
+
+
+def _failed(reason: str, original: Report) -> Repair:
+    return Repair(Outcome.FAILED, None, reason, None, original, ())
+
+
+def _failing(
+    revision: Revision, places: Sequence[Span | None], report: Report
+) -> dict[int, ClaimReport | None]:
+    """The sentences, by index, with a claim that is not supported, each with its worst claim."""
+    wrong = [claim for claim in report.claims if claim.status is not Status.SUPPORTED]
+    if not wrong and report.verdict is not Verdict.FAITHFUL and report.claims:
+        wrong = [min(report.claims, key=lambda claim: claim.support or 0.0)]
+    failing: dict[int, ClaimReport | None] = {}
+    for claim in sorted(wrong, key=lambda claim: claim.support or 0.0):
+        if claim.span is None:  # nobody knows what to change
+            return {}
+        for at, place in enumerate(places):
+            if place is not None and _overlap(place, claim.span):
+                failing.setdefault(at, claim)
+    for at in _unchecked_changes(revision, places, report):
+        failing.setdefault(at, None)
+    return dict(sorted(failing.items()))
+
+
+def _unchecked_changes(
+    revision: Revision, places: Sequence[Span | None], report: Report
+) -> list[int]:
+    """The changed sentences that the check found no claim in: they would pass unchecked."""
+    spans = [claim.span for claim in report.claims if claim.span is not None]
+    return [
+        at
+        for at, (sentence, place) in enumerate(zip(revision.sentences, places, strict=True))
+        if sentence.method is not None
+        and place is not None
+        and not any(_overlap(place, span) for span in spans)
+    ]
+
+
+def _is_change_of(text: str, before: str, min_kept: float) -> bool:
+    """Whether a proposal is one asserting sentence on one line that still is about the same."""
+    if len(text) > MAX_GROWTH * len(before) + 40 or "\n" in text.strip():
+        return False
+    if shared_part(content_keys(before), content_keys(text)) < min_kept:
+        return False
+    spans = sentences(text)
+    return len(spans) == 1 and assertions(text, spans)[0] is not None
+
+
+def _refers(sentence: str) -> bool:
+    """Whether a sentence begins with a word that refers to the sentence before."""
+    spoken = words(without_mark(sentence)[1][:100])
+    return bool(spoken) and spoken[0].norm in _REFERRING
+
+
+def _ended(part: str, sentence: str) -> str:
+    """A part as a sentence: a capital, and the full stop of the sentence it replaces."""
+    part = part.strip()
+    if not part:
+        return part
+    if sentence[:1].isupper():
+        part = part[0].upper() + part[1:]
+    ending = sentence.rstrip()[-1:]
+    return part if part[-1] in ".!?…" or ending not in ".!" else part + ending
+
+
+def _why(claim: ClaimReport | None) -> str:
+    if claim is None:
+        return "it could not be checked"
+    if claim.status is Status.CONTRADICTED:
+        return "the source says otherwise"
+    if claim.status is Status.UNCHECKABLE:
+        return f"it could not be checked: {claim.reason}"
+    return claim.reason or "nothing in the source says so"
+
+
+def _changes(revision: Revision, original: Report) -> tuple[Change, ...]:
+    """What became of each sentence, with the supported claims that the change takes out."""
+    _, places = revision.compose()
+    changes: list[Change] = []
+    for sentence, place in zip(revision.sentences, places, strict=True):
+        if sentence.after == sentence.before:
+            changes.append(
+                Change(Action.KEPT, sentence.before, sentence.after, sentence.span, place)
+            )
+            continue
+        changes.append(
+            Change(
+                action=Action.REMOVED if sentence.after is None else Action.CHANGED,
+                before=sentence.before,
+                after=sentence.after,
+                span=sentence.span,
+                new_span=place,
+                method=sentence.method,
+                why=sentence.why,
+                evidence=sentence.evidence,
+                lost=_lost(sentence, original),
+            )
+        )
+    return tuple(changes)
+
+
+def _lost(sentence: Sentence, original: Report) -> tuple[str, ...]:
+    """The supported claims of a sentence whose words are not all, in order, in the new one."""
+    after = [word.norm for word in words(sentence.after or "")]
+    return tuple(
+        claim.text
+        for claim in original.claims
+        if claim.status is Status.SUPPORTED
+        and claim.span is not None
+        and _overlap(sentence.span, claim.span)
+        and not _says(after, claim.text)
+    )
+
+
+def _says(spoken: Sequence[str], claim: str) -> bool:
+    """Whether words hold those of a claim in their order, and no negation besides."""
+    wanted = [word.norm for word in words(claim)]
+    remaining = iter(spoken)
+    if not all(norm in remaining for norm in wanted):
+        return False
+    return {norm for norm in spoken if norm in NEGATIONS} <= set(wanted)
+
+
+def _overlap(left: Span, right: Span) -> bool:
+    return left.start < right.end and right.start < left.end
+
+
+def _key(text: str) -> str:
+    return " ".join(normalize(without_mark(text)[1]).split()).rstrip(".!")

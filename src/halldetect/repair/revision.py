@@ -1,0 +1,113 @@
+"""A response while it is repaired: its sentences, each as it stands, changed or removed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from halldetect.repair.outcome import Method
+from halldetect.report import Evidence
+from halldetect.text.document import Document, Span
+
+# What may stand before the words of a line: the marks of lists, quotations and headings.
+_LINE_MARK = re.compile(r"\s*(?:(?:[-*+•‣▪◦●○>]|#{1,6}|\(?\d{1,3}[.)]|\[[ xX]\])\s+)*")
+_LINE_END = re.compile(r"\r\n|[\n\r\u2028\u2029]")
+
+
+@dataclass(slots=True)
+class Sentence:
+    """One sentence of the response.
+
+    span      its place in the response
+    before    as it was
+    after     as it is now; None once it is removed
+    method    how it was changed last
+    why       why it is changed or removed
+    evidence  the window of the source that decided
+    tried     texts that did not pass
+    """
+
+    span: Span
+    before: str
+    after: str | None
+    method: Method | None = None
+    why: str | None = None
+    evidence: Evidence | None = None
+    tried: set[str] = field(default_factory=set)
+
+    @property
+    def removed(self) -> bool:
+        """Whether it is removed."""
+        return self.after is None
+
+    def change(self, text: str, method: Method) -> None:
+        """Put another text in its place."""
+        self.after, self.method = text, method
+        self.tried.add(text)
+
+    def remove(self) -> None:
+        """Take it out."""
+        self.after, self.method = None, None
+
+
+class Revision:
+    """The sentences of a response and the text that they make at present.
+
+    Args:
+        response: the response with its sentences.
+    """
+
+    def __init__(self, response: Document) -> None:
+        self.sentences = [
+            Sentence(span, span.cut(response.text), span.cut(response.text))
+            for span in response.sentences
+        ]
+        edges = [0, *(edge for span in response.sentences for edge in (span.start, span.end))]
+        edges.append(len(response.text))
+        self._gaps = [
+            response.text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)
+        ]
+
+    def compose(self) -> tuple[str, list[Span | None]]:
+        """The text as it is now, and the place of each sentence in it; None where removed.
+
+        White space around a removed sentence closes up; a line without a sentence goes.
+        """
+        gap = self._gaps[0]
+        parts: list[str] = []
+        places: list[Span | None] = []
+        length = 0
+        for sentence, following in zip(self.sentences, self._gaps[1:], strict=True):
+            if sentence.after is None:
+                gap = _joined(gap, following, first=not parts, last=following is self._gaps[-1])
+                places.append(None)
+                continue
+            parts += [gap, sentence.after]
+            length += len(gap)
+            places.append(Span(length, length + len(sentence.after)))
+            length += len(sentence.after)
+            gap = following
+        if not parts:
+            return "", places
+        return "".join([*parts, gap]), places
+
+
+def _joined(before: str, after: str, *, first: bool, last: bool) -> str:
+    """The gap that is left when the sentence between two gaps is removed."""
+    opens_line = first or _LINE_END.search(before) is not None
+    ends_line = _LINE_END.search(after)
+    if opens_line and ends_line is not None:  # the line goes, with its mark
+        *_, opening = [0, *(match.end() for match in _LINE_END.finditer(before))]
+        return before[:opening] + after[ends_line.end() :]
+    if opens_line and last:
+        return "" if first else _LINE_END.split(before)[0]
+    if opens_line:
+        return before + after.lstrip()
+    return before.rstrip() + after
+
+
+def without_mark(sentence: str) -> tuple[str, str]:
+    """The mark of a list, a quotation or a heading before a sentence, and the sentence."""
+    mark = _LINE_MARK.match(sentence)
+    start = 0 if mark is None or mark.end() == len(sentence) else mark.end()
+    return sentence[:start], sentence[start:]

@@ -1,0 +1,237 @@
+"""Language models that write a sentence again so that it says what the source says.
+
+A rewriter only proposes: its answer is checked like any other text. The sentence and the
+evidence stand between marks and without the role marks of chat templates, and an answer counts
+only as far as it is one plain sentence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any, Protocol
+
+from halldetect import models
+from halldetect.claims.extractors.prompt import special_pattern, unmarked
+from halldetect.errors import ConfigurationError, ModelError
+from halldetect.models.chat_endpoint import ChatEndpoint
+from halldetect.models.gguf_header import read_header
+from halldetect.models.llama import default_threads, one_line, require_library
+from halldetect.models.llama import start as start_llama
+from halldetect.text.sentences import sentences
+
+# The smallest model of the store that follows the instruction.
+DEFAULT_REWRITER = "qwen2.5-coder-1.5b"
+CONTEXT = 2048
+# In characters; with the sentence and the answer it fits into the context.
+MAX_EVIDENCE = 2400
+MAX_SENTENCE = 800
+MAX_NEW_TOKENS = 256
+
+INSTRUCTION = (
+    "Below are passages of a source, and a sentence that disagrees with them or says more than "
+    "they do. Write the sentence again so that it says only what the passages say. Change as few "
+    "words as possible. Answer with the sentence alone."
+)
+EXAMPLE_EVIDENCE = (
+    "The tower was finished in 1902. It is 80 metres tall. Ida Holm, its architect, never saw it."
+)
+EXAMPLE_SENTENCE = "The tower, finished in 1920, is 80 metres tall and made of steel."
+EXAMPLE_ANSWER = "The tower, finished in 1902, is 80 metres tall."
+
+
+class Rewriter(Protocol):
+    """Proposes another wording of a sentence that the source does not support."""
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What the outcome records: name, digests, settings. `name` must be there."""
+        ...
+
+    def rewrite(self, sentence: str, evidence: str) -> str:
+        """The sentence as the evidence has it; empty if the model has nothing to say.
+
+        sentence  of the response, without list marks
+        evidence  sentences of the source that are close to it
+        Raises ModelError on failure.
+        """
+        ...
+
+
+def rewriting_messages(sentence: str, evidence: str) -> list[dict[str, str]]:
+    """The conversation whose next turn is the sentence written again."""
+    return [
+        {
+            "role": "user",
+            "content": f"{INSTRUCTION}\n\n{_marked(EXAMPLE_EVIDENCE, EXAMPLE_SENTENCE)}",
+        },
+        {"role": "assistant", "content": EXAMPLE_ANSWER},
+        {"role": "user", "content": _marked(evidence, sentence)},
+    ]
+
+
+def prompt_digest() -> str:
+    """The sha256 of everything that is sent besides the sentence and its evidence."""
+    sent = json.dumps(rewriting_messages("", ""), sort_keys=True)
+    return hashlib.sha256(sent.encode()).hexdigest()
+
+
+def first_sentence(answer: str) -> str:
+    """The first line of an answer that has a sentence, without marks and quotation marks."""
+    for line in unmarked(answer).splitlines():
+        text = " ".join(line.split()).removeprefix("Sentence:").strip().strip('"“”')
+        spans = sentences(text)
+        if spans:
+            return spans[0].cut(text)
+    return ""
+
+
+def _marked(evidence: str, sentence: str) -> str:
+    return f"Passages:\n<text>\n{evidence}\n</text>\n\nSentence:\n<text>\n{sentence}\n</text>"
+
+
+class GgufRewriter:
+    """A model of the store, or of any .gguf file, in this process.
+
+    The same sentence and evidence give the same answer, whatever was asked before.
+    """
+
+    def __init__(self, model: str | Path, *, threads: int | None = None, seed: int = 0) -> None:
+        """`model` is a name of the store, which must be in the cache, or the path of a file."""
+        from halldetect.claims.extractors.gguf import is_stored
+
+        self._stored = is_stored(model)
+        self._model = str(model).lower() if self._stored else str(model)
+        self._path = models.path(self._model) if self._stored else Path(model).expanduser()
+        self._special = special_pattern(read_header(self._path).control_tokens)
+        self._seed = seed
+        self._lock = Lock()
+        self._server = start_llama(self._path, threads or default_threads(), seed, CONTEXT)
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Name, digests and settings."""
+        return {
+            "name": f"gguf:{self._model if self._stored else self._path.resolve()}",
+            "model_digest": self._digest,
+            "prompt_digest": prompt_digest(),
+            "max_new_tokens": MAX_NEW_TOKENS,
+            "seed": self._seed,
+        }
+
+    @cached_property
+    def _digest(self) -> str:
+        digest = models.sha256_of(self._model) if self._stored else models.digest_of(self._path)
+        return f"sha256:{digest}"
+
+    def rewrite(self, sentence: str, evidence: str) -> str:
+        """Ask the model; see `Rewriter`."""
+        body = {
+            "messages": rewriting_messages(
+                unmarked(sentence[:MAX_SENTENCE], self._special),
+                unmarked(evidence[:MAX_EVIDENCE], self._special),
+            ),
+            "temperature": 0.0,
+            "seed": self._seed,
+            "stop": ["\n"],
+            "max_tokens": MAX_NEW_TOKENS,
+            "cache_prompt": False,
+        }
+        with self._lock:
+            try:
+                answer = self._server.handle_chat_completions(body)
+                return str(answer["choices"][0]["message"]["content"] or "")
+            except Exception as error:
+                raise ModelError(f"llama.cpp failed: {one_line(error)}") from error
+
+
+class OpenAIRewriter:
+    """A model on a server that speaks the OpenAI chat protocol.
+
+    The arguments are those of `ChatEndpoint`; `seed` is sent along.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout: float = 60.0,
+        retries: int = 3,
+        seed: int = 0,
+    ) -> None:
+        self._endpoint = ChatEndpoint(
+            model,
+            what="the rewriter `openai`",
+            failure=ModelError,
+            base_url=base_url,
+            api_key=api_key,
+            timeout=timeout,
+            retries=retries,
+        )
+        self._seed = seed
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Name, address, digest of the prompt and settings."""
+        return {
+            "name": f"openai:{self._endpoint.model}",
+            "base_url": self._endpoint.url,
+            "prompt_digest": prompt_digest(),
+            "max_new_tokens": MAX_NEW_TOKENS,
+            "seed": self._seed,
+        }
+
+    def rewrite(self, sentence: str, evidence: str) -> str:
+        """Ask the server; see `Rewriter`."""
+        messages = rewriting_messages(
+            unmarked(sentence[:MAX_SENTENCE]), unmarked(evidence[:MAX_EVIDENCE])
+        )
+        optional = {"seed": self._seed, "temperature": 0.0, "max_tokens": MAX_NEW_TOKENS}
+
+        def body(left_out: set[str]) -> dict[str, Any]:
+            kept = {name: value for name, value in optional.items() if name not in left_out}
+            if "max_tokens" in left_out:  # its newer name
+                kept["max_completion_tokens"] = MAX_NEW_TOKENS
+            return {"messages": messages, **kept}
+
+        return self._endpoint.complete(body).text
+
+
+def load_rewriter(
+    name: str,
+    *,
+    threads: int | None = None,
+    seed: int = 0,
+    notice: Callable[[str], None] = print,
+) -> Rewriter:
+    """The rewriter of a name.
+
+    name     gguf, gguf:NAME (a model of the store or a .gguf file) or openai:MODEL
+    threads  of a model in this process; None: as many as there are cores
+    seed     of the model
+    notice   gets one-line messages for a person, such as that a model is downloaded
+    """
+    kind, _, rest = name.strip().partition(":")
+    if kind == "openai":
+        return OpenAIRewriter(rest, seed=seed)
+    if kind == "gguf":
+        model = rest or DEFAULT_REWRITER
+    elif name.lower().endswith(".gguf"):
+        model = name
+    else:
+        raise ConfigurationError(
+            f"unknown rewriter {name!r}: use gguf, gguf:NAME, a .gguf file or openai:MODEL"
+        )
+    from halldetect.claims.extractors import fetch_model
+    from halldetect.claims.extractors.gguf import is_stored
+
+    require_library()
+    if is_stored(model):
+        fetch_model(model, notice)
+    return GgufRewriter(model, threads=threads, seed=seed)

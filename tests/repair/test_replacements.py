@@ -1,0 +1,89 @@
+"""Corrections by rule: the right one is among the proposals."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halldetect.repair.replacements import corrections
+from halldetect.repair.slots import slots
+
+
+@pytest.mark.parametrize(
+    ("sentence", "evidence", "corrected"),
+    [
+        (
+            "The bridge opened in 1923.",
+            "The bridge over the Elbe opened in 1932.",
+            "The bridge opened in 1932.",
+        ),
+        (
+            "The council did not approve the plan.",
+            "On Tuesday the council approved the plan.",
+            "The council approved the plan.",
+        ),
+        ("The shop opened.", "The shop did not open.", "The shop did not open."),
+        ("The plan was approved.", "The plan was not approved.", "The plan was not approved."),
+        ("The drug isn't safe.", "The drug is safe for all.", "The drug is safe."),
+        (
+            "Norvik sued Telden in May.",
+            "Telden sued Norvik in May.",
+            "Telden sued Norvik in May.",
+        ),
+        (
+            "Sales rose by five percent in March.",
+            "In March, sales rose by 7 percent.",
+            "Sales rose by 7 percent in March.",
+        ),
+        (
+            "All of the patients recovered.",
+            "Some of the patients recovered.",
+            "Some of the patients recovered.",
+        ),
+        (
+            "Anna Holm built the tower in Paris.",
+            "The tower in Rome was built by Bertha Klein.",
+            "Bertha Klein built the tower in Paris.",
+        ),
+        (
+            "He paid $3 million for it.",
+            "It was bought for $5 million.",
+            "He paid $5 million for it.",
+        ),
+        ("It opens on Monday.", "The shop will open on Friday.", "It opens on Friday."),
+    ],
+)
+def test_the_correction_is_proposed(sentence: str, evidence: str, corrected: str) -> None:
+    assert corrected in corrections(sentence, evidence)
+
+
+def test_a_name_does_not_stand_for_a_number() -> None:
+    assert corrections("The bridge cost 7 marks.", "Anna Holm smiled.") == []
+
+
+def test_the_same_sentence_needs_no_correction() -> None:
+    text = "The bridge opened in 1932 and was not closed."
+    assert corrections(text, text) == []
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_any_texts(sentence: str, evidence: str) -> None:
+    for proposed in corrections(sentence, evidence):
+        assert proposed != sentence
+        assert proposed.strip()
+
+
+def test_kinds_of_slots() -> None:
+    text = "Monday, 3 May 1999: Anna Holm gave $4 million (12 percent) to the Bank of Oslo's head."
+    kinds = {slot.text: slot.kind for slot in slots(text)}
+    assert kinds == {
+        "Monday": "day",
+        "3": "number",
+        "May": "month",
+        "1999": "year",
+        "Anna Holm": "name",
+        "$4 million": "money",
+        "12 percent": "percent",
+        "Bank of Oslo": "name",
+    }
