@@ -268,13 +268,14 @@ class Detector:
 
 
 @cache
-def _default() -> Detector:
+def default_detector() -> Detector:
+    """The detector of `halldetect.check`: all defaults, made once."""
     return Detector()
 
 
 def check(source: Source, response: str, *, question: str | None = None) -> Report:
     """Check one response against its source with the default detector."""
-    return _default().check(source, response, question=question)
+    return default_detector().check(source, response, question=question)
 
 
 def _name(given: object) -> str:

@@ -1,0 +1,116 @@
+"""What all adapters share: one detector for many callers, and a report in the terms of others.
+
+Frameworks count upwards, so `faithfulness` is 1 minus the score of the report, and None where
+the report is uncheckable: an adapter turns None into its framework's "not scored", never into
+a pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from threading import Lock
+
+from halldetect.detector import Detector, default_detector
+from halldetect.errors import HallDetectError
+from halldetect.inputs import SourceDocument
+from halldetect.report import Report, Verdict
+
+
+class UncheckableError(HallDetectError):
+    """A response could not be checked, for frameworks that know no state but an exception."""
+
+
+class UngroundedError(HallDetectError):
+    """A response is not backed by its source. `report` says why.
+
+    report  of the check
+    """
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(str(report))
+        self.report = report
+
+
+class Checker:
+    """A detector that threads and coroutines may share; it works on one check at a time.
+
+    detector  what checks; the default detector if None
+    """
+
+    def __init__(self, detector: Detector | None = None) -> None:
+        self._detector = detector
+        self._lock = Lock()
+
+    @property
+    def detector(self) -> Detector:
+        """What checks."""
+        return self._detector or default_detector()
+
+    def check(self, source: object, response: object, question: object = None) -> Report:
+        """Check one response.
+
+        source    what `documents` takes
+        response  a text, or None where the framework has none, which is uncheckable
+        question  a text; anything else is left out of the report
+        """
+        asked = question if isinstance(question, str) else None
+        with self._lock:
+            return self.detector.check(
+                documents(source), "" if response is None else str(response), question=asked
+            )
+
+    async def check_async(
+        self, source: object, response: object, question: object = None
+    ) -> Report:
+        """As `check`, in a thread of its own, so that the event loop goes on."""
+        return await asyncio.to_thread(self.check, source, response, question)
+
+
+def documents(source: object) -> list[SourceDocument]:
+    """The documents of whatever a framework calls context.
+
+    source  a text, a mapping with `text`, an object with `text`, `content` or `page_content`,
+            several of these, or None
+    """
+    if source is None:
+        return []
+    if isinstance(source, str):
+        return [source]
+    if isinstance(source, Mapping):
+        if isinstance(source.get("text"), str):
+            named = {"id": str(source["id"]), "text": source["text"]}
+            return [named] if source.get("id") is not None else [source["text"]]
+        return documents(source.get("content", source.get("page_content")))
+    for name in ("page_content", "content", "text"):
+        if isinstance(text := getattr(source, name, None), str):
+            return [text]
+    if isinstance(source, Iterable):
+        return [document for item in source for document in documents(item)]
+    return [str(source)]
+
+
+def faithfulness(report: Report) -> float | None:
+    """How faithful the response is, from 0 to 1; None if it could not be checked."""
+    if report.verdict is Verdict.UNCHECKABLE or report.score is None:
+        return None
+    return 1.0 - report.score
+
+
+def metadata(report: Report) -> dict[str, object]:
+    """The verdict, the score and the claims of a report as plain JSON values."""
+    return {
+        "verdict": report.verdict.value,
+        "score": report.score,
+        "reason": report.reason,
+        "claims": [
+            {
+                "text": claim.text,
+                "status": claim.status.value,
+                "support": claim.support,
+                "span": None if claim.span is None else [claim.span.start, claim.span.end],
+                "passage": None if claim.evidence is None else claim.evidence.text,
+            }
+            for claim in report.claims
+        ],
+    }

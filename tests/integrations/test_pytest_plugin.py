@@ -1,0 +1,120 @@
+"""The pytest plug-in, in runs of pytest of their own."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+from halldetect.integrations.pytest_plugin import assert_grounded
+from tests.support.paths import ROOT
+
+MODULE = "halldetect.integrations.pytest_plugin"
+INSTALLED = any(point.value == MODULE for point in entry_points(group="pytest11"))
+
+CONFTEST = """
+import pytest
+from halldetect import Detector
+from tests.support.fakes import OverlapVerifier, SentenceExtractor
+
+@pytest.fixture(scope="session")
+def halldetect_detector():
+    return Detector(SentenceExtractor(), OverlapVerifier())
+"""
+SOURCE = "The boat leaves at 6. A ticket costs 4 euros."
+TESTS = f"""
+import pytest
+
+SOURCE = {SOURCE!r}
+
+def test_supported(grounded):
+    assert grounded("A ticket costs 4 euros.", SOURCE).ok
+
+def test_contradicted(grounded):
+    grounded("The boat leaves at 9.", {{"id": "timetable.md", "text": SOURCE}})
+
+def test_unsupported(grounded):
+    grounded("Dogs are welcome on board.", SOURCE, question="May I bring a dog?")
+
+def test_uncheckable(grounded):
+    grounded("", SOURCE)
+
+@pytest.mark.halldetect(threshold=1.0)
+def test_lenient(grounded):
+    grounded("The boat often leaves at 6.", SOURCE)
+
+def test_without_checks():
+    pass
+"""
+
+
+def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    (folder / "conftest.py").write_text(CONFTEST)
+    (folder / "test_answers.py").write_text(TESTS)
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
+    loading = [] if INSTALLED else ["-p", MODULE]
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *loading, *options],
+        cwd=folder,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_a_failure_names_the_claim_and_the_passage(tmp_path: Path) -> None:
+    run = run_pytest(tmp_path, f"--junitxml={tmp_path / 'junit.xml'}")
+    assert "3 failed, 3 passed" in run.stdout, run.stdout + run.stderr
+    assert (
+        "contradicted: “The boat leaves at 9.” Source says instead (timetable.md): "
+        "“The boat leaves at 6.”"
+    ) in run.stdout
+    assert "unsupported: “Dogs are welcome on board.”" in run.stdout
+    assert "uncheckable (no score" in run.stdout
+    assert "the response is empty" in run.stdout
+    assert "halldetect: 5 checks in" in run.stdout
+    cases = {case.get("name"): case for case in ET.parse(tmp_path / "junit.xml").iter("testcase")}
+    properties = {item.get("name"): item.get("value") for item in cases["test_contradicted"].iter()}
+    assert properties["halldetect_verdict"] == "hallucinated"
+    assert float(properties["halldetect_score"] or "") > 0.5
+
+
+def test_a_second_run_takes_verdicts_from_the_cache(tmp_path: Path) -> None:
+    run_pytest(tmp_path)
+    # What could not be checked is tried again.
+    assert ", 4 of them from the cache" in run_pytest(tmp_path).stdout
+    assert ", 0 of them from the cache" in run_pytest(tmp_path, "--halldetect-no-cache").stdout
+    assert ", 0 of them from the cache" in run_pytest(tmp_path, "-p", "no:cacheprovider").stdout
+
+
+@pytest.mark.parametrize("processes", [(), ("-n", "2")], ids=["one process", "xdist"])
+def test_the_page_has_every_check(tmp_path: Path, processes: tuple[str, ...]) -> None:
+    run = run_pytest(tmp_path, "--halldetect-report=page", *processes)
+    assert "3 failed, 3 passed" in run.stdout, run.stdout + run.stderr
+    page = (tmp_path / "page" / "index.html").read_text()
+    assert "5 checks: 2 hallucinated, 1 uncheckable, 2 faithful." in page
+    assert len(re.findall("test_answers.py::", page)) == 5
+    assert "“The boat leaves at 6.”" in page
+    assert "<script" not in page
+
+
+def test_tests_with_checks_can_be_left_out(tmp_path: Path) -> None:
+    run = run_pytest(tmp_path, "-m", "not halldetect")
+    assert "1 passed, 5 deselected" in run.stdout, run.stdout + run.stderr
+
+
+def test_a_threshold_for_all_tests(tmp_path: Path) -> None:
+    run = run_pytest(tmp_path, "--halldetect-threshold=1", "-k", "contradicted or uncheckable")
+    assert "1 failed, 1 passed" in run.stdout, run.stdout + run.stderr
+
+
+def test_the_function_needs_no_fixture() -> None:
+    assert assert_grounded("A ticket costs four euros.", "A ticket costs four euros.").ok
+    with pytest.raises(AssertionError, match="unsupported: “Dogs are welcome on board"):
+        assert_grounded("Dogs are welcome on board.", "A ticket costs four euros.")
