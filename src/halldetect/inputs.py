@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from halldetect.errors import InputError
 from halldetect.text.document import Document
+from halldetect.text.reading import read_response
 from halldetect.text.sentences import read_document
 
 # Lone surrogates have no UTF-8 form and a NUL ends a string in the native libraries below.
@@ -133,8 +134,8 @@ class Texts:
 
 
 def read_texts(pair: CleanPair) -> Texts:
-    """Cut the texts of a pair into sentences."""
-    return Texts(tuple(map(read_document, pair.documents)), read_document(pair.response))
+    """Read the texts of a pair: the source sentence by sentence, the response unit by unit."""
+    return Texts(tuple(map(read_document, pair.documents)), read_response(pair.response))
 
 
 def _has_text(text: str) -> bool:

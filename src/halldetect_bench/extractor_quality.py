@@ -27,7 +27,7 @@ import numpy as np
 from halldetect.claims.extraction import Draft, extract_claims
 from halldetect.errors import InputError
 from halldetect.protocols import Extractor, Verifier
-from halldetect.text.sentences import read_document
+from halldetect.text.reading import read_response
 from halldetect.text.words import (
     COORDINATORS,
     FUNCTION_WORDS,
@@ -144,7 +144,7 @@ def judge(
     the verifier, if wanted. guard: whether the guard checks the claims.
     """
     began, worked = time.perf_counter(), time.process_time()
-    made = extract_claims(read_document(gold.sentence), extractor, guard=guard)
+    made = extract_claims(read_response(gold.sentence), extractor, guard=guard)
     seconds, processor_seconds = time.perf_counter() - began, time.process_time() - worked
     claims = [claim.text for claim in made.claims]
     here = content_words(gold.sentence)

@@ -15,7 +15,7 @@ from halldetect.claims.extractors.by_rule import (
 )
 from halldetect.claims.extractors.sentence_splits import split_sentence
 from halldetect.claims.guard.matching import Passage
-from halldetect.text.sentences import read_document
+from halldetect.text.reading import read_response
 
 BORN = "Ann Cole was born in Leeds on 5 June 1952."
 LISTED = "Garrincha started his career in 1953 with Botafogo, a club based in Rio de Janeiro."
@@ -121,7 +121,7 @@ def test_whatever_the_sentence_claims_pass_and_cover_it(sentence: str) -> None:
         assert passage.match(found.text(claim)) is not None
     chosen = finest_claims(found)
     assert {piece for claim in chosen for piece in claim} == set(found.whole)
-    made = extract_claims(read_document(sentence), ClauseExtractor())
+    made = extract_claims(read_response(sentence), ClauseExtractor())
     assert made.dropped == 0
     assert made.restored == 0
 
@@ -147,7 +147,7 @@ def test_a_name_is_put_where_it_is_clear() -> None:
 
 def test_named_claims_are_marked() -> None:
     made = extract_claims(
-        read_document("Ann Cole studied law. She left Rome in 1990."), ClauseExtractor()
+        read_response("Ann Cole studied law. She left Rome in 1990."), ClauseExtractor()
     )
     assert [(claim.text, claim.origin) for claim in made.claims] == [
         ("Ann Cole studied law.", "extracted"),
@@ -166,7 +166,7 @@ def test_list_marks_and_silent_lines_cost_nothing() -> None:
     response = (
         "Summary:\n- Ann was born in Rome in 1990.\n- Who is Bob?\n1. **Bob left Leeds in 1980.**\n"
     )
-    made = extract_claims(read_document(response), ClauseExtractor())
+    made = extract_claims(read_response(response), ClauseExtractor())
     assert (made.dropped, made.restored) == (0, 0)
     assert [claim.text for claim in made.claims] == [
         "Ann was born in Rome",

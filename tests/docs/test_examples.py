@@ -14,7 +14,7 @@ from halldetect.claims.extraction import extract_claims
 from halldetect.claims.extractors.by_rule import ClauseExtractor
 from halldetect.cli import build_parser, main
 from halldetect.serve.schemas import CheckRequest
-from halldetect.text.sentences import read_document
+from halldetect.text.reading import read_response
 from tests.support.paths import ROOT
 
 README = ROOT / "README.md"
@@ -78,7 +78,7 @@ def test_the_sentence_of_the_claims_page_is_split_as_it_says() -> None:
     text = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
     section = text.partition("## How a sentence is split\n")[2]
     sentence = section.partition("`")[2].partition("`")[0]
-    claims = extract_claims(read_document(sentence), ClauseExtractor()).claims
+    claims = extract_claims(read_response(sentence), ClauseExtractor()).claims
     assert [claim.text for claim in claims] == [
         "Garrincha started his career in 1953",
         "Garrincha started his career with Botafogo",

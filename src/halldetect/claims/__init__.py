@@ -16,9 +16,11 @@ class Claim:
     span_reason  why there is no span
     origin       "extracted"; "named" where a name stands for a pronoun of the response;
                  "restored" for a sentence that the extractor left out in whole or part
+    problem      why it cannot be judged; None if it can
     """
 
     text: str
     span: Span | None
     span_reason: str | None = None
     origin: str = "extracted"
+    problem: str | None = None

@@ -9,9 +9,10 @@ from halldetect.claims import Claim
 from halldetect.claims.guard.guard import Guard, clean_line, proposed_lines
 from halldetect.errors import ExtractionError
 from halldetect.protocols import Extractor
-from halldetect.text.document import Document, Span
+from halldetect.text.document import Document
 from halldetect.text.overlap import content_keys, shared_part
 from halldetect.text.sentences import trimmed
+from halldetect.text.units import Unit
 
 MAX_CLAIMS = 10
 CLAIMS_PER_SENTENCE = 4
@@ -93,7 +94,7 @@ def _with_guard(response: Document, extractor: Extractor, max_passes: int) -> Ex
     passes = tokens_in = tokens_out = unread = 0
     failures: list[str] = []
     seen: dict[object, list[int]] = {}
-    for block in _blocks(response.sentences):
+    for block in _blocks(response.units):
         asserting = guard.asserting(block)
         if not asserting:
             continue
@@ -128,18 +129,19 @@ def _with_guard(response: Document, extractor: Extractor, max_passes: int) -> Ex
     )
 
 
-def _blocks(sentences: Sequence[Span]) -> Iterator[list[int]]:
-    """The indices of the sentences in runs short enough for one pass."""
+def _blocks(units: Sequence[Unit]) -> Iterator[list[int]]:
+    """The indices of the units in runs short enough for one pass."""
     block: list[int] = []
     size = 0
-    for number, span in enumerate(sentences):
-        full = len(block) == BLOCK_SENTENCES or size + len(span) > BLOCK_CHARACTERS
+    for number, unit in enumerate(units):
+        full = len(block) == BLOCK_SENTENCES or size + len(unit.text) > BLOCK_CHARACTERS
         if block and full:
             yield block
             block, size = [], 0
         block.append(number)
-        size += len(span)
-    yield block
+        size += len(unit.text)
+    if block:
+        yield block
 
 
 def _notes(failures: Sequence[str], unread: int, passes: int) -> Iterator[str]:

@@ -16,7 +16,6 @@ from typing import Protocol
 
 from halldetect.claims.extractors.by_rule import PronounNames
 from halldetect.claims.extractors.sentence_splits import split_sentence
-from halldetect.claims.guard.assertions import assertions
 from halldetect.errors import ConfigurationError, HallDetectError
 from halldetect.inputs import Pair, Source
 from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair, is_mended
@@ -26,7 +25,8 @@ from halldetect.repair.rewriters import MAX_EVIDENCE, Rewriter, first_sentence
 from halldetect.report import ClaimReport, Report, Status, Verdict
 from halldetect.text.document import Document, Span
 from halldetect.text.overlap import WordIndex, content_keys, shared_part
-from halldetect.text.sentences import read_document, sentences
+from halldetect.text.reading import read_units
+from halldetect.text.sentences import read_document
 from halldetect.text.words import NEGATIONS, normalize, words
 
 # Proposals per sentence and step that the verifier is asked about.
@@ -323,8 +323,8 @@ def _is_change_of(text: str, before: str, min_kept: float) -> bool:
         return False
     if shared_part(content_keys(before), content_keys(text)) < min_kept:
         return False
-    spans = sentences(text)
-    return len(spans) == 1 and assertions(text, spans)[0] is not None
+    units = read_units(text)
+    return len(units) == 1 and units[0].asserts
 
 
 def _refers(sentence: str) -> bool:

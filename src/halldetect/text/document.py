@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from halldetect.text.units import Unit
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -23,14 +27,20 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text and the spans of its sentences, in order.
+    """A text and what it consists of.
 
-    `halldetect.text.sentences.read_document` makes one of a text. A check makes one per source
-    document and one of the response, and every step uses those.
+    `text.sentences.read_document` makes one of a source, `text.reading.read_response` one of a
+    response. A check makes one per source document and one of the response, and every step uses
+    those.
+
+    text       as it was given
+    sentences  the spans of its sentences, in order
+    units      of a response: what it says, as it is judged
     """
 
     text: str
     sentences: tuple[Span, ...]
+    units: tuple[Unit, ...] = ()
 
     def sentences_in(self, span: Span) -> tuple[Span, ...]:
         """The sentences that a span covers in whole or part, without what lies outside it."""

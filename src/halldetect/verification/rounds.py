@@ -155,7 +155,10 @@ class _FittedTask:
             self._claim_ids = by_tokens.tokenize(texts)
             self.claim_tokens = [len(ids) for ids in self._claim_ids]
         self._tokens = SourceTokens(verifier, task.documents)
-        self._rooms = [self._room(tokens) for tokens in self.claim_tokens]
+        self._rooms = [
+            None if claim.problem is not None else self._room(tokens)
+            for claim, tokens in zip(task.claims, self.claim_tokens, strict=True)
+        ]
         self._windows = {room: self._fit(room) for room in self._rooms if room is not None}
         self._counts = {
             room: self._tokens.count_windows(windows) for room, windows in self._windows.items()
@@ -284,6 +287,8 @@ class _TaskRun:
 
     def _result(self, index: int, answers: Answers) -> JudgedClaim:
         claim, tokens = self._claims[index], self.fitted.claim_tokens[index]
+        if claim.problem is not None:
+            return JudgedClaim(claim, (), (), reason=claim.problem)
         if tokens > self.fitted.longest_claim:
             limit = self.fitted.longest_claim
             reason = f"the claim has {tokens} tokens; the verifier reads {limit}"

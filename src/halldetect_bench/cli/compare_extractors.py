@@ -143,12 +143,12 @@ def _figures(
 
 def _times(texts: Sequence[str], extractor: Extractor) -> dict[str, Any]:
     from halldetect.claims.extraction import extract_claims
-    from halldetect.text.sentences import read_document
+    from halldetect.text.reading import read_response
 
     elapsed, processor = [], []
     for text in texts:
         started, used = time.perf_counter(), time.process_time()
-        extract_claims(read_document(text), extractor)
+        extract_claims(read_response(text), extractor)
         elapsed.append(time.perf_counter() - started)
         processor.append(time.process_time() - used)
     if not elapsed:

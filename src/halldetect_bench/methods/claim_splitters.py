@@ -17,7 +17,7 @@ from halldetect.claims.extractors.gguf import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.errors import ExtractionError
 from halldetect.protocols import Extractor
 from halldetect.text.document import Span
-from halldetect.text.sentences import read_document
+from halldetect.text.reading import read_response
 from halldetect_bench.models.llm import BatchLlm, Llm, TooLong
 from halldetect_bench.models.question_batches import run_together
 
@@ -78,7 +78,7 @@ class ExtractorSplitter:
 
         responses: the texts to split.
         """
-        return [extract_claims(read_document(text), self.extractor) for text in responses]
+        return [extract_claims(read_response(text), self.extractor) for text in responses]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class LlmSplitter:
         """
 
         def extract(text: str, llm: Llm) -> Extraction:
-            return extract_claims(read_document(text), LlmExtractor(llm, seed=self.seed))
+            return extract_claims(read_response(text), LlmExtractor(llm, seed=self.seed))
 
         if isinstance(self.llm, BatchLlm):
             return run_together(self.llm, responses, extract)

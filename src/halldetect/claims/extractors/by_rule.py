@@ -8,7 +8,6 @@ from typing import Any
 
 from halldetect.claims.extraction import Draft
 from halldetect.claims.extractors.sentence_splits import SentenceSplit, split_sentence
-from halldetect.claims.guard.assertions import plain
 from halldetect.claims.guard.matching import Passage
 from halldetect.claims.guard.pronouns import antecedents
 from halldetect.text.sentences import sentences
@@ -48,14 +47,14 @@ class ClauseExtractor:
         """At most `limit` claims; every sentence up to the limit gives at least one."""
         claims: list[str] = []
         spans = sentences(block)[: max(limit, 0)]
-        plain_texts = [plain(block, span, starts_line=True).cut(block) for span in spans]
-        names = PronounNames(plain_texts)
+        texts_of = [span.cut(block) for span in spans]
+        names = PronounNames(texts_of)
         for number, most in enumerate(claims_per_sentence(len(spans), limit)):
-            split = split_sentence(plain_texts[number])
+            split = split_sentence(texts_of[number])
             if split.splittable and most > 1:
                 texts = [split.text(claim) for claim in finest_claims(split, most)]
             else:
-                texts = [spans[number].cut(block)]
+                texts = [texts_of[number]]
             claims += [names.replace_first(text, number) for text in texts]
         return Draft(tuple(claims))
 

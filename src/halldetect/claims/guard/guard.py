@@ -1,8 +1,7 @@
 """The guard: which proposed claims of a response are kept, and which sentences are put back.
 
-A proposed claim is kept if it says nothing but what one sentence of its block says
-(`guard.matching`). A sentence that asserts something (`guard.assertions`) and is not wholly in
-the claims kept becomes a claim itself.
+A proposed claim is kept if it says nothing but what one unit of its block says (`guard.matching`).
+A unit that asserts something and is not wholly in the claims kept becomes a claim itself.
 """
 
 from __future__ import annotations
@@ -12,10 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from halldetect.claims import Claim
-from halldetect.claims.guard.assertions import assertions
 from halldetect.claims.guard.matching import Match, Passage
 from halldetect.claims.guard.pronouns import antecedents
-from halldetect.text.document import Document, Span
+from halldetect.text.document import Document
 from halldetect.text.sentences import sentences
 
 # For a longer claim the name that a pronoun means is not looked for.
@@ -53,26 +51,24 @@ def proposed_lines(drafted: Iterable[str]) -> Iterator[str]:
 
 
 class Guard:
-    """Collects the claims of one response. Sentences are given by their index.
+    """Collects the claims of one response. Its units are given by their index.
 
     `dropped` counts the proposed claims that were not kept.
     """
 
     def __init__(self, response: Document) -> None:
         self.dropped = 0
-        self._response = response
-        self._asserted = assertions(response.text, response.sentences)
+        self._units = response.units
         self._passages = {
-            number: Passage(span.cut(response.text))
-            for number, span in enumerate(self._asserted)
-            if span is not None
+            number: Passage(unit.text)
+            for number, unit in enumerate(self._units)
+            if unit.asserts and unit.problem is None
         }
         self._kept: dict[int, list[Match]] = {number: [] for number in self._passages}
 
     @cached_property
     def _antecedents(self) -> list[tuple[str, ...]]:
-        text = self._response.text
-        return antecedents([span.cut(text) for span in self._response.sentences])
+        return antecedents([unit.text for unit in self._units])
 
     def asserting(self, block: Iterable[int]) -> list[int]:
         """The sentences of a block that assert something."""
@@ -80,8 +76,7 @@ class Guard:
 
     def block_text(self, block: Iterable[int]) -> str:
         """The sentences of a block, one per line, so that there is no empty line in it."""
-        response = self._response
-        return "\n".join(response.sentences[number].cut(response.text) for number in block)
+        return "\n".join(self._units[number].text for number in block)
 
     def take(self, drafted: Iterable[str], block: Sequence[int], limit: int) -> None:
         """Keep those of the claims proposed for a block that say what a sentence of it says.
@@ -119,16 +114,17 @@ class Guard:
     def claims(self) -> list[Claim]:
         """The claims kept, and every asserting sentence that they leave out in whole or part."""
         claims: list[Claim] = []
-        for number, passage in self._passages.items():
-            sentence = self._asserted[number]
-            assert sentence is not None
+        for number, unit in enumerate(self._units):
+            if unit.asserts and unit.problem is not None:
+                claims.append(Claim(unit.text, unit.span, problem=unit.problem))
+            passage = self._passages.get(number)
+            if passage is None:
+                continue
             for match in self._kept[number]:
-                span = Span(sentence.start + match.span.start, sentence.start + match.span.end)
                 origin = "named" if match.named else "extracted"
-                claims.append(Claim(match.text, span, origin=origin))
+                claims.append(Claim(match.text, unit.raw_span(match.span), origin=origin))
             if not passage.covered(self._kept[number]):
-                text = sentence.cut(self._response.text)
-                claims.append(Claim(text, sentence, origin="restored"))
+                claims.append(Claim(unit.text, unit.span, origin="restored"))
         return claims
 
     def _consider(self, line: str, asserting: list[int], silent: set[str]) -> None:

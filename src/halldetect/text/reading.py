@@ -1,0 +1,472 @@
+"""Reading a response: from the raw text to the units that are judged.
+
+`text.markdown` finds the blocks, `text.dressing` takes off what dresses a statement, and
+`text.assertions` says what asserts something. Here is how they go together: what a heading, a
+label, a lead-in or a table header has to do with what follows it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from halldetect.text.abstentions import abstains
+from halldetect.text.assertions import is_code, is_sentence, names_topic, says_something
+from halldetect.text.document import Document, Span
+from halldetect.text.dressing import without_citations, without_openers
+from halldetect.text.markdown import Block, Line, read_blocks
+from halldetect.text.sentences import sentences
+from halldetect.text.tracked import TrackedText
+from halldetect.text.units import Citation, Form, Unit
+
+# Bullets and letters that markdown takes for text.
+_MARK = re.compile(r"(?:[•‣▪◦●○·–—]|\(?[A-Za-z]\)|\(\d{1,3}\))\s+(?=\S)")
+_BOX = re.compile(r"(?:\[(?P<ticked>[ xX✓✔]?)\]|(?P<sign>[☐☑☒✅❌✗✘]))\s+(?=\S)")
+_TICKED = frozenset("xX✓✔☑✅")
+_LABEL = re.compile(r"([^.:!?\n]{1,60}):\s+(?=\S)")
+_AFTER_BOLD = re.compile(r"\s*(?:[:–—-]|\.(?=\s))\s*")
+_LABEL_END = re.compile(r"[\s:.–—-]+$")
+_REFERENCES = re.compile(
+    r"(?:sources?|references?|citations?|bibliography|works cited|footnotes?|links?|"
+    r"further reading|see also|read more|more information)(?: used| cited)?",
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(r"\s*(?:\[\^?[\w-]{1,12}\]:?|\d{1,2}[.)])\s*")
+_FALSE = re.compile(
+    r"\b(?:false|wrong|incorrect|untrue|myths?|misconceptions?|lies|not true|fiction|fake|"
+    r"rumou?rs?|debunked|hoax(?:es)?|never happened|inaccurate|mistaken)\b",
+    re.IGNORECASE,
+)
+_FOLLOWING = re.compile(
+    r"\s*\b(?:the following|these|as follows|below)(?:\s+(?:things|items|points|facts))?$",
+    re.IGNORECASE,
+)
+_OPEN_END = re.compile(
+    r"\b(?:is|are|was|were|be|has|have|had|that|to|of|by|with|for|in|on|at|from|include|includes|"
+    r"included|including|cover|covers|covered|contain|contains|offer|offers|offered|provide|"
+    r"provides|require|requires|need|needs|sell|sells|sold|get|gets|can|may|must|will|should|"
+    r"found|said|says|states|stated|receive|receives|following)$",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(
+    r"(?:I|he|she|it|they|we|you|his|her|its|their|this|that|these|those)\b", re.IGNORECASE
+)
+_COMMENT = re.compile(r"\s*(?:#+|//+|--|/?\*+)\s+")
+_NOT_ANSWER = "an unticked box: whether this is said or denied is not clear"
+
+
+@dataclass(frozen=True, slots=True)
+class _LeadIn:
+    """What the next items or lines lean on.
+
+    text   the heading, label or line, without its colon
+    unit   its index among the units; None where it is none
+    topic  whether it only names a topic
+    """
+
+    text: TrackedText
+    unit: int | None
+    topic: bool
+
+    @property
+    def denies(self) -> bool:
+        """Whether it says that what follows is not so."""
+        return len(self.text.text) < 120 and _FALSE.search(self.text.text) is not None
+
+
+def read_response(text: str) -> Document:
+    """A response with its sentences and its units."""
+    return Document(text, sentences(text), read_units(text))
+
+
+def read_units(text: str) -> tuple[Unit, ...]:
+    """What a response says, in order.
+
+    text  the response as it was given; the spans of the units are ranges of it
+    """
+    return _Reader(read_blocks(text)).units()
+
+
+class _Reader:
+    """Reads the blocks of one response."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self._blocks = blocks
+        self._units: list[Unit] = []
+        self._leads: list[_LeadIn | None] = [None]
+        self._leaning: set[int] = set()
+        self._leant_on: set[int] = set()
+        self._references = False
+        self._in_list = False
+        self._last_number = 0
+        counts: dict[int, int] = {}
+        for block in blocks:
+            for item in block.items:
+                counts[item] = counts.get(item, 0) + 1
+        self._blocks_of_item = counts
+
+    def units(self) -> tuple[Unit, ...]:
+        """The units; a lead-in that all its items repeat does not stand for itself too."""
+        for number, block in enumerate(self._blocks):
+            if block.kind == "heading":
+                self._heading(block)
+            elif block.kind == "code":
+                self._code(block)
+            elif block.kind == "row":
+                self._row(block)
+            else:
+                self._paragraph(block, number)
+        said_by_items = self._leant_on - self._leaning
+        return tuple(
+            replace(unit, asserts=False) if number in said_by_items else unit
+            for number, unit in enumerate(self._units)
+        )
+
+    # Headings, code, tables
+
+    def _heading(self, block: Block) -> None:
+        self._references = False
+        for line in block.lines:
+            self._title(line, Form.HEADING, 0)
+
+    def _title(self, line: Line, form: Form, depth: int) -> None:
+        """A line that is set off: a heading, a bold line."""
+        uncited = without_citations(line.text.stripped())
+        content = _without_end(uncited.text)
+        if not content.text:
+            return
+        topic = names_topic(content.text, marked=True) or not says_something(uncited.text.text)
+        self._references = _REFERENCES.fullmatch(content.text) is not None
+        self._add(uncited.text, form, not topic, citations=uncited.citations)
+        self._lean_on(depth, _LeadIn(content, None, topic))
+        self._asides(line)
+
+    def _code(self, block: Block) -> None:
+        for line in block.lines:
+            comment = _COMMENT.match(line.text.text)
+            for part in _sentences(line.text.cut(comment.end() if comment else 0)):
+                self._add(part, Form.CODE, says_something(part.text) and not is_code(part.text))
+
+    def _row(self, block: Block) -> None:
+        cells = [without_citations(line.text.stripped()) for line in block.lines]
+        if not block.header:
+            for cell in cells:
+                if cell.text.text:
+                    asserts = says_something(cell.text.text) and not names_topic(
+                        cell.text.text, marked=True
+                    )
+                    self._add(cell.text, Form.HEADING, asserts)
+            return
+        header = [line.text.stripped() for line in block.header]
+        subject = cells[0].text
+        filled = [n for n in range(1, len(cells)) if any(map(str.isalnum, cells[n].text.text))]
+        if not filled:
+            if subject.text:
+                self._add(subject, Form.ROW, says_something(subject.text))
+            return
+        for number in filled:
+            name = header[number] if number < len(header) else TrackedText("", ())
+            lead = _joined_names(subject, name)
+            citations = cells[number].citations + (cells[0].citations if number == 1 else ())
+            value = cells[number].text
+            whole = (
+                TrackedText.joined([lead, TrackedText.added(": "), value]) if lead.text else value
+            )
+            own = TrackedText.joined([subject, value]) if number == filled[0] else value
+            self._add(whole, Form.ROW, True, own=own, lead_in=lead.text, citations=citations)
+        for line in block.lines:
+            self._asides(line)
+
+    # Paragraphs and list items
+
+    def _paragraph(self, block: Block, number: int) -> None:
+        depth = len(block.items)
+        if depth == 0:
+            alone = len(block.lines) == 1
+            if alone and block.lines[0].bold:
+                self._title(block.lines[0], Form.LABEL, 0)
+                return
+        denial = self._lead(depth)
+        for at, line in enumerate(block.lines):
+            self._line(line, block, first=at == 0)
+            if depth == 0 and denial is not None and denial.denies and self._leads[0] is None:
+                self._leads[0] = denial  # what a whole paragraph is denied by
+        if denial is not None and self._leads[0] is denial and depth == 0:
+            self._leads[0] = None
+
+    def _line(self, line: Line, block: Block, *, first: bool) -> None:
+        depth = len(block.items)
+        text = line.text
+        offset = len(text.text) - len(text.text.lstrip())
+        text = text.stripped()
+        strong = [Span(span.start - offset, span.end - offset) for span in line.strong]
+        item = depth > 0 and first and block.first
+        mark = _MARK.match(text.text)
+        if mark is not None:
+            text, item = text.cut(mark.end()), True
+            strong = [Span(span.start - mark.end(), span.end - mark.end()) for span in strong]
+        if item and block.number is not None and first:
+            text = self._numbered(block.number, text)
+        problem = None
+        box = _BOX.match(text.text) if item else None
+        if box is not None:
+            text = text.cut(box.end())
+            if (box["ticked"] or box["sign"] or " ").strip() not in _TICKED:
+                problem = _NOT_ANSWER
+        form = Form.ITEM if item else Form.QUOTE if block.quoted else Form.SENTENCE
+        lead = self._lead(depth)
+        label, rest = self._label(text, strong, item)
+        if label is not None:
+            holds_more = bool(rest.text)
+            lead_text = _without_end(label)
+            topic = names_topic(lead_text.text, marked=True)
+            if not holds_more and item and not self._holds_more(block):
+                rest, label = text, None  # a list item that is bold from end to end
+            else:
+                own = _LeadIn(lead_text, None, topic)
+                if own.denies or not holds_more:
+                    self._add(label, Form.LABEL, not (topic or own.denies))
+                    lead = own
+                    if not holds_more:
+                        self._lean_on(depth, own)
+                elif topic and is_sentence(rest.text) and not _PRONOUN.match(rest.text):
+                    self._add(label, Form.LABEL, False)
+                elif not topic and is_sentence(rest.text):
+                    self._add(label, Form.LABEL, True)
+                else:
+                    rest = TrackedText.joined([lead_text, TrackedText.added(": "), rest])
+        if rest.text:
+            self._sentences(rest, form, depth, lead, item=item, problem=problem)
+        self._asides(line)
+
+    def _holds_more(self, block: Block) -> bool:
+        return bool(block.items) and self._blocks_of_item[block.items[-1]] > 1
+
+    def _numbered(self, mark: TrackedText, text: TrackedText) -> TrackedText:
+        """The text, with its number where that is no mark of a list: "25) bicycles have room"."""
+        value = int(mark.text[:-1])
+        in_order = value in (0, 1, self._last_number + 1)
+        self._last_number = value
+        if in_order and not (
+            value == 1 and text.text[:1].islower() and not self._next_is_two(mark)
+        ):
+            return text
+        end = len(mark.text) - 1 if text.text[:1].islower() else len(mark.text)
+        return TrackedText.joined([mark.cut(0, end), TrackedText.added(" "), text])
+
+    def _next_is_two(self, mark: TrackedText) -> bool:
+        return any(
+            block.number is not None
+            and block.number.text[:-1] == "2"
+            and block.number.origins[0] > mark.origins[0]
+            for block in self._blocks
+        )
+
+    def _label(
+        self, text: TrackedText, strong: Sequence[Span], item: bool
+    ) -> tuple[TrackedText | None, TrackedText]:
+        """A label at the start of a line, and what follows it; None where there is none."""
+        first = next((span for span in strong if span.start <= 0 < span.end), None)
+        if first is not None:
+            label = text.cut(0, first.end)
+            rest = text.cut(first.end)
+            ended = _LABEL_END.search(label.text.rstrip())
+            after = _AFTER_BOLD.match(rest.text)
+            if not rest.text.strip():
+                return (
+                    (label, rest.stripped())
+                    if item or label.text.rstrip().endswith(":")
+                    else (
+                        None,
+                        text,
+                    )
+                )
+            if ended is not None:
+                return label, rest.stripped()
+            if after is not None:
+                return label, rest.cut(after.end())
+            return None, text
+        match = _LABEL.match(text.text)
+        if match is None:
+            return None, text
+        named = match[1]
+        generic = names_topic(named + ":", marked=False)
+        references = _REFERENCES.fullmatch(named) is not None
+        if generic or references or _FALSE.search(named) or (item and len(named.split()) <= 6):
+            return text.cut(0, match.end()).stripped(), text.cut(match.end())
+        return None, text
+
+    def _sentences(
+        self,
+        text: TrackedText,
+        form: Form,
+        depth: int,
+        lead: _LeadIn | None,
+        *,
+        item: bool,
+        problem: str | None,
+    ) -> None:
+        parts = _sentences(text)
+        for at, part in enumerate(parts):
+            uncited = without_citations(part)
+            content = without_openers(uncited.text)
+            last = at == len(parts) - 1
+            ends_open = last and content.text.rstrip().endswith(":")
+            asserts = says_something(content.text)
+            if asserts and not item and (ends_open or len(parts) == 1):
+                asserts = not names_topic(content.text, marked=ends_open)
+            if self._is_reference(part, content):
+                asserts = False
+            leans = asserts and lead is not None and self._leans(content, lead, item and at == 0)
+            unit = content
+            if leans and lead is not None:
+                unit = _with_lead_in(lead, content)
+            number = self._add(
+                unit,
+                form,
+                asserts,
+                own=content,
+                lead_in=lead.text.text if leans and lead is not None else None,
+                citations=uncited.citations,
+                problem=problem,
+                abstaining=asserts and not leans and abstains(content.text),
+            )
+            if lead is not None and lead.unit is not None and item:
+                (self._leant_on if leans else self._leaning).add(lead.unit)
+            if ends_open or (last and item):
+                lead_unit = number if ends_open else None
+                self._lean_on(depth, _LeadIn(_without_end(content), lead_unit, not asserts))
+            elif last and not item:
+                denies = _FALSE.search(content.text) is not None and "following" in content.text
+                self._lean_on(depth, _LeadIn(content, None, False) if denies else None)
+
+    def _leans(self, content: TrackedText, lead: _LeadIn, item: bool) -> bool:
+        """Whether a text says something only together with what comes before it."""
+        if lead.denies:
+            return True
+        if not item or names_topic(lead.text.text, marked=False):
+            return False
+        return content.text[:1].islower() or not is_sentence(content.text)
+
+    def _is_reference(self, part: TrackedText, content: TrackedText) -> bool:
+        """Whether a line only says where something comes from."""
+        marked = _REFERENCE.match(part.text) is not None and part.text.lstrip().startswith("[")
+        return (self._references or marked) and not is_sentence(content.text)
+
+    # Lead-ins
+
+    def _lead(self, depth: int) -> _LeadIn | None:
+        """What a line at this depth of lists leans on."""
+        del self._leads[depth + 1 :]
+        while len(self._leads) < depth + 1:
+            self._leads.append(None)
+        if depth > 0:
+            self._in_list = True
+            return self._leads[depth - 1]
+        if self._in_list:  # what introduced a list ends with it
+            self._in_list, self._leads[0] = False, None
+        return self._leads[0]
+
+    def _lean_on(self, depth: int, lead: _LeadIn | None) -> None:
+        del self._leads[depth + 1 :]
+        while len(self._leads) < depth + 1:
+            self._leads.append(None)
+        self._leads[depth] = lead
+        self._in_list = self._in_list and depth > 0
+
+    # Units
+
+    def _asides(self, line: Line) -> None:
+        """What stands in mark-up, where it spells out a statement."""
+        for aside in line.aside:
+            for part in _statements_of_mark_up(aside):
+                self._add(part, Form.CODE, says_something(part.text))
+
+    def _add(
+        self,
+        text: TrackedText,
+        form: Form,
+        asserts: bool,
+        *,
+        own: TrackedText | None = None,
+        lead_in: str | None = None,
+        citations: tuple[Citation, ...] = (),
+        problem: str | None = None,
+        abstaining: bool = False,
+    ) -> int:
+        span = (own or text).raw_span()
+        text = text.stripped()
+        if span is None or not text.text:
+            return len(self._units)
+        self._units.append(
+            Unit(
+                text,
+                span,
+                form,
+                asserts and not abstaining,
+                lead_in,
+                citations,
+                abstaining,
+                problem if asserts else None,
+            )
+        )
+        return len(self._units) - 1
+
+
+def _sentences(text: TrackedText) -> list[TrackedText]:
+    return [text.cut(span.start, span.end) for span in sentences(text.text)]
+
+
+def _without_end(text: TrackedText) -> TrackedText:
+    end = _LABEL_END.search(text.text)
+    return (text if end is None else text.cut(0, end.start())).stripped()
+
+
+def _joined_names(subject: TrackedText, name: TrackedText) -> TrackedText:
+    """The first cell of a row and the header of a column: "Revenue, Q2 2025"."""
+    parts = [part for part in (subject, name) if part.text]
+    if len(parts) == 2:
+        parts.insert(1, TrackedText.added(", "))
+    return TrackedText.joined(parts)
+
+
+def _with_lead_in(lead: _LeadIn, item: TrackedText) -> TrackedText:
+    """An item together with the words it leans on."""
+    if lead.denies:
+        lowered = item
+        if item.text[:1].isupper() and item.text[1:2].islower():
+            lowered = TrackedText(item.text[:1].lower() + item.text[1:], item.origins)
+        return TrackedText.joined([TrackedText.added("It is not true that "), lowered])
+    opening = lead.text
+    following = _FOLLOWING.search(opening.text)
+    joiner = ": "
+    if following is not None and following.start() > 0:
+        opening, joiner = opening.cut(0, following.start()), " "
+    elif _OPEN_END.search(opening.text) is not None:
+        joiner = " "
+    if joiner == " " and item.text[:1].isupper() and item.text[1:2].islower():
+        first = item.text.split()[0]
+        if first.lower() in _LOWERED:
+            item = TrackedText(item.text[:1].lower() + item.text[1:], item.origins)
+    return TrackedText.joined([opening, TrackedText.added(joiner), item])
+
+
+_LOWERED = frozenset("a an the its their all any no one each every free some both".split())
+
+
+def _statements_of_mark_up(aside: TrackedText) -> Iterator[TrackedText]:
+    """The statements that a link address, a title, a comment or an attribute spells out."""
+    text = aside.text
+    if " " in text and not text.startswith(("http://", "https://", "www.")):
+        yield from _sentences(aside)
+        return
+    title = re.search(r"\s[\"'(](.+)[\"')]\s*$", text)
+    if title is not None:
+        yield from _sentences(aside.cut(title.start(1), title.end(1)))
+    for slug in re.finditer(r"[^/?#=&\s]+", text):
+        spelled = re.sub(r"%20|[-_+]", lambda match: " " * len(match.group()), slug.group())
+        plain = " ".join(spelled.split())
+        if len(plain.split()) >= 4 and is_sentence(plain):
+            part = aside.cut(slug.start(), slug.end())
+            yield TrackedText(spelled, part.origins)
