@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from halldetect.render.audit import CheckRecord, pdf
 from halldetect.render.html import html, payload
 from halldetect.render.markdown import markdown
 from halldetect.render.schema import json_schema
 from halldetect.render.short import claim_line, short
 from halldetect.render.terminal import terminal
 
-__all__ = ["claim_line", "html", "json_schema", "markdown", "payload", "short", "terminal"]
+__all__ = [
+    "CheckRecord",
+    "claim_line",
+    "html",
+    "json_schema",
+    "markdown",
+    "payload",
+    "pdf",
+    "short",
+    "terminal",
+]

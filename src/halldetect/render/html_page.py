@@ -19,8 +19,9 @@ from halldetect.render.phrases import visible
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-# The style sheet with the colours and fonts that all pages share.
+# The style sheets that all pages share: colours and fonts, then states, headings and tables.
 PALETTE = "palette.css"
+COMMON = "common.css"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -29,9 +30,14 @@ def asset(name: str) -> str:
     """Return the text of a style sheet or script of this package.
 
     Args:
-        name: `PALETTE`, or a name of `halldetect.render.html.STYLES` or `SCRIPTS`.
+        name: `PALETTE`, `COMMON`, or a name of `halldetect.render.html.STYLES` or `SCRIPTS`.
     """
     return (resources.files("halldetect.render") / "assets" / name).read_text(encoding="utf-8")
+
+
+def shared_style() -> str:
+    """Return the text of the style sheets that all pages share."""
+    return asset(PALETTE) + asset(COMMON)
 
 
 def html_page(
@@ -52,7 +58,7 @@ def html_page(
         package: package whose folder `templates` holds the template.
         template: file name of the template, which extends `base.html.jinja`.
         title: title of the page.
-        style: text of its style sheet; `asset(PALETTE)` defines the colours that pages share.
+        style: text of its style sheet; `shared_style()` is what pages share.
         script: text of its script; the template prints it as `{{ script }}`.
         data_images: whether the page has images as data URLs.
         values: what else the template uses.

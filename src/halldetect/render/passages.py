@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from halldetect.render.text_layout import Block, readable_text, text_layout
 from halldetect.report import ClaimReport, Evidence, Report
 from halldetect.text.document import Document, Span
 from halldetect.text.overlap import WordIndex, content_keys, content_words
@@ -34,6 +35,10 @@ class Passages:
     def _index(self) -> WordIndex:
         return WordIndex(self._documents)
 
+    @cached_property
+    def _layouts(self) -> tuple[tuple[Block, ...] | None, ...]:
+        return tuple(map(text_layout, self._texts))
+
     def focus(self, claim: ClaimReport, evidence: Evidence) -> Span:
         """Return the span, in its document, of the sentence that shares most with the claim.
 
@@ -52,13 +57,17 @@ class Passages:
     def quote(self, claim: ClaimReport, evidence: Evidence, limit: int) -> str:
         """Return the sentence of `focus`, shortened around what it shares with the claim.
 
+        The punctuation of Markdown is left out.
+
         Args:
             claim: the claim.
             evidence: one of its windows.
             limit: number of characters, about.
         """
-        sentence = self.focus(claim, evidence).cut(self._texts[evidence.document])
-        return shorten(sentence, claim.text, limit)
+        span = self.focus(claim, evidence)
+        text, layout = self._texts[evidence.document], self._layouts[evidence.document]
+        sentence = readable_text(text, layout, span.start, span.end)
+        return shorten(sentence or span.cut(text), claim.text, limit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,31 @@ def text_layout(text: str) -> tuple[Block, ...] | None:
     return tuple(blocks)
 
 
+def readable_text(text: str, layout: Sequence[Block] | None, start: int, end: int) -> str:
+    """Return a stretch of a text on one line, without the punctuation of Markdown.
+
+    Args:
+        text: the text.
+        layout: its layout; None for plain text.
+        start: where the stretch begins.
+        end: where it ends.
+    """
+    if layout is None:
+        return " ".join(text[start:end].split())
+    parts = []
+    for block in layout:
+        for leaf in [cell for row in block.rows for cell in row] or [block]:
+            at, stop = max(start, leaf.start), min(end, leaf.end)
+            shown = ""
+            for mark in sorted(leaf.marks, key=lambda mark: mark.start):
+                if mark.kind == "syntax" and mark.end > at and mark.start < stop:
+                    shown += text[at : max(at, mark.start)]
+                    at = mark.end
+            if shown := " ".join((shown + text[at : max(at, stop)]).split()):
+                parts.append(shown)
+    return " · ".join(parts)
+
+
 def _complete(text: str, blocks: list[Block]) -> list[Block]:
     """Return the blocks without overlaps, and with a paragraph for every word they leave out.
 
