@@ -82,12 +82,25 @@ def test_files_are_read_and_reports_written(
     source, response = tmp_path / "source.txt", tmp_path / "response.txt"
     source.write_text(SOURCE, encoding="utf-8")
     response.write_text(GOOD, encoding="utf-8")
-    page, notes = tmp_path / "report.html", tmp_path / "report.md"
+    page, notes, sheet = (tmp_path / f"report.{ending}" for ending in ("html", "md", "pdf"))
     arguments = ["check", str(source), str(response), "--html", str(page), "--markdown", str(notes)]
-    assert main([*arguments, *BASE]) == 0
-    assert page.read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html>")
+    assert main([*arguments, "--pdf", str(sheet), *BASE]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.lstrip().lower().startswith("<!doctype html>")
+    assert "source.txt" in text
+    assert "response.txt" in text
+    assert sheet.read_bytes().startswith(b"%PDF-")
     assert GOOD in notes.read_text(encoding="utf-8")
     assert "FAITHFUL" in capsys.readouterr().out
+
+
+def test_a_pdf_without_its_library_is_refused_before_the_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "weasyprint", None)
+    monkeypatch.setattr("halldetect.detector.Detector.check", None)
+    assert main(["check", SOURCE, GOOD, "--pdf", str(tmp_path / "a.pdf"), *BASE]) == 3
+    assert "[pdf]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])

@@ -283,7 +283,7 @@ def test_without_javascript_and_on_paper_everything_is_listed(show):
     browser = show(samples.town(), script=False)
     listed = one(browser, "#static")
     assert listed.is_displayed()
-    assert len(every(browser, ".static-claims > li")) == 7
+    assert len(every(browser, ".claim-table tbody > tr")) == 7
     assert RIDERS in listed.text
     browser = show(samples.town(), "#claim-3")
     assert not one(browser, "#static").is_displayed()

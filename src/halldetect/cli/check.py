@@ -5,15 +5,23 @@ from __future__ import annotations
 import argparse
 import json
 import textwrap
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, interruptible
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.cli.text_io import TextArguments, print_result, require_writable, write_file
+from halldetect.cli.text_io import (
+    TextArguments,
+    file_name,
+    print_result,
+    require_writable,
+    write_file,
+)
 from halldetect.demo import QUESTION, RESPONSE, SOURCE, deviations
 from halldetect.errors import InputError
+from halldetect.inputs import Source, SourceDocument
 from halldetect.report import Report
 
 DESCRIPTION = """\
@@ -34,7 +42,7 @@ def add(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_text_arguments(parser, "what to check")
-    add_output_options(parser)
+    add_output_options(parser, pdf=True)
     add_detector_options(parser)
     parser.set_defaults(run=run_check)
 
@@ -49,7 +57,7 @@ def add_demo(commands: Any) -> None:
         usage="halldetect demo [options]",
         allow_abbrev=False,
     )
-    add_output_options(parser)
+    add_output_options(parser, pdf=True)
     add_detector_options(parser)
     parser.set_defaults(run=run_demo)
 
@@ -84,12 +92,21 @@ def add_text_arguments(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--text", action="store_true", help="SOURCE and RESPONSE are the texts")
 
 
-def add_output_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say in which forms the result is shown."""
+def add_output_options(parser: argparse.ArgumentParser, *, pdf: bool = False) -> None:
+    """Add the options that say in which forms the result is shown.
+
+    Args:
+        parser: of the command.
+        pdf: whether it can write the audit report.
+    """
     add_option = parser.add_argument_group("what to show").add_argument
     add_option("--json", action="store_true", help="the report as JSON on standard output")
     add_option("--markdown", type=Path, metavar="FILE", help="write the report as Markdown")
     add_option("--html", type=Path, metavar="FILE", help="write the report as one HTML file")
+    if pdf:
+        add_option(
+            "--pdf", type=Path, metavar="FILE", help="write an audit report of a few pages as PDF"
+        )
     add_option("--quiet", action="store_true", help="no notices and no progress on standard error")
 
 
@@ -112,11 +129,27 @@ def read_texts(arguments: argparse.Namespace, command: str) -> tuple[list[str], 
     return documents, reader.read(response, "response")
 
 
+def named_documents(arguments: argparse.Namespace, texts: list[str]) -> list[SourceDocument]:
+    """The documents of `read_texts`, those from files with the names of the files.
+
+    Args:
+        arguments: the parsed command line.
+        texts: the documents.
+    """
+    given = (*arguments.texts[:-1], *arguments.source)
+    names = [file_name(item, literal=arguments.text) for item in given]
+    return [
+        text if name is None else {"id": name, "text": text}
+        for name, text in zip(names, texts, strict=True)
+    ]
+
+
 def run_check(arguments: argparse.Namespace) -> int:
     """Check the texts of the command line; the verdict is the exit status."""
     documents, response = read_texts(arguments, "check")
-    report = _checked(arguments, documents, response, arguments.question)
-    _show(report, arguments)
+    source = named_documents(arguments, documents)
+    report = _checked(arguments, source, response, arguments.question)
+    _show(report, arguments, file_name(arguments.texts[-1], literal=arguments.text))
     return OF_VERDICT[report.verdict]
 
 
@@ -142,10 +175,12 @@ def run_schema(arguments: argparse.Namespace) -> int:
 
 
 def _checked(
-    arguments: argparse.Namespace, source: str | list[str], response: str, question: str | None
+    arguments: argparse.Namespace, source: Source, response: str, question: str | None
 ) -> Report:
-    require_writable(arguments.markdown)
-    require_writable(arguments.html)
+    for path in (arguments.markdown, arguments.html, arguments.pdf):
+        require_writable(path)
+    if arguments.pdf is not None:
+        require_pdf()
     with ProgressDisplay(quiet=arguments.quiet) as display:
         detector = detector_for(arguments, display)
         return interruptible(
@@ -153,15 +188,25 @@ def _checked(
         )
 
 
-def _show(report: Report, arguments: argparse.Namespace) -> None:
+def _show(report: Report, arguments: argparse.Namespace, response_name: str | None = None) -> None:
     """Every form that was asked for; standard output first, since it cannot fail."""
     from halldetect import render
 
+    record = render.CheckRecord(datetime.now(UTC), response_name)
     print_result(f"{report.to_json()}\n" if arguments.json else render.terminal(report))
     if arguments.markdown is not None:
         write_file(arguments.markdown, render.markdown(report))
     if arguments.html is not None:
-        write_file(arguments.html, render.html(report))
+        write_file(arguments.html, render.html(report, record))
+    if arguments.pdf is not None:
+        write_file(arguments.pdf, render.pdf(report, record))
+
+
+def require_pdf() -> None:
+    """Raise MissingExtra before the long work if no PDF could be written."""
+    from halldetect.render.audit import load_weasyprint
+
+    load_weasyprint()
 
 
 def _wrapped(text: str) -> str:

@@ -123,6 +123,19 @@ def looks_like_path(argument: str) -> bool:
     return "/" in argument or "\\" in argument or bool(_ANY_ENDING.search(argument))
 
 
+def file_name(argument: str, *, literal: bool) -> str | None:
+    """The name of the file that an argument of `TextArguments` names, if it names one.
+
+    Args:
+        argument: as given on the command line.
+        literal: whether every argument is the text itself.
+    """
+    if literal or argument == "-" or not argument.strip():
+        return None
+    path = Path(argument)
+    return path.name if _exists(path) else None
+
+
 def _exists(path: Path) -> bool:
     try:
         path.stat()
@@ -166,11 +179,13 @@ def require_writable(path: Path | None) -> None:
     raise InputError(f"cannot write {str(path)!r}: {why}")
 
 
-def write_file(path: Path | None, text: str) -> None:
-    """Write a text to a file as UTF-8; without a path, do nothing."""
+def write_file(path: Path | None, content: str | bytes) -> None:
+    """Write bytes to a file, or a text as UTF-8; without a path, do nothing."""
     if path is None:
         return
     try:
-        path.write_bytes(text.encode("utf-8", "replace"))
+        path.write_bytes(
+            content if isinstance(content, bytes) else content.encode("utf-8", "replace")
+        )
     except OSError as error:
         raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from error

@@ -142,10 +142,7 @@ def pdf(report: Report, record: CheckRecord | None = None) -> bytes:
     Raises:
         MissingExtra: if WeasyPrint or the Pango library that it needs is not installed.
     """
-    try:
-        from weasyprint import HTML
-    except (ImportError, OSError) as error:
-        raise MissingExtra("writing a PDF file", "pdf") from error
+    weasyprint = load_weasyprint()
     # A printed page is always light, and WeasyPrint knows no light-dark().
     style = _LIGHT_COLOUR.sub(r"\1", "".join(map(asset, STYLES)))
     page = html_page(
@@ -155,8 +152,21 @@ def pdf(report: Report, record: CheckRecord | None = None) -> bytes:
         style=style,
         **audit_values(report, record),
     )
-    made: bytes = HTML(string=page, url_fetcher=_refuse).write_pdf()
+    made: bytes = weasyprint.HTML(string=page, url_fetcher=_refuse).write_pdf()
     return made
+
+
+def load_weasyprint() -> Any:
+    """Return the module that makes PDF files.
+
+    Raises:
+        MissingExtra: if it, or the Pango library that it needs, is not installed.
+    """
+    try:
+        import weasyprint
+    except (ImportError, OSError) as error:
+        raise MissingExtra("writing a PDF file", "pdf") from error
+    return weasyprint
 
 
 def _refuse(url: str, *_: Any, **__: Any) -> Any:

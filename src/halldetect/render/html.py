@@ -25,7 +25,8 @@ from halldetect.report import ClaimReport, Evidence, Report
 
 # In the order in which they run; the page of the service uses the same files.
 SCRIPTS = ("text_pane.js", "claim_card.js", "layout.js", "page.js", "report.js")
-STYLES = (PALETTE, COMMON, "report.css", "audit.css")
+VIEW_STYLES = (PALETTE, COMMON, "report.css")
+STYLES = (*VIEW_STYLES, "audit.css")
 
 
 def html(report: Report, record: CheckRecord | None = None) -> str:

@@ -15,7 +15,7 @@ from halldetect.text.document import Span
 _BLANK_LINES = re.compile(r"\s*\n\s*\n\s*")
 _NUMBERED = re.compile(r"\d+[.)]")
 # Characters kept on either side of a mark where a text is too long to be shown whole.
-_AROUND = 240
+_AROUND = 120
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ STATUS_BY_CODE = {
     "rate_limited": 429,
     "queue_full": 429,
     "internal": 500,
+    "pdf_unavailable": 501,
     "upstream_error": 502,
     "model_unavailable": 503,
     "store_unavailable": 503,

@@ -241,6 +241,15 @@ class View(BaseModel):
     view: dict[str, Any]
 
 
+class PdfRequest(_Request):
+    """A report to be printed."""
+
+    report: dict[str, Any] = Field(description="A report as a check answers it.")
+    response_name: Annotated[str, Field(max_length=1000)] | None = Field(
+        default=None, description="Name of the file with the response."
+    )
+
+
 class Deleted(BaseModel):
     """Number of deleted reports."""
 
@@ -271,6 +280,7 @@ class Session(BaseModel):
     token_name: str | None
     scopes: list[str]
     storage: bool
+    pdf: bool
     version: str
     limits: Bounds
 

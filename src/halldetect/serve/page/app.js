@@ -195,6 +195,7 @@ class App {
       json: () => `${JSON.stringify(report, null, 2)}\n`,
       html: () => html,
       markdown: () => markdown,
+      ...this.pdfForm(() => report),
     };
     this.result = { payload: view, formats, id: stored?.id ?? null, storeError };
     const address = stored ? `./?report=${encodeURIComponent(stored.id)}` : "./?view=result";
@@ -202,6 +203,17 @@ class App {
     // A reader who has opened another view meanwhile stays there.
     this.ready = address;
     this.status("The check is done: see Check");
+  }
+
+  /** The audit sheet of a report that is not kept, where the server can make it. */
+  pdfForm(report) {
+    if (!this.session.data.pdf) return {};
+    const ask = () =>
+      this.api.ask("v1/reports/pdf", {
+        method: "POST",
+        body: JSON.stringify({ report: report() }),
+      });
+    return { pdf: async () => (await ask()).blob() };
   }
 
   async showStored(id) {
@@ -215,6 +227,9 @@ class App {
         json: () => this.api.text(path),
         html: () => this.api.text(`${path}.html`),
         markdown: () => this.api.text(`${path}.md`),
+        ...(this.session.data.pdf && {
+          pdf: async () => (await this.api.ask(`${path}.pdf`)).blob(),
+        }),
       };
       this.showOutcome({ payload: view, formats, id });
     } catch (fault) {

@@ -11,6 +11,7 @@ const TITLES = {
   invalid_json: "The server did not accept the input",
   unknown_model: "The server does not know this model",
   too_large: "The texts are too large for this server",
+  pdf_unavailable: "This server cannot make PDF files",
   storage_off: "This server keeps no reports",
   store_unavailable: "The store of reports is not available",
   not_found: "There is no such report",

@@ -6,12 +6,13 @@ const FORMATS = {
   json: { name: "JSON", type: "application/json" },
   html: { name: "HTML", type: "text/html" },
   markdown: { name: "Markdown", type: "text/markdown" },
+  pdf: { name: "PDF for an audit", type: "application/pdf" },
 };
-const SUFFIX = { json: "json", html: "html", markdown: "md" };
+const SUFFIX = { json: "json", html: "html", markdown: "md", pdf: "pdf" };
 
 /**
- * What there is to show: `payload` for the view, `formats[name]()` for the texts of the
- * report, `id` if it is kept.
+ * What there is to show: `payload` for the view, `formats[name]()` for the forms of the
+ * report (texts; PDF is a Blob), `id` if it is kept.
  */
 export class Outcome {
   constructor(host, { payload, formats, id, storeError }, { status, actions }) {
@@ -21,8 +22,14 @@ export class Outcome {
     this.format = element(
       "select",
       { "aria-label": "Format" },
-      ...Object.entries(FORMATS).map(([value, { name }]) => element("option", { value }, name)),
+      ...Object.entries(FORMATS)
+        .filter(([value]) => formats[value])
+        .map(([value, { name }]) => element("option", { value }, name)),
     );
+    const copy = textButton({ class: "quiet" }, () => this.take((text) => this.copy(text)), "Copy");
+    this.format.addEventListener("change", () => {
+      copy.disabled = this.format.value === "pdf";
+    });
     this.trouble = element("div", { class: "notices" });
     const root = element("div", { class: "report-view" });
     host.replaceChildren(
@@ -34,7 +41,7 @@ export class Outcome {
           "div",
           { class: "group", role: "group", "aria-label": "Take the report along" },
           this.format,
-          textButton({ class: "quiet" }, () => this.take((text) => this.copy(text)), "Copy"),
+          copy,
           textButton({ class: "quiet" }, () => this.take((text) => this.download(text)), "Download"),
         ),
       ),
@@ -50,6 +57,7 @@ export class Outcome {
   }
 
   async take(act) {
+    if (this.format.value === "pdf") this.status("The PDF is being made");
     try {
       await act(await this.formats[this.format.value]());
     } catch (fault) {

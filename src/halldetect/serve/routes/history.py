@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Path, Query, Response
 
+from halldetect.errors import InputError, MissingExtra
 from halldetect.report import Report, Verdict
 from halldetect.serve.dependencies import Context
-from halldetect.serve.schemas import Deleted, ReportList, Summary, View
+from halldetect.serve.error_responses import service_error
+from halldetect.serve.schemas import Deleted, PdfRequest, ReportList, Summary, View
 
 router = APIRouter(tags=["reports"])
 Id = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{1,64}$")]
 _CURSOR = r"^[0-9]{1,12}(\.[0-9]{1,9})?~[A-Za-z0-9_-]{1,64}$"
+_PDF_ANSWER: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/pdf": {"schema": {"type": "string", "format": "binary"}}}}
+}
+# Laying out a longer report takes the time of many checks.
+_MAX_PDF_CLAIMS = 500
+_MAX_PDF_RESPONSE = 100_000
 # The page of a report has a policy of its own, and the sandbox keeps it off this origin.
 _SANDBOX = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"
 
@@ -50,13 +58,45 @@ async def summary(context: Context, days: Annotated[int, Query(ge=1, le=3660)] =
 )
 async def as_html(id: Id, context: Context) -> Response:
     """A report as one page that loads nothing."""
-    from halldetect.render import html
+    from halldetect.render import CheckRecord, html
 
-    _, text = await run_sync(context.require_reports().get, id)
-    body = await run_sync(lambda: html(Report.from_json(text)).encode("utf-8", "replace"))
+    created, text = await run_sync(context.require_reports().get, id)
+    record = CheckRecord(datetime.fromtimestamp(created, UTC))
+    body = await run_sync(lambda: html(Report.from_json(text), record).encode("utf-8", "replace"))
     return Response(
         body, media_type="text/html; charset=utf-8", headers={"Content-Security-Policy": _SANDBOX}
     )
+
+
+@router.get("/v1/reports/{id}.pdf", responses=_PDF_ANSWER, response_class=Response)
+async def as_pdf(id: Id, context: Context) -> Response:
+    """A report as an audit sheet in PDF."""
+    created, text = await run_sync(context.require_reports().get, id)
+    checked_at = datetime.fromtimestamp(created, UTC)
+    return await run_sync(lambda: _pdf_response(Report.from_json(text), checked_at))
+
+
+@router.post("/v1/reports/pdf", responses=_PDF_ANSWER, response_class=Response)
+async def report_to_pdf(body: PdfRequest) -> Response:
+    """A report that need not be stored, as an audit sheet in PDF; nothing is stored."""
+    try:
+        report = Report.from_dict(body.report)
+    except InputError as error:
+        raise service_error("invalid_request", f"report: {error}") from None
+    now = datetime.now(UTC)
+    return await run_sync(lambda: _pdf_response(report, now, body.response_name))
+
+
+def _pdf_response(report: Report, checked_at: datetime, name: str | None = None) -> Response:
+    from halldetect.render import CheckRecord, pdf
+
+    if len(report.claims) > _MAX_PDF_CLAIMS or len(report.response) > _MAX_PDF_RESPONSE:
+        raise service_error("too_large", "the report is too long for a PDF: use its HTML form")
+    try:
+        body = pdf(report, CheckRecord(checked_at, name))
+    except MissingExtra as error:
+        raise service_error("pdf_unavailable", str(error)) from None
+    return Response(body, media_type="application/pdf")
 
 
 @router.get(

@@ -17,7 +17,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
 from halldetect import demo
-from halldetect.render.html import SCRIPTS, STYLES
+from halldetect.render.html import SCRIPTS, VIEW_STYLES
 from halldetect.render.html_page import asset
 
 router = APIRouter(include_in_schema=False)
@@ -90,7 +90,7 @@ def static_files() -> dict[str, StaticFile]:
     """Return every file of the page by its name."""
     folder = resources.files("halldetect.serve") / "page"
     texts = {name: (folder / name).read_text(encoding="utf-8") for name in (INDEX, *FILES)}
-    texts |= {name: asset(name) for name in (*STYLES, *SCRIPTS)}
+    texts |= {name: asset(name) for name in (*VIEW_STYLES, *SCRIPTS)}
     texts[EXAMPLE] = json.dumps(
         {"source": [demo.SOURCE], "response": demo.RESPONSE, "question": demo.QUESTION}
     )

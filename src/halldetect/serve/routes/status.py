@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
@@ -79,6 +81,7 @@ async def session(request: Request, context: Context) -> object:
         "token_name": None if caller is None or caller is ANONYMOUS else caller.name,
         "scopes": [scope for scope in SCOPES if caller is not None and caller.allows(scope)],
         "storage": context.reports is not None,
+        "pdf": find_spec("weasyprint") is not None,
         "version": __version__,
         "limits": {
             "max_body_bytes": settings.limits.max_body,
