@@ -26,7 +26,7 @@ def small_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command line with everything real but the weights."""
     monkeypatch.setattr(
         "halldetect.verification.verifiers.load_verifier",
-        lambda spec, threads=None: OverlapVerifier(),
+        lambda spec, **_: OverlapVerifier(),
     )
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import fields
+from typing import Any
 
 import pytest
 
-from halldetect import Detector
+from halldetect import Detector, render
 from halldetect.claims.extractors import describe_extractor, extractor_table, load_extractor
 from halldetect.claims.extractors.by_rule import SentenceExtractor
 from halldetect.config import Configuration, Overrides, options
 from halldetect.errors import ConfigurationError
+from halldetect.scoring import OPERATING_POINTS
 from halldetect.verification.presets import PRESETS, describe_verifier, verifier_table
 from tests.support.fakes import OverlapVerifier
 
@@ -87,3 +89,50 @@ def test_verifiers_of_the_table_have_every_preset() -> None:
     assert describe_verifier(None) == describe_verifier("base") == table["default"]
     assert describe_verifier("hf:a/b") == table["hf:NAME"]
     assert describe_verifier("./folder") == table["FOLDER"]
+
+
+@pytest.mark.parametrize("name", OPERATING_POINTS)
+def test_a_threshold_may_be_an_operating_point(name: str) -> None:
+    (option,) = (option for option in options() if option.name == "threshold")
+    assert Configuration(threshold=option.parse(name)).threshold == name
+    with pytest.raises(ConfigurationError, match="give a number"):
+        Configuration(threshold=name, scoring="fed")
+
+
+def test_other_words_are_no_threshold() -> None:
+    (option,) = (option for option in options() if option.name == "threshold")
+    with pytest.raises(ValueError, match="neither a number nor one of recall"):
+        option.parse("strict")
+    with pytest.raises(ConfigurationError, match="strict"):
+        Configuration(threshold="strict")
+
+
+class Tuned(OverlapVerifier):
+    """A verifier with operating points."""
+
+    @property
+    def description(self) -> dict[str, Any]:
+        points = {"recall": 0.125, "balanced": 0.5, "precision": 0.875}
+        return {**super().description, "operating_points": points}
+
+
+def test_the_verifier_gives_an_operating_point_its_number() -> None:
+    source = "The pump was repaired in May. It had failed in April."
+    for name, number in (("recall", 0.125), ("precision", 0.875)):
+        report = Detector(SentenceExtractor(), Tuned(), threshold=name).check(source, source)
+        assert report.threshold == number
+        assert report.provenance.configuration["threshold"] == name
+        assert f"threshold {number:.2f} ({name})" in render.terminal(report)
+        again = Detector.from_provenance(report, extractor=SentenceExtractor(), verifier=Tuned())
+        assert again.check(source, source).threshold == number
+
+
+def test_a_verifier_without_operating_points_takes_numbers_only() -> None:
+    detector = Detector(SentenceExtractor(), OverlapVerifier(), threshold="recall")
+    with pytest.raises(ConfigurationError, match="no operating point 'recall'"):
+        detector.check("The pump failed.", "The pump failed.")
+
+
+def test_an_unknown_device_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="unknown device 'gpu'"):
+        Configuration(device="gpu")

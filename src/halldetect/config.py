@@ -14,12 +14,13 @@ from functools import cache
 from typing import Any, TypedDict, Unpack
 
 from halldetect.errors import ConfigurationError
-from halldetect.scoring import SCORINGS
+from halldetect.scoring import OPERATING_POINTS, SCORINGS
 from halldetect.windows.scales import GRANULARITIES
 
 # Beyond these sizes a check on an ordinary machine takes hours: it is refused at once.
 MAX_SOURCE = 1_000_000
 MAX_RESPONSE = 200_000
+DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,17 @@ def parse_scales(text: str) -> tuple[int, ...]:
         raise ValueError(f"{text!r} is not a list of whole numbers such as 1,2,4") from None
 
 
+def parse_threshold(text: str) -> float | str:
+    """A number, or the name of an operating point."""
+    if text in OPERATING_POINTS:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        names = ", ".join(OPERATING_POINTS)
+        raise ValueError(f"{text!r} is neither a number nor one of {names}") from None
+
+
 def parse_switch(text: str) -> bool:
     """The value of "true" or "false"."""
     if text.strip().lower() not in ("true", "false"):
@@ -103,8 +115,10 @@ def parse_switch(text: str) -> bool:
 class Settings(TypedDict, total=False):
     """The fields of `Configuration` but extractor and verifier, each of which may be left out."""
 
+    device: str
+    fallback: str | None
     scoring: str
-    threshold: float
+    threshold: float | str
     granularities: Sequence[int]
     guard: bool
     truncate: bool
@@ -129,7 +143,12 @@ class Configuration:
     extractor, verifier  names; None is the embedded verifier. An object that the caller passed
                          in is recorded as "object:TYPE" and cannot be rebuilt from here
     scoring              which score decides: "calibrated", or "fed", the paper's
-    threshold            hallucinated at this score or above
+    device               where `large` and transformers models compute: a name of `DEVICES`.
+                         "auto" takes a GPU if PyTorch finds one; other verifiers use the CPU
+    fallback             the verifier to use if the one that was asked for cannot be loaded; None:
+                         that is an error
+    threshold            hallucinated at this score or above; or a name of
+                         `scoring.OPERATING_POINTS`, whose number the verifier brings
     granularities        into how many groups the sentences of a document are cut, per scale
     guard                keep claims faithful to the response, whatever the extractor says
     truncate             cut windows the verifier cannot read whole, as the paper does,
@@ -156,6 +175,18 @@ class Configuration:
         metavar="NAME",
         per_request=True,
     )
+    device: str = _option(
+        "auto",
+        "where large and transformers models compute",
+        flag="--device",
+        choices=DEVICES,
+    )
+    fallback: str | None = _option(
+        None,
+        "the verifier to use if the one asked for cannot be loaded (default: an error)",
+        flag="--fallback",
+        metavar="NAME",
+    )
     scoring: str = _option(
         "calibrated",
         "which score decides, ours or the paper's",
@@ -164,11 +195,12 @@ class Configuration:
         per_request=True,
         paper="fed",
     )
-    threshold: float = _option(
+    threshold: float | str = _option(
         0.5,
-        "hallucinated at this score or above",
+        "hallucinated at this score or above: a number, or recall, balanced or precision, whose "
+        "numbers were fitted for the verifier",
         flag="--threshold",
-        parse=float,
+        parse=parse_threshold,
         metavar="T",
         per_request=True,
         paper=0.5,
@@ -233,8 +265,11 @@ class Configuration:
             raise ConfigurationError(
                 f"unknown scoring {self.scoring!r}: use {' or '.join(SCORINGS)}"
             )
-        if not (_is_number(self.threshold) and 0.0 <= self.threshold <= 1.0):
-            raise ConfigurationError(f"threshold must lie between 0 and 1, not {self.threshold}")
+        self._check_threshold()
+        if self.device not in DEVICES:
+            raise ConfigurationError(
+                f"unknown device {self.device!r}: use one of {', '.join(DEVICES)}"
+            )
         scales = self.granularities
         if not scales or any(not _is_whole(m) or m < 1 for m in scales):
             raise ConfigurationError(f"granularities must be whole numbers from 1 up, not {scales}")
@@ -244,8 +279,24 @@ class Configuration:
             value = getattr(self, name)
             if value is not None and (not _is_whole(value) or value < 1):
                 raise ConfigurationError(f"{name} must be a whole number from 1 up, not {value}")
-        object.__setattr__(self, "threshold", float(self.threshold))
         object.__setattr__(self, "granularities", tuple(sorted(set(scales))))
+
+    def _check_threshold(self) -> None:
+        if isinstance(self.threshold, str):
+            names = ", ".join(OPERATING_POINTS)
+            if self.threshold not in OPERATING_POINTS:
+                raise ConfigurationError(
+                    f"threshold must be a number or one of {names}, not {self.threshold!r}"
+                )
+            if self.scoring != "calibrated":
+                raise ConfigurationError(
+                    f"the threshold {self.threshold} was fitted for the scoring calibrated, not "
+                    f"for {self.scoring}: give a number"
+                )
+            return
+        if not (_is_number(self.threshold) and 0.0 <= self.threshold <= 1.0):
+            raise ConfigurationError(f"threshold must lie between 0 and 1, not {self.threshold}")
+        object.__setattr__(self, "threshold", float(self.threshold))
 
     @classmethod
     def paper(cls, **overrides: Unpack[Overrides]) -> Configuration:

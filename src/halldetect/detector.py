@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from halldetect import pipeline
 from halldetect.config import Configuration, Settings
-from halldetect.errors import ConfigurationError, InputError, ModelError
+from halldetect.errors import CheckError, ConfigurationError, InputError, ModelError
 from halldetect.inputs import Pair, Source, clean_pair
 from halldetect.pipeline import AnyPair, Observe, PairState, Progress
 from halldetect.protocols import Extractor, Verifier
 from halldetect.report import ClaimReport, Report
-from halldetect.scoring import Calibration
+from halldetect.scoring import Calibration, threshold_value
 
 if TYPE_CHECKING:
     from halldetect.repair.outcome import Repair
@@ -69,6 +69,7 @@ class Detector:
         self._notice = notice
         self._progress = progress
         self._rewriters: dict[str, Rewriter] = {}
+        self.notes: tuple[str, ...] = ()
 
     @classmethod
     def paper(
@@ -159,7 +160,15 @@ class Detector:
             return given
         from halldetect.verification.verifiers import load_verifier
 
-        return load_verifier(given, threads=self.configuration.threads)
+        options = self.configuration
+        try:
+            return load_verifier(given, threads=options.threads, device=options.device)
+        except CheckError as error:
+            if options.fallback is None:
+                raise
+            self.notes = (f"{options.fallback} judged instead of {given}: {error}",)
+            self._notice(self.notes[0])
+        return load_verifier(options.fallback, threads=options.threads, device=options.device)
 
     @cached_property
     def calibration(self) -> Calibration:
@@ -167,6 +176,14 @@ class Detector:
         if self._calibration is not None:
             return self._calibration
         return Calibration.from_mapping(self.verifier.description.get("calibration") or {})
+
+    @cached_property
+    def threshold(self) -> float:
+        """The threshold as a number; that of an operating point is the verifier's."""
+        given = self.configuration.threshold
+        return (
+            given if isinstance(given, float) else threshold_value(given, self.verifier.description)
+        )
 
     def check(self, source: Source, response: str, *, question: str | None = None) -> Report:
         """Check one response.

@@ -89,6 +89,16 @@ class Models(Protocol):
         """The parameters of the score."""
         ...
 
+    @property
+    def threshold(self) -> float:
+        """Hallucinated at this score or above."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What every report has to say about the models."""
+        ...
+
 
 @dataclass(slots=True)
 class PairState:
@@ -286,13 +296,14 @@ def cut_windows(states: Sequence[PairState], config: Configuration) -> None:
 # Phase III: verification
 
 
-def window_rule(config: Configuration, calibration: Calibration, verifier: Verifier) -> Rule | None:
+def window_rule(models: Models) -> Rule | None:
     """Which windows a claim is judged against; None where it is judged against all."""
+    config, calibration, verifier = models.configuration, models.calibration, models.verifier
     if config.exact or SCORINGS[config.scoring].every_window:
         return None
     if getattr(verifier, "reads_whole_sources", False):
         return WholeSourceRule()
-    supported_above = max(calibration.supported_above, 1.0 - config.threshold)
+    supported_above = max(calibration.supported_above, 1.0 - models.threshold)
     return StoppingRule(partial(window_support, calibration), supported_above)
 
 
@@ -326,7 +337,7 @@ def judge(
             ],
             advance,
             truncate=config.truncate,
-            rule=window_rule(config, calibration, verifier),
+            rule=window_rule(models),
             settled=None if observe is None else settled,
         )
     except Exception as error:
@@ -358,7 +369,7 @@ def conclude(state: PairState, models: Models) -> Report:
             claims = tuple(score_claim(item, config.scoring, calibration) for item in state.judged)
             scores = score_response(claims, calibration)
     score = SCORINGS[config.scoring].response(scores)
-    verdict = decide(score, claims, config.threshold)
+    verdict = decide(score, claims, models.threshold)
     return Report(
         verdict=verdict,
         reason=state.problem or unchecked(verdict, claims),
@@ -366,13 +377,13 @@ def conclude(state: PairState, models: Models) -> Report:
         fed_score=scores.fed,
         calibrated_score=scores.calibrated,
         scoring=config.scoring,
-        threshold=config.threshold,
+        threshold=models.threshold,
         claims=claims,
         response=state.pair.response,
         documents=state.pair.documents,
         question=state.pair.question,
         cost=_cost(state),
-        provenance=_provenance(state, config, calibration),
+        provenance=_provenance(state, models, calibration),
         document_names=state.pair.document_names,
     )
 
@@ -394,9 +405,7 @@ def _cost(state: PairState) -> Cost:
     )
 
 
-def _provenance(
-    state: PairState, config: Configuration, calibration: Calibration | None
-) -> Provenance:
+def _provenance(state: PairState, models: Models, calibration: Calibration | None) -> Provenance:
     """How the report came about; a model that was not needed for it is left out."""
     extractor: dict[str, Any] = {}
     verifier: dict[str, Any] = {}
@@ -404,7 +413,8 @@ def _provenance(
     if state.extractor is not None:
         extractor = dict(state.extractor.description)
     if state.verifier is not None and calibration is not None:
-        rule = window_rule(config, calibration, state.verifier)
+        rule = window_rule(models)
+        notes += models.notes
         verifier = {
             **state.verifier.description,
             "calibration": asdict(calibration),
@@ -424,8 +434,8 @@ def _provenance(
         version=__version__,
         extractor=extractor,
         verifier=verifier,
-        configuration=config.to_dict(),
-        seed=config.seed,
+        configuration=models.configuration.to_dict(),
+        seed=models.configuration.seed,
         notes=tuple(dict.fromkeys(notes)),
     )
 

@@ -51,7 +51,8 @@ class Verifier(Protocol):
         """What the report records: name, digests, settings.
 
         Plain JSON values. `name` must be there. `languages: ["en"]` has texts in other languages
-        refused; `calibration` holds the parameters of `halldetect.scoring.Calibration`.
+        refused; `calibration` holds the parameters of `halldetect.scoring.Calibration`,
+        `operating_points` the numbers of the thresholds in `scoring.OPERATING_POINTS`.
         """
         ...
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from halldetect.errors import ModelError
+from halldetect.errors import ConfigurationError, ModelError
 from halldetect.report import ClaimReport, Evidence, Probabilities, Status, rounded
 from halldetect.verification.rounds import JudgedClaim
 from halldetect.windows.scales import Window
@@ -172,6 +172,29 @@ SCORINGS = {
         every_window=True,
     ),
 }
+
+
+# Thresholds with a name, fitted on development sets (`training/operating_points.py`) and kept with
+# the weights: few hallucinations missed, both kinds of error alike, few false alarms.
+OPERATING_POINTS = ("recall", "balanced", "precision")
+
+
+def threshold_value(threshold: float | str, verifier: Mapping[str, Any]) -> float:
+    """The number that a threshold stands for.
+
+    threshold  a number, or a name of `OPERATING_POINTS`
+    verifier   the description of the verifier, whose `operating_points` give names their numbers
+    Raises ConfigurationError if the verifier has no such point.
+    """
+    if not isinstance(threshold, str):
+        return threshold
+    point = (verifier.get("operating_points") or {}).get(threshold)
+    if not isinstance(point, (int, float)) or not 0.0 <= point <= 1.0:
+        raise ConfigurationError(
+            f"the verifier {verifier.get('name')} has no operating point {threshold!r}: give the "
+            "threshold as a number"
+        )
+    return float(point)
 
 
 def score_claim(judged: JudgedClaim, scoring: str, calibration: Calibration) -> ClaimReport:

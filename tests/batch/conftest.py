@@ -11,5 +11,5 @@ from tests.support.fakes import OverlapVerifier
 def small_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "halldetect.verification.verifiers.load_verifier",
-        lambda spec, threads=None: OverlapVerifier(),
+        lambda spec, **_: OverlapVerifier(),
     )

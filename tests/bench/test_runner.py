@@ -250,7 +250,7 @@ def test_the_command_runs_every_method_on_every_dataset(
 ) -> None:
     monkeypatch.setattr(
         "halldetect.verification.verifiers.load_verifier",
-        lambda spec, threads=None: OverlapVerifier(),
+        lambda spec, **_: OverlapVerifier(),
     )
     command = ["bench", "run", "--dataset", f"jsonl:{data}", "-o", str(tmp_path / "out")]
     command += ["--method", "halldetect,minicheck,rouge-l", "--extractor", "sentences"]

@@ -36,7 +36,7 @@ def small_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command line with everything real but the weights."""
     monkeypatch.setattr(
         "halldetect.verification.verifiers.load_verifier",
-        lambda spec, threads=None: OverlapVerifier(),
+        lambda spec, **_: OverlapVerifier(),
     )
 
 
@@ -179,7 +179,7 @@ def test_a_response_that_begins_with_a_dash_is_a_response() -> None:
         (["check", "only one"], "one SOURCE and one RESPONSE"),
         (["check", "a b", "c d", "e f"], "not 3 arguments"),
         (["check", "a b", "c d", "--threshold", "2"], "between 0 and 1"),
-        (["check", "a b", "c d", "--threshold", "half"], "invalid float"),
+        (["check", "a b", "c d", "--threshold", "half"], "neither a number"),
         (["check", "a b", "c d", "--granularities", "1,x"], "whole numbers"),
         (["check", "a b", "c d", "--granularities", "0"], "from 1 up"),
         (["check", "a b", "c d", "--scoring", "bleu"], "invalid choice"),
@@ -239,7 +239,7 @@ def test_an_interrupt_is_one_line_and_status_130(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier", lambda spec, threads: Interrupted()
+        "halldetect.verification.verifiers.load_verifier", lambda spec, **_: Interrupted()
     )
     assert main(["check", SOURCE, GOOD, *BASE]) == 130
     captured = capsys.readouterr()
@@ -340,7 +340,7 @@ class Busy(OverlapVerifier):
             except KeyboardInterrupt:
                 pass  # as native code does
 
-verifiers.load_verifier = lambda spec, threads=None: Busy()
+verifiers.load_verifier = lambda spec, **_: Busy()
 sys.exit(main(["check", "It is old.", "It is old.", "--extractor", "sentences"]))
 """
 

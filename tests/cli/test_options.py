@@ -57,7 +57,8 @@ def test_every_option_reaches_the_configuration(option: Option) -> None:
     if option.sets is not None:
         arguments, expected = [option.flag], option.sets
     else:
-        text = {"scoring": "fed", "threshold": "0.25", "granularities": "3,9"}.get(option.name, "7")
+        values = {"device": "cpu", "scoring": "fed", "threshold": "0.25", "granularities": "3,9"}
+        text = values.get(option.name, "7")
         arguments, expected = [option.flag, text], option.parse(text)
     for command in ("check", "demo", "batch", "serve"):
         found = configuration_for(parsed(command, *arguments))

@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from halldetect.errors import FetchError, MissingExtra, ModelError
 from halldetect.report import Probabilities
 from halldetect.verification import verifiers
+from halldetect.verification.devices import torch_device
 from halldetect.verification.presets import AFTER_CLAIM, BEFORE_CLAIM, PRESETS, Format, Preset
 from halldetect.verification.verifiers import load_verifier
 from halldetect.verification.verifiers.encoding import Encoded
@@ -185,7 +187,7 @@ def test_on_a_gpu_a_run_has_a_shape_that_the_pair_alone_decides() -> None:
     lengths = np.random.default_rng(0).integers(12, 512, 700).tolist()
     shapes: dict[int, set[tuple[int, int]]] = {}
     seen: list[int] = []
-    for places, length, rows in runs([pair_of(size) for size in lengths], single=False):
+    for places, length, rows in runs([pair_of(size) for size in lengths], GPU_TOKENS):
         assert 1 <= len(places) <= rows
         assert rows * length <= GPU_TOKENS
         seen += places
@@ -195,7 +197,7 @@ def test_on_a_gpu_a_run_has_a_shape_that_the_pair_alone_decides() -> None:
     assert sorted(seen) == list(range(700))
     assert all(len(found) == 1 for found in shapes.values())
     for size, found in shapes.items():
-        [(_, length, rows)] = runs([pair_of(size)], single=False)
+        [(_, length, rows)] = runs([pair_of(size)], GPU_TOKENS)
         assert found == {(length, rows)}
 
 
@@ -217,13 +219,49 @@ def test_padded_runs_give_what_single_ones_give(
         verifier = TransformersVerifier(str(folder), device="cpu")
         single = verifier.judge(PAIRS)
         with monkeypatch.context() as patch:
-            patch.setattr("halldetect.verification.verifiers.transformers.GPU_TOKENS", 512)
             patch.setattr(
                 "halldetect.verification.verifiers.transformers.runs",
-                lambda encoded, single: runs(encoded, single=False),
+                lambda encoded, tokens: runs(encoded, GPU_TOKENS),
             )
             for found, expected in zip(identical(verifier, PAIRS), single, strict=True):
                 assert found.entailment == pytest.approx(expected.entailment, abs=1e-5)
+
+
+def test_out_of_memory_leads_to_smaller_runs_and_then_to_an_error(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verifier = TransformersVerifier(str(folders["mpnet"]), device="cpu")
+    expected = verifier.judge(PAIRS)
+    monkeypatch.setattr(verifier, "_device", "cuda")
+    run = verifier._run
+    sizes: list[int] = []
+    most = [2]
+
+    def short_of_memory(pairs: Sequence[Encoded], length: int, rows: int) -> Any:
+        sizes.append(rows)
+        if rows > most[0]:
+            raise RuntimeError("CUDA out of memory. Tried to allocate 2 GiB")
+        verifier._device = "cpu"
+        try:
+            return run(pairs, length, rows)
+        finally:
+            verifier._device = "cuda"
+
+    monkeypatch.setattr(verifier, "_run", short_of_memory)
+    for found, wanted in zip(verifier.judge(PAIRS), expected, strict=True):
+        assert found.entailment == pytest.approx(wanted.entailment, abs=1e-5)
+    assert max(sizes) > 2 >= sizes[-1]
+    most[0] = 0
+    with pytest.raises(ModelError, match="not enough memory on cuda, even for one pair"):
+        verifier.judge(PAIRS)
+
+
+@pytest.mark.parametrize("device", ["cuda", "mps"])
+def test_a_device_that_is_not_there_is_one_line(folders: dict[str, Path], device: str) -> None:
+    if torch_device("auto") == device:
+        pytest.skip("it is there")
+    with pytest.raises(ModelError, match=f"no device {device}"):
+        load_verifier(str(folders["mpnet"]), device=device)
 
 
 def test_fp16_on_a_gpu_is_identical_too(folders: dict[str, Path]) -> None:

@@ -115,6 +115,18 @@ def test_without_its_base_the_large_verifier_says_what_to_run(
         load_verifier("large")
 
 
+def test_it_falls_back_only_if_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HALLDETECT_HOME", str(tmp_path))
+    notices: list[str] = []
+    detector = Detector("sentences", "large", fallback="base", notice=notices.append)
+    report = detector.check("The pump was repaired in May.", "The pump was repaired in May.")
+    assert report.provenance.verifier["name"] == "base"
+    assert report.provenance.configuration["verifier"] == "large"
+    assert notices == [note for note in report.provenance.notes if "judged instead of" in note]
+    assert len(notices) == 1
+    assert "models pull large" in notices[0]
+
+
 def test_without_its_extra_the_large_verifier_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halldetect.verification.verifiers.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"halldetect\[large\]"):

@@ -109,9 +109,15 @@ def scale_name(scales: tuple[int, ...]) -> str:
 def score_line(report: Report) -> str:
     """Return the score and on which side of the threshold it lies."""
     if report.score is None:
-        return f"no score (threshold {report.threshold:.2f})"
+        return f"no score (threshold {threshold_text(report)})"
     side = "at or over" if report.score >= report.threshold else "under"
-    return f"score {report.score:.2f}, {side} the threshold {report.threshold:.2f}"
+    return f"score {report.score:.2f}, {side} the threshold {threshold_text(report)}"
+
+
+def threshold_text(report: Report) -> str:
+    """Return the threshold, with the name of its operating point if it was given by name."""
+    name = report.provenance.configuration.get("threshold")
+    return f"{report.threshold:.2f}" + (f" ({visible(name)})" if isinstance(name, str) else "")
 
 
 def counts_line(report: Report) -> str:

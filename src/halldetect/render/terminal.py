@@ -21,6 +21,7 @@ from halldetect.render.phrases import (
     numbered,
     one_line,
     summary,
+    threshold_text,
     visible,
 )
 from halldetect.report import ClaimReport, Report, Status, Verdict
@@ -118,7 +119,7 @@ def _headline(console: Console, report: Report) -> None:
         line.append("  ")
         line.append_text(_bar(report.score, report.threshold, style))
         line.append(f"  score {report.score:.2f}", style="bold")
-        line.append(f", threshold {report.threshold:.2f}", style="dim")
+        line.append(f", threshold {threshold_text(report)}", style="dim")
     console.print(line)
     print_line(console, f"  {summary(report)}")
     if report.claims:

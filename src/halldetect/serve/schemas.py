@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from halldetect.config import Configuration, Option, options
 from halldetect.report import Report, Verdict
+from halldetect.scoring import OPERATING_POINTS
 
 Text = Annotated[str, Field(max_length=10_000_000)]
 
@@ -19,7 +20,10 @@ PER_REQUEST = tuple(option for option in options() if option.per_request)
 # The options that name a model; a request names one of those on offer.
 MODEL_OPTIONS = ("extractor", "verifier")
 # What the type of an option does not say.
-_CONSTRAINTS: dict[str, Any] = {"threshold": Field(ge=0, le=1, allow_inf_nan=False)}
+_TYPES: dict[str, Any] = {
+    "threshold": Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+    | Literal[OPERATING_POINTS]
+}
 
 
 class Form(StrEnum):
@@ -38,9 +42,7 @@ def _value_type(option: Option) -> Any:
     kind = get_type_hints(Configuration)[option.name]
     if option.choices:
         kind = Literal[option.choices]
-    if constraint := _CONSTRAINTS.get(option.name):
-        kind = Annotated[kind, constraint]
-    return kind
+    return _TYPES.get(option.name, kind)
 
 
 def _request_field(option: Option) -> tuple[Any, Any]:

@@ -51,7 +51,10 @@ class RunModels:
         """The model that judges pairs."""
         from halldetect.verification.verifiers import load_verifier
 
-        return load_verifier(self.configuration.verifier, threads=self.configuration.threads)
+        configuration = self.configuration
+        return load_verifier(
+            configuration.verifier, threads=configuration.threads, device=configuration.device
+        )
 
     @cached_property
     def llm(self) -> Llm:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from halldetect.errors import ModelError
+from halldetect.verification.large import load_large
 from halldetect.verification.large.adapter import (
     Adapter,
     read_adapter,
@@ -252,3 +253,17 @@ def test_a_model_without_the_tokenizer_is_refused(tmp_path: Path) -> None:
         Prompt(file)
     with pytest.raises(ModelError, match="not a Qwen2 model"):
         Shape.of(file)
+
+
+def test_conversions_of_other_adapters_are_removed(tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers")
+    tiny, cache = write_tiny(tmp_path), tmp_path / "cache"
+    old = cache / "0123456789ab-0123456789ab" / "onnx-int8-block128"
+    kept = cache / "something else"
+    for folder in (old, kept):
+        folder.mkdir(parents=True)
+        (folder / "model.onnx").write_bytes(b"x")
+    load_large(tiny.base, tiny.adapter, cache=cache, context=512, threads=1)
+    assert not old.parent.exists()
+    assert kept.exists()
+    assert sum(1 for _ in cache.rglob("model.onnx")) == 2

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, get_args
@@ -20,6 +23,7 @@ from halldetect.verification.large.verifier import LargeVerifier
 Device = Literal["cpu", "cuda", "mps"]
 Runtime = Literal["auto", "onnx", "llama", "torch"]
 CONTEXT = 8192
+_FOLDER = re.compile("[0-9a-f]{12}-[0-9a-f]{12}")  # beginnings of the digests of base and adapter
 
 
 def load_large(
@@ -32,6 +36,7 @@ def load_large(
     context: int = CONTEXT,
     compiled: bool = False,
     base_sha256: str | None = None,
+    operating_points: Mapping[str, float] | None = None,
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> LargeVerifier:
@@ -47,6 +52,7 @@ def load_large(
         context: the most tokens of a passage, a claim and the question together.
         compiled: compile the layers (torch on CUDA only); pays for thousands of passages.
         base_sha256: digest of the base if it is known already, which saves reading the file.
+        operating_points: thresholds by name, for the report.
         cache: folder for what runtimes make of base and adapter; that of the model store if None.
         progress: told while the base is converted for onnxruntime, the first time only.
 
@@ -81,6 +87,7 @@ def load_large(
         raise ConfigurationError(f"a context of {context} tokens has no room for a passage")
     adapter_digest = digest_of(adapter)
     folder = (cache or home() / "models" / "large") / f"{digest[:12]}-{adapter_digest[:12]}"
+    _remove_others(folder)
     backend: Backend
     if chosen == "torch":
         from halldetect.verification.large.torch_backend import torch_backend
@@ -117,8 +124,22 @@ def load_large(
             "base_digest": digest,
             "languages": None if found.languages is None else list(found.languages),
             "calibration": None if found.calibration is None else dict(found.calibration),
+            "operating_points": None if operating_points is None else dict(operating_points),
         },
     )
+
+
+def _remove_others(folder: Path) -> None:
+    """Remove what runtimes made of other bases and adapters, which is 1.5 GB each.
+
+    Only when something new is to be made: two installations that share a cache, each with an
+    adapter of its own, otherwise would remove each other's files at every start.
+    """
+    if folder.is_dir() or not folder.parent.is_dir():
+        return
+    for other in folder.parent.iterdir():
+        if _FOLDER.fullmatch(other.name) and other != folder:
+            shutil.rmtree(other, ignore_errors=True)
 
 
 def _chosen(device: str, runtime: str) -> str:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from halldetect.errors import ModelError
+from halldetect.verification.devices import free_memory, out_of_memory, torch_device
 from halldetect.verification.large.adapter import Adapter
 from halldetect.verification.large.backend import Group, KeptPassages, Logits, Tokens
 from halldetect.verification.large.gguf_tensors import GgufFile
@@ -44,7 +45,7 @@ def torch_backend(
         compiled: compile the layers for CUDA, which pays for thousands of passages.
         step_tokens: tokens of one step on CUDA; 16,384, or four times as many if compiled.
     """
-    _refuse_missing(device)
+    torch_device(device)
     if threads is not None and device == "cpu":
         torch.set_num_threads(threads)
     dtype = torch.float32 if device == "cpu" or not _has_bfloat16(device) else torch.bfloat16
@@ -54,7 +55,7 @@ def torch_backend(
             model, adapter, answers, device=device, dtype=dtype, flex=flex, compiled=flex
         )
     except RuntimeError as error:
-        if _out_of_memory(error):
+        if out_of_memory(error):
             raise ModelError(
                 f"large: the model does not fit into the memory of {device}"
             ) from error
@@ -62,16 +63,6 @@ def torch_backend(
     if device == "cuda":
         return PackedTorch(loaded, step_tokens=step_tokens or (65536 if flex else 16384))
     return KeptPassages(TorchReader(loaded))
-
-
-def _refuse_missing(device: str) -> None:
-    there = {
-        "cpu": True,
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
-    }
-    if not there.get(device, False):
-        raise ModelError(f"large: torch finds no device {device} here")
 
 
 def _has_bfloat16(device: str) -> bool:
@@ -220,10 +211,10 @@ class PackedTorch:
                 try:
                     queued.append((step, self._logits(step)))
                 except RuntimeError as error:
-                    if count == 1 or not _out_of_memory(error):
+                    if count == 1 or not out_of_memory(error):
                         raise _failure(error, self._model) from error
                     self._step_tokens = count // 2 * row
-                    _free_memory(self._model.device)
+                    free_memory(self._model.device)
                     continue
                 rows = rows[count:]
         for step, logits in queued:
@@ -286,20 +277,10 @@ def _block_mask(unit: Tensor, claim: Tensor, blocks: Tensor) -> Any:
     )
 
 
-def _out_of_memory(error: RuntimeError) -> bool:
-    """Whether a device had no memory left; only CUDA has an error of its own for it."""
-    text = str(error).lower()
-    return "out of memory" in text or "can't allocate memory" in text
-
-
 def _failure(error: RuntimeError, model: TorchModel) -> ModelError:
-    if _out_of_memory(error):
+    if out_of_memory(error):
         return ModelError(
-            f"large: not enough memory on {model.device}; use a smaller context or another device"
+            f"large: not enough memory on {model.device}, even for one row of text; use --device "
+            "cpu or free memory there"
         )
     return ModelError(f"large: torch failed: {one_line(error)}")
-
-
-def _free_memory(device: str) -> None:
-    if device == "cuda":
-        torch.cuda.empty_cache()

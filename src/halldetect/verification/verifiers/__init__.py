@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -10,30 +11,34 @@ from threading import Lock
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError
 from halldetect.models.integrity import WEIGHTS
 from halldetect.protocols import Verifier
+from halldetect.verification.devices import torch_device
 from halldetect.verification.presets import DEFAULT, LARGE, LARGE_BASE, PRESETS
 
 _HUB = "hf:"
 
-_loaded: dict[tuple[str, int | None], Verifier] = {}
+_loaded: dict[tuple[str, int | None, str], Verifier] = {}
 _lock = Lock()
 
 
-def load_verifier(spec: str | None = None, *, threads: int | None = None) -> Verifier:
+def load_verifier(
+    spec: str | None = None, *, threads: int | None = None, device: str = "auto"
+) -> Verifier:
     """The verifier of a name, loaded once per process.
 
     spec     None or "default": the weights in the package, which are also called "base"; "large":
              our adapter on a language model; a folder with an .onnx file or a transformers
              model; a name of `presets`; or hf:NAME, a model on the hub
     threads  None: as many as there are cores
+    device   where `large` and transformers models compute: "auto", "cpu", "cuda" or "mps"
     """
     if threads is not None and threads < 1:
         raise ConfigurationError(f"threads must be at least 1, not {threads}")
     name = DEFAULT if spec is None or spec == "default" else spec
     folder = _folder(name)
-    key = (name if folder is None else str(folder.resolve()), threads)
+    key = (name if folder is None else str(folder.resolve()), threads, device)
     with _lock:
         if key not in _loaded:
-            _loaded[key] = _load(name, folder, threads)
+            _loaded[key] = _load(name, folder, threads, device)
         return _loaded[key]
 
 
@@ -49,15 +54,15 @@ def _folder(name: str) -> Path | None:
     return folder
 
 
-def _load(name: str, folder: Path | None, threads: int | None) -> Verifier:
+def _load(name: str, folder: Path | None, threads: int | None, device: str) -> Verifier:
     if folder is None:
         from halldetect.verification.verifiers.transformers import TransformersVerifier
 
         if name in PRESETS:
-            return TransformersVerifier(PRESETS[name], name=name, threads=threads)
-        return TransformersVerifier(name.removeprefix(_HUB), threads=threads)
+            return TransformersVerifier(PRESETS[name], name=name, threads=threads, device=device)
+        return TransformersVerifier(name.removeprefix(_HUB), threads=threads, device=device)
     if name == LARGE:
-        return _load_large(folder, threads)
+        return _load_large(folder, threads, device)
     if name == DEFAULT:
         from halldetect.models import require_shipped
         from halldetect.verification.verifiers.onnx import OnnxVerifier
@@ -71,12 +76,11 @@ def _load(name: str, folder: Path | None, threads: int | None) -> Verifier:
     if (folder / "config.json").is_file():
         from halldetect.verification.verifiers.transformers import TransformersVerifier
 
-        return TransformersVerifier(str(folder), threads=threads)
+        return TransformersVerifier(str(folder), threads=threads, device=device)
     raise ConfigurationError(f"{name} has neither an .onnx file nor a transformers model")
 
 
-def _load_large(folder: Path, threads: int | None) -> Verifier:
-    """On a GPU if PyTorch is installed and finds one, else on the CPU."""
+def _load_large(folder: Path, threads: int | None, device: str) -> Verifier:
     from halldetect import models
     from halldetect.verification.large import load_large
 
@@ -85,24 +89,27 @@ def _load_large(folder: Path, threads: int | None) -> Verifier:
     if not models.is_cached(LARGE_BASE):
         raise ModelError(
             f"the verifier {LARGE} needs a language model that is not on this machine; "
-            f"run: halldetect models pull {LARGE}"
+            f"run: halldetect models pull {LARGE}, or add --fallback {DEFAULT}"
         )
     models.require_shipped(LARGE, WEIGHTS)
     return load_large(
         models.path(LARGE_BASE),
         folder / "adapter.lora8",
-        device="cuda" if _has_cuda() else "cpu",
+        device=torch_device("auto") if device == "auto" else device,
         threads=threads,
         base_sha256=models.find(LARGE_BASE).sha256,
+        operating_points=_operating_points(folder / "config.json"),
     )
 
 
-def _has_cuda() -> bool:
-    if find_spec("torch") is None:
-        return False
-    import torch
-
-    return bool(torch.cuda.is_available())
+def _operating_points(config: Path) -> dict[str, float] | None:
+    """What `training/operating_points.py` wrote there, if it has."""
+    if not config.is_file():
+        return None
+    points: dict[str, float] | None = json.loads(config.read_text(encoding="utf-8")).get(
+        "operating_points"
+    )
+    return points
 
 
 def _unknown(name: str) -> str:

@@ -57,7 +57,7 @@ _PAIRS_BEFORE_SECOND_SESSION = 128
 class OnnxVerifier:
     """A folder with an ONNX model, `tokenizer.json` and `config.json` with a label map.
 
-    `config.json` may also state `max_tokens`, `languages` and `calibration`.
+    `config.json` may also state `max_tokens`, `languages`, `calibration` and `operating_points`.
 
     path     the folder, or the model's file where the folder has several
     name     for the report; default: the folder's
@@ -108,6 +108,7 @@ class OnnxVerifier:
             "labels": list(self._labels.meanings),
             "languages": self._config.get("languages"),
             "calibration": self._config.get("calibration"),
+            "operating_points": self._config.get("operating_points"),
             "runtime": f"onnxruntime {onnxruntime.__version__}",
         }
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from halldetect.errors import FetchError, MissingExtra, ModelError
 from halldetect.report import Probabilities
+from halldetect.verification.devices import free_memory, out_of_memory, torch_device
 from halldetect.verification.presets import AFTER_CLAIM, BEFORE_CLAIM, Format, Preset
 from halldetect.verification.verifiers.encoding import (
     Encoded,
@@ -35,7 +36,7 @@ from halldetect.verification.verifiers.encoding import (
 )
 from halldetect.verification.verifiers.labels import Labels
 
-# Rows times length of every run on a GPU.
+# Rows times length of every run on a GPU. When memory runs out it is halved, down to one pair.
 GPU_TOKENS = 4096
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 
@@ -49,7 +50,7 @@ class TransformersVerifier:
         *,
         name: str | None = None,
         threads: int | None = None,
-        device: str | None = None,
+        device: str = "auto",
     ) -> None:
         preset = model if isinstance(model, Preset) else Preset(model)
         try:
@@ -60,7 +61,8 @@ class TransformersVerifier:
         self._torch = torch
         self._name = name or preset.model
         self._preset = preset
-        self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self._device = torch_device(device)
+        self._gpu_tokens = GPU_TOKENS
         self._dtype = torch.float16 if self._device.startswith("cuda") else torch.float32
         if threads is not None and self._device == "cpu":
             torch.set_num_threads(threads)
@@ -84,7 +86,12 @@ class TransformersVerifier:
             preset,
             use_safetensors=not preset.pickled,
         )
-        self._network = network.to(device=self._device, dtype=self._dtype).eval()
+        try:
+            self._network = network.to(device=self._device, dtype=self._dtype).eval()
+        except RuntimeError as error:
+            raise ModelError(
+                f"{self._name} cannot be put on {self._device}: {one_line(error)}"
+            ) from error
 
     @cached_property
     def description(self) -> dict[str, Any]:
@@ -148,11 +155,32 @@ class TransformersVerifier:
     def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
         refuse_too_long(encoded, self._limit, self._name)
         results: dict[int, Probabilities] = {}
-        for indices, length, rows in runs(encoded, single=self._device == "cpu"):
-            logits = self._run([encoded[index] for index in indices], length, rows)
-            for index, values in zip(indices, logits, strict=False):  # the copies are left over
-                results[index] = self._labels.read(values, self._name)
+        remaining = list(range(len(encoded)))
+        while remaining:
+            tokens = None if self._device == "cpu" else self._gpu_tokens
+            for indices, length, rows in runs([encoded[index] for index in remaining], tokens):
+                some = [remaining[index] for index in indices]
+                try:
+                    logits = self._run([encoded[index] for index in some], length, rows)
+                except RuntimeError as error:
+                    self._make_runs_smaller(error, rows)
+                    break
+                for index, values in zip(some, logits, strict=False):  # the copies are left over
+                    results[index] = self._labels.read(values, self._name)
+            remaining = [index for index in remaining if index not in results]
         return [results[index] for index in range(len(encoded))]
+
+    def _make_runs_smaller(self, error: RuntimeError, rows: int) -> None:
+        """After a run that failed for want of memory; any other failure is raised."""
+        if not out_of_memory(error):
+            raise ModelError(f"{self._name}: the model failed: {one_line(error)}") from error
+        if rows == 1:
+            raise ModelError(
+                f"{self._name}: not enough memory on {self._device}, even for one pair; use "
+                "--device cpu or free memory there"
+            ) from error
+        self._gpu_tokens //= 2
+        free_memory(self._device)
 
     def _run(self, pairs: Sequence[Encoded], length: int, rows: int) -> NDArray[Any]:
         pairs = [*pairs, *[pairs[0]] * (rows - len(pairs))]
@@ -166,16 +194,12 @@ class TransformersVerifier:
         feeds = {"input_ids": ids, "attention_mask": mask}
         if self._types:
             feeds["token_type_ids"] = types
-        try:
-            with self._torch.inference_mode():
-                tensors = {
-                    key: self._torch.from_numpy(value).to(self._device)
-                    for key, value in feeds.items()
-                }
-                logits = self._network(**tensors).logits
-            values: NDArray[Any] = logits.float().cpu().numpy()
-        except RuntimeError as error:
-            raise ModelError(f"{self._name}: the model failed: {one_line(error)}") from error
+        with self._torch.inference_mode():
+            tensors = {
+                key: self._torch.from_numpy(value).to(self._device) for key, value in feeds.items()
+            }
+            logits = self._network(**tensors).logits
+        values: NDArray[Any] = logits.float().cpu().numpy()
         return values
 
     def _weights(self) -> list[Path]:
@@ -195,10 +219,16 @@ class TransformersVerifier:
         return []
 
 
-def runs(encoded: Sequence[Encoded], *, single: bool) -> Iterator[tuple[Sequence[int], int, int]]:
-    """Which pairs to run together, padded to which length, in how many rows; longest first."""
+def runs(
+    encoded: Sequence[Encoded], tokens: int | None
+) -> Iterator[tuple[Sequence[int], int, int]]:
+    """Which pairs to run together, padded to which length, in how many rows; longest first.
+
+    encoded  the pairs
+    tokens   rows times length of a run; None for runs of one pair each, not padded
+    """
     longest_first = sorted(range(len(encoded)), key=lambda index: -len(encoded[index]))
-    if single:
+    if tokens is None:
         for index in longest_first:
             yield [index], len(encoded[index]), 1
         return
@@ -206,7 +236,7 @@ def runs(encoded: Sequence[Encoded], *, single: bool) -> Iterator[tuple[Sequence
     for index in longest_first:
         groups.setdefault(padded_length(len(encoded[index])), []).append(index)
     for length, indices in groups.items():
-        rows = max(1, GPU_TOKENS // length)
+        rows = max(1, tokens // length)
         for start in range(0, len(indices), rows):
             yield indices[start : start + rows], length, rows
 

@@ -1,0 +1,48 @@
+"""Where models of PyTorch compute, and what they say when a device has no memory left."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from halldetect.errors import ModelError
+
+
+def torch_device(wanted: str) -> str:
+    """The device of that name as torch knows it.
+
+    Args:
+        wanted: "cpu", "cuda" or "mps"; "auto" is CUDA where torch finds it, else the CPU.
+
+    Raises ModelError for a device that is not there.
+    """
+    if wanted == "auto":
+        return "cuda" if _is_there("cuda") else "cpu"
+    if not _is_there(wanted):
+        raise ModelError(f"PyTorch finds no device {wanted} on this machine; use --device cpu")
+    return wanted
+
+
+def _is_there(device: str) -> bool:
+    if device == "cpu":
+        return True
+    if find_spec("torch") is None:
+        return False
+    import torch
+
+    if device == "cuda":
+        return bool(torch.cuda.is_available())
+    return device == "mps" and bool(torch.backends.mps.is_available())
+
+
+def out_of_memory(error: RuntimeError) -> bool:
+    """Whether a device had no memory left; only CUDA has an error of its own for it."""
+    text = str(error).lower()
+    return "out of memory" in text or "can't allocate memory" in text
+
+
+def free_memory(device: str) -> None:
+    """Give memory that torch keeps for later back to the device."""
+    if device.startswith("cuda"):
+        import torch
+
+        torch.cuda.empty_cache()
