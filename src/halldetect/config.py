@@ -113,7 +113,7 @@ def parse_switch(text: str) -> bool:
 
 
 class Settings(TypedDict, total=False):
-    """The fields of `Configuration` but extractor and verifier, each of which may be left out."""
+    """The fields of `Configuration` that name no model and no index; each may be left out."""
 
     device: str
     fallback: str | None
@@ -134,6 +134,7 @@ class Overrides(Settings, total=False):
 
     extractor: str
     verifier: str | None
+    knowledge: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,8 @@ class Configuration:
                          `verification.schedule`). The scoring "fed" needs every pair anyway
     seed                 of a generative extractor
     threads              None: as many as there are cores
+    knowledge            the path of an index that evidence is retrieved from; None: only the
+                         source given is read
     max_source,
     max_response         characters beyond which a check is refused
     """
@@ -244,6 +247,12 @@ class Configuration:
         flag="--threads",
         parse=int,
         metavar="N",
+    )
+    knowledge: str | None = _option(
+        None,
+        "an index (see index build) that evidence for each claim is retrieved from",
+        flag="--knowledge",
+        metavar="INDEX",
     )
     max_source: int = _option(
         MAX_SOURCE,

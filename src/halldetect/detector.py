@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from functools import cache, cached_property
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from halldetect import pipeline
 from halldetect.config import Configuration, Settings
 from halldetect.errors import CheckError, ConfigurationError, InputError, ModelError
 from halldetect.inputs import Pair, Source, clean_pair
+from halldetect.knowledge.passages import Knowledge
 from halldetect.pipeline import AnyPair, Observe, PairState, Progress
 from halldetect.protocols import Extractor, Verifier
 from halldetect.report import ClaimReport, Report
@@ -40,6 +43,9 @@ class Detector:
 
     extractor    a name (see `claims.extractors`) or an object; default: what `config` says
     verifier     a name (see `verification.verifiers`) or an object; default: what `config` says
+    knowledge    what evidence for each claim is retrieved from, besides the source given: the
+                 path of an index (see `knowledge.builder`) or an object; default: what `config`
+                 says
     config       the options, as in `Configuration`; default: `Configuration()`
     calibration  replaces the one that the verifier brings
     notice       gets one-line messages for a person; default: standard error
@@ -52,6 +58,7 @@ class Detector:
         extractor: str | Extractor | None = None,
         verifier: str | Verifier | None = None,
         *,
+        knowledge: str | Path | Knowledge | None = None,
         config: Configuration | None = None,
         calibration: Calibration | None = None,
         notice: Notice = print_notice,
@@ -64,7 +71,9 @@ class Detector:
         self.configuration = given.replaced(
             extractor=_name(self._extractor),
             verifier=None if self._verifier is None else _name(self._verifier),
+            knowledge=given.knowledge if knowledge is None else _name(knowledge),
         )
+        self._knowledge = None if isinstance(knowledge, (str, Path)) else knowledge
         self._calibration = calibration
         self._notice = notice
         self._progress = progress
@@ -95,6 +104,7 @@ class Detector:
         *,
         extractor: Extractor | None = None,
         verifier: Verifier | None = None,
+        knowledge: Knowledge | None = None,
         notice: Notice = print_notice,
         progress: Progress | None = None,
     ) -> Detector:
@@ -107,6 +117,7 @@ class Detector:
         for role, name, given in (
             ("extractor", config.extractor, extractor),
             ("verifier", config.verifier, verifier),
+            ("knowledge", config.knowledge, knowledge),
         ):
             if given is None and name is not None and name.startswith(_OBJECT):
                 kind = name.removeprefix(_OBJECT)
@@ -118,6 +129,7 @@ class Detector:
         detector = cls(
             used,
             verifier,
+            knowledge=knowledge,
             config=config,
             calibration=None if calibration is None else Calibration.from_mapping(calibration),
             notice=notice,
@@ -171,6 +183,15 @@ class Detector:
         return load_verifier(options.fallback, threads=options.threads, device=options.device)
 
     @cached_property
+    def knowledge(self) -> Knowledge | None:
+        """What evidence is retrieved from, opened on first use; None where nothing is."""
+        if self._knowledge is not None or self.configuration.knowledge is None:
+            return self._knowledge
+        from halldetect.knowledge.index import KnowledgeIndex
+
+        return KnowledgeIndex(self.configuration.knowledge)
+
+    @cached_property
     def calibration(self) -> Calibration:
         """The calibration given, else the one that the verifier brings."""
         if self._calibration is not None:
@@ -218,17 +239,23 @@ class Detector:
             reports.extend(pipeline.finish(states, self, self._progress, observe))
         return reports
 
-    def judge(self, source: Source, claims: Sequence[str]) -> list[ClaimReport]:
-        """Judge statements against a source as they are, without a response around them.
+    def judge(
+        self,
+        items: Sequence[tuple[Source, Sequence[str]]],
+        *,
+        granularities: Sequence[int] | None = None,
+    ) -> list[list[ClaimReport]]:
+        """Judge statements against sources as they are, without a response around them.
 
-        source  the text, or several documents
-        claims  the statements, each of which is one claim
+        items          a source and the statements about it, each of which is one claim
+        granularities  into how many groups a source is cut; default: those of the configuration
         """
-        texts = [clean_pair(Pair(source, claim)).response for claim in claims]
-        if not texts:
-            return []
-        pair = clean_pair(Pair(source, "\n".join(texts)))
-        return pipeline.judge_statements(pair, texts, self)
+        cleaned = []
+        for source, claims in items:
+            texts = [clean_pair(Pair("", claim)).response for claim in claims]
+            cleaned.append((clean_pair(Pair(source, "\n".join(texts))), texts))
+        scales = self.configuration.granularities if granularities is None else granularities
+        return pipeline.judge_statements(cleaned, scales, self)
 
     def repair(
         self,
@@ -250,13 +277,17 @@ class Detector:
         Raises InputError for what is not text, ModelError where a model cannot be loaded.
         """
         from halldetect.repair.repairer import Repairer
+        from halldetect.verification.remembering import RememberingVerifier
 
         if not self.configuration.guard:
             raise ConfigurationError(
                 "a repair needs the guard: without it, claims of the response may go unchecked"
             )
         loaded = self._load_rewriter(rewriter) if isinstance(rewriter, str) else rewriter
-        repairer = Repairer(self, loaded, max_rounds=max_rounds, notice=self._notice)
+        # The rounds of a repair ask about many pairs again.
+        detector = copy(self)
+        detector.verifier = RememberingVerifier(self.verifier)
+        repairer = Repairer(detector, loaded, max_rounds=max_rounds, notice=self._notice)
         return repairer.repair(Pair(source, response, question))
 
     def _load_rewriter(self, name: str) -> Rewriter:
@@ -296,7 +327,7 @@ def check(source: Source, response: str, *, question: str | None = None) -> Repo
 
 
 def _name(given: object) -> str:
-    return given if isinstance(given, str) else f"{_OBJECT}{type(given).__name__}"
+    return str(given) if isinstance(given, (str, Path)) else f"{_OBJECT}{type(given).__name__}"
 
 
 def _same_model(role: str, recorded: dict[str, Any], loaded: dict[str, Any]) -> None:

@@ -105,11 +105,16 @@ def split_names(source: object) -> tuple[list[object], list[object]]:
     return texts, names if named else []
 
 
-def refusal(pair: CleanPair, max_source: int, max_response: int) -> str | None:
-    """Why a pair is refused: nothing to check, or too many characters. None if it is not."""
+def refusal(
+    pair: CleanPair, max_source: int, max_response: int, *, needs_source: bool = True
+) -> str | None:
+    """Why a pair is refused: nothing to check, or too many characters. None if it is not.
+
+    Without `needs_source` the source may be empty: evidence comes from elsewhere.
+    """
     if not _has_text(pair.response):
         return "the response is empty"
-    if not any(_has_text(document) for document in pair.documents):
+    if needs_source and not any(_has_text(document) for document in pair.documents):
         return "the source has no text"
     if len(pair.response) > max_response:
         return (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from time import perf_counter
 from typing import Any, Protocol
@@ -20,8 +20,9 @@ from halldetect.claims.extraction import Extraction, extract_claims
 from halldetect.config import Configuration
 from halldetect.errors import HallDetectError, InputError
 from halldetect.inputs import CleanPair, Pair, Source, Texts, clean_pair, read_texts, refusal
+from halldetect.knowledge.passages import Knowledge
 from halldetect.protocols import Extractor, Verifier
-from halldetect.report import ClaimReport, Cost, Provenance, Report, decide, unchecked
+from halldetect.report import ClaimReport, Cost, Provenance, Report, Status, decide, unchecked
 from halldetect.scoring import (
     SCORINGS,
     Calibration,
@@ -32,6 +33,7 @@ from halldetect.scoring import (
 )
 from halldetect.text.document import Document
 from halldetect.text.language import is_foreign
+from halldetect.text.sentences import read_document
 from halldetect.verification.rounds import JudgedClaim, Task, verify
 from halldetect.verification.schedule import Rule, StoppingRule, WholeSourceRule
 from halldetect.windows.scales import Window, source_windows
@@ -39,6 +41,9 @@ from halldetect.windows.scales import Window, source_windows
 AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
 # The phase ("fetch", in bytes, "extract" or "verify"), how much of it is done, and of how much.
 Progress = Callable[[str, int, int], None]
+# More passages cost time, fewer miss the one that decides; see docs/knowledge.md.
+PASSAGES_PER_CLAIM = 5
+NOTHING_FOUND = "nothing found: no passage of the knowledge is about this claim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,11 @@ class Models(Protocol):
         """What every report has to say about the models."""
         ...
 
+    @property
+    def knowledge(self) -> Knowledge | None:
+        """Finds evidence; None where only the source given is read."""
+        ...
+
 
 @dataclass(slots=True)
 class PairState:
@@ -110,6 +120,8 @@ class PairState:
     extractor, verifier  the models that were used; None while they have not been needed
     texts                the texts with their sentences
     extraction           its claims
+    knowledge            what evidence was retrieved from; None: the source was given
+    not_found            the claims, by index, that nothing was found for
     windows              of its source
     judged               the verifier's answers per claim
     seconds              spent per phase
@@ -121,6 +133,8 @@ class PairState:
     extractor: Extractor | None = None
     texts: Texts = field(default_factory=lambda: Texts((), Document("", ())))
     extraction: Extraction = field(default_factory=lambda: Extraction(()))
+    knowledge: Knowledge | None = None
+    not_found: frozenset[int] = frozenset()
     windows: tuple[Window, ...] = ()
     verifier: Verifier | None = None
     judged: Sequence[JudgedClaim] = ()
@@ -178,6 +192,8 @@ def begin(
     if todo := _unfinished(states):
         read(todo)
         extract(todo, models.extractor, config.guard, progress, observe)
+    if (knowledge := models.knowledge) is not None:
+        retrieve(_unfinished(states), knowledge)
 
 
 def finish(
@@ -194,26 +210,37 @@ def finish(
 
 
 def judge_statements(
-    pair: CleanPair, statements: Sequence[str], models: Models
-) -> list[ClaimReport]:
-    """Judge statements against the source of a pair as they are, without a response.
+    items: Sequence[tuple[CleanPair, Sequence[str]]],
+    granularities: Sequence[int],
+    models: Models,
+) -> list[list[ClaimReport]]:
+    """Judge statements as they are, each against the source of its pair.
 
     Each is one claim. Where they cannot be judged, they are uncheckable with the reason.
+
+    items          a pair, whose response is not looked at, and the statements about its source
+    granularities  into how many groups a source is cut, per scale
     """
-    state = PairState(pair)
-    claims = tuple(Claim(text, None, "judged without a response") for text in statements)
-    state.extraction = Extraction(claims)
-    refuse_sizes([state], models.configuration)
-    if state.problem is None:
-        refuse_languages([state], models.verifier)
-    if state.problem is None:
-        read([state])
-        cut_windows([state], models.configuration)
-        judge([state], models, None, None)
-    judged = state.judged
-    if state.problem is not None:
-        judged = [JudgedClaim(claim, (), (), reason=state.problem) for claim in claims]
-    return [score_claim(item, models.configuration.scoring, models.calibration) for item in judged]
+    states = [PairState(pair, index) for index, (pair, _) in enumerate(items)]
+    for state, (_, statements) in zip(states, items, strict=True):
+        claims = tuple(Claim(text, None, "judged without a response") for text in statements)
+        state.extraction = Extraction(claims)
+    refuse_sizes(states, models.configuration)
+    if todo := _unfinished(states):
+        refuse_languages(todo, models.verifier)
+    if todo := _unfinished(states):
+        read(todo)
+        for state in todo:
+            state.windows = source_windows(state.texts.documents, tuple(granularities))
+        judge(todo, models, None, None)
+    for state in states:
+        if state.problem is not None:
+            state.judged = [
+                JudgedClaim(claim, (), (), reason=state.problem)
+                for claim in state.extraction.claims
+            ]
+    scoring, calibration = models.configuration.scoring, models.calibration
+    return [[score_claim(item, scoring, calibration) for item in state.judged] for state in states]
 
 
 def _unfinished(states: Sequence[PairState]) -> list[PairState]:
@@ -226,7 +253,12 @@ def _unfinished(states: Sequence[PairState]) -> list[PairState]:
 def refuse_sizes(states: Sequence[PairState], config: Configuration) -> None:
     """Nothing to check, or too much."""
     for state in _unfinished(states):
-        state.problem = refusal(state.pair, config.max_source, config.max_response)
+        state.problem = refusal(
+            state.pair,
+            config.max_source,
+            config.max_response,
+            needs_source=config.knowledge is None,
+        )
 
 
 def refuse_languages(states: Sequence[PairState], verifier: Verifier) -> None:
@@ -281,6 +313,56 @@ def extract(
             observe(ClaimsExtracted(state.index, state.extraction.claims))
     if progress is not None:
         progress("extract", len(states), len(states))
+
+
+# Knowledge: evidence for claims whose source was not given, or is not all there is
+
+
+def retrieve(states: Sequence[PairState], knowledge: Knowledge) -> None:
+    """The passages that are found for the claims of a pair become documents of its source."""
+    for state in states:
+        claims = [claim.text for claim in state.extraction.claims]
+        try:
+            with state.clock("retrieve"):
+                found = knowledge.search(claims, PASSAGES_PER_CLAIM)
+        except Exception as error:
+            state.problem = f"the knowledge could not be searched: {_one_line(error)}"
+            continue
+        passages = list(dict.fromkeys(passage for group in found for passage in group))
+        pair = state.pair
+        names = pair.document_names or tuple(
+            f"Document {number}" for number, _ in enumerate(pair.documents, 1)
+        )
+        state.knowledge = knowledge
+        state.not_found = frozenset(
+            at
+            for at, (claim, group) in enumerate(zip(state.extraction.claims, found, strict=True))
+            if not group and claim.problem is None
+        )
+        state.pair = replace(
+            pair,
+            documents=(*pair.documents, *(passage.text_with_title for passage in passages)),
+            document_names=(*names, *(passage.name for passage in passages)),
+        )
+        read_more = [read_document(text) for text in state.pair.documents[len(names) :]]
+        state.texts = replace(state.texts, documents=(*state.texts.documents, *read_more))
+
+
+def mark_not_found(
+    claims: tuple[ClaimReport, ...], not_found: frozenset[int]
+) -> tuple[ClaimReport, ...]:
+    """A claim that nothing was found for is unsupported, unless something else settles it."""
+    marked = list(claims)
+    for at in not_found:
+        if claims[at].status in (Status.UNCHECKABLE, Status.UNSUPPORTED):
+            marked[at] = replace(
+                claims[at],
+                status=Status.UNSUPPORTED,
+                reason=NOTHING_FOUND,
+                support=claims[at].support or 0.0,
+                fed_score=claims[at].fed_score or 0.0,
+            )
+    return tuple(marked)
 
 
 # Phase II: windows
@@ -367,6 +449,7 @@ def conclude(state: PairState, models: Models) -> Report:
     if state.problem is None and calibration is not None:
         with state.clock("score"):
             claims = tuple(score_claim(item, config.scoring, calibration) for item in state.judged)
+            claims = mark_not_found(claims, state.not_found)
             scores = score_response(claims, calibration)
     score = SCORINGS[config.scoring].response(scores)
     verdict = decide(score, claims, models.threshold)
@@ -383,7 +466,7 @@ def conclude(state: PairState, models: Models) -> Report:
         documents=state.pair.documents,
         question=state.pair.question,
         cost=_cost(state),
-        provenance=_provenance(state, models, calibration),
+        provenance=_provenance(state, models, calibration, claims),
         document_names=state.pair.document_names,
     )
 
@@ -405,7 +488,12 @@ def _cost(state: PairState) -> Cost:
     )
 
 
-def _provenance(state: PairState, models: Models, calibration: Calibration | None) -> Provenance:
+def _provenance(
+    state: PairState,
+    models: Models,
+    calibration: Calibration | None,
+    claims: Sequence[ClaimReport],
+) -> Provenance:
     """How the report came about; a model that was not needed for it is left out."""
     extractor: dict[str, Any] = {}
     verifier: dict[str, Any] = {}
@@ -420,6 +508,8 @@ def _provenance(state: PairState, models: Models, calibration: Calibration | Non
             "calibration": asdict(calibration),
             "rule": None if rule is None else rule.to_dict(),
         }
+    if state.knowledge is not None:
+        notes += _knowledge_notes(state.knowledge, claims)
     if state.skipped:
         notes += (
             f"{state.skipped} pairs were skipped as unlikely to change the verdict; "
@@ -438,6 +528,16 @@ def _provenance(state: PairState, models: Models, calibration: Calibration | Non
         seed=models.configuration.seed,
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _knowledge_notes(knowledge: Knowledge, claims: Sequence[ClaimReport]) -> tuple[str, ...]:
+    facts = (f"{name} {value}" for name, value in knowledge.description.items())
+    notes = [f"evidence was retrieved from an index: {', '.join(facts)}"]
+    if claims:
+        supported = sum(claim.status is Status.SUPPORTED for claim in claims)
+        share = supported / len(claims)
+        notes.append(f"precision {share:.2f}: {supported} of {len(claims)} claims are supported")
+    return tuple(notes)
 
 
 def _one_line(error: Exception) -> str:

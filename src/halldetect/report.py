@@ -163,6 +163,13 @@ class Report:
         """Whether the response is faithful; a response that could not be checked is not ok."""
         return self.verdict is Verdict.FAITHFUL
 
+    @property
+    def precision(self) -> float | None:
+        """The share of the claims that are supported; None if there are none."""
+        if not self.claims:
+            return None
+        return sum(claim.status is Status.SUPPORTED for claim in self.claims) / len(self.claims)
+
     def __str__(self) -> str:
         """The verdict, and each claim that the source does not back with its passage."""
         from halldetect.render.short import short

@@ -216,7 +216,12 @@ def _now() -> int:
 
 
 def _is_repeatable(report: Report) -> bool:
-    """A failure may not happen again, and a refusal is as cheap as a look into the cache."""
+    """A failure may not happen again, and a refusal is as cheap as a look into the cache.
+
+    The texts of a report are those of its pair, except for passages that were retrieved.
+    """
+    if report.provenance.configuration.get("knowledge") is not None:
+        return False
     return report.score is not None and not any(
         note.startswith("the extractor failed") for note in report.provenance.notes
     )

@@ -16,6 +16,7 @@ from halldetect.batch.rows import Row
 from halldetect.config import Configuration
 from halldetect.errors import HallDetectError
 from halldetect.inputs import Pair
+from halldetect.knowledge.passages import Knowledge
 from halldetect.pipeline import AnyPair, PairState
 from halldetect.protocols import Extractor, Verifier
 from halldetect.report import Report
@@ -46,6 +47,11 @@ class BatchDetector(Protocol):
     @property
     def calibration(self) -> Calibration:
         """What turns judgements into scores."""
+        ...
+
+    @property
+    def knowledge(self) -> Knowledge | None:
+        """What evidence is retrieved from, opened on first use."""
         ...
 
     def begin(self, pairs: Iterable[AnyPair]) -> list[PairState]:

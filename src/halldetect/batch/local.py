@@ -149,6 +149,7 @@ def run_settings(detector: BatchDetector, level: Level | None = None) -> dict[st
         "extractor": detector.extractor.description,
         "verifier": detector.verifier.description,
         "calibration": asdict(detector.calibration),
+        **({} if (known := detector.knowledge) is None else {"knowledge": known.description}),
     }
 
 

@@ -33,11 +33,18 @@ class ColumnNames:
         if len(set(used)) < len(used):
             raise InputError(f"one column cannot be two things: {', '.join(used)}")
 
-    def require(self, file: RecordFile) -> None:
-        """Raise InputError if the file has columns, the same for all rows, and lacks one."""
+    def require(self, file: RecordFile, *, needs_source: bool = True) -> None:
+        """Raise InputError if the file has columns, the same for all rows, and lacks one.
+
+        Args:
+            file: the open file.
+            needs_source: whether every row must have a source.
+        """
         if file.column_names is None:
             return
         for role in ("source", "response", "id", "question"):
+            if role == "source" and not needs_source:
+                continue
             name = getattr(self, role)
             if name is not None and name not in file.column_names:
                 raise InputError(
@@ -120,7 +127,7 @@ class InputRows:
             return
         for file in self._files:
             with open_records(file) as records:
-                self._columns.require(records)
+                self._columns.require(records, needs_source=self._limits.knowledge is None)
 
     def rows(self) -> Generator[Row, None, None]:
         """All rows, in order."""
@@ -154,7 +161,7 @@ def read_rows(
         limits: the configuration whose limits on sizes apply.
         file: the name that the rows give their file, if any.
     """
-    columns.require(records)
+    columns.require(records, needs_source=limits.knowledge is None)
     for number, record in enumerate(records.records, start=1):
         yield _row(number, record, columns, limits, records.text_only, file)
 
@@ -184,6 +191,8 @@ def _row(
                 raise _BadRow(f"the id must be text or a whole number, not {_kind(identity)}")
             id = identity
         carried = {name: _plain(value) for name, value in values.items()}
+        if limits.knowledge is not None:  # evidence is retrieved
+            source = [] if source is None else source
         pair = _pair(source, response, question, columns)
         _refuse_sizes(pair, limits)
     except _BadRow as bad:

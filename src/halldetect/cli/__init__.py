@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Sequence
 
 from halldetect import __version__
-from halldetect.cli import batch, bench, check, models, repair, serve
+from halldetect.cli import batch, bench, check, index, models, repair, serve
 from halldetect.cli.exits import exit_status
 from halldetect.cli.options import Parser
 
@@ -21,6 +21,7 @@ COMMANDS = (
     repair.add,
     batch.add,
     check.add_demo,
+    index.add,
     models.add,
     bench.add,
     serve.add,

@@ -118,7 +118,7 @@ def read_texts(arguments: argparse.Namespace, command: str) -> tuple[list[str], 
         command: its command, for messages.
     """
     *first, response = arguments.texts
-    if len(first) > 1 or not (first or arguments.source):
+    if len(first) > 1 or not (first or arguments.source or arguments.knowledge):
         raise InputError(
             f"{command} takes one SOURCE and one RESPONSE, not {len(arguments.texts)} arguments; "
             "quote a text with spaces, and name further documents with --source"

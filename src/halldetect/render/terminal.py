@@ -168,7 +168,7 @@ def _claim(
         found = Text()
         found.append(f"{evidence_label(claim)}: ", style="dim")
         found.append(f"“{one_line(passages.quote(claim, evidence, limit=max(120, 2 * room)))}”")
-        if len(report.documents) > 1:
+        if len(report.documents) > 1 or report.document_names:
             found.append(f" ({document_name(report, evidence.document)})", style="dim")
         rows.add_row(Text(support, style="dim"), found)
         if claim.reason:

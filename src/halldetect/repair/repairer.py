@@ -30,10 +30,12 @@ from halldetect.text.sentences import read_document
 from halldetect.text.words import NEGATIONS, normalize, words
 
 # Proposals per sentence and step that the verifier is asked about.
-MAX_PROPOSALS = 16
+MAX_PROPOSALS = 12
 # Sentences of the source that corrections are taken from, and that a language model gets.
 CLOSEST = 3
 SHOWN = 5
+# The windows that proposals are judged against: the closest sentences together, and in halves.
+NEAR_SCALES = (1, 2)
 # A proposal that is longer than the sentence by more than this factor says something else.
 MAX_GROWTH = 1.6
 # The share of its content words that a changed sentence keeps; with less it is another one.
@@ -51,8 +53,13 @@ class Checks(Protocol):
         """Check a whole response."""
         ...
 
-    def judge(self, source: Source, claims: Sequence[str]) -> list[ClaimReport]:
-        """Judge statements as they are."""
+    def judge(
+        self,
+        items: Sequence[tuple[Source, Sequence[str]]],
+        *,
+        granularities: Sequence[int] | None = None,
+    ) -> list[list[ClaimReport]]:
+        """Judge statements as they are, each against the source beside it."""
         ...
 
 
@@ -132,26 +139,27 @@ class Repairer:
             for at, claim in failing.items():
                 sentence = revision.sentences[at]
                 sentence.why = sentence.why or _why(claim)
-                sentence.evidence = sentence.evidence or (claim and claim.evidence)
+                if claim is not None:
+                    sentence.evidence = sentence.evidence or claim.evidence
                 if number >= self._max_rounds:
                     sentence.remove()
             if not failing:
                 break
             if number < self._max_rounds:
-                self._change(list(failing), revision, source, pair)
-            self._name_referents(revision, response, pair)
+                self._change(list(failing), revision, source)
+            self._name_referents(revision, response, source)
         return _failed(report.reason or "what is left is not supported either", original)
 
-    def _change(self, failing: list[int], revision: Revision, source: _Source, pair: Pair) -> None:
+    def _change(self, failing: list[int], revision: Revision, source: _Source) -> None:
         """Put the first proposal that is supported in the place of each sentence, or remove it."""
         waiting = failing
         for step in self._steps:
             proposed = {at: self._proposed(step, revision.sentences[at], source) for at in waiting}
-            choice = self._choose(step, proposed, revision, pair)
+            choice = self._choose(step, proposed, revision, source)
             supported = choice.supported
             if step is Method.REPLACE:  # where one correction was not enough, add a second one
                 again = {at: source.corrections(text) for at, text in choice.nearest.items()}
-                supported |= self._choose(step, again, revision, pair).supported
+                supported |= self._choose(step, again, revision, source).supported
             for at, text in supported.items():
                 revision.sentences[at].change(text, step)
             waiting = [at for at in waiting if at not in supported]
@@ -188,7 +196,7 @@ class Repairer:
         return []
 
     def _choose(
-        self, step: Method, proposed: dict[int, list[str]], revision: Revision, pair: Pair
+        self, step: Method, proposed: dict[int, list[str]], revision: Revision, source: _Source
     ) -> _Choice:
         """The best supported proposal of each sentence, all judged together.
 
@@ -205,23 +213,36 @@ class Repairer:
             ][:MAX_PROPOSALS]
             for at, texts in proposed.items()
         }
-        texts = list(dict.fromkeys(text for group in usable.values() for text in group))
-        if not texts:
+        usable = {at: texts for at, texts in usable.items() if texts}
+        if not usable:
             return _Choice({}, {})
-        judged = self._detector.judge(pair.source, [without_mark(text)[1] for text in texts])
-        reports = dict(zip(texts, judged, strict=True))
+        judged = self._judge(source, usable, revision)
         supported: dict[int, str] = {}
         nearest: dict[int, str] = {}
-        for at, group in usable.items():
+        for (at, group), claims in zip(usable.items(), judged, strict=True):
+            reports = dict(zip(group, claims, strict=True))
             passed = [text for text in group if reports[text].status is Status.SUPPORTED]
             if passed and step is Method.SHORTEN:
                 supported[at] = passed[0]
-            elif passed or group:
+            else:
                 best = max(passed or group, key=lambda text: reports[text].support or 0.0)
                 (supported if passed else nearest)[at] = best
         return _Choice(supported, nearest)
 
-    def _name_referents(self, revision: Revision, response: Document, pair: Pair) -> None:
+    def _judge(
+        self, source: _Source, proposed: dict[int, list[str]], revision: Revision
+    ) -> list[list[ClaimReport]]:
+        """Judge proposals against the closest sentences only: the whole text is checked later."""
+        items = [
+            (
+                source.around(revision.sentences[at].before),
+                [without_mark(item)[1] for item in texts],
+            )
+            for at, texts in proposed.items()
+        ]
+        return self._detector.judge(items, granularities=NEAR_SCALES)
+
+    def _name_referents(self, revision: Revision, response: Document, source: _Source) -> None:
         """A sentence that refers to a removed one gets the name meant, or is removed too."""
         names = PronounNames([sentence.before for sentence in revision.sentences])
         for at, sentence in enumerate(revision.sentences[1:], 1):
@@ -234,7 +255,7 @@ class Repairer:
             named = names.replace_first(sentence.after, at)
             sentence.why = "it refers to a sentence that was removed"
             if named != sentence.after and named not in sentence.tried:
-                (claim,) = self._detector.judge(pair.source, [named])
+                ((claim,),) = self._judge(source, {at: [named]}, revision)
                 if claim.status is Status.SUPPORTED:
                     sentence.change(named, Method.NAME)
                     continue

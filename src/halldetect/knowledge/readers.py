@@ -1,0 +1,193 @@
+"""Documents from files: plain text, Markdown, HTML, PDF and JSON Lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+
+from halldetect.errors import InputError, MissingExtra
+
+TEXT_ENDINGS = (".txt", ".text", ".md", ".markdown", ".rst")
+HTML_ENDINGS = (".html", ".htm", ".xhtml")
+ENDINGS = (*TEXT_ENDINGS, *HTML_ENDINGS, ".pdf", ".jsonl")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_BLOCKS = frozenset(
+    "address article aside blockquote br dd div dl dt figcaption footer h1 h2 h3 h4 h5 h6 header "
+    "hr li main nav ol p pre section table td th tr ul".split()
+)
+_HIDDEN = frozenset({"script", "style", "template", "noscript", "head"})
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file to index and the name by which its documents are known."""
+
+    path: Path
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDocument:
+    """A document to index: its name, which is unique, its title, which may be empty, its text."""
+
+    name: str
+    title: str
+    text: str
+
+
+def find_files(paths: Iterable[Path]) -> list[SourceFile]:
+    """The files to index: those named, and those in folders named that have a known ending.
+
+    paths  files and folders
+    Raises InputError where there is no such file, or none at all.
+    """
+    files: dict[str, SourceFile] = {}
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(
+                item for item in path.rglob("*") if item.is_file() and _ending(item) in ENDINGS
+            )
+            found = [SourceFile(item, str(item.relative_to(path))) for item in inside]
+        elif path.is_file():
+            if _ending(path) not in ENDINGS:
+                raise InputError(
+                    f"{str(path)!r} cannot be indexed; files must end in {', '.join(ENDINGS)}"
+                )
+            found = [SourceFile(path, path.name)]
+        else:
+            raise InputError(f"there is no file or folder {str(path)!r}")
+        for file in found:
+            if file.name in files:
+                raise InputError(
+                    f"two files have the name {file.name!r}: "
+                    f"{str(files[file.name].path)!r} and {str(file.path)!r}"
+                )
+            files[file.name] = file
+    if not files:
+        raise InputError(f"there is nothing to index; files must end in {', '.join(ENDINGS)}")
+    return list(files.values())
+
+
+def read_documents(file: SourceFile) -> Iterator[IndexDocument]:
+    """The documents of a file: one, or one per line of JSON Lines.
+
+    file  what to read
+    Raises InputError where it cannot be read.
+    """
+    ending = _ending(file.path)
+    if ending == ".jsonl":
+        yield from _json_lines(file)
+    elif ending == ".pdf":
+        yield IndexDocument(file.name, "", _storable(_pdf_text(file.path)))
+    elif ending in HTML_ENDINGS:
+        title, text = html_text(_decoded(file.path))
+        yield IndexDocument(file.name, _storable(title), _storable(text))
+    else:
+        yield IndexDocument(file.name, "", _storable(_decoded(file.path)))
+
+
+def html_text(page: str) -> tuple[str, str]:
+    """The title and the text of an HTML page, one block per line.
+
+    page  the page
+    """
+    parser = _PageText()
+    parser.feed(page)
+    parser.close()
+    lines = (" ".join(line.split()) for line in "".join(parser.parts).split("\n"))
+    return " ".join("".join(parser.title).split()), "\n\n".join(line for line in lines if line)
+
+
+class _PageText(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self.title: list[str] = []
+        self._hidden: list[str] = []
+        self._in_title = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "body":
+            self._hidden.clear()
+        if tag in _HIDDEN:
+            self._hidden.append(tag)
+        self._in_title = tag == "title"
+        if tag in _BLOCKS:
+            self.parts.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._hidden:
+            while self._hidden.pop() != tag:
+                pass
+        self._in_title = False
+        if tag in _BLOCKS:
+            self.parts.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if self._in_title:
+            self.title.append(data)
+        elif not self._hidden:
+            self.parts.append(data.replace("\n", " "))
+
+
+def _pdf_text(path: Path) -> str:
+    try:
+        import pypdf
+    except ImportError as error:
+        raise MissingExtra(f"the PDF file {path.name!r}", "documents") from error
+    try:
+        with path.open("rb") as stream:
+            pages = [page.extract_text() or "" for page in pypdf.PdfReader(stream).pages]
+    except Exception as error:  # a damaged file makes it raise almost anything
+        why = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
+        raise InputError(f"{str(path)!r} cannot be read as PDF ({why})") from error
+    return "\n\n".join(pages)
+
+
+def _json_lines(file: SourceFile) -> Iterator[IndexDocument]:
+    try:
+        with file.path.open(encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield _json_document(file.name, number, line)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{str(file.path)!r} is not UTF-8 text") from error
+    except OSError as error:
+        raise InputError(f"cannot read {str(file.path)!r}: {error.strerror}") from error
+
+
+def _json_document(name: str, number: int, line: str) -> IndexDocument:
+    where = f"{name}, line {number}"
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        raise InputError(f"{where}: not JSON") from None
+    if not isinstance(record, dict) or not isinstance(record.get("text"), str):
+        raise InputError(f'{where}: each line must be an object with a "text"')
+    identity, title = record.get("id", number), record.get("title") or ""
+    if not isinstance(identity, (str, int)) or not isinstance(title, str):
+        raise InputError(f'{where}: "id" must be text or a number, and "title" text')
+    return IndexDocument(f"{name}#{identity}", _storable(title), _storable(record["text"]))
+
+
+def _decoded(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{str(path)!r} is not UTF-8 text (byte {error.start})") from error
+
+
+def _storable(text: str) -> str:
+    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _ending(path: Path) -> str:
+    return path.suffix.lower()

@@ -1,0 +1,283 @@
+"""The index: what it holds, what it finds, and what becomes of bad files and of crashes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import nullcontext, suppress
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halldetect.errors import CheckError, InputError
+from halldetect.knowledge import KnowledgeIndex
+from halldetect.knowledge.builder import build_index, remove_documents
+from halldetect.knowledge.passages import PASSAGE_CHARACTERS, cut_passages
+from halldetect.knowledge.readers import SourceFile, find_files, html_text, read_documents
+from tests.support.paths import ROOT
+
+BRIDGE = "The bridge over the Elbe opened in 1932.\n\nAnna Holm designed the bridge."
+ROME = "Rome is the capital of Italy."
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "documents"
+    (folder / "more").mkdir(parents=True)
+    (folder / "bridge.md").write_text(BRIDGE, encoding="utf-8")
+    (folder / "more" / "rome.txt").write_text(ROME, encoding="utf-8")
+    (folder / "ignored.bin").write_bytes(b"\x00\xff")
+    return folder
+
+
+@pytest.fixture
+def index(folder: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "knowledge.index"
+    build_index(path, find_files([folder]))
+    return path
+
+
+def found(path: Path, claim: str, limit: int = 5) -> list[str]:
+    index = KnowledgeIndex(path)
+    ((*passages,),) = index.search([claim], limit)
+    index.close()
+    return [passage.text for passage in passages]
+
+
+def test_what_is_found(index: Path) -> None:
+    knowledge = KnowledgeIndex(index)
+    bridge, rome, nothing, empty = knowledge.search(
+        ["The bridge opened in 1932", "Italy's capital is Rome", "Zebras sing", "It is."], 5
+    )
+    assert [passage.document for passage in bridge] == ["bridge.md"]
+    assert [passage.name for passage in rome] == ["more/rome.txt, characters 0–29"]
+    assert nothing == empty == []
+    assert bridge[0].span.cut(BRIDGE) == bridge[0].text
+    assert knowledge.description["documents"] == 2
+    knowledge.close()
+
+
+def test_words_in_another_form_are_found(index: Path) -> None:
+    assert found(index, "Who designs bridges?") == [BRIDGE]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    ['"', "'); DROP TABLE passages; --", "AND OR NOT NEAR(", "*", "col:rome", "\x00", "é" * 5000],
+)
+def test_queries_are_words_only(index: Path, claim: str) -> None:
+    assert found(index, claim) in ([], [ROME])
+    assert found(index, "Rome is a capital") == [ROME]
+
+
+def test_an_update_changes_only_what_changed(folder: Path, index: Path) -> None:
+    (folder / "bridge.md").write_text("The tunnel opened in 1950.", encoding="utf-8")
+    (folder / "new.txt").write_text("Zebras sing at night.", encoding="utf-8")
+    (folder / "more" / "rome.txt").unlink()
+    before = KnowledgeIndex(index).description["digest"]
+    summary = build_index(index, find_files([folder]))
+    assert (summary.added, summary.updated, summary.unchanged, summary.removed) == (1, 1, 0, 0)
+    assert found(index, "Anna Holm designed a bridge") == []
+    assert found(index, "The tunnel opened in 1950") == ["The tunnel opened in 1950."]
+    assert found(index, "Zebras sing") == ["Zebras sing at night."]
+    assert found(index, "Rome is a capital") == [ROME]
+    summary = build_index(index, find_files([folder]), remove_missing=True)
+    assert (summary.unchanged, summary.removed) == (2, 1)
+    assert found(index, "Rome is a capital") == []
+    assert KnowledgeIndex(index).description["digest"] != before
+
+
+def test_documents_can_be_removed(index: Path) -> None:
+    with pytest.raises(InputError, match="no document"):
+        remove_documents(index, ["more/rome.txt", "paris.txt"])
+    assert found(index, "Rome is a capital") == [ROME]
+    assert remove_documents(index, ["more/rome.txt"]) == 1
+    assert found(index, "Rome is a capital") == []
+
+
+def test_an_index_does_not_depend_on_the_order_of_builds(folder: Path, tmp_path: Path) -> None:
+    one, two = tmp_path / "one.index", tmp_path / "two.index"
+    files = find_files([folder])
+    build_index(one, files)
+    build_index(two, files[1:])
+    build_index(two, files[::-1])
+    assert KnowledgeIndex(one).description["digest"] == KnowledgeIndex(two).description["digest"]
+
+
+def test_files_that_are_no_index(tmp_path: Path, index: Path) -> None:
+    with pytest.raises(InputError, match="there is no index"):
+        KnowledgeIndex(tmp_path / "none")
+    other = tmp_path / "other"
+    other.write_bytes(b"not a database at all, but long enough to look at" * 100)
+    with pytest.raises(InputError, match="damaged or not a halldetect index"):
+        KnowledgeIndex(other)
+    with pytest.raises(InputError, match="damaged or not a halldetect index"):
+        build_index(other, [])
+    other.write_bytes(b"")
+    with pytest.raises(InputError, match="is not a halldetect index"):
+        KnowledgeIndex(other)
+    with sqlite3.connect(other) as database:
+        database.execute("CREATE TABLE t (x)")
+    with pytest.raises(InputError, match="is not a halldetect index"):
+        KnowledgeIndex(other)
+    with pytest.raises(InputError, match="is not a halldetect index"):
+        build_index(other, [])
+    with sqlite3.connect(index) as database:
+        database.execute("PRAGMA user_version = 99")
+    with pytest.raises(InputError, match="version 99"):
+        KnowledgeIndex(index)
+
+
+def test_a_truncated_index(index: Path) -> None:
+    data = index.read_bytes()
+    for size in (100, 4096, len(data) // 2, len(data) - 4096):
+        index.write_bytes(data[:size])
+        try:
+            knowledge = KnowledgeIndex(index)
+        except InputError:
+            continue
+        with suppress(CheckError):  # what it needs may still be there
+            knowledge.search(["Rome is the capital of Italy"], 5)
+
+
+def test_an_empty_index(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.write_text(" \n", encoding="utf-8")
+    path = tmp_path / "i"
+    build_index(path, find_files([empty]))
+    with pytest.raises(InputError, match="has no passages"):
+        KnowledgeIndex(path)
+
+
+def test_a_file_that_cannot_be_read(folder: Path, tmp_path: Path) -> None:
+    (folder / "bad.txt").write_bytes(b"\xff\xfe\xfa")
+    path = tmp_path / "i"
+    with pytest.raises(InputError, match="not UTF-8"):
+        build_index(path, find_files([folder]))
+    with pytest.raises(InputError, match="not complete"):
+        KnowledgeIndex(path)
+    summary = build_index(path, find_files([folder]), strict=False)
+    assert summary.documents == 2
+    assert "bad.txt" in summary.skipped[0]
+    assert found(path, "Rome is a capital") == [ROME]
+
+
+def test_what_can_be_indexed(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no file or folder"):
+        find_files([tmp_path / "none"])
+    with pytest.raises(InputError, match="nothing to index"):
+        find_files([tmp_path])
+    (tmp_path / "a.exe").write_bytes(b"x")
+    with pytest.raises(InputError, match="cannot be indexed"):
+        find_files([tmp_path / "a.exe"])
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    rows = [{"id": "r", "title": "Rome", "text": "It is the capital."}, {"text": "Dogs bark."}]
+    file.write_text("\n".join(map(json.dumps, rows)) + "\n\n", encoding="utf-8")
+    first, second = read_documents(SourceFile(file, file.name))
+    assert (first.name, first.title, second.name) == ("rows.jsonl#r", "Rome", "rows.jsonl#2")
+    path = tmp_path / "i"
+    build_index(path, [SourceFile(file, file.name)])
+    ((passage,),) = KnowledgeIndex(path).search(["Rome is the capital"], 5)
+    assert passage.text_with_title == "Rome\nIt is the capital."
+
+
+@pytest.mark.parametrize(
+    "line", ["{", "[]", "{}", '{"text": 5}', '{"text": "x", "id": []}', "[" * 9999]
+)
+def test_bad_json_lines(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text(line, encoding="utf-8")
+    with pytest.raises(InputError, match="line 1"):
+        list(read_documents(SourceFile(file, file.name)))
+
+
+def test_two_documents_of_one_name(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"id": 1, "text": "a"}\n{"id": 1, "text": "b"}\n', encoding="utf-8")
+    with pytest.raises(InputError, match="two documents"):
+        build_index(tmp_path / "i", [SourceFile(file, file.name)])
+
+
+def test_html() -> None:
+    title, text = html_text(
+        "<html><head><title>A &amp; B</title><style>p {}</style></head><body><p>One<br>two "
+        "<b>three</b></p><script>evil()</script><ul><li>four</ul></body>"
+    )
+    assert title == "A & B"
+    assert text == "One\n\ntwo three\n\nfour"
+
+
+def test_pdf(tmp_path: Path) -> None:
+    import pypdf
+
+    writer = pypdf.PdfWriter()
+    writer.add_blank_page(200, 200)
+    file = tmp_path / "blank.pdf"
+    writer.write(file)
+    ((document),) = read_documents(SourceFile(file, file.name))
+    assert document.text.strip() == ""
+    file.write_bytes(b"%PDF-1.4 nonsense")
+    with pytest.raises(InputError, match="cannot be read as PDF"):
+        list(read_documents(SourceFile(file, file.name)))
+
+
+@given(st.text(alphabet=st.sampled_from("ab. \n\r\t"), max_size=4000))
+def test_passages_hold_every_word_once(text: str) -> None:
+    spans = list(cut_passages(text))
+    assert "".join("".join(span.cut(text).split()) for span in spans) == "".join(text.split())
+    assert all(left.end <= right.start for left, right in pairwise(spans))
+    assert all(len(span) <= PASSAGE_CHARACTERS for span in spans)
+
+
+CHILD = """
+import sys
+from pathlib import Path
+from halldetect.knowledge import builder
+builder.COMMIT_PASSAGES = 20
+from halldetect.knowledge.readers import SourceFile
+builder.build_index(Path(sys.argv[2]), [SourceFile(Path(sys.argv[1]), "rows.jsonl")])
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+def test_a_build_that_is_killed_goes_on(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    with rows.open("w", encoding="utf-8") as stream:
+        for number in range(3000):
+            stream.write(json.dumps({"id": number, "text": f"Fact {number} is true. " * 3}) + "\n")
+    path, whole = tmp_path / "killed.index", tmp_path / "whole.index"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-c", CHILD, str(rows), str(path)]
+    chance = random.Random(0)
+    killed = 0
+    for _ in range(6):
+        child = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 0.2 + chance.random()
+        while child.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if child.poll() is None:
+            child.send_signal(signal.SIGKILL)
+            killed += 1
+        child.wait()
+        if path.exists() and killed:
+            with pytest.raises(InputError) if child.returncode else nullcontext():
+                KnowledgeIndex(path)
+    assert killed
+    subprocess.run(command, env=environment, check=True)
+    build_index(whole, [SourceFile(rows, "rows.jsonl")])
+    one, other = KnowledgeIndex(path), KnowledgeIndex(whole)
+    assert one.description["digest"] == other.description["digest"]
+    assert one.passages == other.passages == 3000
+    assert one.search(["Fact 2999 is true"], 1) == other.search(["Fact 2999 is true"], 1)
