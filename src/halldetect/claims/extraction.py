@@ -1,9 +1,13 @@
-"""The claims of a response: an extractor proposes them, the guard keeps them faithful."""
+"""The claims of a response: its sentences, and what an extractor takes them apart into.
+
+With the guard every asserting sentence is a claim and what the extractor proposes are its parts.
+Without it, as in the paper, the proposals of the extractor are the claims.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from halldetect.claims import Claim
 from halldetect.claims.guard.guard import Guard, clean_line, proposed_lines
@@ -11,6 +15,7 @@ from halldetect.errors import ExtractionError
 from halldetect.protocols import Extractor
 from halldetect.text.document import Document
 from halldetect.text.overlap import content_keys, shared_part
+from halldetect.text.references import readings
 from halldetect.text.sentences import trimmed
 from halldetect.text.units import Unit
 
@@ -46,8 +51,9 @@ class Extraction:
     """The claims of a response and what it took to get them.
 
     claims             in the order of the response
-    dropped            proposed claims that the guard did not keep
-    restored           sentences that the guard added because the extractor left them out
+    proposed           claims that the extractor proposed
+    dropped            those that the guard did not keep
+    restored           sentences that the extractor left out in whole or part
     generative_passes,
     tokens_in,
     tokens_out         as in `Draft`, over all blocks
@@ -55,6 +61,7 @@ class Extraction:
     """
 
     claims: tuple[Claim, ...]
+    proposed: int = 0
     dropped: int = 0
     restored: int = 0
     generative_passes: int = 0
@@ -73,9 +80,10 @@ def extract_claims(
 ) -> Extraction:
     """The claims of a response.
 
-    With the guard every asserting sentence ends up in a claim and no claim says what its
-    sentence does not, whatever the extractor proposes. Without it the proposals of the extractor
-    are taken as they are: one pass over the whole response, the first claims up to the limit.
+    With the guard every asserting sentence is a claim, whatever the extractor proposes; it is read
+    with what it leans on, and what the extractor proposes are parts of it. Without the guard the
+    proposals of the extractor are taken as they are: one pass over the whole response, the first
+    claims up to the limit. Sentences that none of them comes from are claims with a problem.
 
     response    the text with its sentences
     extractor   proposes claims
@@ -117,16 +125,37 @@ def _with_guard(response: Document, extractor: Extractor, max_passes: int) -> Ex
         tokens_in += draft.tokens_in
         tokens_out += draft.tokens_out
         guard.take(draft.claims, block, limit)
-    claims = guard.claims()
+    claims = in_context(guard.claims())
     return Extraction(
-        tuple(dict.fromkeys(claims)),
+        tuple(claims),
+        proposed=guard.proposed,
         dropped=guard.dropped,
         restored=sum(claim.origin == "restored" for claim in claims),
         generative_passes=passes,
         tokens_in=tokens_in,
         tokens_out=tokens_out,
-        notes=tuple(_notes(failures, unread, passes)),
+        notes=tuple(_notes(failures, unread, passes, guard)),
     )
+
+
+def in_context(claims: Sequence[Claim]) -> list[Claim]:
+    """The claims, and their parts, read with the sentences that they lean on.
+
+    claims  the asserting sentences of a response, in order
+    """
+    found = readings([claim.text for claim in claims])
+    placed: list[Claim] = []
+    before = ""
+    for claim, reading in zip(claims, found, strict=True):
+        parts = tuple(
+            part if part_reading is None else replace(part, read_as=part_reading.text)
+            for part in claim.parts
+            for part_reading in [readings([before, part.text])[1] if before else None]
+        )
+        read_as = None if reading is None else reading.text
+        placed.append(replace(claim, read_as=read_as, parts=parts))
+        before = claim.text if reading is None or not reading.resolved else reading.text
+    return placed
 
 
 def _blocks(units: Sequence[Unit]) -> Iterator[list[int]]:
@@ -144,7 +173,13 @@ def _blocks(units: Sequence[Unit]) -> Iterator[list[int]]:
         yield block
 
 
-def _notes(failures: Sequence[str], unread: int, passes: int) -> Iterator[str]:
+def _notes(failures: Sequence[str], unread: int, passes: int, guard: Guard) -> Iterator[str]:
+    if passes:
+        kept = guard.proposed - guard.dropped
+        yield (
+            f"the extractor proposed {guard.proposed} claims: {kept} are kept as parts of their "
+            f"sentences, {guard.dropped} say what no sentence says; the sentences decide"
+        )
     if failures:
         yield (
             f"the extractor failed on {len(failures)} block(s), "
@@ -158,13 +193,38 @@ def _notes(failures: Sequence[str], unread: int, passes: int) -> Iterator[str]:
 def _without_guard(response: Document, extractor: Extractor) -> Extraction:
     limit = claim_limit(len(response.sentences))
     draft = extractor.draft(response.text, limit)
-    lines = list(proposed_lines(draft.claims))[:limit]
+    lines = list(proposed_lines(draft.claims))
+    claims = [_located(clean_line(line), response) for line in lines[:limit]]
+    if not claims:
+        return Extraction(())
+    left_out = list(_left_out(response, claims, full=len(lines) >= limit))
     return Extraction(
-        tuple(_located(clean_line(line), response) for line in lines),
+        (*claims, *left_out),
+        proposed=len(lines),
         generative_passes=draft.generative_passes,
         tokens_in=draft.tokens_in,
         tokens_out=draft.tokens_out,
     )
+
+
+def _left_out(response: Document, claims: Iterable[Claim], *, full: bool) -> Iterator[Claim]:
+    """The asserting sentences that no claim comes from, which therefore nobody checks.
+
+    response  the text
+    claims    what the extractor made of it
+    full      whether there are as many claims as are taken
+    """
+    spans = [claim.span for claim in claims if claim.span is not None]
+    reason = (
+        f"the limit of {claim_limit(len(response.sentences))} claims was reached before it"
+        if full
+        else "the extractor made no claim of it"
+    )
+    for unit in response.units:
+        if not unit.asserts or unit.problem is not None:
+            continue
+        if not any(span.start < unit.span.end and unit.span.start < span.end for span in spans):
+            yield Claim(unit.text, unit.span, problem=reason)
 
 
 def _located(claim: str, response: Document) -> Claim:

@@ -147,7 +147,7 @@ class _FittedTask:
         self._verifier = verifier
         self._truncate = truncate
         self._claim_ids: list[tuple[int, ...]] = []
-        texts = [claim.text for claim in task.claims]
+        texts = [claim.hypothesis for claim in task.claims]
         by_tokens = token_verifier(verifier)
         if by_tokens is None:
             self.claim_tokens = verifier.count_tokens(texts)
@@ -213,7 +213,7 @@ class _FittedTask:
         source = tuple(document.text for document in self.task.documents)
         for claim, room in zip(self.task.claims, self._rooms, strict=True):
             if room is not None:
-                yield (claim.text, source), distinct[room]
+                yield (claim.hypothesis, source), distinct[room]
 
 
 class _TaskRun:
@@ -237,7 +237,7 @@ class _TaskRun:
         schedules = []
         for claim, windows, sizes in zip(self._claims, self._windows, self._sizes, strict=True):
             spans = [(window.document, window.span) for window in windows]
-            shares = index.shares(claim.text, spans)
+            shares = index.shares(claim.hypothesis, spans)
             if isinstance(rule, WholeSourceRule):
                 schedules.append(ClaimSchedule.whole_first(windows, shares, sizes, rule))
             else:
@@ -249,13 +249,13 @@ class _TaskRun:
         self._round = self._schedule.next_pairs()
         for claim, index in self._round:
             window = self._windows[claim][index]
-            texts = (window.text, self._claims[claim].text)
+            texts = (window.text, self._claims[claim].hypothesis)
             yield _Pair(texts, self._sizes[claim][index], self.fitted, window, claim)
 
     def record(self, answers: Answers) -> None:
         """Take the answers of the round."""
         for claim, index in self._round:
-            texts = (self._windows[claim][index].text, self._claims[claim].text)
+            texts = (self._windows[claim][index].text, self._claims[claim].hypothesis)
             self._schedule.record(claim, index, answers[texts])
 
     def newly_settled(self, answers: Answers) -> Iterator[tuple[int, JudgedClaim]]:
@@ -298,7 +298,7 @@ class _TaskRun:
         return JudgedClaim(
             claim,
             windows,
-            tuple(answers[window.text, claim.text] for window in windows),
+            tuple(answers[window.text, claim.hypothesis] for window in windows),
             sum(self._sizes[index][window] for window in judged),
             skipped=len(self._windows[index]) - len(judged),
             scales=tuple(sorted({m for window in self._windows[index] for m in window.scales})),

@@ -1,7 +1,8 @@
-"""The guard: which proposed claims of a response are kept, and which sentences are put back.
+"""The guard: every asserting sentence is a claim, and what an extractor proposes is a part of one.
 
-A proposed claim is kept if it says nothing but what one unit of its block says (`guard.matching`).
-A unit that asserts something and is not wholly in the claims kept becomes a claim itself.
+A unit of the response that asserts something is judged as a whole, whatever the extractor says. A
+proposed claim is kept as a part of its unit if it says nothing but what the unit says
+(`guard.matching`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from halldetect.claims import Claim
+from halldetect.claims import Claim, Part
 from halldetect.claims.guard.matching import Match, Passage
 from halldetect.claims.guard.pronouns import antecedents
 from halldetect.text.document import Document
@@ -53,10 +54,11 @@ def proposed_lines(drafted: Iterable[str]) -> Iterator[str]:
 class Guard:
     """Collects the claims of one response. Its units are given by their index.
 
-    `dropped` counts the proposed claims that were not kept.
+    `proposed` counts the proposed claims and `dropped` those that were not kept.
     """
 
     def __init__(self, response: Document) -> None:
+        self.proposed = 0
         self.dropped = 0
         self._units = response.units
         self._passages = {
@@ -89,6 +91,7 @@ class Guard:
         longest = 2 * len(self.block_text(block)) + 100
         silent = {self.block_text([number]) for number in block if number not in asserting}
         lines = list(proposed_lines(drafted))
+        self.proposed += len(lines)
         self.dropped += max(0, len(lines) - limit)
         for line in lines[:limit]:
             if len(line) > longest:
@@ -112,7 +115,7 @@ class Guard:
             ]
 
     def claims(self) -> list[Claim]:
-        """The claims kept, and every asserting sentence that they leave out in whole or part."""
+        """Every asserting sentence, with the proposed claims that were kept as its parts."""
         claims: list[Claim] = []
         for number, unit in enumerate(self._units):
             if unit.asserts and unit.problem is not None:
@@ -120,11 +123,14 @@ class Guard:
             passage = self._passages.get(number)
             if passage is None:
                 continue
-            for match in self._kept[number]:
-                origin = "named" if match.named else "extracted"
-                claims.append(Claim(match.text, unit.raw_span(match.span), origin=origin))
-            if not passage.covered(self._kept[number]):
-                claims.append(Claim(unit.text, unit.span, origin="restored"))
+            kept = self._kept[number]
+            parts = tuple(
+                Part(match.text, tuple(map(unit.raw_span, match.spans)))
+                for match in kept
+                if match.positions is not None
+            )
+            origin = "extracted" if passage.covered(kept) else "restored"
+            claims.append(Claim(unit.text, unit.span, origin=origin, parts=parts))
         return claims
 
     def _consider(self, line: str, asserting: list[int], silent: set[str]) -> None:

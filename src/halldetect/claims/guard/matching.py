@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from halldetect.claims.guard.omissions import Omissions
+from halldetect.claims.guard.sentence_parts import sentence_parts
 from halldetect.claims.guard.pronouns import fits, one_person, with_blanks
 from halldetect.text.document import Span
 from halldetect.text.words import COORDINATORS, RELATIVES, Word, same_word, without_fillers, words
@@ -33,13 +34,13 @@ class Match:
     """How a claim follows from a sentence.
 
     positions  of the words of the sentence that the claim has; None: all of them
-    span       of the claim in the sentence; the whole sentence where it is not one run of words
+    spans      of the claim in the sentence, one per run of words
     text       of the claim
     named      whether a name stands for a pronoun of the sentence
     """
 
     positions: frozenset[int] | None
-    span: Span
+    spans: tuple[Span, ...]
     text: str
     named: bool = False
 
@@ -72,13 +73,29 @@ class Passage:
         )
 
     @cached_property
+    def _by_rule(self) -> dict[str, Match]:
+        """The parts that the rules find, by their text."""
+        return {
+            text: Match(
+                frozenset(
+                    at
+                    for at, word in enumerate(self.words)
+                    if any(span.start <= word.start and word.end <= span.end for span in spans)
+                ),
+                spans,
+                text,
+            )
+            for text, spans in sentence_parts(self.text)
+        }
+
+    @cached_property
     def _omissions(self) -> Omissions:
         return Omissions(self.text, self.words)
 
     @property
     def whole(self) -> Match:
         """The sentence as it stands."""
-        return Match(None, Span(0, len(self.text)), self.text)
+        return Match(None, (Span(0, len(self.text)),), self.text)
 
     def match(self, claim: str, antecedent: Sequence[str] = ()) -> Match | None:
         """How the claim follows from this sentence; None if it does not.
@@ -88,6 +105,8 @@ class Passage:
         """
         if len(claim) > 2 * len(self.text) + 100:
             return None
+        if claim in self._by_rule:
+            return self._by_rule[claim]
         norms = _claim_norms(claim)
         if not norms or not self.words:
             return None
@@ -109,11 +128,21 @@ class Passage:
             return None
         if len(positions) < len(self.words) and not self._omissions.allowed(positions):
             return None
-        first, last = positions[0], positions[-1]
-        if not named and last - first == len(positions) - 1:
-            span = Span(self._clause_start(first), self.words[last].end)
-            return Match(frozenset(positions), span, span.cut(self.text))
-        return Match(frozenset(positions), Span(0, len(self.text)), claim, named)
+        spans = self._runs(positions)
+        text = claim if named or len(spans) > 1 else spans[0].cut(self.text)
+        return Match(frozenset(positions), spans, text, named)
+
+    def _runs(self, positions: Sequence[int]) -> tuple[Span, ...]:
+        """The spans of the runs of words at these positions."""
+        runs: list[list[int]] = []
+        for position in positions:
+            if runs and position == runs[-1][-1] + 1:
+                runs[-1].append(position)
+            else:
+                runs.append([position])
+        return tuple(
+            Span(self._clause_start(run[0]), max(self.words[at].end for at in run)) for run in runs
+        )
 
     def _positions(self, norms: Sequence[str]) -> list[int] | None:
         """The words in the order of the sentence, with as few gaps as possible.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import pairwise
 
@@ -25,6 +26,22 @@ from halldetect.text.words import words as text_words
 
 _QUOTED = re.compile("[\"“”„«»‘「『]|(?<!\\w)'")
 _BREAK = re.compile(r"[,;:()\[\]—–]|(?<=\s)-+(?=\s)")
+
+
+def is_plain(text: str, norms: AbstractSet[str]) -> bool:
+    """Whether a sentence is a plain English statement: no quotation, question or inversion.
+
+    text   the sentence
+    norms  its words
+    """
+    first = text_words(text)[:1]
+    return not (
+        _QUOTED.search(text) is not None
+        or bool(norms & FOREIGN)
+        or not norms & ENGLISH
+        or (first and first[0].norm in INVERTED)
+        or "?" in text
+    )
 
 
 class Omissions:
@@ -52,15 +69,8 @@ class Omissions:
     @cached_property
     def whole_only(self) -> bool:
         """Whether nothing may be left out: a quotation, hearsay, a condition, another language."""
-        plain = {word.norm for word in text_words(self.text)}
-        return (
-            _QUOTED.search(self.text) is not None
-            or any(scope(norm) == "sentence" for norm in plain)
-            or bool(plain & FOREIGN)
-            or not plain & ENGLISH
-            or self.words[0].norm in INVERTED
-            or "?" in self.text
-        )
+        norms = {word.norm for word in text_words(self.text)}
+        return not is_plain(self.text, norms) or any(scope(norm) == "sentence" for norm in norms)
 
     @cached_property
     def _parts(self) -> list[int]:

@@ -1,0 +1,429 @@
+"""What a sentence leans on: pronouns, "the latter", "there", "a year later" and their like.
+
+A sentence that can be understood only with the one before it cannot be judged alone. Where just
+one thing can be meant, its name is put in the place of the pronoun; elsewhere the sentence is read
+together with the one before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from halldetect.text.document import Span
+from halldetect.text.noun_phrases import (
+    DEMONSTRATIVES,
+    OWNERS,
+    NounPhrase,
+    first_verb,
+    joined,
+    noun_phrases,
+)
+from halldetect.text.words import (
+    ARTICLES,
+    AUXILIARIES,
+    COORDINATORS,
+    PREPOSITIONS,
+    RELATIVES,
+    Word,
+    is_finite_verb,
+    may_be_past,
+    may_be_verb,
+    words,
+)
+
+MAX_LENGTH = 600
+_SINGULAR = frozenset({"it", "its", "this", "that"})
+_PLURAL = frozenset({"they", "their", "them", "these", "those"})
+_PERSONAL = frozenset({"he", "she", "his", "her", "him"})
+_PRONOUNS = _SINGULAR | _PLURAL | _PERSONAL
+_MONTHS = (
+    "january february march april may june july august september october november december"
+).split()
+_COUNTS = {
+    word: number
+    for number, word in enumerate("zero one two three four five six seven eight nine ten".split())
+} | {"a": 1, "an": 1}
+_LATER = re.compile(
+    r"\b(?:(?P<next>(?:in )?the (?:following|next))|(?P<last>(?:in )?the (?:previous|preceding))|"
+    r"(?P<count>an?|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2})) "
+    r"(?P<unit>day|week|month|year)s?(?: (?P<way>later|earlier|before|afterwards|after))?\b",
+    re.IGNORECASE,
+)
+_SAME = re.compile(
+    r"\b(?:in )?(?:that(?: same)?|the same) (?P<unit>day|month|year)\b", re.IGNORECASE
+)
+_PAIR = re.compile(r"\bthe (?P<which>former|latter)\b", re.IGNORECASE)
+_YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
+_DAY = re.compile(
+    rf"\b(?:(?P<day>\d{{1,2}}) )?(?P<month>{'|'.join(_MONTHS)})\b(?: (?P<year>\d{{4}}))?",
+    re.IGNORECASE,
+)
+_SO_DID = re.compile(
+    r"^(?:and )?(?:so|neither|nor) (?P<aux>\w+) (?P<who>[^,;]+?)[.!]?$", re.IGNORECASE
+)
+_DID_TOO = re.compile(
+    r"^(?P<who>[^,;]+?) (?P<aux>did|does|do|was|were|is|are|has|have|had) "
+    r"(?:too|as well|so)[.!]?$",
+    re.IGNORECASE,
+)
+# A bare role: who it is was said before.
+_PERSON_ROLES = frozenset(
+    "minister president mayor author writer singer actor actress player striker goalkeeper coach "
+    "judge lawyer doctor nurse patient driver officer man woman boy girl suspect victim teacher "
+    "student professor director manager owner founder king queen".split()
+)
+_ROLES = _PERSON_ROLES | frozenset(
+    "company firm bank hotel museum school club team band city town village country drug device "
+    "product film book album ship plane aircraft proposal plan programme program law study".split()
+)
+# A name, with or without an article.
+_NAMED = re.compile(r"^(?!The |An? )[A-Z]|^(?:[Tt]he )[A-Z]")
+# "It" that stands for nothing: "it rained", "it is clear that", "it took".
+# Leans on the sentence before, but no name can be put in.
+_SAID_BEFORE = re.compile(
+    r"\bdid so\b|^but [^,;]{1,40} (?:did|does|do)(?: not|n't)?[.!]?$|(?:as well|too)[.!]$",
+    re.IGNORECASE,
+)
+_EXPLETIVE = re.compile(
+    r"^it (?:rain|snow|seem|appear|turn|take|took|(?:is|was|has been|will be) "
+    r"(?:\w+ )?(?:\w+ )?(?:that|to|who|when|because)\b)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A sentence as the verifier reads it.
+
+    text      what is read
+    resolved  whether names stand for what the sentence leans on; otherwise the text begins with
+              the sentence before
+    """
+
+    text: str
+    resolved: bool
+
+
+def readings(sentences: Sequence[str]) -> list[Reading | None]:
+    """For each sentence how it is read with those before it; None where it needs none.
+
+    sentences  of one text, in order
+    """
+    found: list[Reading | None] = []
+    before = ""
+    for sentence in sentences:
+        reading = _reading(sentence, before) if before else None
+        found.append(reading)
+        before = reading.text if reading is not None and reading.resolved else sentence
+    return found
+
+
+def leans(sentence: str) -> bool:
+    """Whether a sentence can be understood only with what stands before it."""
+    if len(sentence) > MAX_LENGTH:
+        return False
+    return bool(
+        _pronoun(sentence)
+        or _there(sentence)
+        or _PAIR.search(sentence)
+        or _relative_time(sentence)
+        or _SAME.search(sentence)
+        or _SO_DID.match(sentence)
+        or _DID_TOO.match(sentence)
+        or _role(sentence)
+        or _SAID_BEFORE.search(sentence)
+        or _noun_again(sentence)
+        or _fragment(sentence)
+    )
+
+
+def _fragment(sentence: str) -> bool:
+    """Whether a sentence is an answer without a verb: "In 1998."."""
+    found = words(sentence)
+    return (
+        0 < len(found) < 5
+        and found[0].norm in PREPOSITIONS
+        and not any(may_be_verb(word.norm) or may_be_past(word.norm) for word in found)
+    )
+
+
+def _reading(sentence: str, before: str) -> Reading | None:
+    if not leans(sentence) or len(before) > MAX_LENGTH:
+        return None
+    phrases = noun_phrases(before)
+    text, unresolved = sentence, False
+    for resolve in (
+        _resolve_ellipsis,
+        _resolve_pair,
+        _resolve_time,
+        _resolve_place,
+        _resolve_noun,
+        _resolve_role,
+        _resolve_pronoun,
+    ):
+        result = resolve(text, before, phrases)
+        unresolved |= result is None
+        text = text if result is None else result
+    if unresolved or leans(text):
+        return Reading(f"{before} {sentence}", False)
+    return Reading(text, True) if text != sentence else None
+
+
+# Pronouns
+
+
+def _pronoun(sentence: str) -> Word | None:
+    """The first pronoun of a sentence that nothing before it in the sentence can explain."""
+    found = words(sentence)
+    at = next((at for at, word in enumerate(found) if word.norm in _PRONOUNS), None)
+    if at is None or _EXPLETIVE.match(sentence[found[at].start :]):
+        return None
+    word = found[at]
+    if word.norm in DEMONSTRATIVES and not (at == 0 and _stands_alone(found)):
+        return None
+    earlier = noun_phrases(sentence[: word.start])
+    if any(not phrase.after for phrase in earlier) or (at and first_verb(found[:at]) is not None):
+        return None
+    return word
+
+
+def _stands_alone(found: Sequence[Word]) -> bool:
+    """Whether the first word, "these" or its like, is a subject by itself."""
+    following = found[1].norm if len(found) > 1 else ""
+    if _verb_like(following):
+        return True
+    third = found[2] if len(found) > 2 else None
+    return third is not None and (
+        third.norm in ARTICLES | PREPOSITIONS or third.norm in ("up", "out") or third.numeric
+    )
+
+
+def _verb_like(norm: str) -> bool:
+    return is_finite_verb(norm) or norm in AUXILIARIES
+
+
+def _noun_again(sentence: str) -> Word | None:
+    """The noun of a subject such as "this proposal"."""
+    found = words(sentence)
+    if len(found) < 3 or found[0].norm not in DEMONSTRATIVES or _stands_alone(found):
+        return None
+    return found[1]
+
+
+def _resolve_noun(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
+    noun = _noun_again(sentence)
+    if noun is None:
+        return sentence
+    same = [item for item in phrases if item.text.casefold().split()[-1] == noun.norm]
+    return _put(sentence, Span(0, noun.end), same[0].text) if len(same) == 1 else None
+
+
+def _resolve_pronoun(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
+    word = _pronoun(sentence)
+    if word is None:
+        return sentence
+    meant = _antecedent(word.norm, joined(before, phrases))
+    # "This" alone means what was said, not a thing that was named.
+    if meant is None or word.norm in ("this", "that"):
+        return None
+    owner = word.norm in OWNERS and not (word.norm == "her" and _object(sentence, word))
+    name = meant.text
+    if owner:
+        name += "'" if name.endswith("s") and meant.plural else "'s"
+    return _put(sentence, Span(word.start, word.end), name)
+
+
+def _object(sentence: str, word: Word) -> bool:
+    """Whether "her" is an object: nothing that it could own follows."""
+    following = words(sentence[word.end :])
+    return not following or following[0].norm in PREPOSITIONS
+
+
+def _antecedent(norm: str, phrases: Sequence[NounPhrase]) -> NounPhrase | None:
+    """The only phrase that a pronoun can mean, or the subject where it is one of several."""
+    if norm in _PERSONAL:
+        fitting = [
+            item
+            for item in phrases
+            if not item.plural
+            and (item.person or (item.person is None and item.text.istitle() and item.subject))
+        ]
+    elif norm in _PLURAL:
+        fitting = [item for item in phrases if item.plural]
+    else:
+        fitting = [
+            item for item in phrases if not item.plural and not item.person and not _dated(item)
+        ]
+        if not fitting:
+            fitting = [item for item in phrases if item.subject and not item.plural]
+    subjects = [item for item in fitting if item.subject]
+    if len(fitting) == 1:
+        return fitting[0]
+    if len(subjects) != 1:
+        return None
+    # "The council bought a tractor. It ...": either may be meant.
+    if norm in _SINGULAR and any(item.indefinite and not item.after for item in fitting):
+        return None
+    return subjects[0]
+
+
+def _dated(item: NounPhrase) -> bool:
+    return bool(_YEAR.search(item.text) or _DAY.search(item.text)) and item.after != ""
+
+
+def _role(sentence: str) -> bool:
+    """Whether the subject is a bare role: "The minister ..."."""
+    found = words(sentence)
+    return (
+        len(found) > 2
+        and found[0].norm == "the"
+        and found[1].norm in _ROLES
+        and found[2].norm not in PREPOSITIONS | COORDINATORS | RELATIVES | {"'s"}
+        and not found[2].capital
+        and "," not in sentence[found[1].end : found[2].start]
+    )
+
+
+def _resolve_role(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
+    if not _role(sentence):
+        return sentence
+    found = words(sentence)
+    is_person = found[1].norm in _PERSON_ROLES
+    named = [
+        item
+        for item in phrases
+        if not item.plural
+        and not _dated(item)
+        and item.person in ((True,) if is_person else (False, None))
+        and _NAMED.search(item.text)
+    ]
+    if not named and is_person:
+        named = [item for item in phrases if not any(map(str.isdigit, item.text))]
+    if len(named) != 1:
+        return None
+    return _put(sentence, Span(found[0].start, found[1].end), named[0].text)
+
+
+# Places, pairs, times, ellipses
+
+
+def _there(sentence: str) -> Word | None:
+    found = words(sentence)
+    for at, word in enumerate(found):
+        if word.norm == "there":
+            following = found[at + 1].norm if at + 1 < len(found) else ""
+            if not _verb_like(following):
+                return word
+    return None
+
+
+def _resolve_place(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
+    word = _there(sentence)
+    if word is None:
+        return sentence
+    places = [
+        item
+        for item in phrases
+        if item.after in ("in", "at", "on", "to", "near", "behind", "outside", "inside")
+        and not _YEAR.fullmatch(item.text)
+        and not _DAY.fullmatch(item.text)
+    ]
+    if not places and len(phrases) > 1 and not phrases[-1].after:
+        places = [phrases[-1]]
+    if len(places) != 1:
+        return None
+    place = places[0]
+    at = place.after if place.after not in ("", "to") else ("in" if place.text[0].isupper() else "at")
+    return _put(sentence, Span(word.start, word.end), f"{at} {place.text}")
+
+
+def _resolve_pair(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
+    match = _PAIR.search(sentence)
+    if match is None:
+        return sentence
+    for left, right in zip(phrases, phrases[1:], strict=False):
+        if before[left.span.end : right.span.start].strip(" ,") in ("and", "or", "with", "and not"):
+            meant = left if match["which"].casefold() == "former" else right
+            return _put(sentence, Span(*match.span()), meant.text)
+    return None
+
+
+def _relative_time(sentence: str) -> re.Match[str] | None:
+    match = _LATER.search(sentence)
+    if match is None or not (match["next"] or match["last"] or match["way"]):
+        return None
+    if match["way"] in ("before", "after") and not re.match(r"[.,;!]|$", sentence[match.end() :]):
+        return None  # "a day before the match" leans on nothing
+    return match
+
+
+def _resolve_time(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
+    match = _relative_time(sentence)
+    same = _SAME.search(sentence) if match is None else None
+    if match is None and same is None:
+        return sentence
+    years, days = set(_YEAR.findall(before)), list(_DAY.finditer(before))
+    if same is not None:
+        if same["unit"].casefold() == "year" and len(years) == 1:
+            return _put(sentence, Span(*same.span()), f"in {years.pop()}")
+        return None
+    assert match is not None
+    backwards = bool(match["last"]) or match["way"] in ("earlier", "before")
+    count = 1 if match["count"] is None else _number(match["count"])
+    time = _moved(years, days, match["unit"].casefold(), -count if backwards else count)
+    return None if time is None else _put(sentence, Span(*match.span()), time)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else _COUNTS[text.casefold()]
+
+
+def _moved(years: set[str], days: list[re.Match[str]], unit: str, count: int) -> str | None:
+    """The one time of the sentence before, moved; None where it has none or several."""
+    if unit == "year":
+        return f"in {int(years.pop()) + count}" if len(years) == 1 else None
+    if len(days) != 1:
+        return None
+    found = days[0]
+    month = _MONTHS.index(found["month"].casefold()) + 1
+    year = int(found["year"]) if found["year"] else None
+    if unit == "month":
+        total = month - 1 + count
+        named = _MONTHS[total % 12].capitalize()
+        return f"in {named}" + ("" if year is None else f" {year + total // 12}")
+    if not found["day"]:
+        return None
+    try:
+        # 2001 is no leap year: without a year, 29 February is not counted over
+        moved = date(year or 2001, month, int(found["day"])) + timedelta(
+            days=count * (7 if unit == "week" else 1)
+        )
+    except (ValueError, OverflowError):
+        return None
+    named = _MONTHS[moved.month - 1].capitalize()
+    return f"on {moved.day} {named}" + ("" if year is None else f" {moved.year}")
+
+
+def _resolve_ellipsis(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
+    """ "So was Birch Lane." with the predicate of the sentence before."""
+    match = _SO_DID.match(sentence) or _DID_TOO.match(sentence)
+    if match is None:
+        return sentence
+    found = words(before)
+    verb = first_verb(found)
+    subject = next((item for item in phrases if item.subject), None)
+    if verb is None or subject is None or subject.span.start > 0:
+        return None
+    return f"{match['who']} {before[found[verb].start :]}"
+
+
+def _put(sentence: str, span: Span, text: str) -> str:
+    """The sentence with a text for what stands in a span."""
+    if span.start == 0:
+        text = text[:1].upper() + text[1:]
+    elif text.startswith("The "):
+        text = "the " + text[4:]
+    return sentence[: span.start] + text + sentence[span.end :]
