@@ -19,6 +19,7 @@ from halldetect.claims import Claim
 from halldetect.claims.extraction import Extraction, extract_claims
 from halldetect.config import Configuration
 from halldetect.errors import HallDetectError, InputError
+from halldetect.explanation import Findings, explain
 from halldetect.inputs import CleanPair, Pair, Source, Texts, clean_pair, read_texts, refusal
 from halldetect.knowledge.passages import Knowledge
 from halldetect.protocols import Extractor, Verifier
@@ -124,6 +125,9 @@ class PairState:
     not_found            the claims, by index, that nothing was found for
     windows              of its source
     judged               the verifier's answers per claim
+    claims               their reports
+    judged_parts         the verifier's answers for parts of failing claims
+    notes                what the report should mention
     seconds              spent per phase
     """
 
@@ -138,6 +142,9 @@ class PairState:
     windows: tuple[Window, ...] = ()
     verifier: Verifier | None = None
     judged: Sequence[JudgedClaim] = ()
+    claims: tuple[ClaimReport, ...] = ()
+    judged_parts: tuple[JudgedClaim, ...] = ()
+    notes: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
 
     @classmethod
@@ -155,7 +162,7 @@ class PairState:
     @property
     def tokens(self) -> int:
         """The tokens that the verifier has read."""
-        return sum(item.tokens for item in self.judged)
+        return sum(item.tokens for item in (*self.judged, *self.judged_parts))
 
     @property
     def skipped(self) -> int:
@@ -175,7 +182,8 @@ class PairState:
         try:
             yield
         finally:
-            self.seconds[phase] = perf_counter() - started
+            spent = perf_counter() - started
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + spent
 
 
 def begin(
@@ -206,6 +214,8 @@ def finish(
     if todo := _unfinished(states):
         cut_windows(todo, models.configuration)
         judge(todo, models, progress, observe)
+    if todo := _unfinished(states):
+        explain_claims(todo, models, progress, observe)
     return [conclude(state, models) for state in states]
 
 
@@ -321,7 +331,7 @@ def extract(
 def retrieve(states: Sequence[PairState], knowledge: Knowledge) -> None:
     """The passages that are found for the claims of a pair become documents of its source."""
     for state in states:
-        claims = [claim.text for claim in state.extraction.claims]
+        claims = [claim.hypothesis for claim in state.extraction.claims]
         try:
             with state.clock("retrieve"):
                 found = knowledge.search(claims, PASSAGES_PER_CLAIM)
@@ -440,16 +450,53 @@ def judge(
 # Phase IV: scoring, and the report
 
 
+def explain_claims(
+    states: Sequence[PairState],
+    models: Models,
+    progress: Progress | None,
+    observe: Observe | None,
+) -> None:
+    """The reports of the claims; for those that fail, which of their parts fails."""
+    config, calibration = models.configuration, models.calibration
+
+    def score(judged: JudgedClaim) -> ClaimReport:
+        return score_claim(judged, config.scoring, calibration)
+
+    for state in states:
+        with state.clock("score"):
+            state.claims = mark_not_found(tuple(map(score, state.judged)), state.not_found)
+    started = perf_counter()
+    findings = [
+        Findings(state.extraction.claims, state.claims, state.windows, state.texts.documents)
+        for state in states
+    ]
+    try:
+        explained = explain(findings, models.verifier, window_rule(models), score)
+    except Exception as error:
+        for state in states:
+            state.notes += (f"the parts of claims could not be judged: {_one_line(error)}",)
+        return
+    seconds = perf_counter() - started
+    for state, item in zip(states, explained, strict=True):
+        state.claims, state.judged_parts = item.claims, item.judged
+    tokens = sum(part.tokens for state in states for part in state.judged_parts) or 1
+    for state in states:
+        if state.judged_parts:
+            used = sum(part.tokens for part in state.judged_parts)
+            state.seconds["explain"] = seconds * used / tokens
+        for index, claim in enumerate(state.claims):
+            if observe is not None and claim.parts:
+                observe(ClaimSettled(state.index, index, claim))
+
+
 def conclude(state: PairState, models: Models) -> Report:
     """The report of a pair. The calibration is asked for only where a verifier was needed."""
     config = models.configuration
-    claims: tuple[ClaimReport, ...] = ()
+    claims = state.claims if state.problem is None else ()
     scores = ResponseScores(None, None)
     calibration = None if state.verifier is None else models.calibration
     if state.problem is None and calibration is not None:
         with state.clock("score"):
-            claims = tuple(score_claim(item, config.scoring, calibration) for item in state.judged)
-            claims = mark_not_found(claims, state.not_found)
             scores = score_response(claims, calibration)
     score = SCORINGS[config.scoring].response(scores)
     verdict = decide(score, claims, models.threshold)
@@ -472,7 +519,11 @@ def conclude(state: PairState, models: Models) -> Report:
 
 
 def _cost(state: PairState) -> Cost:
-    pairs = [(window.text, item.claim.text) for item in state.judged for window in item.windows]
+    pairs = [
+        (window.text, item.claim.hypothesis)
+        for item in (*state.judged, *state.judged_parts)
+        for window in item.windows
+    ]
     judged = len(set(pairs))  # a pair of the same texts is judged once
     extraction = state.extraction
     return Cost(
@@ -482,6 +533,7 @@ def _cost(state: PairState) -> Cost:
         pairs_judged=judged,
         pairs_skipped=len(pairs) - judged + state.skipped,
         verifier_tokens=state.tokens,
+        claims_proposed=extraction.proposed,
         claims_dropped=extraction.dropped,
         claims_restored=extraction.restored,
         seconds={phase: round(spent, 4) for phase, spent in state.seconds.items()},
@@ -497,7 +549,7 @@ def _provenance(
     """How the report came about; a model that was not needed for it is left out."""
     extractor: dict[str, Any] = {}
     verifier: dict[str, Any] = {}
-    notes = state.pair.notes + state.extraction.notes
+    notes = state.pair.notes + state.extraction.notes + state.notes
     if state.extractor is not None:
         extractor = dict(state.extractor.description)
     if state.verifier is not None and calibration is not None:

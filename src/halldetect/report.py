@@ -65,6 +65,19 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class PartReport:
+    """A piece of a claim that fails, judged as if it stood alone; it decides nothing.
+
+    `spans` are its pieces in the response; `support` is as for claims.
+    """
+
+    text: str
+    spans: tuple[Span, ...]
+    status: Status
+    support: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimReport:
     """One claim, its place in the response, and what the source says of it.
 
@@ -74,6 +87,8 @@ class ClaimReport:
     `entailing` and `contradicting` have the greatest P(E) and P(C), chosen independently;
     `contradiction` in [0, 1] is how far the source says otherwise, averaged over the scales;
     `by_scale` holds the most supporting window at each scale m, coarse to fine.
+    `read_as` is what the verifier has read instead of the text, where the claim leans on an earlier
+    sentence; `parts` say which part of a failing claim fails.
     """
 
     text: str
@@ -88,6 +103,8 @@ class ClaimReport:
     contradiction: float | None = None
     by_scale: tuple[Evidence, ...] = ()
     origin: str = "extracted"
+    read_as: str | None = None
+    parts: tuple[PartReport, ...] = ()
 
     @property
     def evidence(self) -> Evidence | None:
@@ -113,6 +130,7 @@ class Cost:
     pairs_judged: int = 0
     pairs_skipped: int = 0
     verifier_tokens: int = 0
+    claims_proposed: int = 0
     claims_dropped: int = 0
     claims_restored: int = 0
     seconds: dict[str, float] = field(default_factory=dict)

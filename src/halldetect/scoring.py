@@ -217,6 +217,7 @@ def score_claim(judged: JudgedClaim, scoring: str, calibration: Calibration) -> 
             entailing=None,
             contradicting=None,
             origin=claim.origin,
+            read_as=claim.read_as,
         )
     # Scores are computed from the rounded probabilities: a reader of the report can redo them.
     probabilities = [_rounded(item) for item in judged.probabilities]
@@ -249,6 +250,7 @@ def score_claim(judged: JudgedClaim, scoring: str, calibration: Calibration) -> 
         contradiction=None if two_way else contradiction,
         by_scale=_by_scale(evidence, calibration),
         origin=claim.origin,
+        read_as=claim.read_as,
     )
 
 

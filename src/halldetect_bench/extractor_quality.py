@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from halldetect.claims import Claim
 from halldetect.claims.extraction import Draft, extract_claims
 from halldetect.errors import InputError
 from halldetect.protocols import Extractor, Verifier
@@ -146,7 +147,7 @@ def judge(
     began, worked = time.perf_counter(), time.process_time()
     made = extract_claims(read_response(gold.sentence), extractor, guard=guard)
     seconds, processor_seconds = time.perf_counter() - began, time.process_time() - worked
-    claims = [claim.text for claim in made.claims]
+    claims = [text for claim in made.claims for text in finest_texts(claim)]
     here = content_words(gold.sentence)
     contents = [content_words(claim) for claim in claims]
     facts = [content_words(fact) & here for fact in gold.facts]
@@ -171,6 +172,16 @@ def judge(
         faithful_by_verifier=faithful_too,
         texts=tuple(claims),
     )
+
+
+def finest_texts(claim: Claim) -> list[str]:
+    """The parts of a claim, and the claim itself unless its parts say all of it.
+
+    claim: with its parts, as the guard kept them.
+    """
+    said = set().union(*(content_words(part.text) for part in claim.parts))
+    whole = [] if claim.parts and content_words(claim.text) <= said else [claim.text]
+    return [*(part.text for part in claim.parts), *whole]
 
 
 def _verified(gold: Gold, claims: Sequence[str], verifier: Verifier) -> tuple[int, int]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.claims import Claim
+from halldetect.claims import Claim, Part
 from halldetect.claims.extraction import Draft, Extraction, claim_limit, extract_claims
 from halldetect.claims.extractors.by_rule import SentenceExtractor
 from halldetect.claims.guard.guard import clean_line
@@ -50,12 +50,19 @@ def test_good_claims_are_kept_with_their_spans() -> None:
     extraction = extract(
         RESPONSE, always("1. Ann bought apples.", "- Ann bought pears", '"Bob left Rome in 1990."')
     )
+    parts = (
+        Part("Ann bought apples", (Span(0, 17),)),
+        Part("Ann bought pears", (Span(0, 10), Span(22, 27))),
+    )
     assert extraction.claims == (
-        Claim("Ann bought apples", Span(0, 17)),
-        Claim("Ann bought pears", Span(0, 28)),
+        Claim("Ann bought apples and pears.", Span(0, 28), parts=parts),
         Claim("Bob left Rome in 1990.", Span(29, 51)),
     )
-    assert (extraction.dropped, extraction.restored) == (0, 0)
+    assert (extraction.proposed, extraction.dropped, extraction.restored) == (3, 0, 0)
+    assert extraction.notes == (
+        "the extractor proposed 3 claims: 2 are kept as parts of sentences, 0 are dropped; "
+        "the sentences decide",
+    )
     assert extraction.generative_passes == 1
     assert (extraction.tokens_in, extraction.tokens_out) == (12, 7)
 
@@ -63,10 +70,12 @@ def test_good_claims_are_kept_with_their_spans() -> None:
 def test_what_is_left_out_in_part_is_restored() -> None:
     extraction = extract(RESPONSE, always("Ann bought apples", "Bob left Rome"))
     assert [(claim.text, claim.origin) for claim in extraction.claims] == [
-        ("Ann bought apples", "extracted"),
         ("Ann bought apples and pears.", "restored"),
-        ("Bob left Rome", "extracted"),
         ("Bob left Rome in 1990.", "restored"),
+    ]
+    assert [part.text for claim in extraction.claims for part in claim.parts] == [
+        "Ann bought apples",
+        "Bob left Rome",
     ]
     assert (extraction.dropped, extraction.restored) == (0, 2)
 
@@ -97,7 +106,9 @@ def test_repeats_are_merged_but_not_across_places() -> None:
 def test_a_name_may_replace_a_pronoun_of_an_earlier_sentence() -> None:
     response = "Ann Smith was born in Rome. She left in 1990."
     extraction = extract(response, always("Ann Smith was born in Rome", "Ann Smith left in 1990"))
-    assert extraction.claims[1] == Claim("Ann Smith left in 1990", Span(28, 45), origin="named")
+    sentence = extraction.claims[1]
+    assert (sentence.text, sentence.read_as) == ("She left in 1990.", "Ann Smith left in 1990.")
+    assert sentence.parts == (Part("Ann Smith left in 1990", (Span(28, 44),)),)
     assert (extraction.dropped, extraction.restored) == (0, 0)
 
 
@@ -107,9 +118,8 @@ def test_a_repeated_block_is_read_once_and_a_name_is_not_carried_over() -> None:
         f"Ann was born in Rome. A dog ran. It sat. {block} Eve met Bob. A cat ran. It lay. {block}"
     )
     extractor = Scripted(lambda text: ["Ann left in 1990"] if "She" in text else [])
-    claims = extract(response, extractor).claims
-    assert sum(claim.text == "Ann left in 1990" for claim in claims) == 1
-    assert sum(claim.text == "She left in 1990." for claim in claims) == 1
+    parts = [claim.parts for claim in extract(response, extractor).claims if claim.parts]
+    assert [part.text for kept in parts for part in kept] == ["Ann left in 1990"]
 
 
 def test_a_failing_extractor_costs_nothing_but_its_claims() -> None:
@@ -149,7 +159,7 @@ def test_a_very_long_response_stops_generating() -> None:
     assert extraction.generative_passes == 5
     assert len(extraction.claims) == 60
     assert extraction.restored == 45
-    assert "5 generative passes" in extraction.notes[0]
+    assert "5 generative passes" in extraction.notes[-1]
 
 
 @pytest.mark.parametrize(
@@ -179,12 +189,28 @@ def test_without_the_guard_the_extractor_is_taken_at_its_word() -> None:
     extraction = extract(response, extractor, guard=False)
     assert extractor.calls == [(response, 8)]
     assert len(extraction.claims) == 8
+    assert not any(claim.problem for claim in extraction.claims)
     first, second, third = extraction.claims[:3]
     assert first == Claim("Bob left Rome in 1990", Span(30, 51))
     assert second == Claim("Pears were bought by Ann", Span(0, 28))
     assert third.span is None
     assert third.span_reason
     assert (extraction.dropped, extraction.restored) == (0, 0)
+
+
+def test_without_the_guard_no_sentence_is_lost_in_silence() -> None:
+    response = " ".join(f"Bob left town number {n}." for n in range(15))
+    extraction = extract(response, Scripted(lambda text: text.split(". ")), guard=False)
+    taken = [claim for claim in extraction.claims if claim.problem is None]
+    left = [claim for claim in extraction.claims if claim.problem is not None]
+    assert len(taken) == 10
+    assert [claim.text for claim in left] == [f"Bob left town number {n}." for n in range(10, 15)]
+    assert {claim.problem for claim in left} == {"the limit of 10 claims was reached before it"}
+    skipping = extract("Bob left Rome. Ann sold a boat.", always("Bob left Rome"), guard=False)
+    assert [claim.problem for claim in skipping.claims] == [
+        None,
+        "the extractor made no claim of it",
+    ]
 
 
 def test_without_the_guard_a_failure_is_a_failure() -> None:
@@ -209,17 +235,17 @@ RESPONSES = st.one_of(
 
 
 @given(RESPONSES, st.lists(st.one_of(st.text(), SENTENCES)))
-def test_whatever_is_proposed_spans_hold_and_words_are_the_responses(
+def test_whatever_is_proposed_the_sentences_are_the_claims(
     response: str, proposed: list[str]
 ) -> None:
     extraction = extract(response, always(*proposed))
-    known = {word.norm for unit in read_units(response) for word in words(unit.text)}
+    without = extract(response, always())
+    assert [claim.text for claim in extraction.claims] == [claim.text for claim in without.claims]
     for claim in extraction.claims:
-        assert claim.span is not None
-        units = [unit for unit in read_units(response) if claim.text in unit.text]
-        assert units or claim.origin == "extracted"
-        assert claim.origin == "extracted" or claim.span in {unit.span for unit in units}
-        assert {word.norm for word in words(claim.text)} <= known | FUNCTION_WORDS
+        known = {word.norm for word in words(response)}
+        for part in claim.parts:
+            assert {word.norm for word in words(part.text)} <= known | FUNCTION_WORDS
+            assert all(span.cut(response) for span in part.spans)
     assert extraction == extract(response, always(*proposed))
 
 

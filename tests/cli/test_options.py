@@ -106,7 +106,7 @@ def test_help_lists_extractors_and_verifiers(capsys: pytest.CaptureFixture[str])
     with pytest.raises(SystemExit):
         main(["check", "--help"])
     shown = capsys.readouterr().out
-    assert "  clauses       sentences taken apart by rule; no model\n" in shown
+    assert "  clauses       parts of sentences by rule; no model\n" in shown
     assert "  default            the verifier in the package; no download\n" in shown
 
 

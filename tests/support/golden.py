@@ -84,6 +84,8 @@ def short_form(report: Report) -> dict[str, Any]:
                 "entailing": evidence(claim.entailing),
                 "contradicting": evidence(claim.contradicting),
                 "by_scale": [evidence(item) for item in claim.by_scale],
+                "read_as": claim.read_as,
+                "parts": [[part.text, part.status, part.support] for part in claim.parts],
             }
             for claim in report.claims
         ],

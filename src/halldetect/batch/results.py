@@ -59,6 +59,8 @@ _PARQUET_COLUMNS = {
         "contradiction": "number",
         "by_scale": "json",
         "origin": "text",
+        "read_as": "text",
+        "parts": "json",
         "columns": "json",
     },
 }
@@ -124,6 +126,8 @@ def _claim_results(
         "contradiction": None,
         "by_scale": [],
         "origin": None,
+        "read_as": None,
+        "parts": [],
     }
     for number, claim in enumerate(claims or [no_claim], start=1):
         yield {

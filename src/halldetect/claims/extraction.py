@@ -174,11 +174,10 @@ def _blocks(units: Sequence[Unit]) -> Iterator[list[int]]:
 
 
 def _notes(failures: Sequence[str], unread: int, passes: int, guard: Guard) -> Iterator[str]:
-    if passes:
-        kept = guard.proposed - guard.dropped
+    if passes and (guard.dropped or guard.parts):
         yield (
-            f"the extractor proposed {guard.proposed} claims: {kept} are kept as parts of their "
-            f"sentences, {guard.dropped} say what no sentence says; the sentences decide"
+            f"the extractor proposed {guard.proposed} claims: {guard.parts} are kept as parts of "
+            f"sentences, {guard.dropped} are dropped; the sentences decide"
         )
     if failures:
         yield (

@@ -24,6 +24,7 @@ from halldetect.render.phrases import (
     decisive_evidence,
     document_name,
     evidence_label,
+    explanations,
     flat_facts,
     number,
     numbered,
@@ -42,8 +43,7 @@ _MANY_CLAIMS = 40
 _SHORT_QUOTE = 140
 _LIGHT_COLOUR = re.compile(r"light-dark\((#\w+), #\w+\)")
 ORIGIN_REMARKS = {
-    "restored": "restored: the extractor had left it out",
-    "named": "a name stands for a pronoun of the response",
+    "restored": "the extractor had left out some or all of it",
 }
 
 
@@ -204,6 +204,7 @@ def _source_marks(report: Report, passages: Passages, document: int) -> list[Cla
 def _claim(report: Report, passages: Passages, place: int, claim: ClaimReport) -> AuditClaim:
     remarks = [ORIGIN_REMARKS[claim.origin]] if claim.origin in ORIGIN_REMARKS else []
     remarks += [one_line(text) for text in (claim.reason, claim.span_reason) if text]
+    remarks += explanations(claim)
     evidence = decisive_evidence(claim)
     limit = _SHORT_QUOTE if len(report.claims) > _MANY_CLAIMS else _MAX_QUOTE
     where = ""

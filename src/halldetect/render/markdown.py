@@ -15,6 +15,7 @@ from halldetect.render.phrases import (
     decisive_evidence,
     document_name,
     evidence_label,
+    explanations,
     number,
     numbered,
     one_line,
@@ -101,6 +102,8 @@ def _claim(report: Report, passages: Passages, place: int, claim: ClaimReport) -
         if other is not None and chance >= _MIN_SHOWN:
             quote = escape(passages.quote(claim, other, _QUOTE_LIMIT // 2))
             parts.append(f"{label}: “{quote}” ({_place(report, other)})")
+    if lines := explanations(claim):
+        parts.append("\n".join(f"- {escape(line)}" for line in lines))
     return parts
 
 

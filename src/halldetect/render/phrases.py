@@ -81,6 +81,21 @@ def evidence_label(claim: ClaimReport) -> str:
     return "Closest passage"
 
 
+def explanations(claim: ClaimReport) -> list[str]:
+    """Return what explains a claim: how it was read, and what the source says of its parts."""
+    lines = []
+    if claim.read_as is not None:
+        lines.append(f"Read as “{one_line(claim.read_as)}”")
+    for part in claim.parts:
+        support = "" if part.support is None else f", support {part.support:.2f}"
+        lines.append(
+            f"{STATE_SYMBOL[part.status]} part “{one_line(part.text)}”: {part.status}{support}"
+        )
+    if claim.parts and all(part.status is Status.SUPPORTED for part in claim.parts):
+        lines.append("Each part is supported alone, but not all of it together")
+    return lines
+
+
 def document_name(report: Report, document: int) -> str:
     """Return the name of a document of the source on one line, by its index."""
     return one_line(report.document_name(document))

@@ -11,6 +11,7 @@ from halldetect.report import (
     ClaimReport,
     Cost,
     Evidence,
+    PartReport,
     Probabilities,
     Report,
     report_adapter,
@@ -46,8 +47,16 @@ _NOTES: dict[tuple[type, str], dict[str, Any]] = {
         "description": "The best entailing window at each scale, coarse to fine."
     },
     (ClaimReport, "origin"): {
-        "description": "extracted, named (a name for a pronoun), or restored by the guard."
+        "description": "extracted, or restored where the extractor left out some or all of it."
     },
+    (ClaimReport, "read_as"): {
+        "description": "What the verifier has read, where the claim leans on an earlier sentence."
+    },
+    (ClaimReport, "parts"): {
+        "description": "Pieces of a failing claim, each judged alone; they decide nothing."
+    },
+    (PartReport, "spans"): {"description": "The pieces of the part in the response."},
+    (PartReport, "support"): {**_UNIT, "description": "As for claims."},
     (Report, "document_names"): {
         "description": "A name per document, where the caller gave names; else empty."
     },

@@ -17,6 +17,7 @@ from halldetect.render.phrases import (
     decisive_evidence,
     document_name,
     evidence_label,
+    explanations,
     number,
     numbered,
     one_line,
@@ -173,4 +174,6 @@ def _claim(
         rows.add_row(Text(support, style="dim"), found)
         if claim.reason:
             rows.add_row("", Text(one_line(claim.reason), style="dim"))
+    for line in explanations(claim):
+        rows.add_row("", Text(shorten(line, "", _MAX_CLAIM), style="dim"))
     console.print(rows)

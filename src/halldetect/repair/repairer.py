@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Protocol
 
-from halldetect.claims.extractors.by_rule import PronounNames
-from halldetect.claims.extractors.sentence_splits import split_sentence
+from halldetect.claims.guard.sentence_parts import sentence_parts
 from halldetect.errors import ConfigurationError, HallDetectError
 from halldetect.inputs import Pair, Source
 from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair, is_mended
@@ -26,6 +25,7 @@ from halldetect.report import ClaimReport, Report, Status, Verdict
 from halldetect.text.document import Document, Span
 from halldetect.text.overlap import WordIndex, content_keys, shared_part
 from halldetect.text.reading import read_units
+from halldetect.text.references import readings
 from halldetect.text.sentences import read_document
 from halldetect.text.words import NEGATIONS, normalize, words
 
@@ -171,9 +171,8 @@ class Repairer:
         if step is Method.REPLACE:
             return [mark + item for item in source.corrections(text)]
         if step is Method.SHORTEN:
-            split = split_sentence(text)
-            parts = sorted((split.text(claim) for claim in split.claims[:-1]), key=len)
-            return [mark + _ended(part, text) for part in reversed(parts)]
+            parts = sorted((part for part, _ in sentence_parts(text)), key=len, reverse=True)
+            return [mark + _ended(part[:1].upper() + part[1:], text) for part in parts]
         return [mark + item for item in self._rewritten(text, source)]
 
     def _rewritten(self, sentence: str, source: _Source) -> list[str]:
@@ -244,7 +243,6 @@ class Repairer:
 
     def _name_referents(self, revision: Revision, response: Document, source: _Source) -> None:
         """A sentence that refers to a removed one gets the name meant, or is removed too."""
-        names = PronounNames([sentence.before for sentence in revision.sentences])
         for at, sentence in enumerate(revision.sentences[1:], 1):
             before = revision.sentences[at - 1]
             if sentence.after is None or not before.removed or not _refers(sentence.after):
@@ -252,7 +250,8 @@ class Repairer:
             same_line = "\n" not in response.text[before.span.end : sentence.span.start]
             if not same_line:
                 continue
-            named = names.replace_first(sentence.after, at)
+            reading = readings([before.before, sentence.after])[1]
+            named = sentence.after if reading is None or not reading.resolved else reading.text
             sentence.why = "it refers to a sentence that was removed"
             if named != sentence.after and named not in sentence.tried:
                 ((claim,),) = self._judge(source, {at: [named]}, revision)

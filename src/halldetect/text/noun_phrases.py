@@ -124,9 +124,9 @@ def _phrase_end(sentence: str, found: Sequence[Word], start: int) -> int | None:
         word = found[at]
         if at > start and _broken(sentence, found[at - 1], word):
             break
-        if not opens and start and found[at - 1].capital and not word.capital and at > start:
-            if word.norm not in ("of", "'s"):
-                break  # "Joan Pryce translates": what follows a name is no part of it
+        after_name = not opens and at > start > 0 and found[at - 1].capital and not word.capital
+        if after_name and word.norm not in ("of", "'s"):
+            break  # "met Joan Pryce yesterday": what follows a name is no part of it
         if word.norm == "of" and at > begin and at + 1 < len(found):
             inner = _phrase_end(sentence, found, at + 1)
             return at if inner is None else inner
@@ -224,7 +224,7 @@ def _head(inside: Sequence[Word]) -> Word:
 
 def _person(inside: Sequence[Word]) -> bool | None:
     norms = {word.norm for word in inside}
-    if inside[0].norm in _TITLES or norms & _TITLES and inside[0].capital:
+    if inside[0].norm in _TITLES or (norms & _TITLES and inside[0].capital):
         return True
     if inside[0].norm in ARTICLES or norms & _NOT_PERSONS or any(word.numeric for word in inside):
         return False if norms & _NOT_PERSONS else None

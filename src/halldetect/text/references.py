@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import pairwise
 
 from halldetect.text.document import Span
 from halldetect.text.noun_phrases import (
@@ -336,7 +337,11 @@ def _resolve_place(sentence: str, before: str, phrases: Sequence[NounPhrase]) ->
     if len(places) != 1:
         return None
     place = places[0]
-    at = place.after if place.after not in ("", "to") else ("in" if place.text[0].isupper() else "at")
+    at = (
+        place.after
+        if place.after not in ("", "to")
+        else ("in" if place.text[0].isupper() else "at")
+    )
     return _put(sentence, Span(word.start, word.end), f"{at} {place.text}")
 
 
@@ -344,7 +349,7 @@ def _resolve_pair(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> 
     match = _PAIR.search(sentence)
     if match is None:
         return sentence
-    for left, right in zip(phrases, phrases[1:], strict=False):
+    for left, right in pairwise(phrases):
         if before[left.span.end : right.span.start].strip(" ,") in ("and", "or", "with", "and not"):
             meant = left if match["which"].casefold() == "former" else right
             return _put(sentence, Span(*match.span()), meant.text)

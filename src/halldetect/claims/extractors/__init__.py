@@ -14,8 +14,8 @@ from halldetect.protocols import Extractor
 
 _DESCRIPTIONS = (
     ("auto", "the default, at present the same as clauses"),
-    ("clauses", "sentences taken apart by rule; no model"),
-    ("sentences", "each sentence is one claim; no model"),
+    ("clauses", "parts of sentences by rule; no model"),
+    ("sentences", "sentences without parts; no model"),
     ("gguf", f"a language model in this process, {DEFAULT_EXTRACTOR} unless another is named"),
     ("gguf:NAME", "the same, with a model of the store or a .gguf file"),
     ("openai:MODEL", "a model on a server that speaks the OpenAI chat protocol"),

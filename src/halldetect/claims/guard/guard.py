@@ -72,6 +72,11 @@ class Guard:
     def _antecedents(self) -> list[tuple[str, ...]]:
         return antecedents([unit.text for unit in self._units])
 
+    @property
+    def parts(self) -> int:
+        """How many of the proposed claims are kept as parts of a unit."""
+        return sum(match.positions is not None for kept in self._kept.values() for match in kept)
+
     def asserting(self, block: Iterable[int]) -> list[int]:
         """The sentences of a block that assert something."""
         return [number for number in block if number in self._passages]

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from halldetect.claims.guard.omissions import Omissions
-from halldetect.claims.guard.sentence_parts import sentence_parts
 from halldetect.claims.guard.pronouns import fits, one_person, with_blanks
+from halldetect.claims.guard.sentence_parts import sentence_parts
 from halldetect.text.document import Span
 from halldetect.text.words import COORDINATORS, RELATIVES, Word, same_word, without_fillers, words
 

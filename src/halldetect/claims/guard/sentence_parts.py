@@ -1,9 +1,9 @@
 """The parts of a sentence, found by rule: clauses, predicates, and what is said when and where.
 
-Each rule looks for one plain shape and splits only where it is sure of it; a sentence that has none
-of these shapes has no parts. A part is one or two pieces of the sentence, word for word. Clauses and
-predicates are taken whole, so that negations, modals and quantifiers stay with what they govern;
-sentences with a condition, a quotation or hearsay are not split.
+Each rule looks for one plain shape and splits only where it is sure of it; a sentence that has
+none of these shapes has no parts. A part is one or two pieces of the sentence, word for word.
+Clauses and predicates are taken whole, so that negations, modals and quantifiers stay with what
+they govern; sentences with a condition, a quotation or hearsay are not split.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _OWNERS = frozenset({"his", "her", "its", "their"})
 _NOMINATIVES = frozenset({"he", "she", "they", "we", "i"})
 # Past forms that are no participles: a verb for certain, wherever they stand.
 _ONLY_PAST = frozenset(
-    "became began came chose drew drove fell flew gave grew knew ran rose sang saw spoke took threw "
-    "went wore wrote broke ate drank froze hid rode rang sank shook shrank sprang stole swam swore "
-    "tore woke wove arose forgot was were is are has had did does".split()
+    "became began came chose drew drove fell flew gave grew knew ran rose sang saw spoke took "
+    "threw went wore wrote broke ate drank froze hid rode rang sank shook shrank sprang stole swam "
+    "swore tore woke wove arose forgot was were is are has had did does".split()
 )
 _BE = frozenset({"was", "were", "is", "are"})
 # Clauses that begin so, and what follows them, stay together.
@@ -51,25 +51,24 @@ _SUBORDINATORS = frozenset(
 _TOGETHER = frozenset("between both together either neither each other merge merged".split())
 # Conditions, and words that make what stands near them somebody's opinion.
 _HEARSAY = frozenset(
-    "if unless whether provided assuming otherwise except lest according allegedly alleged alleges "
-    "reportedly supposedly purportedly apparently seemingly presumably possibly perhaps maybe "
-    "probably likely unlikely potentially say says said saying tell tells told claim claims claimed "
-    "claiming stated stating announce announces announced argue argues argued assert asserts "
-    "asserted believe believes believed think thinks thought suggest suggests suggested deny denies "
-    "denied doubt admit admits admitted insist insists insisted note notes noted add adds added "
-    "explain explains explained wrote tweeted estimate estimates estimated predict predicts "
-    "predicted expect expects expected accuse accused confirm confirms confirmed speculated rumour "
-    "rumor seem seems seemed appear appears appeared consider considered regarded assume assumed "
-    "conclude concluded warn warns warned imply implies implied mention mentioned describe "
-    "described describes ask asks asked wonder wondered dispute disputed testified pretend "
-    "pretended imagine imagined dream dreamed false falsely myth hoax fictional".split()
+    "if unless whether provided assuming otherwise except lest according allegedly alleged "
+    "alleges reportedly supposedly purportedly apparently seemingly presumably possibly perhaps "
+    "maybe probably likely unlikely potentially say says said saying tell tells told claim "
+    "claims claimed claiming stated stating announce announces announced argue argues argued "
+    "assert asserts asserted believe believes believed think thinks thought suggest suggests "
+    "suggested deny denies denied doubt admit admits admitted insist insists insisted note "
+    "notes noted add adds added explain explains explained wrote tweeted estimate estimates "
+    "estimated predict predicts predicted expect expects expected accuse accused confirm "
+    "confirms confirmed speculated rumour rumor seem seems seemed appear appears appeared "
+    "consider considered regarded assume assumed conclude concluded warn warns warned imply "
+    "implies implied mention mentioned describe described describes ask asks asked wonder "
+    "wondered dispute disputed testified pretend pretended imagine imagined dream dreamed false "
+    "falsely myth hoax fictional".split()
 )
 # A subject with one of these says less of each predicate than of both.
 _NOT_EACH = NEGATIONS | frozenset("only fewer less most half all every each some any".split())
 _YEAR = r"(?:1[0-9]|20)\d\d"
-_MONTH = (
-    "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
-)
+_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 _NAME = r"(?:the )?[A-Z][\w'’.-]*(?: (?:of |the |de |and )?[A-Z][\w'’.-]*){0,3}"
 _TIME = (
     rf"(?:in (?:{_MONTH} )?{_YEAR}|in {_MONTH}|on (?:\d{{1,2}} {_MONTH}(?: {_YEAR})?|"
@@ -102,12 +101,23 @@ def sentence_parts(sentence: str) -> list[tuple[str, Pieces]]:
     for rule in rules:
         parts = rule(sentence, found)
         if 1 < len(parts) <= MAX_PARTS or (parts and rule is _adjuncts):
-            return [(_text(sentence, pieces), pieces) for pieces in parts]
+            tidied = [_tidy(sentence, pieces) for pieces in parts]
+            return [(" ".join(span.cut(sentence) for span in spans), spans) for spans in tidied]
     return []
 
 
-def _text(sentence: str, pieces: Pieces) -> str:
-    return " ".join(piece.cut(sentence).strip(" ,;") for piece in pieces).rstrip(" .!")
+def _tidy(sentence: str, pieces: Pieces) -> Pieces:
+    """The pieces without punctuation at their ends; two with only a space between are one."""
+    tidy: list[Span] = []
+    for piece in pieces:
+        text = piece.cut(sentence)
+        end = piece.start + len(text.rstrip(" .!,;"))
+        span = Span(piece.start + len(text) - len(text.lstrip(" ,;")), end)
+        if tidy and not sentence[tidy[-1].end : span.start].strip():
+            tidy[-1] = Span(tidy[-1].start, span.end)
+        else:
+            tidy.append(span)
+    return tuple(tidy)
 
 
 def _between(sentence: str, left: Word, right: Word) -> str:
@@ -214,12 +224,12 @@ def _aside(sentence: str, found: Sequence[Word]) -> list[Pieces]:
         for number in range(at + 1, len(found))
         if _between(sentence, found[number - 1], found[number]) == ","
     ]
-    if len(closing) != 1 or not _sure_verb(found, at + 1):
+    verb = found[at + 1].norm if at + 1 < len(found) else ""
+    if len(closing) != 1 or not (_sure_verb(found, at + 1) or is_past_verb(verb)):
         return []
     end = closing[0]
-    if not _sure_verb(found, end) and found[end].norm not in AUXILIARIES:
-        if not is_past_verb(found[end].norm):
-            return []
+    if found[end].norm not in AUXILIARIES and not is_past_verb(found[end].norm):
+        return []
     inner = {word.norm for word in found[at + 1 : end]}
     if inner & _SUBORDINATORS or {word.norm for word in found[end:]} & _SUBORDINATORS:
         return []
@@ -251,9 +261,10 @@ def _predicates(sentence: str, found: Sequence[Word]) -> list[Pieces]:
     passive = found[verb].norm in AUXILIARIES and len(extra) == 1 and extra[0] is first[1]
     if (extra and not passive) or {word.norm for word in found} & _SUBORDINATORS:
         return []
-    if any(word.norm in COORDINATORS for word in first) or "," in sentence[: first[-1].end][
-        found[verb].end :
-    ]:
+    if (
+        any(word.norm in COORDINATORS for word in first)
+        or "," in sentence[: first[-1].end][found[verb].end :]
+    ):
         return []
     lead = Span(0, found[verb - 1].end)
     return [
@@ -265,9 +276,7 @@ def _predicates(sentence: str, found: Sequence[Word]) -> list[Pieces]:
 def _plain_subject(sentence: str, subject: Sequence[Word]) -> bool:
     """A short phrase before the verb, perhaps after "In 1990,"."""
     commas = [
-        at
-        for at in range(1, len(subject))
-        if _between(sentence, subject[at - 1], subject[at])
+        at for at in range(1, len(subject)) if _between(sentence, subject[at - 1], subject[at])
     ]
     if len(commas) == 1 and subject[0].norm in ("in", "on", "at", "during"):
         subject = subject[commas[0] :]

@@ -184,6 +184,7 @@ class ClaimCard {
     const found = evidencesOf(this.claim, this.view);
     return [
       this.remarks(),
+      this.explanations(),
       ...found.map((item) => this.evidence(item, panes, name, show)),
       this.scales(panes, name, show),
     ].filter(Boolean);
@@ -195,10 +196,18 @@ class ClaimCard {
     if (reason) lines.push(`${capital(visible(reason))}.`);
     if (fed !== null) lines.push(`FED score ${decimal(fed)}.`);
     if (origin === "restored") {
-      lines.push("Restored: the extractor had left this part of the response out.");
+      lines.push("The extractor had left out some or all of it.");
     }
     if (placeless) lines.push(`No place in the response: ${visible(placeless)}.`);
     return element("p", { class: `remarks ${status}`, dir: "auto" }, lines.join(" "));
+  }
+
+  /** How the claim was read, and what the source says of its parts. */
+  explanations() {
+    const lines = this.view.explanations;
+    if (!lines.length) return null;
+    const items = lines.map((line) => element("li", { dir: "auto" }, line));
+    return element("ul", { class: "explanations" }, ...items);
   }
 
   evidence({ key, title, evidence, focus }, panes, name, show) {
