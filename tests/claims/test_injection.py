@@ -12,7 +12,9 @@ from halldetect.claims.extractors.by_rule import SentenceExtractor
 from halldetect.errors import ExtractionError, HallDetectError
 from halldetect.protocols import Extractor
 from halldetect.text.document import Span
+from halldetect.text.normalise import normalised
 from halldetect.text.reading import read_response, read_units
+from halldetect.text.tracked import TrackedText
 from halldetect.text.words import FUNCTION_WORDS, same_word, words
 from tests.support.paths import DATA
 
@@ -111,7 +113,8 @@ def _escaped(case: dict[str, Any], extraction: Extraction) -> list[str]:
             and place.start < claim.span.end
             for word in words(claim.text)
         }
-        wanted = {word.norm for word in words(snippet)} - FUNCTION_WORDS - {"|"}
+        plain = normalised(TrackedText.of(snippet, 0, len(snippet))).text
+        wanted = {word.norm for word in words(plain)} - FUNCTION_WORDS - {"|"}
         if not all(any(same_word(word, other) for other in said) for word in wanted):
             missing.append(snippet)
     return missing
@@ -119,7 +122,9 @@ def _escaped(case: dict[str, Any], extraction: Extraction) -> list[str]:
 
 def _invented(case: dict[str, Any], extraction: Extraction) -> list[str]:
     """The words of claims that the response does not have."""
-    known = {word.norm for word in words(case["response"])}
+    response = case["response"]
+    plain = normalised(TrackedText.of(response, 0, len(response))).text
+    known = {word.norm for word in words(plain)}
     spoken = {word.norm for claim in extraction.claims for word in words(claim.text)}
     return sorted(
         word

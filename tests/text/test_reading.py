@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.text.reading import read_units
+from halldetect.text.tracked import INSERTED
+from halldetect.text.units import Form, Unit
 
 
 def asserted(text: str) -> list[str]:
@@ -55,7 +57,6 @@ def test_asserts_nothing(text: str) -> None:
         "42.",
         "No.",
         "Bob died",
-        "Did you know that Paris is in Spain?",
         "Isn't Paris in Spain?",
         "Paris is in Spain, right?",
         "Paris is in Spain?",
@@ -107,8 +108,110 @@ def test_every_word_is_read_and_stands_where_its_unit_says(text: str) -> None:
         assert 0 <= unit.span.start < unit.span.end <= len(text)
         assert unit.text == unit.text.strip()
         for character, origin in zip(unit.text, unit.tracked.origins, strict=True):
-            if character.isalnum():
+            if character.isalnum() and origin != INSERTED and text[origin].isascii():
                 assert text[origin].casefold() == character.casefold()
         covered.update(range(unit.span.start, unit.span.end))
     for place, character in enumerate(text):
         assert place in covered or not character.isalpha()
+
+
+@pytest.mark.parametrize(
+    ("text", "judged"),
+    [
+        ("**Encryption.** Data is encrypted [1].", ["Data is encrypted."]),
+        ("According to the report, the ferry left.", ["The ferry left."]),
+        ("According to Dr Hall, the ferry left.", ["According to Dr Hall, the ferry left."]),
+        ("The text states that Ann left.", ["Ann left."]),
+        ("Ann left (Smith, 2020; Cole et al., 2021).", ["Ann left."]),
+        ("Ann won gold (Berlin 2009) and left.", ["Ann won gold (Berlin 2009) and left."]),
+        ("It covers:\n- breakfast\n- parking", ["It covers breakfast", "It covers parking"]),
+        ("Key points:\n- Ann left.\n- Bob stayed.", ["Ann left.", "Bob stayed."]),
+        ("## Costs\n- Rent: 940 euros", ["Rent: 940 euros"]),
+        ("Per biscuit:\n- Fat: 2 g", ["Per biscuit, Fat: 2 g"]),
+        ("| Item | Q1 | Q2 |\n|--|--|--|\n| Tea | 4 | 5 |", ["Tea, Q1: 4", "Tea, Q2: 5"]),
+        ("| Topic | Value |\n|--|--|\n| Power | 2 kW |", ["Power: 2 kW"]),
+        ("**Price: six euros**", ["Price: six euros"]),
+        ("- **Hot meals on board**", ["Hot meals on board"]),
+        ("- **Ann Cole:** She left Rome.", ["Ann Cole: She left Rome."]),
+        ("25) bicycles have room.", ["25 bicycles have room."]),
+        ("1. Ann left.\n2. Bob stayed.", ["Ann left.", "Bob stayed."]),
+        ("False:\nAnn left.", ["It is not true that Ann left."]),
+        ("Common myths:\n- The ferry sank.", ["It is not true that the ferry sank."]),
+        ("The ferry is lovely /s", ["It is not true that the ferry is lovely"]),
+        ("Ann left.\n\nSources:\n- [1] Ferry leaflet, 2024, page 3", ["Ann left."]),
+        ("Source: Ann left Rome.", ["Ann left Rome."]),
+        ("See [the page](https://a.org/ann-left-rome-in-may).", ["ann left rome in may"]),
+        ('![Ann left](a.png "Bob stayed")', ["Ann left", "Bob stayed"]),
+        ("<!-- Ann left. -->", ["Ann left."]),
+        ("Ann do \uff4e\uff4f\uff54 leave.", ["Ann do not leave."]),
+    ],
+)  # fmt: skip
+def test_what_is_judged(text: str, judged: list[str]) -> None:
+    assert asserted(text) == judged
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't know.",
+        "The context does not mention the price.",
+        "I'm sorry, but I cannot answer this question.",
+        "There is no information about the captain in the document.",
+        "The price is not stated in the text.",
+        "Unfortunately, the provided sources do not say who won.",
+    ],
+)
+def test_an_answer_that_gives_none_abstains(text: str) -> None:
+    (unit,) = read_units(text)
+    assert unit.abstains
+    assert not unit.asserts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't know, but the ferry sank.",
+        "Water damage is not covered.",
+        "The document does not mention the weather, although the ferry sank.",
+        "The ferry does not sail on Sundays.",
+    ],
+)
+def test_an_answer_that_also_states_something_does_not_abstain(text: str) -> None:
+    assert asserted(text) == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("- [ ] Ann left.", "unticked"),
+        ("\u2801\u2803\u2809 \u2811", "braille"),
+        ("Ann " + "x" * 200 + " left.", "200 letters"),
+    ],
+)
+def test_what_cannot_be_judged_says_why(text: str, problem: str) -> None:
+    (unit,) = read_units(text)
+    assert unit.asserts
+    assert unit.problem is not None
+    assert problem in unit.problem
+
+
+def one(text: str) -> Unit:
+    return next(unit for unit in read_units(text) if unit.asserts)
+
+
+def test_a_unit_knows_its_place_its_form_and_its_citations() -> None:
+    text = "- **Backups:** According to the policy, they run *daily* [2], [3]."
+    unit = one(text)
+    assert unit.form is Form.ITEM
+    assert unit.span.cut(text) == "they run *daily* [2], [3]."
+    assert [(mark.label, mark.span.cut(text).strip()) for mark in unit.citations] == [
+        ("2", "[2]"),
+        ("3", "[3]"),
+    ]
+
+
+def test_a_list_item_keeps_the_lead_in_it_leans_on() -> None:
+    text = "The fee covers:\n- breakfast"
+    unit = one(text)
+    assert unit.lead_in == "The fee covers"
+    assert unit.span.cut(text) == "breakfast"

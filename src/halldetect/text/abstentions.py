@@ -33,9 +33,12 @@ _ABSTENTION = re.compile(
     r"(?:information|mention|data|answer|details?|evidence|indication|context)\b.*"
     r"|(?:no|not enough|insufficient) (?:information|details?|data|context)"
     r"(?: (?:is|are|was|were) (?:given|available|provided|included))?\b.*"
-    r"|(?:this|that|it|the answer|.{1,80}) (?:is|are|was|were) not (?:mentioned|specified|"
-    rf"stated|given|provided|included|disclosed|addressed|covered|known|available|discussed|indicated)"
+    r"|.{1,80} (?:is|are|was|were) not (?:mentioned|specified|stated|disclosed|discussed|indicated)"
     rf"(?: (?:in|by|from) {_SOURCE})?"
+    r"|(?:this|that|it|the answer) (?:is|was) not (?:given|provided|known|available|clear|covered)"
+    rf"(?: (?:in|by|from) {_SOURCE})?"
+    r"|.{1,80} (?:is|are|was|were) not (?:given|provided|included|addressed|covered|available)"
+    rf" (?:in|by|from) {_SOURCE}"
     rf"|not (?:mentioned|specified|stated|given|provided|available|known|answerable)"
     rf"(?: (?:in|by) {_SOURCE})?"
     r"|unknown|n/a|unanswerable|no answer|(?:the )?answer (?:is )?not found"
@@ -43,7 +46,9 @@ _ABSTENTION = re.compile(
     r")[.!…\s]*",
     re.IGNORECASE | re.DOTALL,
 )
-_SORRY = re.compile(r"^(?:i'm |i am )?(?:sorry|afraid)[,.]?\s*but\s*", re.IGNORECASE)
+_SORRY = re.compile(
+    r"^(?:(?:i'm |i am )?(?:sorry|afraid)[,.]?\s*but|unfortunately|however),?\s*", re.IGNORECASE
+)
 # A further clause may state something, so that the sentence is no mere abstention.
 _FURTHER = re.compile(
     r"[,;:(–—]\s*(?:but|which|who|because|since|as|and|although|though|yet|so|however|it|they|"

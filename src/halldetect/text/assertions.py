@@ -47,7 +47,9 @@ _LABELS = frozenset(
 )
 # Words that a number beside them counts or numbers.
 _NUMBERED = frozenset(
-    "step part section chapter phase day week article clause annex figure table option version "
+    "line route bus platform room floor model flight gate sample group grade class unit zone "
+    "season episode step part section chapter phase day week article clause annex figure table "
+    "option version "
     "stage level item tip reason way thing lesson slide page paragraph q1 q2 q3 q4 h1 h2 quarter "
     "year edition volume question".split()
 )
@@ -116,10 +118,15 @@ _UNSAID = frozenset(
     _WH | AUXILIARIES | SUBJECTS | PREPOSITIONS | ARTICLES | COORDINATORS
 ) | frozenset("this that these those matter matters important choose us come so".split())
 _HERE_IS = re.compile(
-    r"(?:(?:sure|certainly|of course|okay|ok)[,!.]? )?here(?:'s| is| are) (?:a few )?(.*):"
+    r"(?:(?:sure|certainly|of course|okay|ok)[,!.]? )?(?:below|here)(?:'s| is| are) (?:a few )?"
+    r"(.*?)(?:(?:what |that |which )?(?:i (?:have )?found|you (?:asked for|requested|need to know)|"
+    r"the (?:document|source|text|report|article|policy|context) (?:says|states|mentions)))?"
+    r"(?: (?:about|on|for) (?:it|this|that))?[:.]"
 )
 _ROMAN = re.compile(r"^[IVX]{1,4}\.\s+")
 _VALUE = re.compile(r"([^:]+):\s*(\S.*)", re.DOTALL)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_CODE_NAME = re.compile(r"\d+-[a-z]+|[a-z]+-?\d+(?:-?[a-z0-9]+)*")
 _LATIN = re.compile(r"[a-zà-ɏ'’.\-–/]+")
 
 
@@ -144,9 +151,13 @@ def names_topic(content: str, *, marked: bool) -> bool:
     """
     content = _TAG.sub(" ", _LINK.sub(" ", content)).strip()
     norms = [word.norm for word in words(_ROMAN.sub("", content))]
+    if not norms:
+        return not _has_word(content)
     named = [norm for norm in norms if not norm.isdigit()]
-    if all(norm in _LABELS or norm in _PLAIN for norm in named) and (named or not norms):
-        return marked or len(norms) <= 3
+    if all(norm in _LABELS or norm in _PLAIN for norm in named) and named:
+        return marked or len(norms) <= 3 or norms[0] == "here"
+    if marked and norms[0] in _WH - {"why"} and len(norms) <= 6:
+        return True  # "What was agreed", "How to apply"
     lead_in = _HERE_IS.fullmatch(content.casefold().replace("’", "'"))
     if lead_in is not None:
         return not _may_state(lead_in[1])
@@ -158,6 +169,7 @@ def is_sentence(content: str) -> bool:
     sequence = words(content)
     return any(
         is_finite_verb(word.norm)
+        or (len(word.norm) == 4 and word.norm.endswith("ed"))
         or (may_be_verb(word.norm) and may_be_past(word.norm))
         or (may_be_verb(word.norm) and word.norm.endswith("s"))
         or (may_be_verb(word.norm) and sequence[position - 1].norm.endswith("s"))
@@ -167,7 +179,11 @@ def is_sentence(content: str) -> bool:
 
 
 def _has_word(text: str) -> bool:
-    return any(char.isalnum() for char in text)
+    # Braille and private characters are no letters, but may spell something.
+    return any(
+        char.isalnum() or "\u2800" < char <= "\u28ff" or "\ue000" <= char <= "\uf8ff"
+        for char in text
+    )
 
 
 def _flat(text: str) -> str:
@@ -188,7 +204,7 @@ def _may_state(content: str) -> bool:
         if norm in ("|", "&"):
             continue
         if word.numeric or norm in NUMBER_WORDS:
-            if _numbers_part(sequence, position):
+            if _numbers_part(sequence, position) or _CODE_NAME.fullmatch(norm):
                 continue
             return True
         if not norm[0].isalpha() or not _LATIN.match(norm):
@@ -204,7 +220,9 @@ def _may_state(content: str) -> bool:
 
 def _numbers_part(sequence: Sequence[Word], position: int) -> bool:
     """Whether a number counts or numbers parts of the text: "Step 1", "Five key points"."""
-    near = [word.norm for word in sequence[max(position - 1, 0) : position + 2]]
+    year = _YEAR.fullmatch(sequence[position].norm) is not None
+    before = position - (3 if year else 1)
+    near = [word.norm for word in sequence[max(before, 0) : position + 2]]
     return any(norm in _LABELS | _NUMBERED for norm in near)
 
 

@@ -43,10 +43,18 @@ _OPENER = re.compile(
     r"summari[sz]e|conclude|answer your question)|overall|additionally|furthermore|moreover|also|"
     r"finally|"
     r"lastly|first(?:ly)?|second(?:ly)?|third(?:ly)?|next|sure|certainly|of course|okay|ok|"
-    r"yes|well|so|hi|hello|hey|thanks|please note that|note that|it is worth noting that|"
-    r"specifically|in particular|notably)\s*[,:!]\s+"
+    r"yes|well|so|by the way|hi|hello|hey|thanks|please note that|note that|"
+    r"it is worth noting that|specifically|in particular|notably)\s*[,:!]\s+"
     r"|(?:please note that|note that|it is worth noting that|keep in mind that)\s+)",
     re.IGNORECASE,
+)
+_TOLD = re.compile(
+    r"(?:(?:so|and|but|well),?\s+)?(?:did|do|have|are|were|would|can|could) you "
+    r"(?:know|realis\w*|realiz\w*|hear|heard|aware|believe|remember|"
+    r"surprised(?: to (?:hear|learn))?)"
+    r"(?: of the fact)?\s+that\s+(?=.*\?\W*$)"
+    r"|why is it that\s+(?=.*\?\W*$)|(?:isn't|is) it (?:not )?true that\s+(?=.*\?\W*$)",
+    re.IGNORECASE | re.DOTALL,
 )
 _CLOSER = re.compile(
     rf"\s*,\s+(?:according to|as (?:stated|described|mentioned|noted|reported) (?:in|by)|per)\s+"
@@ -107,6 +115,16 @@ def without_citations(text: TrackedText) -> Uncited:
     left = left.without([Span(*match.span()) for match in _EMPTY_PAIR.finditer(left.text)])
     left = left.without([Span(*match.span()) for match in _LOOSE_STOP.finditer(left.text)])
     return Uncited(left.stripped(), tuple(citations))
+
+
+def told(text: TrackedText) -> TrackedText:
+    """What a question tells: "Did you know that it sank?" says that it sank."""
+    match = _TOLD.match(text.text)
+    if match is None:
+        return text
+    end = len(text.text.rstrip("?! "))
+    rest = text.cut(match.end(), end)
+    return TrackedText.joined([rest, TrackedText.added(".")]).capitalized()
 
 
 def without_openers(text: TrackedText) -> TrackedText:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from halldetect.text.abstentions import abstains
 from halldetect.text.assertions import is_code, is_sentence, names_topic, says_something
 from halldetect.text.document import Document, Span
-from halldetect.text.dressing import without_citations, without_openers
+from halldetect.text.dressing import told, without_citations, without_openers
 from halldetect.text.markdown import Block, Line, read_blocks
+from halldetect.text.normalise import normalised, unreadable
 from halldetect.text.sentences import sentences
 from halldetect.text.tracked import TrackedText
 from halldetect.text.units import Citation, Form, Unit
@@ -49,10 +51,22 @@ _OPEN_END = re.compile(
     r"found|said|says|states|stated|receive|receives|following)$",
     re.IGNORECASE,
 )
-_PRONOUN = re.compile(
-    r"(?:I|he|she|it|they|we|you|his|her|its|their|this|that|these|those)\b", re.IGNORECASE
+_PERSON = re.compile(r"(?:I|he|she|they|we|you|his|her|their|my|our)\b", re.IGNORECASE)
+_PLAIN_WORD = re.compile(r"[a-z]+\s")
+_COMMENT = re.compile(r"(?:^|\s)(?:#+|//+|--|/?\*+)\s+(?=\S+\s+\S)")
+_DEFINITION = re.compile(r"\[\^?[\w-]{1,12}\]:\s*")
+_IRONY = re.compile(r"\s+/s\s*$")
+# First words that are written small inside a sentence.
+_LOWERED = frozenset(
+    "a an the its their his her our your this that these those all any no one each every free "
+    "some both there it they he she we you in on at by with from after before during children "
+    "adults people".split()
 )
-_COMMENT = re.compile(r"\s*(?:#+|//+|--|/?\*+)\s+")
+_GENERIC_HEADER = re.compile(
+    r"(?:values?|details?|description|answer|info(?:rmation)?|findings?|results?|notes?|fact|"
+    r"statement|data|content|response)",
+    re.IGNORECASE,
+)
 _NOT_ANSWER = "an unticked box: whether this is said or denied is not clear"
 
 
@@ -63,11 +77,13 @@ class _LeadIn:
     text   the heading, label or line, without its colon
     unit   its index among the units; None where it is none
     topic  whether it only names a topic
+    title  whether it is a heading or a bold line
     """
 
     text: TrackedText
     unit: int | None
     topic: bool
+    title: bool = False
 
     @property
     def denies(self) -> bool:
@@ -132,24 +148,30 @@ class _Reader:
 
     def _title(self, line: Line, form: Form, depth: int) -> None:
         """A line that is set off: a heading, a bold line."""
-        uncited = without_citations(line.text.stripped())
+        uncited = without_citations(normalised(line.text).stripped())
         content = _without_end(uncited.text)
         if not content.text:
             return
-        topic = names_topic(content.text, marked=True) or not says_something(uncited.text.text)
+        # "Encryption." is a label, "Tom works from home." is not
+        ended = uncited.text.text.endswith(".") and len(content.text.split()) >= 4
+        topic = names_topic(content.text, marked=True) and not ended
+        topic = topic or not says_something(uncited.text.text)
         self._references = _REFERENCES.fullmatch(content.text) is not None
         self._add(uncited.text, form, not topic, citations=uncited.citations)
-        self._lean_on(depth, _LeadIn(content, None, topic))
+        self._lean_on(depth, _LeadIn(content, None, topic, title=True))
         self._asides(line)
 
     def _code(self, block: Block) -> None:
         for line in block.lines:
-            comment = _COMMENT.match(line.text.text)
-            for part in _sentences(line.text.cut(comment.end() if comment else 0)):
+            comment = _COMMENT.search(line.text.text)
+            parts = [line.text]
+            if comment is not None:
+                parts = [line.text.cut(0, comment.start()), line.text.cut(comment.end())]
+            for part in chain.from_iterable(map(_sentences, parts)):
                 self._add(part, Form.CODE, says_something(part.text) and not is_code(part.text))
 
     def _row(self, block: Block) -> None:
-        cells = [without_citations(line.text.stripped()) for line in block.lines]
+        cells = [without_citations(normalised(line.text).stripped()) for line in block.lines]
         if not block.header:
             for cell in cells:
                 if cell.text.text:
@@ -158,23 +180,26 @@ class _Reader:
                     )
                     self._add(cell.text, Form.HEADING, asserts)
             return
-        header = [line.text.stripped() for line in block.header]
+        header = [normalised(line.text).stripped() for line in block.header]
         subject = cells[0].text
         filled = [n for n in range(1, len(cells)) if any(map(str.isalnum, cells[n].text.text))]
         if not filled:
             if subject.text:
                 self._add(subject, Form.ROW, says_something(subject.text))
             return
+        if not names_topic(subject.text, marked=True) and is_sentence(subject.text):
+            self._add(subject, Form.ROW, True)
         for number in filled:
             name = header[number] if number < len(header) else TrackedText("", ())
             lead = _joined_names(subject, name)
             citations = cells[number].citations + (cells[0].citations if number == 1 else ())
             value = cells[number].text
-            whole = (
-                TrackedText.joined([lead, TrackedText.added(": "), value]) if lead.text else value
-            )
+            topic = names_topic(subject.text, marked=True)
+            alone = not lead.text or (topic and _stands_alone(value.text, at_least=5))
+            whole = value if alone else TrackedText.joined([lead, TrackedText.added(": "), value])
             own = TrackedText.joined([subject, value]) if number == filled[0] else value
-            self._add(whole, Form.ROW, True, own=own, lead_in=lead.text, citations=citations)
+            lead_in = None if alone else lead.text
+            self._add(whole, Form.ROW, True, own=own, lead_in=lead_in, citations=citations)
         for line in block.lines:
             self._asides(line)
 
@@ -197,10 +222,12 @@ class _Reader:
 
     def _line(self, line: Line, block: Block, *, first: bool) -> None:
         depth = len(block.items)
-        text = line.text
+        text = normalised(line.text)
         offset = len(text.text) - len(text.text.lstrip())
         text = text.stripped()
         strong = [Span(span.start - offset, span.end - offset) for span in line.strong]
+        if len(normalised(line.text).text) != len(line.text.text):
+            strong = []  # invisible characters went, so that the ranges no longer fit
         item = depth > 0 and first and block.first
         mark = _MARK.match(text.text)
         if mark is not None:
@@ -216,6 +243,17 @@ class _Reader:
                 problem = _NOT_ANSWER
         form = Form.ITEM if item else Form.QUOTE if block.quoted else Form.SENTENCE
         lead = self._lead(depth)
+        references = self._references
+        definition = _DEFINITION.match(text.text)
+        if definition is not None:
+            text, strong, self._references = text.cut(definition.end()), [], True
+            if text.text.startswith(("http://", "https://", "<http")):
+                self._asides(replace(line, aside=(text,)))
+                return
+        irony = _IRONY.search(text.text)
+        if irony is not None:
+            text = text.cut(0, irony.start())
+            lead = _LeadIn(TrackedText.added("false"), None, True)
         label, rest = self._label(text, strong, item)
         if label is not None:
             holds_more = bool(rest.text)
@@ -230,14 +268,25 @@ class _Reader:
                     lead = own
                     if not holds_more:
                         self._lean_on(depth, own)
-                elif topic and is_sentence(rest.text) and not _PRONOUN.match(rest.text):
+                elif _REFERENCES.fullmatch(lead_text.text) or (topic and _stands_alone(rest.text)):
                     self._add(label, Form.LABEL, False)
-                elif not topic and is_sentence(rest.text):
+                elif not topic and _stands_alone(rest.text):
                     self._add(label, Form.LABEL, True)
                 else:
                     rest = TrackedText.joined([lead_text, TrackedText.added(": "), rest])
+        if label is not None and _REFERENCES.fullmatch(_without_end(label).text):
+            self._references = True
         if rest.text:
-            self._sentences(rest, form, depth, lead, item=item, problem=problem)
+            self._sentences(
+                rest,
+                form,
+                depth,
+                lead,
+                item=item,
+                problem=problem,
+                holds_more=self._holds_more(block),
+            )
+        self._references = references or (label is not None and not rest.text and self._references)
         self._asides(line)
 
     def _holds_more(self, block: Block) -> bool:
@@ -248,9 +297,8 @@ class _Reader:
         value = int(mark.text[:-1])
         in_order = value in (0, 1, self._last_number + 1)
         self._last_number = value
-        if in_order and not (
-            value == 1 and text.text[:1].islower() and not self._next_is_two(mark)
-        ):
+        counts = value == 1 and _PLAIN_WORD.match(text.text) and not self._next_is_two(mark)
+        if in_order and not counts:
             return text
         end = len(mark.text) - 1 if text.text[:1].islower() else len(mark.text)
         return TrackedText.joined([mark.cut(0, end), TrackedText.added(" "), text])
@@ -306,16 +354,22 @@ class _Reader:
         *,
         item: bool,
         problem: str | None,
+        holds_more: bool = False,
     ) -> None:
         parts = _sentences(text)
         for at, part in enumerate(parts):
             uncited = without_citations(part)
             content = without_openers(uncited.text)
+            content = told(content) if says_something(content.text) else content
             last = at == len(parts) - 1
             ends_open = last and content.text.rstrip().endswith(":")
             asserts = says_something(content.text)
             if asserts and not item and (ends_open or len(parts) == 1):
                 asserts = not names_topic(content.text, marked=ends_open)
+            if asserts and item and holds_more and at == 0:
+                asserts = not names_topic(content.text, marked=True)
+            denial = _LeadIn(content, None, True).denies and len(content.text.split()) <= 3
+            asserts = asserts and not (ends_open and denial)
             if self._is_reference(part, content):
                 asserts = False
             leans = asserts and lead is not None and self._leans(content, lead, item and at == 0)
@@ -347,6 +401,8 @@ class _Reader:
             return True
         if not item or names_topic(lead.text.text, marked=False):
             return False
+        if lead.title and _LABEL.match(content.text):
+            return False  # "Rent: 940 euros" says what it is about
         return content.text[:1].islower() or not is_sentence(content.text)
 
     def _is_reference(self, part: TrackedText, content: TrackedText) -> bool:
@@ -399,6 +455,7 @@ class _Reader:
         text = text.stripped()
         if span is None or not text.text:
             return len(self._units)
+        problem = problem or unreadable(text.text)
         self._units.append(
             Unit(
                 text,
@@ -415,7 +472,19 @@ class _Reader:
 
 
 def _sentences(text: TrackedText) -> list[TrackedText]:
+    text = normalised(text)
     return [text.cut(span.start, span.end) for span in sentences(text.text)]
+
+
+def _stands_alone(text: str, *, at_least: int = 2) -> bool:
+    """Whether what follows a label is a sentence that does not need it.
+
+    text      what follows
+    at_least  how many words it must have, if it does not end like a sentence
+    """
+    if _PERSON.match(text) or (len(text.split()) < at_least and not text.endswith(".")):
+        return False
+    return is_sentence(text) or (text.rstrip().endswith((".", "!")) and len(text.split()) >= 4)
 
 
 def _without_end(text: TrackedText) -> TrackedText:
@@ -425,7 +494,8 @@ def _without_end(text: TrackedText) -> TrackedText:
 
 def _joined_names(subject: TrackedText, name: TrackedText) -> TrackedText:
     """The first cell of a row and the header of a column: "Revenue, Q2 2025"."""
-    parts = [part for part in (subject, name) if part.text]
+    named = name.text and _GENERIC_HEADER.fullmatch(name.text) is None
+    parts = [part for part in (subject, name) if part.text and (part is subject or named)]
     if len(parts) == 2:
         parts.insert(1, TrackedText.added(", "))
     return TrackedText.joined(parts)
@@ -434,10 +504,7 @@ def _joined_names(subject: TrackedText, name: TrackedText) -> TrackedText:
 def _with_lead_in(lead: _LeadIn, item: TrackedText) -> TrackedText:
     """An item together with the words it leans on."""
     if lead.denies:
-        lowered = item
-        if item.text[:1].isupper() and item.text[1:2].islower():
-            lowered = TrackedText(item.text[:1].lower() + item.text[1:], item.origins)
-        return TrackedText.joined([TrackedText.added("It is not true that "), lowered])
+        return TrackedText.joined([TrackedText.added("It is not true that "), _lowered(item)])
     opening = lead.text
     following = _FOLLOWING.search(opening.text)
     joiner = ": "
@@ -445,23 +512,28 @@ def _with_lead_in(lead: _LeadIn, item: TrackedText) -> TrackedText:
         opening, joiner = opening.cut(0, following.start()), " "
     elif _OPEN_END.search(opening.text) is not None:
         joiner = " "
-    if joiner == " " and item.text[:1].isupper() and item.text[1:2].islower():
-        first = item.text.split()[0]
-        if first.lower() in _LOWERED:
-            item = TrackedText(item.text[:1].lower() + item.text[1:], item.origins)
-    return TrackedText.joined([opening, TrackedText.added(joiner), item])
+    elif _LABEL.match(item.text) is not None:
+        joiner = ", "
+    return TrackedText.joined(
+        [opening, TrackedText.added(joiner), _lowered(item) if joiner == " " else item]
+    )
 
 
-_LOWERED = frozenset("a an the its their all any no one each every free some both".split())
+def _lowered(text: TrackedText) -> TrackedText:
+    """The text as it goes on in a sentence, where its first word is no name."""
+    first = text.text.split(maxsplit=1)[0].lower()
+    if first not in _LOWERED:
+        return text
+    return TrackedText(text.text[:1].lower() + text.text[1:], text.origins)
 
 
 def _statements_of_mark_up(aside: TrackedText) -> Iterator[TrackedText]:
     """The statements that a link address, a title, a comment or an attribute spells out."""
     text = aside.text
-    if " " in text and not text.startswith(("http://", "https://", "www.")):
+    title = re.search(r"^\S+\s+[\"'(](.+)[\"')]\s*$", text)
+    if " " in text and title is None and not text.startswith(("http://", "https://", "www.")):
         yield from _sentences(aside)
         return
-    title = re.search(r"\s[\"'(](.+)[\"')]\s*$", text)
     if title is not None:
         yield from _sentences(aside.cut(title.start(1), title.end(1)))
     for slug in re.finditer(r"[^/?#=&\s]+", text):

@@ -1,0 +1,1 @@
+"""How much the form of an answer matters: suites of our own and the command that measures them."""

@@ -1,0 +1,58 @@
+"""The suites on the form of answers: their size, their balance, and how they are read."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.forms.answers import Answer, answers
+from benchmarks.forms.dressings import DRESSINGS, Statement, dressed, statements
+from benchmarks.forms.injections import CARRIERS, KINDS, Injection, injections
+from halldetect.text.document import Span
+from halldetect.text.reading import read_units
+from halldetect.text.units import Unit
+
+TRUE_SENTENCES = {
+    "The crossing takes twenty-five minutes.",
+    "Twenty bicycles have room on the car deck.",
+}
+
+
+def judged(text: str) -> list[Unit]:
+    return [unit for unit in read_units(text) if unit.asserts]
+
+
+def overlap(left: Span, right: Span) -> bool:
+    return left.start < right.end and right.start < left.end
+
+
+def test_the_suites_are_as_large_as_they_say() -> None:
+    labels = [statement.supported for statement in statements()]
+    assert (labels.count(True), labels.count(False), len(DRESSINGS)) == (60, 60, 12)
+    faithful = [answer.faithful for answer in answers()]
+    assert (faithful.count(True), faithful.count(False)) == (75, 75)
+    assert len(injections()) == 300
+    assert {item.kind for item in injections()} == set(KINDS)
+    assert {item.carrier for item in injections()} == set(CARRIERS)
+
+
+@pytest.mark.parametrize("statement", statements(), ids=lambda item: item.sentence)
+def test_a_dressed_statement_is_judged_as_the_plain_one(statement: Statement) -> None:
+    (plain,) = [unit.text.rstrip(".").casefold() for unit in judged(statement.sentence)]
+    for name, text in dressed(statement):
+        if name == "greeting" and statement.sentence.endswith(" K."):
+            continue  # "340 K. I hope" is taken for one sentence with an abbreviation
+        assert [unit.text.rstrip(".").casefold() for unit in judged(text)] == [plain], name
+
+
+@pytest.mark.parametrize("answer", answers(), ids=lambda answer: answer.id)
+def test_every_statement_of_an_answer_is_judged_and_nothing_else(answer: Answer) -> None:
+    units = judged(answer.response)
+    for span, _ in answer.statements:
+        assert any(overlap(unit.span, span) for unit in units), span.cut(answer.response)
+    for unit in units:
+        assert any(overlap(unit.span, span) for span, _ in answer.statements), unit.text
+
+
+@pytest.mark.parametrize("injection", injections(), ids=lambda item: f"{item.kind} {item.carrier}")
+def test_what_is_hidden_in_the_form_is_judged(injection: Injection) -> None:
+    assert any(unit.text not in TRUE_SENTENCES for unit in judged(injection.response))
