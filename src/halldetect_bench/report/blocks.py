@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halldetect.render.html_page import html_page
+from halldetect.render.html_page import html_page, shared_style
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -83,11 +83,12 @@ def page(blocks: Sequence[Block], title: str) -> str:
 
     blocks: the document. title: of the browser's tab.
     """
+    package = "halldetect_bench.report"
     return html_page(
-        "halldetect_bench.report",
+        package,
         "blocks.html.jinja",
         title=title,
-        style=(resources.files("halldetect_bench.report") / "blocks.css").read_text("utf-8"),
+        style=shared_style() + (resources.files(package) / "blocks.css").read_text("utf-8"),
         data_images=True,
         sections=[
             block.text for block in blocks if isinstance(block, Heading) and block.level == 2

@@ -67,6 +67,18 @@ def test_the_page_fits_and_obeys_its_own_policy(
         "return [...document.querySelectorAll('.histogram rect')]"
         ".map(bar => getComputedStyle(bar).fill)"
     )
+    shown = [
+        chart
+        for chart in browser.find_elements("css selector", ".histogram")
+        if chart.is_displayed()
+    ]
+    assert len(shown) == 1
+    box = shown[0].rect
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width  # all bars are on the screen, up to the score 1
+    size = "return parseFloat(getComputedStyle(arguments[0]).fontSize) * arguments[1]"
+    scale = box["width"] / float(shown[0].get_dom_attribute("viewBox").split()[2])
+    assert browser.execute_script(size, browser.find_element("css selector", ".axis"), scale) > 9
     colours = set(browser.execute_script(bars))
     assert len(colours) == 2  # faithful and hallucinated, both coloured by the page
     assert "rgb(0, 0, 0)" not in colours

@@ -84,7 +84,7 @@ def test_a_page_holds_everything_and_lets_no_text_act(tmp_path: Path) -> None:
     )
     assert "<script>" not in text
     assert "<code>x &lt; y</code> and <strong>see</strong>" in text
-    assert "<td class=n>0.5 <small>[0.1, 0.9]</small></td>" in text
+    assert '<td class="figure">0.5 <small>[0.1, 0.9]</small></td>' in text
     assert 'href="#a-b-c"' in text
     assert "data:image/svg+xml;base64," in text
     assert "http" not in text.replace("http-equiv", "")
@@ -92,7 +92,7 @@ def test_a_page_holds_everything_and_lets_no_text_act(tmp_path: Path) -> None:
 
 @pytest.mark.browser
 def test_the_page_in_a_browser(tmp_path: Path) -> None:
-    from tests.support.chromium import chromium
+    from tests.support.chromium import chromium, look
 
     found = [make_results("d", "halldetect", GOOD, GOLD), make_results("d", "minicheck", BAD, GOLD)]
     for one in found:
@@ -101,6 +101,7 @@ def test_the_page_in_a_browser(tmp_path: Path) -> None:
                 book.append(item)
     assert main(["bench", "report", str(tmp_path / "in"), "--samples", "10"]) == 0
     with chromium(tmp_path / "profile") as browser:
+        look(browser, width=1280, height=800, scheme="light")
         browser.get((tmp_path / "in" / "report.html").as_uri())
         assert browser.title == "HallDetect: results"
         widths = browser.execute_script(
@@ -117,6 +118,12 @@ def test_the_page_in_a_browser(tmp_path: Path) -> None:
         assert browser.execute_script(
             "return document.documentElement.scrollWidth <= window.innerWidth"
         )
+        # At 1280 pixels no column of a table is cut off.
+        cut = browser.execute_script(
+            "return [...document.querySelectorAll('.scroll')]"
+            ".filter(box => box.scrollWidth > box.clientWidth + 1).length"
+        )
+        assert cut == 0
         assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 

@@ -8,27 +8,35 @@ from markupsafe import Markup, escape
 
 from halldetect.batch.counts import ROW_KINDS
 
-_WIDTH, _HEIGHT = 760, 240
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 26, 40
+_WIDE, _NARROW, _HEIGHT = 960, 340, 240
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 10, 26, 40
 
 
-def histogram(bins: Sequence[Mapping[str, int]], threshold: float | None) -> Markup:
-    """A histogram of scores, each bar divided by outcome, with a line at the threshold.
+def histograms(bins: Sequence[Mapping[str, int]], threshold: float | None) -> Markup:
+    """A histogram of scores for wide screens and one for phones; the style shows one of them.
 
     Args:
         bins: per bin of the score from 0 to 1, rows by outcome.
         threshold: where the line is; None for no line.
     """
+    wide = _histogram(bins, threshold, _WIDE, "wide")
+    return wide + _histogram(bins, threshold, _NARROW, "narrow")
+
+
+def _histogram(
+    bins: Sequence[Mapping[str, int]], threshold: float | None, total_width: int, name: str
+) -> Markup:
+    """A histogram, each bar divided by outcome, with a line at the threshold."""
     top = _axis_end(max((sum(bin.values()) for bin in bins), default=0))
-    width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
+    width, height = total_width - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
+    right = total_width - _RIGHT
     step = width / len(bins)
+    gap = min(3.0, step / 6)
     floor = _TOP + height
     parts = []
     for tick in _ticks(top):
         y = floor - height * tick / top
-        parts.append(
-            f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        )
+        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(
             f'<text class="axis" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tick:,}</text>'
         )
@@ -41,15 +49,13 @@ def histogram(bins: Sequence[Mapping[str, int]], threshold: float | None) -> Mar
             if size := height * bin.get(kind, 0) / top:
                 y -= size
                 bar += (
-                    f'<rect class="{kind}" x="{_LEFT + at * step + 1.5:.1f}" y="{y:.1f}" '
-                    f'width="{step - 3:.1f}" height="{size:.1f}"/>'
+                    f'<rect class="{kind}" x="{_LEFT + at * step + gap / 2:.1f}" y="{y:.1f}" '
+                    f'width="{step - gap:.1f}" height="{size:.1f}"/>'
                 )
         parts.append(
             f"<g><title>Score {low:.2f} to {high:.2f}: {description or 'none'}</title>{bar}</g>"
         )
-    parts.append(
-        f'<line class="base" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{floor}" y2="{floor}"/>'
-    )
+    parts.append(f'<line class="base" x1="{_LEFT}" x2="{right}" y1="{floor}" y2="{floor}"/>')
     for tick in range(0, 11, 2):
         x = _LEFT + width * tick / 10
         parts.append(
@@ -72,7 +78,7 @@ def histogram(bins: Sequence[Mapping[str, int]], threshold: float | None) -> Mar
             f"hallucinated from {threshold:g}</text>"
         )
     return Markup(
-        f'<svg class="histogram" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        f'<svg class="histogram {name}" viewBox="0 0 {total_width} {_HEIGHT}" role="img" '
         f'aria-label="How many responses have which score">{"".join(parts)}</svg>'
     )
 

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 
 from halldetect.batch.counts import ROW_KINDS
-from halldetect.batch.dataset_report.dataset_charts import histogram, stack, whisker
+from halldetect.batch.dataset_report.dataset_charts import histograms, stack, whisker
 from halldetect.batch.dataset_report.dataset_markdown import dataset_markdown
 from halldetect.batch.dataset_report.summary import (
     NO_VALUE,
@@ -21,7 +21,7 @@ from halldetect.batch.dataset_report.summary import (
 from halldetect.batch.results import read_results
 from halldetect.errors import CheckError, InputError
 from halldetect.render.html import html
-from halldetect.render.html_page import PALETTE, asset, html_page
+from halldetect.render.html_page import html_page, shared_style
 from halldetect.render.phrases import STATES, one_line
 from halldetect.report import Report
 
@@ -90,7 +90,7 @@ def dataset_page(summary: Summary, title: str) -> str:
         package,
         "dataset.html.jinja",
         title=f"{title}: HallDetect dataset report",
-        style=asset(PALETTE) + style,
+        style=shared_style() + style,
         name=title,
         summary=summary,
         scored=sum(bin.total() for bin in summary.histogram),
@@ -103,7 +103,7 @@ def dataset_page(summary: Summary, title: str) -> str:
             (name.replace("_", " "), total, total / rows) for name, total in summary.cost.items()
         ],
         made_with=made_with,
-        histogram=histogram,
+        histograms=histograms,
         stack=stack,
         whisker=whisker,
         one_line=one_line,
