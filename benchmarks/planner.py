@@ -23,6 +23,7 @@ from tokenizers import Tokenizer
 
 from halldetect.claims import Claim
 from halldetect.config import Configuration
+from halldetect.detector import Detector
 from halldetect.pipeline import window_rule
 from halldetect.report import ClaimReport, Probabilities, Status, decide
 from halldetect.scoring import Calibration, score_claim, score_response
@@ -81,7 +82,8 @@ class Way:
     ) -> None:
         """Judge the claims of one row and record the outcome."""
         before = verifier.rounds
-        (judged,) = verify(verifier, [task], rule=window_rule(options, calibration, verifier))
+        detector = Detector(verifier=verifier, config=options, calibration=calibration)
+        (judged,) = verify(verifier, [task], rule=window_rule(detector))
         self.calls.append(verifier.rounds - before)
         self.pairs += sum(len(item.windows) for item in judged)
         self.tokens += sum(item.tokens for item in judged)
@@ -89,7 +91,7 @@ class Way:
         score = score_response(claims, calibration).calibrated
         assert score is not None
         self.scores.append(score)
-        self.verdicts.append(decide(score, claims, options.threshold))
+        self.verdicts.append(decide(score, claims, detector.threshold))
         self.claims.extend(claims)
 
 
@@ -178,7 +180,7 @@ def main() -> None:
         assert next(answers, None) is None, f"{name}: the logits belong to other rows"
         table[name] = compare(gold, exact, lazy)
         print(name, json.dumps(table[name]), flush=True)
-    rule = window_rule(Configuration(), calibration, verifier)
+    rule = window_rule(Detector(verifier=verifier, calibration=calibration))
     assert rule is not None
     result = {
         "logits": options.logits.name,

@@ -35,6 +35,7 @@ from halldetect.scoring import (
 from halldetect.text.document import Document
 from halldetect.text.language import is_foreign
 from halldetect.text.sentences import read_document
+from halldetect.verification.injections import blank_injections
 from halldetect.verification.rounds import JudgedClaim, Task, verify
 from halldetect.verification.schedule import Rule, StoppingRule, WholeSourceRule
 from halldetect.windows.scales import Window, source_windows
@@ -120,6 +121,7 @@ class PairState:
     problem              why the pair cannot be checked
     extractor, verifier  the models that were used; None while they have not been needed
     texts                the texts with their sentences
+    injections           places of the source that talk to the verifier and were left out
     extraction           its claims
     knowledge            what evidence was retrieved from; None: the source was given
     not_found            the claims, by index, that nothing was found for
@@ -136,6 +138,7 @@ class PairState:
     problem: str | None = None
     extractor: Extractor | None = None
     texts: Texts = field(default_factory=lambda: Texts((), Document("", ())))
+    injections: int = 0
     extraction: Extraction = field(default_factory=lambda: Extraction(()))
     knowledge: Knowledge | None = None
     not_found: frozenset[int] = frozenset()
@@ -286,10 +289,13 @@ def refuse_languages(states: Sequence[PairState], verifier: Verifier) -> None:
 
 
 def read(states: Sequence[PairState]) -> None:
-    """Cut all texts into sentences, once for all steps."""
+    """Cut all texts into sentences, once for all steps; what talks to the verifier is left out."""
     for state in states:
         with state.clock("read"):
-            state.texts = read_texts(state.pair)
+            found = [blank_injections(document) for document in state.pair.documents]
+            state.injections = sum(count for _, count in found)
+            documents = tuple(document for document, _ in found)
+            state.texts = read_texts(replace(state.pair, documents=documents))
 
 
 # Phase I: claims
@@ -562,6 +568,11 @@ def _provenance(
         }
     if state.knowledge is not None:
         notes += _knowledge_notes(state.knowledge, claims)
+    if state.injections:
+        notes += (
+            f"{state.injections} places of the source that talk to the verifier, such as its own "
+            "question with an answer, were not read",
+        )
     if state.skipped:
         notes += (
             f"{state.skipped} pairs were skipped as unlikely to change the verdict; "

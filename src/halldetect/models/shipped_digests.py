@@ -2,5 +2,5 @@
 
 SHIPPED_DIGESTS = {
     "base": "3f536943e625884dad67fe1442d62d7c1e650f4ad81a298d0e8140e0759d6ceb",
-    "large": "d4ac2347a9c00d7c59eba875031b0e90f0d38514bfe57a105aa42a5b213c157a",
+    "large": "b2d33ca6b9f33b1d6793aecdc1c0f24f1b2085eed67c8e95363e50a89b300cf1",
 }

@@ -5,13 +5,16 @@ Passage and claim are tokenised apart from each other, each with its part of the
     "Document: " + passage
     "\\n\\nClaim: " + claim + "\\n\\nIs the claim true according to the document? Answer:"
 
-White space around both is removed first. The tokenizer knows no special tokens: a text that
-contains "<|im_end|>" is read as these characters, so that it cannot end the document. The adapter
-was trained on exactly these tokens (`training/large/pack.py`).
+White space around both is removed first, and a line that begins with one of the words of the frame
+and a colon gets a dash instead of it, so that no text can pretend to be the next part. The
+tokenizer knows no special tokens: a text that contains "<|im_end|>" is read as these characters, so
+that it cannot end the document. The adapter was trained on exactly these tokens
+(`training/large/pack.py`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,6 +33,15 @@ _DIVISION = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
+
+
+# The words of the frame at the beginning of a line.
+_FRAME_WORD = re.compile(r"^([ \t]*(?:document|claim|answer)[ \t]*):", re.IGNORECASE | re.MULTILINE)
+
+
+def _inside_frame(text: str) -> str:
+    """A text that can stand inside the frame."""
+    return _FRAME_WORD.sub(r"\1 -", text.strip())
 
 
 class Prompt:
@@ -59,11 +71,11 @@ class Prompt:
 
     def passages(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         """Tokens of each passage with the words before it."""
-        return self._encode([_BEFORE_PASSAGE + text.strip() for text in texts])
+        return self._encode([_BEFORE_PASSAGE + _inside_frame(text) for text in texts])
 
     def claims(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         """Tokens of each claim with the question around it."""
-        return self._encode([_BEFORE_CLAIM + text.strip() + _QUESTION for text in texts])
+        return self._encode([_BEFORE_CLAIM + _inside_frame(text) + _QUESTION for text in texts])
 
     def _encode(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         ready = [encodable(text) for text in texts]

@@ -30,7 +30,7 @@ def load_large(
     base: Path,
     adapter: Path,
     *,
-    device: Device = "cpu",
+    device: str = "cpu",
     runtime: Runtime = "auto",
     threads: int | None = None,
     context: int = CONTEXT,

@@ -1,0 +1,213 @@
+"""The project's own suites, checked by the real detector.
+
+    python -m benchmarks.suites --verifier base
+    python -m benchmarks.suites --verifier large --device cuda [--base BASE.gguf]
+
+`--base` loads the large verifier from a file instead of the model store. Suites (tests/data, never
+trained on), every claim checked as a response of its own with all defaults:
+
+    cases     realistic sources, each with claims that are true and plain contradictions
+    checks    minimal pairs by phenomenon
+    everyday  minimal pairs of contracts, tables, settings, dialogue, data sheets and the like
+    hostile   sources and claims that try to talk the verifier round
+
+Reported: true claims that are flagged, false claims that pass, claims with the wrong state, and
+precision and recall of the state "contradicted". A response has the worst state of its claims.
+Writes benchmarks/results/suites/VERIFIER.json with digests of weights and rows, and the state and
+support of every claim.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from halldetect.detector import Detector
+from halldetect.models.integrity import digest_of
+from halldetect.protocols import Verifier
+from halldetect.report import Report, Status
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT / "tests" / "data"
+RESULTS = Path(__file__).parent / "results" / "suites"
+SUITES = ("cases", "checks", "everyday", "hostile")
+EXPECTED = {
+    "entailment": Status.SUPPORTED,
+    "neutral": Status.UNSUPPORTED,
+    "contradiction": Status.CONTRADICTED,
+}
+# The state of a response is the worst of its claims.
+WORST_FIRST = (Status.CONTRADICTED, Status.UNSUPPORTED, Status.UNCHECKABLE, Status.SUPPORTED)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRow:
+    """A claim with its source and the state it should get.
+
+    kind  the phenomenon or domain
+    """
+
+    suite: str
+    id: str
+    kind: str
+    source: str
+    claim: str
+    expected: Status
+
+
+def suite_rows(suite: str, folder: Path = DATA) -> list[SuiteRow]:
+    """The rows of a suite, in the order of its file."""
+    rows = []
+    for line in (folder / f"{suite}.jsonl").read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        if suite == "cases":
+            for field, state in (("true", Status.SUPPORTED), ("contradicted", Status.CONTRADICTED)):
+                rows += [
+                    SuiteRow(suite, f"{entry['id']}-{field}-{at}", entry["domain"], entry["source"],
+                             claim, state)
+                    for at, claim in enumerate(entry[field], 1)
+                ]  # fmt: skip
+        elif suite == "hostile":
+            rows.append(
+                SuiteRow(suite, entry["id"], entry["kind"], entry["source"], entry["response"],
+                         Status(entry["expected"]))
+            )  # fmt: skip
+        else:
+            rows.append(
+                SuiteRow(suite, entry["id"], entry["phenomenon"], entry["premise"],
+                         entry["hypothesis"], EXPECTED[entry["label"]])
+            )  # fmt: skip
+    return rows
+
+
+def state_of(report: Report) -> Status:
+    """The worst state of the claims; uncheckable where there are none."""
+    states = {claim.status for claim in report.claims}
+    return next((state for state in WORST_FIRST if state in states), Status.UNCHECKABLE)
+
+
+def measured(rows: Sequence[SuiteRow], states: Sequence[Status]) -> dict[str, Any]:
+    """Counts and shares of some rows; a share of nothing is None."""
+
+    def share(part: int, whole: int) -> float | None:
+        return round(part / whole, 4) if whole else None
+
+    pairs = list(zip((row.expected for row in rows), states, strict=True))
+    expected, found = Counter(row.expected for row in rows), Counter(states)
+    both = Counter(pairs)
+    supported, contradicted = Status.SUPPORTED, Status.CONTRADICTED
+    true, false = expected[supported], len(rows) - expected[supported]
+    flagged = true - both[supported, supported]
+    passed = found[supported] - both[supported, supported]
+    right = sum(wanted == state for wanted, state in pairs)
+    hits = both[contradicted, contradicted]
+    return {
+        "claims": len(rows),
+        "right_state": right,
+        "right_state_share": share(right, len(rows)),
+        "true_claims": true,
+        "true_claims_flagged": flagged,
+        "true_claims_flagged_share": share(flagged, true),
+        "false_claims": false,
+        "false_claims_passed": passed,
+        "false_claims_passed_share": share(passed, false),
+        "contradictions": expected[contradicted],
+        "contradictions_in_another_state_share": share(
+            expected[contradicted] - hits, expected[contradicted]
+        ),
+        "contradiction_precision": share(hits, found[contradicted]),
+        "contradiction_recall": share(hits, expected[contradicted]),
+    }
+
+
+def checked(detector: Detector, rows: Sequence[SuiteRow]) -> list[Report]:
+    """The reports of all rows; rows of one source are checked together."""
+    order = sorted(range(len(rows)), key=lambda index: rows[index].source)
+    reports = detector.check_many([(rows[index].source, rows[index].claim) for index in order])
+    found = dict(zip(order, reports, strict=True))
+    return [found[index] for index in range(len(rows))]
+
+
+def load(options: argparse.Namespace) -> str | Verifier:
+    """The verifier by its name, or the large one from a file."""
+    if options.base is None:
+        return str(options.verifier)
+    from halldetect.verification.devices import torch_device
+    from halldetect.verification.large import load_large
+
+    adapter = options.adapter or ROOT / "src/halldetect/weights/large/adapter.lora8"
+    return load_large(options.base, adapter, device=torch_device(options.device))
+
+
+def main() -> None:
+    """Check the suites, print the figures and write the results."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--verifier", default="base")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--base", type=Path, help="GGUF file of the base of large")
+    parser.add_argument("--adapter", type=Path, help="default: the one in the package")
+    parser.add_argument("--suites", nargs="+", choices=SUITES, default=SUITES)
+    parser.add_argument("--limit", type=int, help="the first rows of every suite only")
+    parser.add_argument("--out", type=Path, help="default: results/suites/VERIFIER.json")
+    options = parser.parse_args()
+    detector = Detector(verifier=load(options), device=options.device, threads=options.threads)
+    rows = [row for suite in options.suites for row in suite_rows(suite)[: options.limit]]
+    began = time.perf_counter()
+    reports = checked(detector, rows)
+    seconds = time.perf_counter() - began
+    states = [state_of(report) for report in reports]
+    groups: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+    for index, row in enumerate(rows):
+        groups[row.suite,].append(index)
+        groups[row.suite, row.kind].append(index)
+
+    def figures(indices: Sequence[int]) -> dict[str, Any]:
+        return measured([rows[index] for index in indices], [states[index] for index in indices])
+
+    description = detector.verifier.description
+    result = {
+        "verifier": {
+            key: value
+            for key, value in description.items()
+            if "digest" in key or key in ("name", "kind", "runtime", "calibration")
+        },
+        "configuration": detector.configuration.to_dict(),
+        "rows_sha256": {suite: digest_of(DATA / f"{suite}.jsonl") for suite in options.suites},
+        "limit": options.limit,
+        "seconds": round(seconds, 2),
+        "suites": {key[0]: figures(indices) for key, indices in groups.items() if len(key) == 1},
+        "all": figures(range(len(rows))),
+        "kinds": {
+            " ".join(key): figures(indices) for key, indices in groups.items() if len(key) == 2
+        },
+        # Expected state, state, and the support and contradiction of the worst claim.
+        "predictions": {
+            f"{row.suite} {row.id}": [row.expected, state, *_worst(report)]
+            for row, state, report in zip(rows, states, reports, strict=True)
+        },
+    }
+    out = options.out or RESULTS / f"{description['name']}.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    for name, values in {**result["suites"], "all": result["all"]}.items():
+        print(name, json.dumps(values))
+    print(f"{len(rows)} claims in {seconds:.1f} s; {out}")
+
+
+def _worst(report: Report) -> tuple[float | None, float | None]:
+    claims = [claim for claim in report.claims if claim.support is not None]
+    if not claims:
+        return None, None
+    worst = min(claims, key=lambda claim: claim.support or 0.0)
+    return worst.support, worst.contradiction
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Thresholds with a name, fitted on scores whose best cuts are known."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from training import operating_points
+
+
+def test_the_points_lie_where_the_sets_say() -> None:
+    random = np.random.default_rng(0)
+    sets = {}
+    for name, size in (("small", 500), ("large", 5000)):
+        wrong = np.arange(size) % 2 == 0
+        sets[name] = (wrong, np.where(wrong, random.beta(3, 2, size), random.beta(2, 3, size)))
+    points = operating_points.fit(sets)
+    assert points["recall"] < points["balanced"] < points["precision"]
+    assert points["balanced"] == pytest.approx(0.5, abs=0.05)
+    found = {name: operating_points.measured(sets, value) for name, value in points.items()}
+    assert found["recall"]["recall"] == pytest.approx(operating_points.TARGET, abs=0.01)
+    precision = found["precision"]["precision_at_equal_shares"]
+    assert precision == pytest.approx(operating_points.TARGET, abs=0.01)
+    assert found["balanced"]["balanced_accuracy"] == max(
+        values["balanced_accuracy"] for values in found.values()
+    )
+
+
+def test_stored_answers_give_points_in_the_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(1)
+    entries = [
+        {
+            "set": name,
+            "id": str(at),
+            "wrong": at % 2 == 0,
+            "group": at,
+            "quarters": [],
+            "claims": [0],
+        }
+        for name in operating_points.DEVELOPMENT
+        for at in range(20)
+    ]
+    with lzma.open(tmp_path / "eval_rows.json.xz", "wt") as file:
+        json.dump(entries, file)
+    logits = random.normal(0, 1, (1, 20, 3))
+    logits[0, 1::2, 0] += 2
+    np.savez(
+        tmp_path / "x_logits.npz",
+        logits=logits,
+        first=np.arange(20),
+        digests=np.array(["d"]),
+    )
+    config = tmp_path / "config.json"
+    config.write_text('{"name": "kept"}')
+    out = tmp_path / "out.json"
+    command = ["--logits", f"{tmp_path}:x", "--out", str(out), "--config", str(config)]
+    monkeypatch.setattr(sys, "argv", ["operating_points", *command])
+    operating_points.main()
+    written = json.loads(config.read_text())
+    assert written["name"] == "kept"
+    assert written["operating_points"] == json.loads(out.read_text())["operating_points"]

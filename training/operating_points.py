@@ -1,0 +1,229 @@
+"""Fit the thresholds `recall`, `balanced` and `precision` of a verifier on development sets.
+
+    python -m training.operating_points DATASETS --verifier base [--rows 400] [--threads N]
+    python -m training.operating_points DATASETS --verifier large --device cuda
+    python -m halldetect.models.refresh_digests        # the weights' folder has changed
+
+Responses of the development sets (never the six sets of the results) are checked with all
+defaults; checks that are done are kept in OUT and not repeated. Every set counts the same,
+whatever its size and its share of hallucinations:
+
+    recall     the highest threshold that finds 80 % of the hallucinated responses
+    balanced   the threshold with the greatest balanced accuracy
+    precision  the lowest threshold at which 80 % of what is flagged is hallucinated, if as many
+               responses are hallucinated as are not; where none is, the one nearest to it
+
+The numbers go into `operating_points` of the weights' config.json; scores, labels and what each
+point measures go into benchmarks/results/operating_points/NAME.json, with digests of the weights
+and the rows. `large` can also be fitted from the stored answers of `training.large.evaluate`
+(claims are then sentences, judged on the whole source and its quarters): --logits FOLDER:NAME.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import lzma
+import random
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halldetect.report import Probabilities
+from halldetect.scoring import Calibration
+
+DEVELOPMENT = ("storysumm", "dialsummeval", "wice", "bump", "pubmedqa", "defacto-val")
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "operating_points"
+WEIGHTS = ROOT / "src" / "halldetect" / "weights"
+TARGET = 0.8
+STEP = 0.001
+Floats = NDArray[np.float64]
+# Of one set: which responses are hallucinated, and their scores.
+Scores = tuple[NDArray[np.bool_], Floats]
+
+
+def curve(sets: Mapping[str, Scores], thresholds: Floats) -> tuple[Floats, Floats]:
+    """Recall and false alarms at each threshold, as means over the sets."""
+    recall, alarms = [], []
+    for wrong, scores in sets.values():
+        flagged = scores[None, :] >= thresholds[:, None]
+        recall.append(flagged[:, wrong].mean(1))
+        alarms.append(flagged[:, ~wrong].mean(1))
+    return np.mean(recall, 0), np.mean(alarms, 0)
+
+
+def fit(sets: Mapping[str, Scores]) -> dict[str, float]:
+    """The three points.
+
+    Args:
+        sets: per development set, labels and scores; a set without both labels is an error.
+    """
+    thresholds = np.round(np.arange(STEP, 1.0, STEP), 6)
+    recall, alarms = curve(sets, thresholds)
+    flagged = recall + alarms
+    precision = np.divide(recall, flagged, out=np.zeros_like(recall), where=flagged > 0)
+    # Of equals the middle, so that a point does not lie at the edge of a flat stretch.
+    best = np.flatnonzero(recall - alarms >= (recall - alarms).max() - 1e-9)
+    enough = np.flatnonzero(recall >= TARGET)
+    precise = np.flatnonzero(precision >= min(TARGET, precision.max()))
+    points = {
+        "recall": thresholds[enough[-1]] if len(enough) else thresholds[0],
+        "balanced": thresholds[best[len(best) // 2]],
+        "precision": thresholds[precise[0]],
+    }
+    # A verifier that finds 80 % at its balanced point already has no use for a lower threshold.
+    points["recall"] = min(points["recall"], points["balanced"])
+    points["precision"] = max(points["precision"], points["balanced"])
+    return {name: float(value) for name, value in points.items()}
+
+
+def measured(sets: Mapping[str, Scores], threshold: float) -> dict[str, float]:
+    """What a threshold comes to, as means over the sets."""
+    recall, alarms = (float(values[0]) for values in curve(sets, np.array([threshold])))
+    return {
+        "threshold": threshold,
+        "recall": round(recall, 4),
+        "false_alarms": round(alarms, 4),
+        "precision_at_equal_shares": round(recall / max(recall + alarms, 1e-9), 4),
+        "balanced_accuracy": round((recall + 1 - alarms) / 2, 4),
+    }
+
+
+def checked(options: argparse.Namespace) -> tuple[dict[str, Any], dict[str, list[Any]]]:
+    """The verifier's description, and [row, hallucinated, score] for the rows of every set."""
+    from halldetect.detector import Detector
+    from halldetect.inputs import Pair
+    from halldetect_bench.predictions import row_digest
+    from halldetect_bench.registry import load_dataset
+
+    detector = Detector(verifier=options.verifier, device=options.device, threads=options.threads)
+    description = detector.verifier.description
+    digests = {key: value for key, value in description.items() if "digest" in key}
+    done: dict[str, Any] = {}
+    if options.out.is_file():
+        stored = json.loads(options.out.read_text(encoding="utf-8"))
+        if stored["digests"] == digests:
+            done = {row[0]: row for rows in stored["rows"].values() for row in rows}
+    rows: dict[str, list[Any]] = {}
+    for name in DEVELOPMENT:
+        loaded = load_dataset(name, options.datasets)
+        found = [row for row in loaded.rows if row.response and row.hallucinated is not None]
+        if len(found) > options.rows:
+            chosen = sorted(random.Random(14).sample(range(len(found)), options.rows))
+            found = [found[number] for number in chosen]
+        rows[name] = []
+        for start in range(0, len(found), 64):
+            block = [(row_digest(row), row) for row in found[start : start + 64]]
+            new = [(key, row) for key, row in block if key not in done]
+            pairs = [
+                Pair(
+                    row.source if isinstance(row.source, str) else list(row.source),
+                    row.response,
+                    row.question,
+                )
+                for _, row in new
+            ]
+            for (key, row), report in zip(new, detector.check_many(pairs), strict=True):
+                done[key] = [key, bool(row.hallucinated), report.score]
+            rows[name] += [done[key] for key, _ in block]
+            # Written after every block: a run that is stopped goes on where it was.
+            options.out.write_text(json.dumps({"digests": digests, "rows": rows}))
+            print(f"{name}: {len(rows[name])} of {len(found)}", flush=True)
+    return digests, rows
+
+
+def from_logits(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, list[Any]]]:
+    """The same from stored answers, by the formula of the score."""
+    with lzma.open(folder / "eval_rows.json.xz", "rt", encoding="utf-8") as file:
+        entries = json.load(file)
+    with np.load(folder / f"{name}_logits.npz") as stored:
+        logits = stored["logits"].astype(np.float64)
+        first = stored["first"]
+        digests = [str(digest) for digest in stored["digests"]]
+    powers = np.exp(logits - logits.max(-1, keepdims=True))
+    answers = (powers / powers.sum(-1, keepdims=True)).mean(0)
+    calibration = Calibration()
+    rows: defaultdict[str, list[Any]] = defaultdict(list)
+    for entry in entries:
+        if entry["set"] not in DEVELOPMENT:
+            continue
+        supports = []
+        for place in entry["claims"]:
+            judged = (
+                answers[first[group] + place] for group in (entry["group"], *entry["quarters"])
+            )
+            supports.append(
+                calibration.support(
+                    [Probabilities(*map(float, row)) for row in judged if np.isfinite(row).all()]
+                )
+            )
+        score = calibration.response(supports)
+        rows[entry["set"]].append([f"{entry['set']}/{entry['id']}", entry["wrong"], score])
+    return {"digests of the adapters": digests}, dict(rows)
+
+
+def main() -> None:
+    """Fit, write the points into the weights' folder, and write what they measure."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("datasets", type=Path, nargs="?", help="folder of the evaluation sets")
+    parser.add_argument("--verifier", choices=("base", "large"), default="base")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--rows", type=int, default=400, help="responses of every set at most")
+    parser.add_argument("--logits", metavar="FOLDER:NAME", help="fit from stored answers")
+    parser.add_argument("--out", type=Path, help=f"default: {RESULTS.name}/NAME.json")
+    parser.add_argument("--config", type=Path, help="default: config.json of the weights")
+    options = parser.parse_args()
+    options.out = options.out or RESULTS / f"{options.verifier}.json"
+    options.config = options.config or WEIGHTS / options.verifier / "config.json"
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    if options.logits:
+        folder, _, name = options.logits.rpartition(":")
+        digests, rows = from_logits(Path(folder), name)
+    elif options.datasets:
+        digests, rows = checked(options)
+    else:
+        parser.error("give the folder of the datasets, or --logits")
+    sets = {
+        name: (
+            np.array([row[1] for row in found if row[2] is not None], bool),
+            np.array([row[2] for row in found if row[2] is not None]),
+        )
+        for name, found in rows.items()
+    }
+    points = fit(sets)
+    keys = sorted(row[0] for found in rows.values() for row in found)
+    result = {
+        "verifier": options.verifier,
+        "from": (options.logits and f"stored answers {name}") or "checks with all defaults",
+        "digests": digests,
+        "rows_sha256": hashlib.sha256("\n".join(keys).encode()).hexdigest(),
+        "operating_points": points,
+        "measured": {
+            name: measured(sets, value) for name, value in {**points, "default": 0.5}.items()
+        },
+        "by_set": {
+            name: {point: measured({name: of}, value) for point, value in points.items()}
+            for name, of in sets.items()
+        },
+        "rows": {
+            name: [[row[0], row[1], None if row[2] is None else round(row[2], 5)] for row in found]
+            for name, found in rows.items()
+        },
+    }
+    options.out.write_text(json.dumps(result) + "\n", encoding="utf-8")
+    config = json.loads(options.config.read_text()) if options.config.is_file() else {}
+    config["operating_points"] = points
+    options.config.write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(result["measured"], indent=1))
+    print(f"{options.config} is changed: run python -m halldetect.models.refresh_digests")
+
+
+if __name__ == "__main__":
+    main()
