@@ -32,6 +32,7 @@ LIMIT = 512
 # and `teach` shows few of them.
 SHARES = {"short": 1.0, "long": 0.35}
 SHORT = 40  # words
+PLAIN = 0.95  # P(neutral) from which a window plainly says nothing
 CHUNK = 4000  # groups encoded at once
 
 Group = dict[str, Any]
@@ -126,12 +127,14 @@ def encode(options: argparse.Namespace) -> None:
     print(f"{lengths.sum():,} tokens", flush=True)
 
 
-def load(path: Path, answers: Path) -> Encoded:
+def load(path: Path, answers: Path, plain: float = 1.0, seed: int = 1) -> Encoded:
     """The pairs with the answers of the large verifier; those with no answer and no label go.
 
     Args:
         path: what `encode` wrote.
         answers: the folder that `training.large.label` wrote; it may be incomplete.
+        plain: the share that is kept of the windows that plainly say nothing on their claim.
+        seed: chooses them.
     """
     found = np.load(path)
     labels = found["labels"]
@@ -149,7 +152,10 @@ def load(path: Path, answers: Path) -> Encoded:
         weights=np.ones(len(labels), np.float32),
         taught=taught,
     )
-    return data.picked((labels != CODES[None]) | ~np.isnan(taught[:, 0]))
+    kept = (labels != CODES[None]) | ~np.isnan(taught[:, 0])
+    silent = (labels == CODES[None]) & (taught[:, 1] > PLAIN)
+    kept &= ~silent | (np.random.default_rng(seed).random(len(labels)) < plain)
+    return data.picked(kept)
 
 
 def describe(options: argparse.Namespace) -> None:

@@ -159,6 +159,7 @@ def main() -> None:
     parser.add_argument("--base", default="mpnet", choices=("mpnet", "minilm"))
     parser.add_argument("--keep", help="keep only these layers, for instance 0,2,4,6,8,11")
     parser.add_argument("--taught", type=Path, help="answers of the large verifier, for taught.npz")
+    parser.add_argument("--plain", type=float, default=1.0, help="share kept of plain neutrals")
     parser.add_argument("--rounded", type=float, default=0.0, help="last share with 4-bit weights")
     parser.add_argument("--restartable", action="store_true", help="save a checkpoint now and then")
     parser.add_argument("--out", required=True)
@@ -185,7 +186,8 @@ def main() -> None:
         share = options.shares[number] if number < len(options.shares) else 1.0
         parts.append(part.sample(share, options.seed) if share < 1 else part)
     if options.taught:
-        parts.append(T.load(options.work / "taught.npz", options.taught))
+        pairs = options.work / "taught.npz"
+        parts.append(T.load(pairs, options.taught, options.plain, options.seed))
     data = B.joined(parts)
     print(f"{len(data):,} pairs, {len(data.ids):,} tokens", flush=True)
     if options.prepare:

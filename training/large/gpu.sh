@@ -21,7 +21,7 @@ WORK="${WORK:-/tmp/large}"
 PY="${PY:-python3}"
 DATA="tokenizer.json train_groups.jsonl.xz dev_groups.jsonl.xz eval_groups.jsonl.xz
   eval_rows.json.xz teach_groups.jsonl.xz own_groups.jsonl.xz write_prompts.jsonl.xz start.q8 start.json
-  teacher.lora8 mpnet shipped nli eval_rows.jsonl.xz eval_documents.json.xz"
+  teacher.lora8 mpnet shipped labels nli eval_rows.jsonl.xz eval_documents.json.xz"
 
 # What the runs differ in; all of it can be set from outside.
 ROW="${ROW:-16384}" ROWS="${ROWS:-2}" RANK="${RANK:-64}"
@@ -122,8 +122,10 @@ step_early() {
 
 step_early_base() {
   date +%T
-  "$PY" -m training.base.taught "$WORK" encode &
-  "$PY" -m training.large.pack "$WORK/teach_groups.jsonl.xz" --tokenizer "$WORK/tokenizer.json"
+  "$PY" -m training.base.taught "$WORK" encode --processes 14 &
+  if [ ! -d "$WORK/labels" ]; then
+    "$PY" -m training.large.pack "$WORK/teach_groups.jsonl.xz" --tokenizer "$WORK/tokenizer.json"
+  fi
   touch "$WORK/early.done"
   wait
   date +%T
@@ -187,7 +189,7 @@ step_label() {
 step_base() {
   while [ ! -f "$WORK/taught.npz" ]; do sleep 1; done
   "$PY" -m training.base.train "$WORK" --start shipped --taught "$WORK/labels" --out base \
-    --seconds "${BASE_SECONDS:-540}" --rounded 0.4 ${BASE:---rate 5e-5 --seed 1}
+    --seconds "${BASE_SECONDS:-540}" ${BASE:---rounded 0.4 --rate 5e-5 --seed 1}
 }
 
 step_base_evaluate() {
