@@ -46,7 +46,9 @@ def test_the_paper_fixes_what_it_states_and_leaves_the_rest() -> None:
     paper = Configuration.paper(seed=7, granularities=[1, 2])
     assert paper.to_dict() == {
         **Configuration().to_dict(),
-        "extractor": "gguf",
+        "extractor": "qwen2.5-coder-1.5b",
+        "verifier": "deberta-v3-large",
+        "fallback": "base",
         "scoring": "fed",
         "threshold": 0.5,
         "guard": False,
@@ -56,6 +58,8 @@ def test_the_paper_fixes_what_it_states_and_leaves_the_rest() -> None:
         "granularities": [1, 2],
     }
     assert Configuration.paper(scoring="fed", threshold=0.5) == Configuration.paper()
+    chosen = Configuration.paper(extractor="gemma-2-9b", verifier="large")
+    assert (chosen.extractor, chosen.verifier, chosen.fallback) == ("gemma-2-9b", "large", None)
     with pytest.raises(ConfigurationError, match="fix threshold"):
         Configuration.paper(threshold=0.4)
 

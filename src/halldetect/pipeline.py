@@ -388,7 +388,9 @@ def cut_windows(states: Sequence[PairState], config: Configuration) -> None:
     """The windows of each source at every scale."""
     for state in states:
         with state.clock("windows"):
-            state.windows = source_windows(state.texts.documents, config.granularities)
+            state.windows = source_windows(
+                state.texts.documents, config.granularities, lead_in=not config.truncate
+            )
 
 
 # Phase III: verification

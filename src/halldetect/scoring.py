@@ -41,12 +41,14 @@ def fed(scores: Sequence[float]) -> float:
 
 
 def fed_status(score: float, contradiction: float) -> Status:
-    """A claim's state by the paper's score; alone in a response, it decides the same way."""
-    if score > 0.5:
+    """A claim's state by the paper's score: grounded where support outweighs contradiction.
+
+    score          the paper's Score(c)
+    contradiction  the greatest P(C) of any window
+    """
+    if score > 0.0:
         return Status.SUPPORTED
-    if score < 0.0 and contradiction > 0.5:
-        return Status.CONTRADICTED
-    return Status.UNSUPPORTED
+    return Status.CONTRADICTED if contradiction > 0.5 else Status.UNSUPPORTED
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,6 +171,27 @@ def _halldetect(run: RunModels) -> Method:
     return HallDetect(Detector(config=run.configuration, notice=run.options.notice))
 
 
+def _paper(run: RunModels) -> Method:
+    """The detector with the paper's settings; a model on a device extracts the claims there."""
+    from halldetect.config import PAPER_EXTRACTOR, Configuration
+    from halldetect.detector import Detector
+    from halldetect_bench.methods.claim_splitters import BatchedExtractor
+    from halldetect_bench.methods.halldetect_method import HallDetect
+
+    given = run.configuration
+    config = Configuration.paper(
+        extractor=PAPER_EXTRACTOR if given.extractor == "auto" else given.extractor,
+        verifier=given.verifier,
+        seed=given.seed,
+        threads=given.threads,
+    )
+    extractor = None
+    if run.options.device is not None or run.options.llm is not None:
+        extractor = BatchedExtractor(run.llm, seed=given.seed)
+    detector = Detector(extractor, config=config, notice=run.options.notice)
+    return HallDetect(detector, "paper")
+
+
 def _selfcheck(run: RunModels) -> Method:
     return SelfCheck(run.llm, run.embedder, seed=run.configuration.seed)
 
@@ -187,6 +208,7 @@ METHODS: dict[str, MethodEntry] = {
     entry.name: entry
     for entry in (
         MethodEntry("halldetect", "claims against windows", "verifier, extractor", _halldetect),
+        MethodEntry("paper", "the same with the paper's settings", "verifier, extractor", _paper),
         _pairwise(NliOnly, "the whole response against the whole source"),
         _pairwise(SummacZs, "every sentence against every source sentence, mean"),
         _pairwise(SummacConv, "as summac-zs, with a fitted layer"),

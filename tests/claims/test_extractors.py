@@ -31,9 +31,15 @@ from tests.support.tiny_models import gguf_bytes
 def test_the_block_is_the_last_turn_one_sentence_a_line() -> None:
     block = prompt.prepare("It rained.  Then\tit stopped. \r\n\r\n- Nobody minded.")
     assert block == "It rained.\nThen it stopped.\n- Nobody minded."
-    last = prompt.messages(block)[-1]
-    assert last == {"role": "user", "content": f"<text>\n{block}\n</text>"}
-    assert [turn["role"] for turn in prompt.messages(block)] == ["user", "assistant", "user"]
+    last = prompt.messages(block, 7)[-1]
+    assert last == {"role": "user", "content": f"<text>\n{block}\n</text>\nList up to 7 claims."}
+    assert [turn["role"] for turn in prompt.messages(block, 7)] == ["user", "assistant", "user"]
+
+
+def test_the_example_copies_its_text() -> None:
+    words = set(prompt.EXAMPLE_TEXT.replace(".", "").split())
+    for claim in prompt.EXAMPLE_CLAIMS:
+        assert set(claim.replace(".", "").split()) <= words
 
 
 @pytest.mark.parametrize(
@@ -264,7 +270,7 @@ BLOCK = "The cat sat on the mat and the dog ran to the park. The bird flew over 
 def test_a_draft(play: Any) -> None:
     extractor, server = play("The cat", " sat.", "\n", "The dog", " ran.")
     draft = extractor.draft(BLOCK, 10)
-    assert draft == Draft(("The cat sat.", "The dog ran."), 1, 123, 5)
+    assert draft == Draft(("The cat sat.", "The dog ran."), 1, 128, 5)
     body = server.bodies[-1]
     assert (body["temperature"], body["max_tokens"], body["stop"]) == (0.2, 512, ["\n\n"])
     assert body["seed"] == 0
@@ -282,7 +288,7 @@ def test_the_state_is_put_back_before_every_block(play: Any) -> None:
     extractor, server = play("The cat sat.")
     extractor.draft(BLOCK, 10)
     extractor.draft("Another one.", 10)
-    empty = prompt.messages("")
+    empty = prompt.messages("", 1)
     assert [body["messages"] == empty for body in server.bodies] == [True, True, False, True, False]
 
 

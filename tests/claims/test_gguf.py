@@ -91,7 +91,7 @@ def test_the_chat_template_of_the_model_is_used(path: Path) -> None:
     server = xllamacpp.Server(params)
     request = urllib.request.Request(
         f"{server.listening_address}/apply-template",
-        data=json.dumps({"messages": prompt.messages("It rained.")}).encode(),
+        data=json.dumps({"messages": prompt.messages("It rained.", 4)}).encode(),
         headers={"Authorization": "Bearer key", "Content-Type": "application/json"},
     )
     with urllib.request.urlopen(request, timeout=60) as response:

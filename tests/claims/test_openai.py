@@ -115,7 +115,7 @@ def test_a_draft(extractor: OpenAIExtractor, server: Scripted) -> None:
     assert body["model"] == "some-model"
     assert (body["temperature"], body["max_tokens"], body["seed"]) == (0.2, 512, 0)
     assert body["response_format"]["json_schema"]["schema"]["required"] == ["claims"]
-    assert body["messages"][-1]["content"] == f"<text>\n{TEXT}\n</text>"
+    assert body["messages"][-1]["content"] == f"<text>\n{TEXT}\n</text>\nList up to 10 claims."
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
 
 

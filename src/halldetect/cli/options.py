@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 WRONG_USAGE = 2
 DETECTOR_GROUP = "how to check"
 PHASES = ("fetch", "extract", "verify")
-_PAPER_HELP = "the paper's method: gguf claims, no guard, long windows cut off, FED, threshold 0.5"
+_PAPER_HELP = (
+    "the paper's method: claims by a language model, no guard, long windows cut off, FED, "
+    "threshold 0.5 (docs/claims.md)"
+)
 
 
 class Parser(argparse.ArgumentParser):

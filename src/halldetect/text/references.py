@@ -82,6 +82,11 @@ _ROLES = _PERSON_ROLES | frozenset(
 )
 # A name, with or without an article.
 _NAMED = re.compile(r"^(?!The |An? )[A-Z]|^(?:[Tt]he )[A-Z]")
+_OPENING = re.compile(
+    r"(?:(?:but|and|then|however|later|also|there|meanwhile|in \d{4}|on \w+day),? )?"
+    r"(?:he|she|it|they|his|her|its|their|this|these|those)\b",
+    re.IGNORECASE,
+)
 # "It" that stands for nothing: "it rained", "it is clear that", "it took".
 # Leans on the sentence before, but no name can be put in.
 _SAID_BEFORE = re.compile(
@@ -120,6 +125,11 @@ def readings(sentences: Sequence[str]) -> list[Reading | None]:
         found.append(reading)
         before = reading.text if reading is not None and reading.resolved else sentence
     return found
+
+
+def begins_with_pronoun(sentence: str) -> bool:
+    """Whether the first thing that a sentence names is named before it: "It closed in 2011."."""
+    return _OPENING.match(sentence) is not None and not _EXPLETIVE.match(sentence)
 
 
 def leans(sentence: str) -> bool:

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from halldetect.claims import Claim
-from halldetect.claims.extraction import Draft, Extraction, extract_claims
+from halldetect.claims.extraction import Draft, Extraction, claim_limit, extract_claims
 from halldetect.claims.extractors import prompt
 from halldetect.claims.extractors.gguf import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.errors import ExtractionError
 from halldetect.protocols import Extractor
 from halldetect.text.document import Span
 from halldetect.text.reading import read_response
+from halldetect.text.sentences import sentences
 from halldetect_bench.models.llm import BatchLlm, Llm, TooLong
 from halldetect_bench.models.question_batches import run_together
 
@@ -117,7 +118,10 @@ def _joined(claims: Sequence[Claim]) -> Claim:
 
 @dataclass(frozen=True, slots=True)
 class LlmSplitter:
-    """The claims of a language model, checked by the guard; in batches where it takes them."""
+    """The claims of a language model as it writes them; in batches where it takes them.
+
+    Behind the guard they would be parts of sentences, and sentences would be measured.
+    """
 
     llm: Llm
     seed: int = 0
@@ -134,7 +138,9 @@ class LlmSplitter:
         """
 
         def extract(text: str, llm: Llm) -> Extraction:
-            return extract_claims(read_response(text), LlmExtractor(llm, seed=self.seed))
+            extractor = LlmExtractor(llm, seed=self.seed)
+            made = extract_claims(read_response(text), extractor, guard=False)
+            return replace(made, claims=tuple(c for c in made.claims if c.problem is None))
 
         if isinstance(self.llm, BatchLlm):
             return run_together(self.llm, responses, extract)
@@ -172,7 +178,7 @@ class LlmExtractor:
         room = min(MAX_NEW_TOKENS, _TOKENS_PER_WORD * len(text.split()) + _EXTRA_TOKENS)
         try:
             reply = self._llm.ask(
-                prompt.messages(text),
+                prompt.messages(text, limit),
                 max_tokens=room,
                 temperature=TEMPERATURE,
                 seed=self._seed,
@@ -183,3 +189,35 @@ class LlmExtractor:
         # An incomplete last line may say something the model did not mean.
         lines = reply.text if reply.finished else reply.text.rpartition("\n")[0]
         return Draft(prompt.parse(lines, limit), 1, reply.tokens_in, reply.tokens_out)
+
+
+class BatchedExtractor(LlmExtractor):
+    """Asks a language model about many whole responses at once, as in the paper's first phase."""
+
+    def __init__(self, llm: Llm, *, seed: int = 0) -> None:
+        """llm: the model to ask. seed: of its answers."""
+        super().__init__(llm, seed=seed)
+        self._known: dict[tuple[str, int], Draft] = {}
+
+    def prepare(self, responses: Sequence[str]) -> None:
+        """Ask about all responses; `draft` then has the answers.
+
+        responses: the texts to split.
+        """
+        if not isinstance(self._llm, BatchLlm):
+            return
+        asked = [(text, claim_limit(len(sentences(text)))) for text in dict.fromkeys(responses)]
+
+        def propose(item: tuple[str, int], llm: Llm) -> Draft:
+            return LlmExtractor(llm, seed=self._seed).draft(*item)
+
+        answers = run_together(self._llm, asked, propose)
+        self._known = dict(zip(asked, answers, strict=True))
+
+    def draft(self, block: str, limit: int) -> Draft:
+        """The claims of a response, asked for now unless `prepare` has.
+
+        block: the response. limit: the greatest number of claims.
+        """
+        known = self._known.get((block, limit))
+        return super().draft(block, limit) if known is None else known

@@ -15,11 +15,12 @@ from halldetect_bench.methods.method import Scored
 class HallDetect:
     """The detector, with any extractor, verifier, windows and scoring."""
 
-    name = "halldetect"
+    name: str
 
-    def __init__(self, detector: Detector) -> None:
-        """detector: checks the rows."""
+    def __init__(self, detector: Detector, name: str = "halldetect") -> None:
+        """detector: checks the rows. name: of the method in tables."""
         self.detector = detector
+        self.name = name
 
     @property
     def description(self) -> dict[str, Any]:
@@ -36,6 +37,9 @@ class HallDetect:
 
         rows: the rows to score.
         """
+        prepare = getattr(self.detector.extractor, "prepare", None)
+        if prepare is not None:
+            prepare([row.response for row in rows])
         pairs = [Pair(_source(row), row.response, row.question) for row in rows]
         return [_scored(report) for report in self.detector.check_many(pairs)]
 

@@ -103,7 +103,7 @@ class CountingLlm:
         """
         cleaned = [prompt.prepare(text) for text in texts]
         questions = [
-            Question(prompt.messages(clean), _CLAIM_TOKENS, stop=STOP) for clean in cleaned
+            Question(prompt.messages(clean, limit), _CLAIM_TOKENS, stop=STOP) for clean in cleaned
         ]
         found = []
         for clean, reply in zip(cleaned, self.ask_many(questions), strict=True):

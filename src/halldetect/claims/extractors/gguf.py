@@ -95,7 +95,7 @@ class GgufExtractor:
     def _ask(self, text: str, limit: int) -> _Answer:
         answer = _Answer(limit, self._prefix)
         body = {
-            **self._request(text),
+            **self._request(text, limit),
             "max_tokens": MAX_NEW_TOKENS,
             "stream": True,
             "timings_per_token": True,
@@ -116,16 +116,16 @@ class GgufExtractor:
         An empty block shares exactly that with every real one, which never begins with a line
         end or with the delimiter: both are taken out of it.
         """
-        body = {**self._request(""), "max_tokens": 1}
+        body = {**self._request("", 1), "max_tokens": 1}
         try:
             answer = self._server.handle_chat_completions(body)
             return int(answer["usage"]["prompt_tokens"])
         except Exception as error:
             raise ExtractionError(f"llama.cpp failed: {one_line(error)}") from error
 
-    def _request(self, text: str) -> dict[str, Any]:
+    def _request(self, text: str, limit: int) -> dict[str, Any]:
         return {
-            "messages": prompt.messages(text),
+            "messages": prompt.messages(text, limit),
             "temperature": TEMPERATURE,
             "seed": self._seed,
             "stop": [STOP],

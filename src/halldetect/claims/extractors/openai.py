@@ -65,12 +65,12 @@ class OpenAIExtractor:
         text = prompt.prepare(block)
         if not text or limit < 1:
             return Draft(())
-        answer = self._endpoint.complete(lambda left_out: self._body(text, left_out))
+        answer = self._endpoint.complete(lambda left_out: self._body(text, limit, left_out))
         return Draft(prompt.parse(answer.text, limit), 1, answer.tokens_in, answer.tokens_out)
 
-    def _body(self, text: str, left_out: set[str]) -> dict[str, Any]:
+    def _body(self, text: str, limit: int, left_out: set[str]) -> dict[str, Any]:
         structured = "response_format" not in left_out
-        body: dict[str, Any] = {"messages": prompt.messages(text, as_json=structured)}
+        body: dict[str, Any] = {"messages": prompt.messages(text, limit, as_json=structured)}
         schema = {"name": "claims", "strict": True, "schema": prompt.SCHEMA}
         optional = {
             "response_format": {"type": "json_schema", "json_schema": schema},

@@ -1,8 +1,10 @@
 """The prompt of a generative extractor, and how its answer is parsed.
 
-The block is given one sentence per line, after one worked example as an earlier turn of the
-conversation: small models then split and copy instead of retelling. There is no system
-turn, since some chat templates refuse one.
+The prompt asks for copies, as the paper's does: claims in the words of the text, not corrected, not
+rephrased, each readable alone, and no more than the limit. The wording is ours. The block is given
+one sentence per line, after one worked example as an earlier turn of the conversation: small models
+then split and copy instead of retelling. There is no system turn, since some chat templates refuse
+one.
 """
 
 from __future__ import annotations
@@ -15,19 +17,23 @@ from collections.abc import Iterable, Iterator
 from halldetect.text.sentences import sentences
 
 INSTRUCTION = (
-    "Rewrite the text as a list of short sentences, one fact per line. "
-    "Use only words from the text. Leave nothing out and add nothing."
+    "List the claims that the text makes, one per line. Copy every claim word for word, also "
+    "where it is unlikely, wrong or at odds with another one. Do not correct, reword or explain "
+    "anything, and use no knowledge of your own. Each line must be a sentence that can be read "
+    "alone."
 )
+# One of its claims is false, and is copied all the same.
 EXAMPLE_TEXT = (
-    "The tower was finished in 1902 and is 80 metres tall.\n"
-    "Its architect, Ida Holm, never visited it."
+    "The tower was finished in 1902 and is 9,000 metres tall.\n"
+    "Ida Holm designed the tower but never visited the tower."
 )
 EXAMPLE_CLAIMS = (
     "The tower was finished in 1902.",
-    "The tower is 80 metres tall.",
-    "The tower's architect was Ida Holm.",
+    "The tower is 9,000 metres tall.",
+    "Ida Holm designed the tower.",
     "Ida Holm never visited the tower.",
 )
+EXAMPLE_LIMIT = 8
 SCHEMA = {
     "type": "object",
     "properties": {"claims": {"type": "array", "items": {"type": "string"}}},
@@ -51,19 +57,25 @@ _FENCE = re.compile(r"^\s*(?:```|~~~)[\w-]*\s*$", re.MULTILINE)
 _STRING = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?')
 
 
-def messages(block: str, *, as_json: bool = False) -> list[dict[str, str]]:
-    """The conversation whose next turn is the list of claims of a prepared block."""
+def messages(block: str, limit: int, *, as_json: bool = False) -> list[dict[str, str]]:
+    """The conversation whose next turn is the list of claims of a prepared block.
+
+    block    the text
+    limit    the greatest number of claims, which the model is told
+    as_json  whether to ask for JSON
+    """
     example = json.dumps({"claims": EXAMPLE_CLAIMS}) if as_json else "\n".join(EXAMPLE_CLAIMS)
+    asked = _asked(EXAMPLE_TEXT, EXAMPLE_LIMIT)
     return [
-        {"role": "user", "content": f"{INSTRUCTION}\n\n{_delimited(EXAMPLE_TEXT)}"},
+        {"role": "user", "content": f"{INSTRUCTION}\n\n{asked}"},
         {"role": "assistant", "content": example},
-        {"role": "user", "content": _delimited(block)},
+        {"role": "user", "content": _asked(block, limit)},
     ]
 
 
 def digest() -> str:
     """The sha256 of everything that is sent besides the block."""
-    sent = [messages(""), messages("", as_json=True), SCHEMA]
+    sent = [messages("", 1), messages("", 1, as_json=True), SCHEMA]
     return hashlib.sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()
 
 
@@ -104,8 +116,9 @@ def tidy(line: str) -> str:
     return " ".join(_ROLE_MARK.sub(" ", _LIST_MARK.sub("", line, count=1)).split())
 
 
-def _delimited(text: str) -> str:
-    return f"{_OPEN}\n{text}\n{_CLOSE}"
+def _asked(text: str, limit: int) -> str:
+    # The limit comes last: all that stands before the text is the same for every text.
+    return f"{_OPEN}\n{text}\n{_CLOSE}\nList up to {limit} claims."
 
 
 def _from_lines(text: str) -> list[str]:

@@ -1,0 +1,73 @@
+"""The paper's method in the evaluation: its settings, and claims that are asked for in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from halldetect import Detector
+from halldetect.report import Verdict
+from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.methods.claim_splitters import BatchedExtractor
+from halldetect_bench.methods.halldetect_method import HallDetect
+from halldetect_bench.models.llm import BatchLlm, Question, Reply, TooLong
+from halldetect_bench.models.selection import RunModels, RunOptions
+from halldetect_bench.registry import METHODS
+from tests.support.fakes import OverlapVerifier
+
+ROWS = [
+    Row("d", "1", "Ann won the race. Bob lost.", "Ann won the race. Bob lost.", False),
+    Row("d", "2", "Ann won the race. Bob lost.", "Eve sold 7 boats.", True),
+]
+
+
+class Copying(BatchLlm):
+    """Copies the text it is given, and counts how it was asked."""
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+
+    @property
+    def description(self) -> dict[str, Any]:
+        return {"name": "copying"}
+
+    def ask_many(self, questions: Sequence[Question]) -> list[Reply | TooLong]:
+        self.batches.append(len(questions))
+        texts = [question.messages[-1]["content"] for question in questions]
+        copies = [text.partition("<text>\n")[2].partition("\n</text>")[0] for text in texts]
+        return [Reply(copy, len(copy), len(copy), finished=True) for copy in copies]
+
+
+def test_the_claims_of_all_rows_are_asked_for_at_once() -> None:
+    llm = Copying()
+    detector = Detector.paper(BatchedExtractor(llm), OverlapVerifier())
+    good, bad = HallDetect(detector, "paper").score_many(ROWS)
+    assert llm.batches == [2]
+    assert [text for text, _ in good.claims] == ["Ann won the race", "Bob lost"]
+    assert good.score is not None
+    assert bad.score is not None
+    assert good.score < 0.5 <= bad.score
+    assert good.cost.generative_passes == 1
+
+
+def test_a_run_has_the_settings_of_the_paper() -> None:
+    method = METHODS["paper"].build(RunModels(RunOptions()))
+    assert isinstance(method, HallDetect)
+    options = method.detector.configuration
+    assert method.name == "paper"
+    assert (options.extractor, options.verifier) == ("qwen2.5-coder-1.5b", "deberta-v3-large")
+    assert (options.guard, options.scoring, options.fallback) == (False, "fed", "base")
+
+
+def test_sentences_over_the_limit_are_never_called_faithful() -> None:
+    towns = "Rome Oslo Bern Lyon Kiel Turin Porto Ghent Leeds Derby Cork Graz Linz Ulm Bonn".split()
+    source = " ".join(f"Bob left {town}." for town in towns)
+    report = Detector.paper(BatchedExtractor(Copying()), OverlapVerifier()).check(source, source)
+    assert report.score is not None
+    assert report.score < 0.5
+    assert report.verdict is Verdict.UNCHECKABLE
+    assert report.reason is not None
+    assert "5 of 15 claims could not be checked" in report.reason
+    assert [claim.text for claim in report.claims if claim.reason] == [
+        f"Bob left {town}." for town in towns[10:]
+    ]
