@@ -41,7 +41,8 @@ from halldetect.verification.schedule import Rule, StoppingRule, WholeSourceRule
 from halldetect.windows.scales import Window, source_windows
 
 AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
-# The phase ("fetch", in bytes, "extract" or "verify"), how much of it is done, and of how much.
+# The phase ("fetch", in bytes, "extract", in responses, or "verify", in tokens), how much of it is
+# done, and of how much. How many tokens there will be is an estimate, which may change.
 Progress = Callable[[str, int, int], None]
 # More passages cost time, fewer miss the one that decides; see docs/knowledge.md.
 PASSAGES_PER_CLAIM = 5

@@ -67,7 +67,7 @@ def test_a_bar_on_a_terminal_that_is_gone_at_the_end(
         display.phase("verify", 5, 10)
         display.notice("a notice")
         display.phase("verify", 9, 10)
-    assert re.search(r"judging pairs .*━.* 5 of 10", stream.shown())
+    assert re.search(r"judging claims .*━.* 50%", stream.shown())
     assert "halldetect: a notice\n" in stream.shown()
     assert stream.getvalue().endswith("\x1b[2K"), "the bar is wiped"
 
@@ -90,7 +90,7 @@ def test_plain_lines_elsewhere_and_nothing_when_quiet(
         clock.now += 6
         display.phase("verify", 5, 10)
         display.phase("verify", 6, 10)
-    assert capsys.readouterr() == ("", "halldetect: judging pairs: 5 of 10\n")
+    assert capsys.readouterr() == ("", "halldetect: judging claims: 50%, about 6 s left\n")
     with ProgressDisplay(quiet=True) as display:
         clock.now += 60
         display.phase("verify", 5, 10)

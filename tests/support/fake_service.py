@@ -45,7 +45,7 @@ class FakeDetectorPool:
         self,
         settings: CheckSettings,
         progress: Progress,
-        raise_if_abandoned: Callable[[], None],
+        checkpoint: Callable[[], None],
     ) -> None:
         self._progress = progress
         self._verifier = ObedientVerifier()

@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 from halldetect.claims import Claim
 from halldetect.report import Probabilities
 from halldetect.text.sentences import read_document
-from halldetect.verification.rounds import PAIRS_AT_ONCE, JudgedClaim, Task, verify
+from halldetect.verification.rounds import (
+    PAIRS_AT_ONCE,
+    TOKENS_AT_ONCE,
+    JudgedClaim,
+    Task,
+    verify,
+)
 from halldetect.verification.schedule import StoppingRule
 from halldetect.windows.scales import GRANULARITIES, source_windows
 
@@ -233,10 +239,46 @@ def test_repeated_pairs_are_judged_once_and_progress_reaches_the_end() -> None:
     assert len(judged) == len(set(judged)) == 6 * len(given.windows)
     assert results[0] == results[1]
     assert max(map(len, verifier.calls)) <= PAIRS_AT_ONCE
-    assert [done for done, _ in seen] == sorted({done for done, _ in seen})
-    assert seen[-1] == (len(judged), len(judged))
     sizes = [sum(verifier.count_tokens(pair)) for pair in judged]
     assert sizes == sorted(sizes, reverse=True)
+    shares = [done / of for done, of in seen]
+    assert shares == sorted(shares)
+    assert seen[-1] == (sum(sizes), sum(sizes))
+
+
+def test_the_verifier_gets_few_tokens_at_a_time() -> None:
+    source = ". ".join(f"Sentence number {number} is here" for number in range(400))
+    verifier = Counting(2000)
+    verify(verifier, [task(source, *(f"Claim {number}" for number in range(20)))])
+    for call in verifier.calls:
+        tokens = sum(sum(verifier.count_tokens(pair)) for pair in call)
+        assert tokens <= TOKENS_AT_ONCE or len(call) == 1
+    assert len(verifier.calls) < sum(map(len, verifier.calls)) / 2, "short pairs go together"
+
+
+@given(st.lists(tasks, min_size=1, max_size=3), st.one_of(st.none(), rules))
+def test_progress_never_falls_and_ends_at_the_end(
+    given: list[Task], rule: StoppingRule | None
+) -> None:
+    seen: list[tuple[int, int]] = []
+    verify(Counting(), given, lambda done, of: seen.append((done, of)), rule=rule)
+    shares = [done / of for done, of in seen if of]
+    assert shares == sorted(shares)
+    assert seen[-1][0] == seen[-1][1]
+
+
+def test_progress_counts_what_will_really_be_judged() -> None:
+    """Claims that nothing supports are judged to the end, the others are settled at once."""
+    lines = [f"Sentence {number} tells of thing{number} and stuff{number}" for number in range(60)]
+    good = [f"Sentence {number} tells of thing{number} and stuff{number}" for number in range(20)]
+    bad = [f"Sentence {number} tells of nothing but thing{number}" for number in range(20)]
+    seen: list[tuple[int, int]] = []
+    rule = StoppingRule(lambda item: item.entailment)
+    given = task(". ".join(lines), *good, *bad)
+    verify(Literal(400), [given], lambda done, of: seen.append((done, of)), rule=rule)
+    total = seen[-1][0]
+    half = next(share for done, of in seen if done >= total / 2 for share in [done / of])
+    assert 0.25 < half < 0.9
 
 
 def test_a_verifier_says_how_many_pairs_it_wants_at_once() -> None:
@@ -382,4 +424,6 @@ def test_progress_ends_where_all_is_done_though_not_all_was_judged() -> None:
     seen: list[tuple[int, int]] = []
     given = task(STORY, "Rider k crossed the k ford.")
     verify(Literal(2000), [given], lambda *step: seen.append(step), rule=StoppingRule(entailment))
-    assert seen == [(1, 31), (31, 31)]
+    (judged, expected), last = seen
+    assert judged < expected
+    assert last == (judged, judged)

@@ -114,7 +114,7 @@ class ReportCache:
 
     def put(self, reports: Mapping[bytes, Report]) -> None:
         """Keep the reports that another check of the same pair would repeat."""
-        packed = {key: _packed(report) for key, report in reports.items() if _is_repeatable(report)}
+        packed = {key: _packed(report) for key, report in reports.items() if is_repeatable(report)}
         with self._using() as store:
             if store is None or not packed:
                 return
@@ -215,7 +215,7 @@ def _now() -> int:
     return int(time() * 1000)
 
 
-def _is_repeatable(report: Report) -> bool:
+def is_repeatable(report: Report) -> bool:
     """A failure may not happen again, and a refusal is as cheap as a look into the cache.
 
     The texts of a report are those of its pair, except for passages that were retrieved.

@@ -12,6 +12,8 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from halldetect.remaining_time import RemainingTime
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
@@ -21,8 +23,7 @@ PLAIN_SECONDS = 5.0
 # Work that is shorter than this is over before anybody can read a bar.
 BAR_DELAY_SECONDS = 0.3
 _BAR_WIDTH = 28
-_PHASES = {"extract": "extracting claims", "verify": "judging pairs"}
-_DOWNLOAD_PHASE = "fetch"
+_DOWNLOAD_PHASE, _EXTRACT_PHASE = "fetch", "extract"
 
 
 class ProgressDisplay:
@@ -38,6 +39,8 @@ class ProgressDisplay:
         self._bar: Bar | None = None
         self._began = self._last_line = monotonic()
         self._announced = ""
+        self._phase = ""
+        self._remaining = RemainingTime(0.0)
 
     def __enter__(self) -> ProgressDisplay:
         return self
@@ -84,11 +87,19 @@ class ProgressDisplay:
 
     def phase(self, phase: str, done: int, total: int) -> None:
         """The progress of a detector: its phase, and how many of its units are done."""
+        if phase != self._phase:
+            self._phase, self._remaining = phase, RemainingTime(monotonic())
+        fraction = done / total if total else None
         if phase == _DOWNLOAD_PHASE:
             self.download(done, total, "fetching the model")
+        elif phase == _EXTRACT_PHASE:
+            self.update("extracting claims", f"{done} of {total}", fraction)
         else:
-            fraction = done / total if total else None
-            self.update(_PHASES.get(phase, phase), f"{done} of {total}", fraction)
+            left = self._remaining.seconds(fraction, monotonic())
+            detail = "" if fraction is None else f"{fraction:.0%}"
+            if left is not None:
+                detail += f", about {duration_text(left)} left"
+            self.update("judging claims", detail, fraction)
 
     def download(self, done: int, total: int | None, what: str) -> None:
         """The progress of a download.

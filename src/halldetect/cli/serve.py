@@ -108,6 +108,7 @@ def _add_limits(group: Any) -> None:
     add("--read-timeout", "read_timeout", "seconds that a request may take to arrive")
     add("--drain", "drain", "seconds to finish running requests after a signal to stop")
     add("--rate", "rate", "requests per minute and token; 0 means no limit")
+    add("--report-memory", "report_memory", "bytes of reports kept in memory for equal requests")
 
 
 def _add_proxy(group: Any) -> None:
@@ -180,6 +181,7 @@ def settings_for(arguments: argparse.Namespace) -> ServiceSettings:
             read_timeout=arguments.read_timeout,
             drain=arguments.drain,
             rate=arguments.rate,
+            report_memory=arguments.report_memory,
         ),
         upstream=_upstream(arguments),
         origins=tuple(arguments.allow_origin),

@@ -81,14 +81,16 @@ class Accepted:
 class Progress:
     """Event: a part of the work is done.
 
-    phase  "extract" or "verify"
-    done   how much of it is done
-    of     how much there is
+    phase         "extract" or "verify"
+    done          how much of it is done: responses or, while claims are judged, tokens
+    of            how much there probably is
+    seconds_left  how long the phase will probably still take; None while that is unknown
     """
 
     phase: str
     done: int
     of: int
+    seconds_left: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,8 @@ def _parse_event(name: str, data: dict[str, Any]) -> Event | None:
     if name == "accepted":
         return Accepted(data["queued"])
     if name == "progress":
-        return Progress(data["phase"], data["done"], data["of"])
+        left = data.get("seconds_left")
+        return Progress(data["phase"], data["done"], data["of"], left)
     if name == "claims":
         return Claims(tuple(_parse_claim(claim) for claim in data["claims"]))
     if name == "verdict":

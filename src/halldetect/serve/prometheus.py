@@ -23,6 +23,8 @@ _WORKER_GAUGES = {
     "running": "Pairs being checked.",
     "batches": "Batches since the worker started.",
     "pairs": "Pairs of source and response since the worker started.",
+    "shared": "Pairs that joined an equal one that was waiting or being checked.",
+    "remembered": "Pairs whose report was still in memory.",
 }
 _SECONDS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 

@@ -54,6 +54,7 @@ class Limits:
     write_timeout  seconds for a client to read one piece of an answer
     drain          seconds to finish running requests after a signal to stop
     rate           requests per minute and caller; 0 means no limit
+    report_memory  bytes of finished reports that the worker keeps in memory; 0 keeps none
     """
 
     max_body: int = 8_000_000
@@ -65,6 +66,7 @@ class Limits:
     write_timeout: float = 20.0
     drain: float = 30.0
     rate: int = 600
+    report_memory: int = 64_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,11 @@ from halldetect.windows.tokens import SourceTokens, token_verifier
 CLAIM_STEP = 64
 # A claim may take at most this share of what the verifier reads; the rest is for the window.
 CLAIM_SHARE = 0.5
-# How many pairs are given to the verifier at a time, so that progress is shown often. A verifier
-# that needs more to be fast has `pairs_at_once`.
+# How many pairs, and how many tokens, are given to the verifier at a time: progress is shown and a
+# check can be stopped or interrupted after each, about every second on two cores. A verifier that
+# needs more to be fast has `pairs_at_once`.
 PAIRS_AT_ONCE = 64
+TOKENS_AT_ONCE = 1536
 
 Answers = dict[tuple[str, str], Probabilities]
 
@@ -81,7 +83,7 @@ def verify(
 
     verifier  judges the pairs
     tasks     claims and windows
-    progress  is called with the pairs judged and the pairs there are
+    progress  is called with the tokens judged and those that are expected in all
     truncate  cut off a window that is too long to be read beside a claim, as the paper does;
               otherwise it is divided and all its parts are windows
     rule      which windows a claim needs; None judges every claim against every window
@@ -89,9 +91,8 @@ def verify(
               again if it is taken up again
     """
     runs = [_TaskRun(_FittedTask(verifier, task, truncate), rule) for task in tasks]
-    total = sum({key: count for run in runs for key, count in run.fitted.pair_counts()}.values())
     answers: Answers = {}
-    step = int(getattr(verifier, "pairs_at_once", PAIRS_AT_ONCE))
+    forecast = _Forecast(runs, progress)
     while pairs := {pair.texts: pair for run in runs for pair in run.next_round()}:
         # Identical pairs (repeated sources in a batch) are judged once. Pairs of similar length
         # stand together, so that a verifier that pads has little to pad.
@@ -101,20 +102,84 @@ def verify(
             new.sort(key=lambda pair: pair.texts)
         else:
             new.sort(key=lambda pair: (-pair.size, pair.texts))
-        for start in range(0, len(new), step):
-            batch = new[start : start + step]
+        for batch in _batches(new, getattr(verifier, "pairs_at_once", None)):
             judged = _judge(verifier, batch)
             answers.update(zip((pair.texts for pair in batch), judged, strict=True))
-            if progress is not None:
-                progress(len(answers), max(total, len(answers)))
+            forecast.advance(sum(pair.size for pair in batch))
         for index, run in enumerate(runs):
             run.record(answers)
             if settled is not None:
                 for claim, outcome in run.newly_settled(answers):
                     settled(index, claim, outcome)
-    if progress is not None and len(answers) < total:  # the other pairs were not needed
-        progress(total, total)
+        forecast.end_round()
+    forecast.end()
     return [run.results(answers) for run in runs]
+
+
+def _batches(pairs: Sequence[_Pair], pairs_at_once: int | None) -> Iterator[list[_Pair]]:
+    """The pairs in the order given, as many at a time as the verifier should get."""
+    batch: list[_Pair] = []
+    tokens = 0
+    for pair in pairs:
+        if pairs_at_once is None:
+            full = len(batch) == PAIRS_AT_ONCE or tokens + pair.size > TOKENS_AT_ONCE
+        else:
+            full = len(batch) == pairs_at_once
+        if batch and full:
+            yield batch
+            batch, tokens = [], 0
+        batch.append(pair)
+        tokens += pair.size
+    if batch:
+        yield batch
+
+
+class _Forecast:
+    """How many tokens have been judged, and how many there will be in all.
+
+    A claim that is not yet supported goes on to its last window; whether one that was not yet
+    judged will be supported by its first window is taken from the others.
+
+    runs      the tasks
+    progress  is told tokens judged and tokens expected in all, whose share never falls
+    """
+
+    def __init__(
+        self, runs: Sequence[_TaskRun], progress: Callable[[int, int], None] | None
+    ) -> None:
+        self._runs = runs
+        self._progress = progress
+        self._judged = 0
+        self._expected = self._remaining()
+        self._share = 0.0
+
+    def advance(self, tokens: int) -> None:
+        """More tokens were judged."""
+        self._judged += tokens
+        self._tell(max(self._expected, self._judged))
+
+    def end_round(self) -> None:
+        """The answers of a round are known: expect something else."""
+        self._expected = self._judged + self._remaining()
+
+    def end(self) -> None:
+        """Nothing more is needed."""
+        self._share = 0.0
+        self._tell(self._judged)
+
+    def _tell(self, expected: int) -> None:
+        if self._progress is None:
+            return
+        if self._share:
+            expected = min(expected, int(self._judged / self._share))
+        expected = max(expected, self._judged)
+        self._share = self._judged / expected if expected else 0.0
+        self._progress(self._judged, expected)
+
+    def _remaining(self) -> int:
+        known = [supported for run in self._runs for supported in run.supported()]
+        share = (1 + sum(known)) / (2 + len(known))
+        return sum(run.remaining_tokens(share) for run in self._runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,20 +266,6 @@ class _FittedTask:
             (ids,) = by_tokens.tokenize([pair.window.text])
         return ids, self._claim_ids[pair.claim]
 
-    def pair_counts(self) -> Iterator[tuple[object, int]]:
-        """How many pairs of different texts each claim has.
-
-        The key is the same for equal claims on equal sources, which are judged once.
-        """
-        distinct = {
-            room: len({window.text for window in windows})
-            for room, windows in self._windows.items()
-        }
-        source = tuple(document.text for document in self.task.documents)
-        for claim, room in zip(self.task.claims, self._rooms, strict=True):
-            if room is not None:
-                yield (claim.hypothesis, source), distinct[room]
-
 
 class _TaskRun:
     """A task on its way through the rounds."""
@@ -224,7 +275,7 @@ class _TaskRun:
         self._claims = fitted.task.claims
         self._windows = [fitted.windows(claim) for claim in range(len(self._claims))]
         self._sizes = [fitted.sizes(claim) for claim in range(len(self._claims))]
-        stopping = rule if isinstance(rule, StoppingRule) else None
+        self._stopping = stopping = rule if isinstance(rule, StoppingRule) else None
         self._schedule = Schedule(self._claim_schedules(rule), stopping)
         self._reads_once = isinstance(rule, WholeSourceRule)
         self._round: list[tuple[int, int]] = []
@@ -257,6 +308,30 @@ class _TaskRun:
         for claim, index in self._round:
             texts = (self._windows[claim][index].text, self._claims[claim].hypothesis)
             self._schedule.record(claim, index, answers[texts])
+
+    def supported(self) -> list[bool]:
+        """Of each claim that was judged, whether it is supported."""
+        if self._stopping is None:
+            return []
+        least = self._stopping.supported_above
+        return [claim.support > least for claim in self._schedule.claims if claim.judged]
+
+    def remaining_tokens(self, share_supported: float) -> int:
+        """The tokens that will probably still be judged.
+
+        share_supported  of the claims that were not judged yet, how many their first window will
+                         support
+        """
+        tokens = 0.0
+        for claim, sizes in zip(self._schedule.claims, self._sizes, strict=True):
+            left = [sizes[window] for window in claim.remaining]
+            if self._stopping is None:
+                tokens += sum(left)
+            elif not claim.judged:
+                tokens += sum(left[:1]) + (1.0 - share_supported) * sum(left[1:])
+            elif claim.support <= self._stopping.supported_above:
+                tokens += sum(left)
+        return round(tokens)
 
     def newly_settled(self, answers: Answers) -> Iterator[tuple[int, JudgedClaim]]:
         """The claims that the next round does not include, whenever they have new answers."""

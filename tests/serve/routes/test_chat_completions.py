@@ -435,6 +435,7 @@ def test_a_caller_can_only_be_stricter_than_the_operator(
     for weaker in (
         {"threshold": 1.0},
         {"threshold": 0.51},
+        {"threshold": "high-recall"},
         {"scoring": "fed"},
         {"extractor": "sentences"},
         {"exact": True},

@@ -4,6 +4,10 @@ import { notice } from "./notices.js";
 
 const NEWS_MS = 1500;
 
+function duration(seconds) {
+  return seconds < 90 ? `${Math.max(1, Math.round(seconds))} s` : `${Math.round(seconds / 60)} min`;
+}
+
 export class Watch {
   constructor(host, request, { cancel, back, retry }) {
     this.host = host;
@@ -54,11 +58,16 @@ export class Watch {
     this.say(queued ? `Waiting: ${plural(queued, "check", "checks")} before this one` : "Started");
   }
 
-  progressed({ phase, done, of }) {
+  progressed({ phase, done, of, seconds_left: left }) {
+    if (phase === "extract") {
+      this.progress.removeAttribute("value"); // nobody knows how long it takes
+      this.say("Finding the claims of the response");
+      return;
+    }
     this.progress.max = of || 1;
     this.progress.value = done;
-    if (phase === "extract") this.say("Finding the claims of the response");
-    else if (!this.cards.length) this.say("Judging");
+    this.left = left == null ? "" : `, about ${duration(left)} left`;
+    if (!this.cards.length) this.say("Judging");
     else this.tally();
   }
 
@@ -81,7 +90,8 @@ export class Watch {
 
   tally() {
     const settled = this.states.filter(Boolean).length;
-    this.say(`Judging: ${settled} of ${plural(this.cards.length, "claim", "claims")} settled`);
+    const claims = plural(this.cards.length, "claim", "claims");
+    this.say(`Judging: ${settled} of ${claims} settled${this.left ?? ""}`);
   }
 
   paint() {

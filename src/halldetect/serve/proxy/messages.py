@@ -116,7 +116,8 @@ class CheckedChoice:
 def require_no_weaker(settings: CheckSettings, options: CheckOptions) -> None:
     """Refuse options that could let through what the operator wants blocked.
 
-    A request may lower the threshold, which flags more, and choose nothing else.
+    A request may lower the threshold, which flags more, and choose nothing else. What number a
+    named threshold stands for is not known here, so a name can only be repeated.
 
     Args:
         settings: what the operator chose.
@@ -127,8 +128,10 @@ def require_no_weaker(settings: CheckSettings, options: CheckOptions) -> None:
     """
     overrides = options.overrides()
     limit = settings.configuration.threshold
-    if overrides.pop("threshold", limit) > limit:
-        message = f"halldetect.threshold: {limit:g} at most, because this service blocks answers"
+    threshold = overrides.pop("threshold", limit)
+    numbers = not isinstance(threshold, str) and not isinstance(limit, str)
+    if threshold != limit and not (numbers and threshold < limit):
+        message = f"halldetect.threshold: {limit} at most, because this service blocks answers"
         raise service_error("invalid_request", message)
     for name in overrides:
         message = f"halldetect.{name}: not a choice of the request where answers are blocked"

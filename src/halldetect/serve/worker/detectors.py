@@ -46,14 +46,14 @@ class DetectorPoolFactory(Protocol):
         self,
         settings: CheckSettings,
         progress: Progress,
-        raise_if_abandoned: Callable[[], None],
+        checkpoint: Callable[[], None],
     ) -> DetectorPool:
         """Build the pool.
 
         Args:
             settings: the default configuration and the models on offer.
             progress: gets the progress of every check.
-            raise_if_abandoned: raises BatchAbandoned once nobody waits for the batch.
+            checkpoint: lets smaller work go first; raises BatchAbandoned once nobody waits.
         """
         ...
 
@@ -68,11 +68,11 @@ class ModelDetectorPool:
         self,
         settings: CheckSettings,
         progress: Progress,
-        raise_if_abandoned: Callable[[], None],
+        checkpoint: Callable[[], None],
     ) -> None:
         self._default = settings.configuration
         self._progress = progress
-        self._raise_if_abandoned = raise_if_abandoned
+        self._checkpoint = checkpoint
         self._extractors: dict[str, Extractor] = {}
         self._detectors: dict[Configuration, Detector] = {}
 
@@ -92,23 +92,23 @@ class ModelDetectorPool:
         detector = Detector(config=configuration, progress=self._progress)
         name = configuration.extractor
         if name not in self._extractors:
-            extractor = InterruptibleExtractor(detector.extractor, self._raise_if_abandoned)
+            extractor = InterruptibleExtractor(detector.extractor, self._checkpoint)
             self._extractors[name] = extractor
         detector.extractor = self._extractors[name]
         return detector
 
 
 class InterruptibleExtractor:
-    """An extractor that stops between two passes once nobody waits for the batch.
+    """An extractor that can be interrupted or stopped between two passes.
 
     Args:
         extractor: does the work.
-        raise_if_abandoned: raises BatchAbandoned once nobody waits.
+        checkpoint: lets smaller work go first; raises BatchAbandoned once nobody waits.
     """
 
-    def __init__(self, extractor: Extractor, raise_if_abandoned: Callable[[], None]) -> None:
+    def __init__(self, extractor: Extractor, checkpoint: Callable[[], None]) -> None:
         self._extractor = extractor
-        self._raise_if_abandoned = raise_if_abandoned
+        self._checkpoint = checkpoint
         self.notes = tuple(getattr(extractor, "notes", ()))
 
     @property
@@ -118,5 +118,5 @@ class InterruptibleExtractor:
 
     def draft(self, block: str, limit: int) -> Draft:
         """Extract the claims of a block, unless nobody waits for them."""
-        self._raise_if_abandoned()
+        self._checkpoint()
         return self._extractor.draft(block, limit)

@@ -1,36 +1,66 @@
-"""The queue of the worker: bounded, first in first out, with batches of pairs that fit together."""
+"""The queue of the worker: bounded, fair by size, with equal work done once.
+
+Each piece of work has a rank: the work done before it came, in tokens, plus its own size. The
+lowest rank goes first, also before what is running. So a small check does not wait for a large
+one, and a large one waits for no more later work than it is itself.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import time
-from collections import deque
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from threading import Condition
+from typing import Any
 
+from halldetect.config import Configuration
 from halldetect.inputs import Pair
 from halldetect.serve.worker.wire import Job
 
 MAX_RETRY_AFTER = 60
 # Weight of the newest batch in the moving average of seconds per pair.
 _SMOOTHING = 0.2
+# Pairs are checked together only up to this size, because their reports come together.
+BATCH_TOKENS = 8_000
+# For the size of a pair: characters per token and per claim, and the tokens read for a claim.
+_TOKEN_CHARACTERS, _CLAIM_CHARACTERS, _CLAIM_TOKENS = 4, 80, 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class QueuedPair:
-    """One pair of a job.
+class Waiter:
+    """A job that waits for a piece of work.
 
-    job    the job it belongs to
-    index  its index among the pairs of the job
+    job    the job
+    index  of the pair among the pairs of the job
     """
 
     job: Job
     index: int
 
-    @property
-    def pair(self) -> Pair:
-        """The source and the response."""
-        return self.job.pairs[self.index]
+
+@dataclass(eq=False, slots=True)
+class WorkItem:
+    """One pair to check, for all jobs that wait for it.
+
+    key            the same for equal pairs with equal options
+    pair           source and response
+    configuration  options of the check
+    size           roughly how many tokens have to be read
+    rank           its place in the queue; the lowest goes first
+    waiters        those who wait for the report
+    events         what has been said about it so far, for those who join later
+    """
+
+    key: bytes
+    pair: Pair
+    configuration: Configuration
+    size: int
+    rank: int
+    waiters: list[Waiter] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +71,32 @@ class QueueFull:
     """
 
     retry_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A job was accepted.
+
+    before  the number of pairs that were waiting
+    events  what has been said about work that the job has joined
+    """
+
+    before: int
+    events: tuple[dict[str, Any], ...] = ()
+
+
+def work_key(configuration: Configuration, pair: Pair) -> bytes:
+    """Return what identifies a check: a digest of the options and the texts."""
+    content = [configuration.to_dict(), pair.source, pair.response, pair.question]
+    return blake2b(json.dumps(content).encode(), digest_size=24).digest()
+
+
+def estimated_tokens(pair: Pair) -> int:
+    """Return roughly how many tokens are read to check a pair."""
+    documents = [pair.source] if isinstance(pair.source, str) else pair.source
+    source = sum(map(len, documents)) // _TOKEN_CHARACTERS
+    claims = 1 + len(pair.response) // _CLAIM_CHARACTERS
+    return 1 + claims * min(source, _CLAIM_TOKENS)
 
 
 class JobQueue:
@@ -54,90 +110,148 @@ class JobQueue:
     def __init__(self, size: int, batch_size: int) -> None:
         self._size = size
         self._batch_size = batch_size
-        self._waiting: deque[QueuedPair] = deque()
-        self._jobs: dict[str, Job] = {}
+        self._waiting: list[WorkItem] = []
+        self._items: dict[bytes, WorkItem] = {}  # waiting and running
         self._changed = Condition()
         self._seconds_per_pair = 0.0
+        self._tokens_done = 0
         self._running = 0
         self._batches = 0
         self._pairs = 0
+        self._shared = 0
 
     def __len__(self) -> int:
         """The number of pairs that wait."""
         return len(self._waiting)
 
     def stats(self) -> dict[str, int]:
-        """Return the pairs that wait and run, and the batches and pairs done so far."""
+        """Return the pairs that wait and run, the batches and pairs done, and the pairs shared."""
         return {
             "queued": len(self._waiting),
             "running": self._running,
             "batches": self._batches,
             "pairs": self._pairs,
+            "shared": self._shared,
         }
 
-    def put(self, job: Job) -> int | QueueFull:
-        """Add all pairs of a job, or none.
+    def put(self, job: Job, keys: Mapping[int, bytes]) -> Accepted | QueueFull:
+        """Add pairs of a job, all or none; a pair that waits or runs already is joined.
 
-        Returns:
-            The number of pairs that wait before them, or QueueFull.
+        Args:
+            job: the job.
+            keys: of the pairs to add, by their index in the job; see `work_key`.
         """
         with self._changed:
             before = len(self._waiting)
-            if before + len(job.pairs) > self._size:
+            if before + len(set(keys.values()) - set(self._items)) > self._size:
                 return QueueFull(self._retry_after())
-            self._jobs[job.id] = job
-            self._waiting.extend(QueuedPair(job, index) for index in range(len(job.pairs)))
+            joined: list[WorkItem] = []
+            for index, key in keys.items():
+                if key not in self._items:
+                    self._add(key, job, index)
+                else:
+                    joined.append(self._items[key])
+                    self._shared += 1
+                self._items[key].waiters.append(Waiter(job, index))
             self._changed.notify()
-            return before
+            return Accepted(before, tuple(event for item in joined for event in item.events))
+
+    def _add(self, key: bytes, job: Job, index: int) -> None:
+        pair = job.pairs[index]
+        size = estimated_tokens(pair)
+        item = WorkItem(key, pair, job.configuration, size, self._tokens_done + size)
+        self._items[key] = item
+        self._waiting.append(item)
 
     def cancel(self, job_id: str) -> None:
-        """Forget a job: its waiting pairs leave the queue, its running ones are not wanted."""
+        """Forget a job: what only this job waits for leaves the queue, or is not wanted."""
         with self._changed:
-            self._jobs.pop(job_id, None)
-            self._waiting = deque(item for item in self._waiting if item.job.id != job_id)
+            for item in self._items.values():
+                item.waiters = [waiter for waiter in item.waiters if waiter.job.id != job_id]
+            self._drop([item for item in self._waiting if not item.waiters])
 
-    def is_wanted(self, job: Job) -> bool:
-        """Return whether somebody still waits for the job."""
-        return job.id in self._jobs and time.time() < job.deadline
+    def _drop(self, items: Iterable[WorkItem]) -> None:
+        for item in items:
+            self._waiting.remove(item)
+            del self._items[item.key]
 
-    def take_batch(self) -> list[QueuedPair]:
-        """Wait for pairs and return the next batch.
+    def is_wanted(self, item: WorkItem) -> bool:
+        """Return whether somebody still waits for the report."""
+        now = time.monotonic()
+        return any(now < waiter.job.deadline for waiter in tuple(item.waiters))
 
-        The oldest pair decides the configuration; others with the same one join it.
-        """
+    def take_batch(self) -> list[WorkItem]:
+        """Wait for pairs and return the next batch."""
         with self._changed:
             while True:
                 while not self._waiting:
                     self._changed.wait()
-                batch = self._next_batch()
-                if batch:
-                    self._running = len(batch)
+                if batch := self._next_batch():
                     return batch
 
-    def batch_done(self, batch: list[QueuedPair], seconds: float) -> None:
+    def take_urgent(self, running: Collection[WorkItem]) -> list[WorkItem]:
+        """Return a batch that goes before what is running; empty if there is none."""
+        with self._changed:
+            return self._next_batch(min(item.rank for item in running))
+
+    def record(self, item: WorkItem, event: dict[str, Any]) -> list[Job]:
+        """Keep an event for those who join later, and return the jobs that want events now."""
+        with self._changed:
+            item.events.append(event)
+            return self._watching(item)
+
+    def watching(self, items: Collection[WorkItem]) -> list[Job]:
+        """Return the jobs that want events about any of the items."""
+        with self._changed:
+            jobs = {job.id: job for item in items for job in self._watching(item)}
+            return list(jobs.values())
+
+    def _watching(self, item: WorkItem) -> list[Job]:
+        return [waiter.job for waiter in item.waiters if waiter.job.watch]
+
+    def put_back(self, item: WorkItem) -> None:
+        """Take back an item that was given up; it waits again if somebody has joined it."""
+        with self._changed:
+            if item.waiters:
+                self._waiting.append(item)
+                self._changed.notify()
+            else:
+                self._items.pop(item.key, None)
+
+    def finish(self, item: WorkItem) -> list[Waiter]:
+        """Return those who wait for an item that is done; nobody can join it any more."""
+        with self._changed:
+            self._items.pop(item.key, None)
+            return item.waiters
+
+    def batch_done(self, batch: Collection[WorkItem], seconds: float) -> None:
         """Record that a batch is done, and how long it took."""
         with self._changed:
             newest, average = seconds / len(batch), self._seconds_per_pair
             if average:
                 newest = (1 - _SMOOTHING) * average + _SMOOTHING * newest
             self._seconds_per_pair = newest
-            self._running = 0
+            self._tokens_done += sum(item.size for item in batch)
+            self._running -= len(batch)
             self._batches += 1
             self._pairs += len(batch)
 
-    def _next_batch(self) -> list[QueuedPair]:
-        batch: list[QueuedPair] = []
-        rest: deque[QueuedPair] = deque()
-        now = time.time()
-        for item in self._waiting:
-            if now >= item.job.deadline:
-                continue  # its caller has been told that the time is up
-            fits = not batch or item.job.configuration == batch[0].job.configuration
+    def _next_batch(self, before: float = math.inf) -> list[WorkItem]:
+        """Return the pair that goes first, if its rank is low enough, and those that fit to it."""
+        self._drop([item for item in self._waiting if not self.is_wanted(item)])
+        in_order = sorted(self._waiting, key=lambda item: item.rank)
+        if not in_order or in_order[0].rank >= before:
+            return []
+        first, *others = in_order
+        batch, size = [first], first.size
+        for item in others:
+            fits = item.configuration == first.configuration and size + item.size <= BATCH_TOKENS
             if fits and len(batch) < self._batch_size:
                 batch.append(item)
-            else:
-                rest.append(item)
-        self._waiting = rest
+                size += item.size
+        for item in batch:
+            self._waiting.remove(item)
+        self._running += len(batch)
         return batch
 
     def _retry_after(self) -> int:

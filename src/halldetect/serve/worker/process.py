@@ -1,7 +1,9 @@
 """The worker process: the only one with the models, which checks in batches for all the others.
 
-One thread reads and writes the sockets, another one checks. When this process dies, the HTTP
-processes report it to every request it was working on, and `supervisor.py` starts another.
+One thread reads and writes the sockets, another one checks. A check is interrupted every few
+thousand tokens: it ends if nobody waits for it any more, and work that goes before it in the queue
+is done in between. When this process dies, the HTTP processes report it to every request it was
+working on, and `supervisor.py` starts another.
 """
 
 from __future__ import annotations
@@ -13,21 +15,31 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from halldetect.batch.cache import is_repeatable, without_cost
 from halldetect.errors import HallDetectError
 from halldetect.pipeline import ClaimsExtracted, Event
+from halldetect.remaining_time import RemainingTime
 from halldetect.report import Report, Status
 from halldetect.serve.settings import CheckSettings, Limits
 from halldetect.serve.worker.detectors import BatchAbandoned, DetectorPool, DetectorPoolFactory
-from halldetect.serve.worker.job_queue import JobQueue, QueuedPair, QueueFull
-from halldetect.serve.worker.wire import MAX_LINE_BYTES, Job, decode, decode_job, encode
+from halldetect.serve.worker.job_queue import JobQueue, QueueFull, WorkItem, work_key
+from halldetect.serve.worker.report_memory import ReportMemory
+from halldetect.serve.worker.wire import (
+    MAX_LINE_BYTES,
+    FinishedReport,
+    Job,
+    decode,
+    decode_job,
+    encode,
+)
 
 # What the process sends to its supervisor once: one of these, and a message.
 READY, FAILED = "ready", "failed"
@@ -73,11 +85,32 @@ def _exit_with(supervisor: Connection) -> None:
     os._exit(0)  # an orderly exit would wait for native code
 
 
+@dataclass(slots=True)
+class _RunningBatch:
+    """A batch that is being checked.
+
+    items        its pairs
+    interrupted  seconds for which it was interrupted, per phase
+    phases       how long each phase will still take; nothing for those that have not begun
+    """
+
+    items: list[WorkItem]
+    interrupted: dict[str, float] = field(default_factory=dict)
+    phases: dict[str, RemainingTime] = field(default_factory=dict)
+
+    def seconds_left(self, phase: str, done: int, of: int) -> float | None:
+        """Return how long a phase will still take, None while that is unknown."""
+        now = time.monotonic() - self.interrupted.get(phase, 0.0)
+        remaining = self.phases.setdefault(phase, RemainingTime(now))
+        left = remaining.seconds(done / of if of else None, now)
+        return None if left is None else round(left, 1)
+
+
 class CheckWorker:
     """Takes jobs from the HTTP processes and sends back events and reports.
 
     Args:
-        limits: sizes of the queue and of a batch.
+        limits: sizes of the queue, of a batch and of the memory of reports.
     """
 
     _pool: DetectorPool
@@ -85,14 +118,15 @@ class CheckWorker:
 
     def __init__(self, limits: Limits) -> None:
         self._queue = JobQueue(limits.queue, limits.batch)
+        self._memory = ReportMemory(limits.report_memory)
         self._connections: dict[str, asyncio.StreamWriter] = {}
         self._unfinished_pairs: Counter[str] = Counter()
-        self._batch: list[QueuedPair] = []
+        self._running: list[_RunningBatch] = []  # the last one is at work, the others wait for it
         self._last_progress = 0.0
 
     def load(self, settings: CheckSettings, pool_factory: DetectorPoolFactory) -> None:
         """Build the detector pool and load the default models."""
-        self._pool = pool_factory(settings, self._on_progress, self._raise_if_abandoned)
+        self._pool = pool_factory(settings, self._on_progress, self._between_drafts)
         self._pool.load()
 
     async def serve(self, socket: Path, on_ready: Callable[[], None]) -> None:
@@ -131,26 +165,36 @@ class CheckWorker:
         if "cancel" in message:
             self._drop_job(message["cancel"])
         elif "stats" in message:
-            stats = self._queue.stats()
+            stats = {**self._queue.stats(), "remembered": self._memory.hits}
             writer.write(encode({"id": message["stats"], "event": "stats", **stats}))
         else:
-            job = decode_job(message)
-            self._connections[job.id] = writer
-            self._unfinished_pairs[job.id] = len(job.pairs)
-            answer = self._queue.put(job)
-            if isinstance(answer, QueueFull):
-                self._drop_job(job.id)
-                event = {"event": "full", "retry_after": answer.retry_after}
-            else:
-                event = {"event": "accepted", "queued": answer}
-            writer.write(encode({"id": job.id, **event}))
+            self._take_job(decode_job(message), writer)
+
+    def _take_job(self, job: Job, writer: asyncio.StreamWriter) -> None:
+        self._connections[job.id] = writer
+        self._unfinished_pairs[job.id] = len(job.pairs)
+        keys = {at: work_key(job.configuration, pair) for at, pair in enumerate(job.pairs)}
+        known = {at: self._memory.get(key) for at, key in keys.items()}
+        new = {at: key for at, key in keys.items() if known[at] is None}
+        answer = self._queue.put(job, new)
+        if isinstance(answer, QueueFull):
+            self._write_event(job.id, {"event": "full", "retry_after": answer.retry_after})
+            self._drop_job(job.id)
+            return
+        self._write_event(job.id, {"event": "accepted", "queued": answer.before})
+        for event in answer.events if job.watch else ():
+            self._write_event(job.id, event)
+        for at, report in known.items():
+            if report is not None:
+                self._write_event(job.id, _report_event(report, at), ends_pair=True)
 
     def _drop_job(self, job_id: str) -> None:
         self._queue.cancel(job_id)
         self._connections.pop(job_id, None)
         self._unfinished_pairs.pop(job_id, None)
 
-    def _write_event(self, job_id: str, event: dict[str, Any], ends_pair: bool) -> None:
+    def _write_event(self, job_id: str, event: dict[str, Any], *, ends_pair: bool = False) -> None:
+        """Send an event; `ends_pair` says that one pair of the job is done."""
         connection = self._connections.get(job_id)
         if connection is not None and not connection.is_closing():
             connection.write(encode({"id": job_id, **event}))
@@ -159,74 +203,126 @@ class CheckWorker:
             if self._unfinished_pairs[job_id] <= 0:
                 self._drop_job(job_id)
 
-    # Methods of the thread that checks
+    def _on_report(
+        self, item: WorkItem, report: FinishedReport, remembered: FinishedReport | None
+    ) -> None:
+        if remembered is not None:
+            self._memory.put(item.key, remembered)
+        for waiter in self._queue.finish(item):
+            self._write_event(waiter.job.id, _report_event(report, waiter.index), ends_pair=True)
 
-    def _send_event(self, job: Job, event: dict[str, Any], *, ends_pair: bool = False) -> None:
-        """Hand an event to the other thread; `ends_pair` says that one pair of the job is done."""
-        self._loop.call_soon_threadsafe(self._write_event, job.id, event, ends_pair)
+    def _on_failure(self, item: WorkItem, failure: dict[str, Any]) -> None:
+        for waiter in self._queue.finish(item):
+            event = {"event": "failed", "pair": waiter.index, **failure}
+            self._write_event(waiter.job.id, event, ends_pair=True)
+
+    # Methods of the thread that checks
 
     def _check_batches(self) -> None:
         while True:
-            self._batch = self._queue.take_batch()
-            started = time.time()
-            try:
-                detector = self._pool.get(self._batch[0].job.configuration)
-                pairs = [item.pair for item in self._batch]
-                reports = detector.check_many(pairs, observe=self._on_event)
-            except BatchAbandoned:
-                pass
-            except Exception as error:
-                self._send_failure(error)
-            else:
-                for item, report in zip(self._batch, reports, strict=True):
-                    event = {
-                        "event": "report",
-                        "pair": item.index,
-                        "report": report.to_json(indent=None),
-                        "overview": report_overview(report),
-                    }
-                    self._send_event(item.job, event, ends_pair=True)
-            self._queue.batch_done(self._batch, time.time() - started)
+            self._check(self._queue.take_batch())
 
-    def _send_failure(self, error: Exception) -> None:
-        """Fail the batch. The message of an unexpected error may quote a text: it is not logged."""
-        if isinstance(error, HallDetectError):
-            failure = {"code": "model_unavailable", "message": str(error)}
+    def _check(self, items: list[WorkItem]) -> None:
+        running = _RunningBatch(items)
+        self._running.append(running)
+        started = time.monotonic()
+        try:
+            detector = self._pool.get(items[0].configuration)
+            reports = detector.check_many([item.pair for item in items], observe=self._on_event)
+        except BatchAbandoned:
+            for item in items:
+                self._queue.put_back(item)
+        except Exception as error:
+            failure = _describe_failure(error)
+            for item in items:
+                self._loop.call_soon_threadsafe(self._on_failure, item, failure)
         else:
-            failure = {"code": "internal", "message": "the check failed; the log says where"}
-            trace = "".join(traceback.format_tb(error.__traceback__)[-3:])
-            print(f"halldetect: {type(error).__name__} in the worker\n{trace}", file=sys.stderr)
-        for item in self._batch:
-            event = {"event": "failed", "pair": item.index, **failure}
-            self._send_event(item.job, event, ends_pair=True)
+            for item, report in zip(items, _without_interruptions(reports, running), strict=True):
+                remembered = _finished(without_cost(report)) if is_repeatable(report) else None
+                self._loop.call_soon_threadsafe(
+                    self._on_report, item, _finished(report), remembered
+                )
+        self._running.pop()
+        spent = time.monotonic() - started - sum(running.interrupted.values())
+        self._queue.batch_done(items, max(spent, 0.0))
 
-    def _raise_if_abandoned(self) -> None:
-        if not any(self._queue.is_wanted(item.job) for item in self._batch):
+    def _between_drafts(self) -> None:
+        self._checkpoint("extract")
+
+    def _checkpoint(self, phase: str) -> None:
+        """Stop if nobody waits any more, and let smaller work go first.
+
+        Raises:
+            BatchAbandoned: if nobody waits for the batch.
+        """
+        if not self._running:
+            return  # the models are being loaded
+        running = self._running[-1]
+        if not any(self._queue.is_wanted(item) for item in running.items):
             raise BatchAbandoned
+        while batch := self._queue.take_urgent(running.items):
+            started = time.monotonic()
+            self._check(batch)
+            seconds = running.interrupted.get(phase, 0.0) + time.monotonic() - started
+            running.interrupted[phase] = seconds
 
     def _on_progress(self, phase: str, done: int, of: int) -> None:
-        if not self._batch:
-            return  # the models are being loaded
-        self._raise_if_abandoned()
-        now = time.monotonic()
+        self._checkpoint(phase)
+        if not self._running:
+            return
+        running, now = self._running[-1], time.monotonic()
+        left = running.seconds_left(phase, done, of)
         if done < of and now - self._last_progress < _PROGRESS_SECONDS:
             return
         self._last_progress = now
-        event = {"event": "progress", "phase": phase, "done": done, "of": of}
-        for job in {item.job.id: item.job for item in self._batch}.values():
-            if job.watch:
-                self._send_event(job, event)
+        event = {"event": "progress", "phase": phase, "done": done, "of": of, "seconds_left": left}
+        self._send_event(self._queue.watching(running.items), event)
 
     def _on_event(self, event: Event) -> None:
-        job = self._batch[event.pair].job
-        if not job.watch:
-            return
+        item = self._running[-1].items[event.pair]
+        message: dict[str, Any]
         if isinstance(event, ClaimsExtracted):
-            claims = [asdict(claim) for claim in event.claims]
-            self._send_event(job, {"event": "claims", "claims": claims})
+            message = {"event": "claims", "claims": [asdict(claim) for claim in event.claims]}
         else:
-            claim = asdict(event.claim)
-            self._send_event(job, {"event": "verdict", "place": event.index, "claim": claim})
+            message = {"event": "verdict", "place": event.index, "claim": asdict(event.claim)}
+        self._send_event(self._queue.record(item, message), message)
+
+    def _send_event(self, jobs: Iterable[Job], event: dict[str, Any]) -> None:
+        for job in jobs:
+            self._loop.call_soon_threadsafe(self._write_event, job.id, event)
+
+
+def _describe_failure(error: Exception) -> dict[str, Any]:
+    """Return code and message. An unexpected error may quote a text: its message is not logged."""
+    if isinstance(error, HallDetectError):
+        return {"code": "model_unavailable", "message": str(error)}
+    trace = "".join(traceback.format_tb(error.__traceback__)[-3:])
+    print(f"halldetect: {type(error).__name__} in the worker\n{trace}", file=sys.stderr)
+    return {"code": "internal", "message": "the check failed; the log says where"}
+
+
+def _without_interruptions(reports: list[Report], running: _RunningBatch) -> list[Report]:
+    """Return the reports of a batch without the time of what was checked in between."""
+    for phase, seconds in running.interrupted.items():
+        spent = sum(report.cost.seconds.get(phase, 0.0) for report in reports)
+        share = max(0.0, 1.0 - seconds / spent) if spent else 1.0
+        reports = [_scaled(report, phase, share) for report in reports]
+    return reports
+
+
+def _scaled(report: Report, phase: str, share: float) -> Report:
+    if phase not in report.cost.seconds:
+        return report
+    seconds = {**report.cost.seconds, phase: round(report.cost.seconds[phase] * share, 4)}
+    return replace(report, cost=replace(report.cost, seconds=seconds))
+
+
+def _finished(report: Report) -> FinishedReport:
+    return FinishedReport(report.to_json(indent=None), report_overview(report))
+
+
+def _report_event(report: FinishedReport, pair: int) -> dict[str, Any]:
+    return {"event": "report", "pair": pair, "report": report.json, "overview": report.overview}
 
 
 def report_overview(report: Report) -> dict[str, Any]:

@@ -25,7 +25,8 @@ class Job:
     id             random, chosen by the HTTP process
     configuration  options of the check; pairs with the same ones are checked together
     pairs          what to check
-    deadline       seconds since the epoch after which nobody waits for the reports
+    deadline       after which nobody waits for the reports, in the time of `time.monotonic`: all
+                   processes of a machine share it, and setting the clock does not move it
     watch          whether the caller wants events while the check runs
     """
 

@@ -74,7 +74,7 @@ class WorkerClient:
         Raises:
             ServiceError: `queue_full`, `worker_failed` or `deadline_exceeded`.
         """
-        job = Job(secrets.token_hex(8), configuration, pairs, time.time() + timeout, watch)
+        job = Job(secrets.token_hex(8), configuration, pairs, time.monotonic() + timeout, watch)
         pending = PendingJob(self, job, asyncio.get_running_loop().time() + timeout)
         try:
             pending.inbox = await self._send(job.id, encode_job(job))

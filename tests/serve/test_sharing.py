@@ -1,0 +1,143 @@
+"""One worker for many requests: small checks beside large ones, equal work, requests given up."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+
+from halldetect.serve.settings import Limits, ServiceSettings, StorageSettings
+from tests.support.running import LocalService, eventually, local_service
+
+SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it. " * 40
+SMALL = {"source": "Six lanes cross it.", "response": "Six lanes cross it."}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalService]:
+    place = tmp_path_factory.mktemp("sharing") / "serve.db"
+    settings = ServiceSettings(
+        StorageSettings(f"sqlite:///{place}"), limits=Limits(rate=0, timeout=60)
+    )
+    with local_service(settings) as service:
+        yield service
+
+
+def large(name: str, claims: int = 200, milliseconds: int = 10) -> dict[str, Any]:
+    """A check that takes a long time, in many small steps."""
+    response = " ".join(
+        f"Person {name} {at} sleeps {milliseconds} ms in a far away town." for at in range(claims)
+    )
+    return {"source": SOURCE, "response": response}
+
+
+def stats(service: LocalService) -> dict[str, float]:
+    with service.client() as client:
+        lines = client.get("/metrics").text.splitlines()
+    found = [line.split() for line in lines if line.startswith("halldetect_worker_")]
+    return {name.removeprefix("halldetect_worker_"): float(value) for name, value in found}
+
+
+def post(service: LocalService, body: dict[str, Any]) -> dict[str, Any]:
+    with service.client() as client:
+        answer = client.post("/v1/check", json=body)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json()["report"])
+
+
+def test_a_small_check_does_not_wait_for_a_large_one(shared: LocalService) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(post, shared, large("a"))
+        eventually(lambda: stats(shared)["running"] == 1)
+        waited = []
+        for at in range(3):
+            asked = time.monotonic()
+            body = {**SMALL, "question": f"number {at}"}
+            assert post(shared, body)["verdict"] == "faithful"
+            waited.append(time.monotonic() - asked)
+        assert not running.done()
+        assert running.result()["verdict"] == "hallucinated"
+    assert max(waited) < 2.0
+
+
+def test_a_client_that_leaves_frees_the_worker(shared: LocalService) -> None:
+    before = stats(shared)["batches"]
+    with shared.client() as client, pytest.raises(httpx.ReadTimeout):
+        client.post("/v1/check", json=large("b"), timeout=1.0)
+    asked = time.monotonic()
+    eventually(lambda: stats(shared)["running"] == 0)
+    assert time.monotonic() - asked < 2.0
+    assert stats(shared)["batches"] == before + 1
+
+
+def test_equal_requests_at_the_same_time_are_checked_once(shared: LocalService) -> None:
+    body = large("c", claims=40)
+    before = stats(shared)
+    with ThreadPoolExecutor(4) as pool:
+        reports = list(pool.map(lambda _: post(shared, body), range(4)))
+    after = stats(shared)
+    assert after["pairs"] - before["pairs"] == 1
+    joined = after["shared"] - before["shared"] + after["remembered"] - before["remembered"]
+    assert joined == 3
+    assert len({json.dumps(report["claims"]) for report in reports}) == 1
+
+
+def test_a_report_in_memory_is_not_made_again(shared: LocalService) -> None:
+    body = large("d", claims=20)
+    first, before = post(shared, body), stats(shared)
+    again, after = post(shared, body), stats(shared)
+    assert after["pairs"] == before["pairs"]
+    assert after["remembered"] == before["remembered"] + 1
+    assert again["cost"].pop("seconds") == {}, "no time was spent on it"
+    first["cost"].pop("seconds")
+    assert again == first
+
+
+def test_one_of_two_who_wait_for_the_same_may_leave(shared: LocalService) -> None:
+    body = large("e", claims=60)
+
+    def leave() -> None:
+        with shared.client() as client, pytest.raises(httpx.ReadTimeout):
+            client.post("/v1/check", json=body, timeout=0.5)
+
+    leaving = Thread(target=leave)
+    leaving.start()
+    eventually(lambda: stats(shared)["running"] == 1)
+    assert post(shared, body)["verdict"] == "hallucinated"
+    leaving.join()
+
+
+def test_who_joins_late_hears_all_claims(shared: LocalService) -> None:
+    body = large("f", claims=60)
+
+    def events() -> list[str]:
+        with shared.client() as client, client.stream("POST", "/v1/check/stream", json=body) as it:
+            return [line[7:] for line in it.iter_lines() if line.startswith("event: ")]
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(events)
+        eventually(lambda: stats(shared)["running"] == 1)
+        time.sleep(0.3)
+        second = pool.submit(events)
+        for found in (first.result(), second.result()):
+            assert found[0] == "accepted"
+            assert found[-1] == "report"
+            assert found.count("claims") == 1
+            assert found.count("verdict") >= 60
+
+
+def test_an_operator_can_turn_the_memory_off(tmp_path: Path) -> None:
+    settings = ServiceSettings(
+        StorageSettings(f"sqlite:///{tmp_path / 'serve.db'}"), limits=Limits(report_memory=0)
+    )
+    with local_service(settings) as service:
+        for _ in range(2):
+            assert post(service, SMALL)["cost"]["seconds"]
+        assert stats(service)["pairs"] == 2
