@@ -62,7 +62,7 @@ def test_a_worker_killed_half_way_fails_that_request_and_another_takes_over(
     with small.client() as client, ThreadPoolExecutor(2) as pool:
         before = small.worker()
         asked = pool.submit(client.post, "/v1/check", json=slow(5000))
-        watched = pool.submit(client.post, "/v1/check/stream", json=slow(5000))
+        watched = pool.submit(client.post, "/v1/check/stream", json=slow(5000, "Another"))
         eventually(lambda: worker_numbers(small)["queued"] == 1)
         os.kill(before, signal.SIGKILL)
         answer = asked.result(5)
@@ -204,7 +204,7 @@ def test_sigterm_lets_what_has_begun_finish(workers: str) -> None:
     with serving("--workers", workers) as service, ThreadPoolExecutor(2) as pool:
         with service.client() as client:
             asked = pool.submit(client.post, "/v1/check", json=slow(700))
-            watched = pool.submit(client.post, "/v1/check/stream", json=slow(700))
+            watched = pool.submit(client.post, "/v1/check/stream", json=slow(700, "Another"))
             time.sleep(0.3)
             assert service.stop() == 0
             assert asked.result(5).status_code == 200

@@ -15,7 +15,7 @@ from halldetect.serve.worker.job_queue import (
     estimated_tokens,
     work_key,
 )
-from halldetect.serve.worker.report_memory import ReportMemory
+from halldetect.serve.worker.report_memory import RememberedCheck, ReportMemory
 from halldetect.serve.worker.wire import FinishedReport, Job, decode, decode_job, encode_job
 
 USUAL = Configuration(extractor="sentences")
@@ -196,15 +196,15 @@ def test_other_options_or_texts_are_other_work() -> None:
 
 
 def test_the_memory_of_reports_is_bounded_and_forgets_the_longest_unused() -> None:
-    memory = ReportMemory(20)
-    reports = {name: FinishedReport(name * 8, {}) for name in "abc"}
+    memory = ReportMemory(40)
+    reports = {name: RememberedCheck(FinishedReport(name * 8, {})) for name in "abc"}
     for name in "ab":
         memory.put(name.encode(), reports[name])
     assert memory.get(b"a") is reports["a"]
     memory.put(b"c", reports["c"])
     assert [memory.get(name.encode()) for name in "abc"] == [reports["a"], None, reports["c"]]
     assert memory.hits == 3
-    memory.put(b"long", FinishedReport("x" * 21, {}))
+    memory.put(b"long", RememberedCheck(FinishedReport("x" * 21, {})))
     assert memory.get(b"long") is None
     nothing = ReportMemory(0)
     nothing.put(b"a", reports["a"])

@@ -31,7 +31,7 @@ from halldetect.report import Report, Status
 from halldetect.serve.settings import CheckSettings, Limits
 from halldetect.serve.worker.detectors import BatchAbandoned, DetectorPool, DetectorPoolFactory
 from halldetect.serve.worker.job_queue import JobQueue, QueueFull, WorkItem, work_key
-from halldetect.serve.worker.report_memory import ReportMemory
+from halldetect.serve.worker.report_memory import RememberedCheck, ReportMemory
 from halldetect.serve.worker.wire import (
     MAX_LINE_BYTES,
     FinishedReport,
@@ -184,9 +184,11 @@ class CheckWorker:
         self._write_event(job.id, {"event": "accepted", "queued": answer.before})
         for event in answer.events if job.watch else ():
             self._write_event(job.id, event)
-        for at, report in known.items():
-            if report is not None:
-                self._write_event(job.id, _report_event(report, at), ends_pair=True)
+        for at, check in known.items():
+            if check is not None:
+                for event in check.events if job.watch else ():
+                    self._write_event(job.id, event)
+                self._write_event(job.id, _report_event(check.report, at), ends_pair=True)
 
     def _drop_job(self, job_id: str) -> None:
         self._queue.cancel(job_id)
@@ -207,7 +209,7 @@ class CheckWorker:
         self, item: WorkItem, report: FinishedReport, remembered: FinishedReport | None
     ) -> None:
         if remembered is not None:
-            self._memory.put(item.key, remembered)
+            self._memory.put(item.key, RememberedCheck(remembered, item.events))
         for waiter in self._queue.finish(item):
             self._write_event(waiter.job.id, _report_event(report, waiter.index), ends_pair=True)
 
