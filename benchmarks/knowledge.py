@@ -1,0 +1,246 @@
+"""Knowledge: what retrieval finds, how long it takes, and what it costs in accuracy.
+
+    HALLDETECT_DATA=DIR python -m benchmarks.knowledge --pairs FILE.jsonl.xz
+    python -m benchmarks.knowledge --sizes 10000 100000 1000000
+    HALLDETECT_DATA=DIR python -m benchmarks.knowledge --check 349 --verifier large
+
+Recall: every source of WiCE is a document of one index, and every claim with gold evidence a
+query. A claim is found at k if its k best passages hold all sentences of one of its gold sets;
+its document is found if one of them is of its source. --pairs names JSON Lines with `premise`,
+`hypothesis` and `label` (FEVER-like: the premise is the gold evidence of the hypothesis); every
+premise is a document, and it is found at k if it is among the k best.
+
+Sizes: passages of 120 made-up words with the frequencies of a language (Zipf), ten per document;
+seconds to build, bytes, memory at its peak, and milliseconds per query of 12 words of a passage.
+
+Check: responses of WiCE against their own source and against the index of all sources.
+
+Adds to benchmarks/results/knowledge.json, one section per kind of measurement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import random
+import resource
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from benchmarks.machine import processor
+from halldetect import Detector
+from halldetect.knowledge.builder import build_index
+from halldetect.knowledge.index import KnowledgeIndex
+from halldetect.knowledge.readers import SourceFile
+from halldetect_bench.registry import data_root
+from halldetect_bench.stats.classification_metrics import at_threshold, auroc
+
+RESULTS = Path(__file__).parent / "results" / "knowledge.json"
+DEPTHS = (1, 5, 10, 20)
+VOCABULARY = 50_000
+# Two paragraphs of so many words do not fit into one passage.
+WORDS, PASSAGES_PER_DOCUMENT, QUERIES, QUERY_WORDS = 120, 10, 100, 12
+
+
+def write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> SourceFile:
+    """JSON Lines to index."""
+    with path.open("w", encoding="utf-8") as stream:
+        for row in rows:
+            stream.write(json.dumps(row) + "\n")
+    return SourceFile(path, "rows")
+
+
+def wice_rows() -> list[dict[str, Any]]:
+    """The claims of WiCE with their sources, sentence by sentence."""
+    path = data_root() / "wice" / "claim_dev.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def wice_index(folder: Path, rows: Sequence[dict[str, Any]]) -> KnowledgeIndex:
+    """An index of all sources; a document has the number of its first row."""
+    texts = {"\n".join(row["evidence"]): at for at, row in reversed(list(enumerate(rows)))}
+    documents = [{"id": at, "text": text} for text, at in texts.items()]
+    build_index(folder / "wice.index", [write_lines(folder / "wice.jsonl", documents)])
+    return KnowledgeIndex(folder / "wice.index")
+
+
+def wice_recall(folder: Path) -> dict[str, Any]:
+    """Recall of gold evidence on WiCE."""
+    rows = wice_rows()
+    known = [row for row in rows if any(row["supporting_sentences"])]
+    with closing(wice_index(folder, rows)) as index:
+        passages = index.passages
+        found = index.search([row["claim"] for row in known], max(DEPTHS))
+    result: dict[str, Any] = {"claims": len(known), "passages": passages}
+    for depth in DEPTHS:
+        whole, document = [], []
+        for row, group in zip(known, found, strict=True):
+            text = "\n".join(row["evidence"])
+            spans = _sentence_spans(row["evidence"])
+            own = [item for item in group[:depth] if item.span.cut(text) == item.text]
+            held = {
+                at
+                for at, (start, end) in enumerate(spans)
+                if any(item.span.start <= start and end <= item.span.end for item in own)
+            }
+            whole.append(any(gold and set(gold) <= held for gold in row["supporting_sentences"]))
+            document.append(bool(own))
+        result[f"evidence_at_{depth}"] = round(fmean(whole), 4)
+        result[f"document_at_{depth}"] = round(fmean(document), 4)
+    return result
+
+
+def _sentence_spans(lines: Sequence[str]) -> list[tuple[int, int]]:
+    spans, start = [], 0
+    for line in lines:
+        stripped = line.strip()
+        at = start + line.index(stripped) if stripped else start
+        spans.append((at, at + len(stripped)))
+        start += len(line) + 1
+    return spans
+
+
+def pair_recall(folder: Path, file: Path) -> dict[str, Any]:
+    """Recall of the premise among all premises of a file."""
+    data = file.read_bytes()
+    text = (lzma.decompress(data) if file.suffix == ".xz" else data).decode()
+    rows = [json.loads(line) for line in text.splitlines()]
+    rows = [row for row in rows if row["hypothesis"] and row["label"] != "neutral"]
+    numbers = {text: at for at, text in enumerate(dict.fromkeys(row["premise"] for row in rows))}
+    documents = [{"id": at, "text": text} for text, at in numbers.items()]
+    path = folder / "pairs.index"
+    build_index(path, [write_lines(folder / "pairs.jsonl", documents)])
+    with closing(KnowledgeIndex(path)) as index:
+        found = index.search([row["hypothesis"] for row in rows], max(DEPTHS))
+        passages = index.passages
+    result: dict[str, Any] = {"claims": len(rows), "passages": passages}
+    for depth in DEPTHS:
+        hits = [
+            f"rows#{numbers[row['premise']]}" in {item.document for item in group[:depth]}
+            for row, group in zip(rows, found, strict=True)
+        ]
+        result[f"document_at_{depth}"] = round(fmean(hits), 4)
+    return result
+
+
+def speed(folder: Path, size: int) -> dict[str, Any]:
+    """Build and query times of an index of made-up passages."""
+    chance = random.Random(size)
+    vocabulary = [_word(number) for number in range(VOCABULARY)]
+    weights = [1 / (rank + 2.7) for rank in range(VOCABULARY)]
+    total = 0.0
+    cumulative = [total := total + weight for weight in weights]
+
+    def passage() -> str:
+        return " ".join(chance.choices(vocabulary, cum_weights=cumulative, k=WORDS)) + "."
+
+    queries: list[str] = []
+
+    def documents() -> Iterable[dict[str, Any]]:
+        count = size // PASSAGES_PER_DOCUMENT
+        for number in range(count):
+            texts = [passage() for _ in range(PASSAGES_PER_DOCUMENT)]
+            if number % max(1, count // QUERIES) == 0:
+                queries.append(" ".join(chance.sample(texts[0].split(), QUERY_WORDS)))
+            yield {"id": number, "text": "\n\n".join(texts)}
+
+    file = write_lines(folder / "made.jsonl", documents())
+    path = folder / "made.index"
+    started, used = time.perf_counter(), time.process_time()
+    summary = build_index(path, [file])
+    seconds, processor_seconds = time.perf_counter() - started, time.process_time() - used
+    durations: list[float] = []
+    used = time.process_time()
+    with closing(KnowledgeIndex(path)) as index:
+        for query in queries:
+            begun = time.perf_counter()
+            index.search([query], 5)
+            durations.append(1000 * (time.perf_counter() - begun))
+    query_cpu = 1000 * (time.process_time() - used) / len(queries)
+    result = {
+        "passages": summary.passages,
+        "build_seconds": round(seconds, 1),
+        "build_cpu_seconds": round(processor_seconds, 1),
+        "bytes": path.stat().st_size,
+        "text_bytes": file.path.stat().st_size,
+        "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "query_cpu_ms_mean": round(query_cpu, 2),
+        "query_ms_median": round(median(durations), 2),
+        "query_ms_95": round(sorted(durations)[int(0.95 * len(durations))], 2),
+    }
+    path.unlink()
+    file.path.unlink()
+    return result
+
+
+def _word(number: int) -> str:
+    letters = "bcdfghjklmnprstvwz"
+    vowels = "aeiou"
+    word = ""
+    number += 100
+    while number:
+        number, rest = divmod(number, len(letters) * len(vowels))
+        word += letters[rest // len(vowels)] + vowels[rest % len(vowels)]
+    return word
+
+
+def check(folder: Path, count: int, verifier: str | None) -> dict[str, Any]:
+    """Verdicts with the gold source and with retrieved evidence."""
+    rows = wice_rows()
+    chosen = random.Random(0).sample(range(len(rows)), min(count, len(rows)))
+    labels = [rows[at]["label"] != "supported" for at in chosen]
+    index = wice_index(folder, rows)
+    result: dict[str, Any] = {"rows": len(chosen), "verifier": verifier or "base"}
+    plain, knowing = Detector(verifier=verifier), Detector(verifier=verifier, knowledge=index)
+    for name, detector in (("gold_source", plain), ("knowledge", knowing)):
+        started = time.perf_counter()
+        reports = [
+            detector.check(["\n".join(rows[at]["evidence"])] if detector is plain else [], text)
+            for at in chosen
+            for text in [rows[at]["claim"]]
+        ]
+        scores = [1.0 if report.score is None else report.score for report in reports]
+        area = auroc(labels, scores)
+        result[name] = {
+            "auroc": None if area is None else round(area, 4),
+            "balanced_accuracy": at_threshold(labels, scores).balanced_accuracy,
+            "seconds": round((time.perf_counter() - started) / len(chosen), 2),
+        }
+    return result
+
+
+def main() -> None:
+    """Measure what was asked for and add it to the results file."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--pairs", nargs="*", type=Path, help="recall on WiCE and on these files")
+    parser.add_argument("--sizes", nargs="*", type=int, default=[], help="passages to index")
+    parser.add_argument("--check", type=int, default=0, help="so many responses of WiCE")
+    parser.add_argument("--verifier", help="default: the one in the package")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    arguments = parser.parse_args()
+    known = json.loads(arguments.out.read_text("utf-8")) if arguments.out.exists() else {}
+    known["processor"] = processor()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if arguments.pairs is not None:
+            known["recall"] = {"wice": wice_recall(folder)}
+            for file in arguments.pairs:
+                known["recall"][file.name.partition(".")[0]] = pair_recall(folder, file)
+        for size in arguments.sizes:
+            known.setdefault("sizes", {})[str(size)] = speed(folder, size)
+            print(size, known["sizes"][str(size)], flush=True)
+        if arguments.check:
+            measured = check(folder, arguments.check, arguments.verifier)
+            known.setdefault("check", {})[measured["verifier"]] = measured
+    arguments.out.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(known, indent=2))
+
+
+if __name__ == "__main__":
+    main()
