@@ -23,6 +23,7 @@ from halldetect.scoring import Calibration, threshold_value
 if TYPE_CHECKING:
     from halldetect.repair.outcome import Repair
     from halldetect.repair.rewriters import Rewriter
+    from halldetect.stream import StreamGuard
 
 Notice = Callable[[str], None]
 
@@ -289,6 +290,28 @@ class Detector:
         detector.verifier = RememberingVerifier(self.verifier)
         repairer = Repairer(detector, loaded, max_rounds=max_rounds, notice=self._notice)
         return repairer.repair(Pair(source, response, question))
+
+    def stream(
+        self,
+        source: Source,
+        *,
+        on_failure: str = "hold",
+        question: str | None = None,
+        rewriter: str | Rewriter | None = None,
+    ) -> StreamGuard:
+        """Guard a response while it is written: each sentence is judged when it is complete.
+
+        source      the text, or several documents, that the response should be faithful to
+        on_failure  what to do with a sentence that is not supported: "pass", "hold" (leave it
+                    out), "repair" or "stop"; see `stream.OnFailure`
+        question    what the response answers
+        rewriter    as for `repair`
+        """
+        from halldetect.stream import StreamGuard
+
+        return StreamGuard(
+            self, source, on_failure=on_failure, question=question, rewriter=rewriter
+        )
 
     def _load_rewriter(self, name: str) -> Rewriter:
         """The rewriter of a name, loaded once."""

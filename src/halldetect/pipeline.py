@@ -32,7 +32,7 @@ from halldetect.scoring import (
     score_response,
     window_support,
 )
-from halldetect.text.document import Document
+from halldetect.text.document import Document, Span
 from halldetect.text.language import is_foreign
 from halldetect.text.sentences import read_document
 from halldetect.verification.injections import blank_injections
@@ -46,6 +46,7 @@ AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
 Progress = Callable[[str, int, int], None]
 # More passages cost time, fewer miss the one that decides; see docs/knowledge.md.
 PASSAGES_PER_CLAIM = 5
+NOTHING_ASSERTED = "the response asserts nothing that can be checked"
 NOTHING_FOUND = "nothing found: no passage of the knowledge is about this claim"
 
 
@@ -322,9 +323,7 @@ def extract(
             continue
         if not state.extraction.claims:
             state.problem = (
-                "the response asserts nothing that can be checked"
-                if guard
-                else "the extractor found no claim in the response"
+                NOTHING_ASSERTED if guard else "the extractor found no claim in the response"
             )
         elif observe is not None:
             observe(ClaimsExtracted(state.index, state.extraction.claims))
@@ -380,6 +379,19 @@ def mark_not_found(
                 fed_score=claims[at].fed_score or 0.0,
             )
     return tuple(marked)
+
+
+def keep_claims_in(state: PairState, part: Span) -> bool:
+    """Leave out the claims outside a part of the response; whether any is left."""
+    claims = state.extraction.claims
+    kept = [
+        at
+        for at, claim in enumerate(claims)
+        if claim.span is None or (claim.span.start < part.end and part.start < claim.span.end)
+    ]
+    state.extraction = replace(state.extraction, claims=tuple(claims[at] for at in kept))
+    state.not_found = frozenset(new for new, at in enumerate(kept) if at in state.not_found)
+    return bool(kept)
 
 
 # Phase II: windows
