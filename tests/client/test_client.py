@@ -41,7 +41,14 @@ def check_events(told: list[Event]) -> None:
         Status.CONTRADICTED,
         Status.UNSUPPORTED,
     ]
-    assert any(isinstance(event, Progress) for event in told)
+
+
+def test_progress_with_the_time_that_is_left(service: LocalService) -> None:
+    with Client(service.url) as client:
+        told = list(client.stream(SOURCE, f"{RESPONSE} Nobody has asked this before."))
+    steps = [event for event in told if isinstance(event, Progress)]
+    assert {step.phase for step in steps if step.done == step.of} == {"extract", "verify"}
+    assert steps[0].seconds_left is None, "too soon to say"
 
 
 def test_the_waiting_client(service: LocalService) -> None:
