@@ -496,3 +496,14 @@ def test_progress_is_told_by_phase() -> None:
     assert ("extract", 2, 2) in seen
     assert seen[-1][0] == "verify"
     assert seen[-1][1] == seen[-1][2] > 0
+
+
+def test_an_answer_that_gives_none_is_abstained() -> None:
+    detector = Detector("sentences", OverlapVerifier())
+    report = detector.check(
+        "The ferry leaves at nine.", "I don't know.", question="When does the ferry leave?"
+    )
+    assert report.verdict is Verdict.ABSTAINED
+    assert report.score is None
+    assert any("The ferry leaves at nine." in note for note in report.provenance.notes)
+    assert report.rethreshold(0.1).verdict is Verdict.ABSTAINED

@@ -212,7 +212,7 @@ class Detector:
 
         source    the text, or several documents, that the response should be faithful to
         response  the text to check
-        question  what the response answers; recorded in the report, not judged
+        question  what the response answers; an answer that leans on it is judged with it
         Raises InputError for what is not text, ModelError where a model cannot be loaded.
         """
         state = PairState(clean_pair(Pair(source, response, question)))

@@ -28,7 +28,7 @@ class Pair:
     source    a text, or several documents; a document is a text, or a mapping with `id`, the
               name that views of the report show, and `text`
     response  the text to check against the source
-    question  what the response answers; recorded in the report, not judged
+    question  what the response answers; an answer that leans on it is judged with it
     """
 
     source: Source
@@ -140,7 +140,9 @@ class Texts:
 
 def read_texts(pair: CleanPair) -> Texts:
     """Read the texts of a pair: the source sentence by sentence, the response unit by unit."""
-    return Texts(tuple(map(read_document, pair.documents)), read_response(pair.response))
+    return Texts(
+        tuple(map(read_document, pair.documents)), read_response(pair.response, pair.question)
+    )
 
 
 def _has_text(text: str) -> bool:

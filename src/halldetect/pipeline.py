@@ -23,7 +23,16 @@ from halldetect.explanation import Findings, explain
 from halldetect.inputs import CleanPair, Pair, Source, Texts, clean_pair, read_texts, refusal
 from halldetect.knowledge.passages import Knowledge
 from halldetect.protocols import Extractor, Verifier
-from halldetect.report import ClaimReport, Cost, Provenance, Report, Status, decide, unchecked
+from halldetect.report import (
+    ClaimReport,
+    Cost,
+    Provenance,
+    Report,
+    Status,
+    Verdict,
+    decide,
+    unchecked,
+)
 from halldetect.scoring import (
     SCORINGS,
     Calibration,
@@ -32,6 +41,7 @@ from halldetect.scoring import (
     score_response,
     window_support,
 )
+from halldetect.text.answers import likely_answer
 from halldetect.text.document import Document, Span
 from halldetect.text.language import is_foreign
 from halldetect.text.sentences import read_document
@@ -47,6 +57,7 @@ Progress = Callable[[str, int, int], None]
 # More passages cost time, fewer miss the one that decides; see docs/knowledge.md.
 PASSAGES_PER_CLAIM = 5
 NOTHING_ASSERTED = "the response asserts nothing that can be checked"
+ABSTAINED = "the response says that it gives no answer"
 NOTHING_FOUND = "nothing found: no passage of the knowledge is about this claim"
 
 
@@ -132,6 +143,7 @@ class PairState:
     claims               their reports
     judged_parts         the verifier's answers for parts of failing claims
     notes                what the report should mention
+    abstained            whether the response says that it gives no answer, and nothing else
     seconds              spent per phase
     """
 
@@ -150,6 +162,7 @@ class PairState:
     claims: tuple[ClaimReport, ...] = ()
     judged_parts: tuple[JudgedClaim, ...] = ()
     notes: tuple[str, ...] = ()
+    abstained: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
 
     @classmethod
@@ -322,9 +335,18 @@ def extract(
             state.problem = f"the claims could not be extracted: {_one_line(error)}"
             continue
         if not state.extraction.claims:
+            state.abstained = any(unit.abstains for unit in state.texts.response.units)
             state.problem = (
-                NOTHING_ASSERTED if guard else "the extractor found no claim in the response"
+                ABSTAINED
+                if state.abstained
+                else NOTHING_ASSERTED
+                if guard
+                else "the extractor found no claim in the response"
             )
+            if state.abstained and state.pair.question is not None:
+                answer = likely_answer(state.pair.question, state.texts.documents)
+                if answer is not None:
+                    state.notes += (f"the source may answer the question: {answer}",)
         elif observe is not None:
             observe(ClaimsExtracted(state.index, state.extraction.claims))
     if progress is not None:
@@ -520,7 +542,7 @@ def conclude(state: PairState, models: Models) -> Report:
         with state.clock("score"):
             scores = score_response(claims, calibration)
     score = SCORINGS[config.scoring].response(scores)
-    verdict = decide(score, claims, models.threshold)
+    verdict = Verdict.ABSTAINED if state.abstained else decide(score, claims, models.threshold)
     return Report(
         verdict=verdict,
         reason=state.problem or unchecked(verdict, claims),

@@ -28,6 +28,7 @@ class Verdict(StrEnum):
 
     FAITHFUL = "faithful"
     HALLUCINATED = "hallucinated"
+    ABSTAINED = "abstained"
     UNCHECKABLE = "uncheckable"
 
 
@@ -211,7 +212,7 @@ class Report:
         if not (is_number and 0.0 <= threshold <= 1.0):
             raise InputError(f"threshold must lie between 0 and 1, not {threshold!r}")
         configuration = {**self.provenance.configuration, "threshold": threshold}
-        verdict = decide(self.score, self.claims, threshold)
+        verdict = self.verdict if self.score is None else decide(self.score, self.claims, threshold)
         return replace(
             self,
             threshold=threshold,

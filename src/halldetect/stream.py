@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.inputs import Source
-from halldetect.pipeline import NOTHING_ASSERTED, keep_claims_in
+from halldetect.pipeline import ABSTAINED, NOTHING_ASSERTED, keep_claims_in
 from halldetect.report import ClaimReport, Status
 from halldetect.text.document import Span
 from halldetect.text.sentences import sentences
@@ -212,7 +212,7 @@ class StreamGuard:
             context = context[spans[1].start :] if len(spans) > 1 else ""
         place = Span(len(context), len(context) + len(sentence))
         (state,) = self._detector.begin([(self._source, context + sentence, self._question)])
-        if state.problem == NOTHING_ASSERTED:
+        if state.problem in (NOTHING_ASSERTED, ABSTAINED):
             return (), None
         if state.problem is None and not keep_claims_in(state, place):
             return (), None

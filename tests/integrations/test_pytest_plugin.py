@@ -98,7 +98,7 @@ def test_the_page_has_every_check(tmp_path: Path, processes: tuple[str, ...]) ->
     run = run_pytest(tmp_path, "--halldetect-report=page", *processes)
     assert "3 failed, 3 passed" in run.stdout, run.stdout + run.stderr
     page = (tmp_path / "page" / "index.html").read_text()
-    assert "5 checks: 2 hallucinated, 1 uncheckable, 2 faithful." in page
+    assert "5 checks: 2 hallucinated, 1 uncheckable, 0 abstained, 2 faithful." in page
     assert len(re.findall("test_answers.py::", page)) == 5
     assert "“The boat leaves at 6.”" in page
     assert "<script" not in page

@@ -195,6 +195,34 @@ def test_what_cannot_be_judged_says_why(text: str, problem: str) -> None:
     assert problem in unit.problem
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "judged"),
+    [
+        ("When did the museum open?", "In 1998.", "The museum did open in 1998."),
+        ("Is the museum open on Mondays?", "No.", "The museum is not open on Mondays."),
+        ("Who wrote the book?", "Ann Cole", "Ann Cole wrote the book."),
+        ("How many islands does the lake have?", "300", "The lake does have 300 islands."),
+        ("What does it cover?", "Dental care", "What does it cover? Dental care"),
+        ("Who left?", "Ann Cole left.", "Ann Cole left."),
+    ],
+)
+def test_a_bare_answer_is_read_with_its_question(question: str, answer: str, judged: str) -> None:
+    (unit,) = read_units(answer, question)
+    assert unit.text == judged
+    assert unit.span.cut(answer) == answer
+
+
+@pytest.mark.parametrize("text", ["Yes.", "In 1998.", "42", "No"])
+def test_a_bare_answer_without_a_question_cannot_be_judged(text: str) -> None:
+    (unit,) = read_units(text)
+    assert unit.asserts
+    assert unit.problem is not None
+
+
+def test_yes_before_a_statement_is_no_claim_of_its_own() -> None:
+    assert asserted("Yes. The ferry sails on Sundays.") == ["The ferry sails on Sundays."]
+
+
 def one(text: str) -> Unit:
     return next(unit for unit in read_units(text) if unit.asserts)
 

@@ -15,7 +15,7 @@ from halldetect.report import Report, Verdict
 # A row that could not be read, or whose check failed.
 BAD = "bad"
 # Every outcome of a row, in the order of every chart and table.
-ROW_KINDS = (Verdict.FAITHFUL.value, Verdict.HALLUCINATED.value, Verdict.UNCHECKABLE.value, BAD)
+ROW_KINDS = (*(verdict.value for verdict in Verdict), BAD)
 _Z_95 = 1.959964
 
 
@@ -82,7 +82,9 @@ class RowCounts:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RowCounts:
         """The counts that `to_dict` wrote."""
-        return cls(Counter({kind: int(values[kind]) for kind in ROW_KINDS}), values["first_bad"])
+        return cls(
+            Counter({kind: int(values.get(kind, 0)) for kind in ROW_KINDS}), values["first_bad"]
+        )
 
 
 def wilson_interval(hits: int, total: int, z: float = _Z_95) -> tuple[float, float] | None:

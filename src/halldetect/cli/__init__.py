@@ -14,7 +14,8 @@ from halldetect.cli.exits import exit_status
 from halldetect.cli.options import Parser
 
 EPILOG = """\
-exit status: 0 faithful, 1 hallucinated, 2 wrong usage, 3 could not check, 130 interrupted
+exit status: 0 faithful, 1 hallucinated, 2 wrong usage, 3 could not check,
+4 the response gives no answer, 130 interrupted
 """
 COMMANDS = (
     check.add,

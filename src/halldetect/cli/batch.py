@@ -306,7 +306,7 @@ def _summary_lines(outcome: BatchOutcome, engine: str) -> list[str]:
         pace += f", {rate}"
     kinds = ", ".join(
         f"{counts.by_kind[kind]:,} {kind}"
-        for kind in ("faithful", "hallucinated", "uncheckable", "bad")
+        for kind in ("faithful", "hallucinated", "abstained", "uncheckable", "bad")
     )
     lines = [f"{counts.rows:,} rows ({pace}): {kinds}"]
     if counts.first_bad is not None:

@@ -15,10 +15,12 @@ from halldetect.errors import ConfigurationError, HallDetectError, InputError
 from halldetect.report import Verdict
 
 COULD_NOT_CHECK = 3
+ABSTAINED = 4
 INTERRUPTED = 130
 OF_VERDICT = {
     Verdict.FAITHFUL: 0,
     Verdict.HALLUCINATED: 1,
+    Verdict.ABSTAINED: ABSTAINED,
     Verdict.UNCHECKABLE: COULD_NOT_CHECK,
 }
 _POLL_SECONDS = 0.2

@@ -30,7 +30,7 @@ _PAGE = """\
   details { border: 1px solid #ccc; border-radius: 6px; margin: .5rem 0; }
   ul { margin: 0 1rem 1rem; padding-left: 1rem; }
   .hallucinated > summary { border-left: 6px solid #b3261e; }
-  .uncheckable > summary { border-left: 6px solid #7b3fa0; }
+  .uncheckable > summary, .abstained > summary { border-left: 6px solid #7b3fa0; }
   .faithful > summary { border-left: 6px solid #1e7a34; }
   @media (prefers-color-scheme: dark) {
     body { color: #eee; background: #161616; }
@@ -66,7 +66,7 @@ def write_run_page(folder: Path, checks: Sequence[tuple[str, str, dict[str, Any]
     """
     rows = [_row(test, outcome, Report.from_dict(data)) for test, outcome, data in checks]
     verdicts = [row["verdict"] for row in rows]
-    kinds = ("hallucinated", "uncheckable", "faithful")
+    kinds = ("hallucinated", "uncheckable", "abstained", "faithful")
     counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in kinds)
     path = folder / "index.html"
     try:

@@ -22,7 +22,12 @@ STATE_MEANING = {
     Status.UNCHECKABLE: "could not be checked",
     Status.SUPPORTED: "the source says so",
 }
-VERDICT_SYMBOL = {Verdict.HALLUCINATED: "✗", Verdict.UNCHECKABLE: "–", Verdict.FAITHFUL: "✓"}
+VERDICT_SYMBOL = {
+    Verdict.HALLUCINATED: "✗",
+    Verdict.ABSTAINED: "○",
+    Verdict.UNCHECKABLE: "–",
+    Verdict.FAITHFUL: "✓",
+}
 
 # Characters that could drive a terminal, reorder a line, or not be encoded at all. Each is
 # replaced by exactly one visible character, so that spans keep pointing at the same text.
@@ -148,6 +153,8 @@ def summary(report: Report) -> str:
     total = len(report.claims)
     counts = Counter(claim.status for claim in report.claims)
     flagged = counts[Status.CONTRADICTED] + counts[Status.UNSUPPORTED]
+    if report.verdict is Verdict.ABSTAINED:
+        return "The response gives no answer, so there is nothing to check."
     if report.verdict is Verdict.UNCHECKABLE:
         if report.reason:
             return f"Could not be checked: {one_line(report.reason)}"

@@ -83,7 +83,7 @@ def json_schema() -> dict[str, Any]:
         **objects.pop(Report.__name__),
         # Nothing that was not scored may carry a verdict.
         "if": {"properties": {"score": {"type": "null"}}},
-        "then": {"properties": {"verdict": {"const": "uncheckable"}}},
+        "then": {"properties": {"verdict": {"enum": ["abstained", "uncheckable"]}}},
         "$defs": dict(sorted(objects.items())),
     }
 

@@ -41,6 +41,7 @@ _STYLE: dict[Status | Verdict, str] = {
     Status.UNCHECKABLE: "bold magenta",
     Status.SUPPORTED: "green",
     Verdict.HALLUCINATED: "bold red",
+    Verdict.ABSTAINED: "bold blue",
     Verdict.UNCHECKABLE: "bold magenta",
     Verdict.FAITHFUL: "bold green",
 }

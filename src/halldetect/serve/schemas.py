@@ -108,7 +108,10 @@ class Item(_Request):
         description="The source, or several documents; a document is a text, or has id and text."
     )
     response: Text = Field(description="The text to check against the source.")
-    question: Text | None = Field(default=None, description="Recorded in the report, not judged.")
+    question: Text | None = Field(
+        default=None,
+        description="What the response answers; an answer that leans on it is judged with it.",
+    )
 
 
 class CheckRequest(Item, CheckOptions):
@@ -206,6 +209,7 @@ class VerdictCounts(BaseModel):
 
     faithful: int
     hallucinated: int
+    abstained: int
     uncheckable: int
 
 

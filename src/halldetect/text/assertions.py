@@ -154,7 +154,7 @@ def names_topic(content: str, *, marked: bool) -> bool:
     if not norms:
         return not _has_word(content)
     named = [norm for norm in norms if not norm.isdigit()]
-    if all(norm in _LABELS or norm in _PLAIN for norm in named) and named:
+    if set(named) <= _LABELS | _PLAIN and (set(named) & _LABELS or norms[0] == "here"):
         return marked or len(norms) <= 3 or norms[0] == "here"
     if marked and norms[0] in _WH - {"why"} and len(norms) <= 6:
         return True  # "What was agreed", "How to apply"

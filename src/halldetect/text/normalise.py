@@ -13,6 +13,7 @@ import unicodedata
 from functools import cache
 
 from halldetect.text.tracked import TrackedText
+from halldetect.text.words import NEGATIONS
 
 # Capital and small letters of Greek, Cyrillic and Armenian that look like the Latin ones here.
 _LOOK_ALIKES = dict(
@@ -39,6 +40,7 @@ _INVISIBLE = re.compile(
 # A longer word is none that a person wrote; tokenizers give up at 100 letters.
 MAX_WORD = 60
 _LETTERS = re.compile(r"[^\W\d_]+")
+_DIGITS = str.maketrans("0134", "oiea")
 _WORD = re.compile(r"\w+")
 _FLAG = re.compile(
     "(?<![\U0001f1e6-\U0001f1ff])[\U0001f1e6-\U0001f1ff]{2}(?![\U0001f1e6-\U0001f1ff])"
@@ -53,7 +55,7 @@ _PLAIN = re.compile(
 def normalised(text: TrackedText) -> TrackedText:
     """The text with the letters that a reader sees in it."""
     if _PLAIN.fullmatch(text.text):
-        return text
+        return TrackedText(_WORD.sub(_latin, text.text), text.origins)
     spelled = _INDICATORS.search(text.text) is not None
     flags = {at for match in _FLAG.finditer(text.text) for at in range(*match.span())}
     flags = set() if spelled else flags
@@ -108,6 +110,9 @@ def _seen(character: str) -> str:
 def _latin(match: re.Match[str]) -> str:
     """A word with its look-alikes as Latin letters, where that makes it a Latin word."""
     word = match.group()
+    spelled = word.lower().translate(_DIGITS)
+    if spelled in NEGATIONS and spelled != word.lower():
+        return spelled  # "n0t": of all words this is the one that must not be overlooked
     if word.isascii() or not any(character in _LOOK_ALIKES for character in word):
         return word
     changed = "".join(_LOOK_ALIKES.get(character, character) for character in word)

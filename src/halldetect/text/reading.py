@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from halldetect.text.abstentions import abstains
+from halldetect.text.answers import is_bare, is_yes_or_no, needs_question, with_question
 from halldetect.text.assertions import is_code, is_sentence, names_topic, says_something
 from halldetect.text.document import Document, Span
 from halldetect.text.dressing import told, without_citations, without_openers
@@ -62,11 +63,13 @@ _LOWERED = frozenset(
     "some both there it they he she we you in on at by with from after before during children "
     "adults people".split()
 )
+_NEGATION = re.compile(r"\b(?:no|not|never)\s+", re.IGNORECASE)
 _GENERIC_HEADER = re.compile(
     r"(?:values?|details?|description|answer|info(?:rmation)?|findings?|results?|notes?|fact|"
     r"statement|data|content|response)",
     re.IGNORECASE,
 )
+_NO_QUESTION = "an answer without its question: what it says is not clear"
 _NOT_ANSWER = "an unticked box: whether this is said or denied is not clear"
 
 
@@ -91,17 +94,38 @@ class _LeadIn:
         return len(self.text.text) < 120 and _FALSE.search(self.text.text) is not None
 
 
-def read_response(text: str) -> Document:
-    """A response with its sentences and its units."""
-    return Document(text, sentences(text), read_units(text))
+def read_response(text: str, question: str | None = None) -> Document:
+    """A response with its sentences and its units; `question` is what it answers."""
+    return Document(text, sentences(text), read_units(text, question))
 
 
-def read_units(text: str) -> tuple[Unit, ...]:
+def read_units(text: str, question: str | None = None) -> tuple[Unit, ...]:
     """What a response says, in order.
 
-    text  the response as it was given; the spans of the units are ranges of it
+    text      the response as it was given; the spans of the units are ranges of it
+    question  what it answers
     """
-    return _Reader(read_blocks(text)).units()
+    return _answering(_Reader(read_blocks(text)).units(), question)
+
+
+def _answering(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...]:
+    """The units, with the question where the first statement is an answer that leans on it."""
+    asserting = [number for number, unit in enumerate(units) if unit.asserts]
+    if not asserting:
+        return units
+    first = units[asserting[0]]
+    if first.lead_in is not None or first.problem is not None or not is_bare(first.text):
+        return units
+    alone = len(asserting) == 1
+    if question is not None and (alone or is_yes_or_no(first.text)):
+        read = replace(first, tracked=with_question(question, first.tracked), lead_in=question)
+    elif is_yes_or_no(first.text) and not alone:
+        read = replace(first, asserts=False)  # what it says yes to is said by what follows
+    elif alone and needs_question(first.text):
+        read = replace(first, problem=_NO_QUESTION)
+    else:
+        return units
+    return (*units[: asserting[0]], read, *units[asserting[0] + 1 :])
 
 
 class _Reader:
@@ -504,6 +528,9 @@ def _joined_names(subject: TrackedText, name: TrackedText) -> TrackedText:
 def _with_lead_in(lead: _LeadIn, item: TrackedText) -> TrackedText:
     """An item together with the words it leans on."""
     if lead.denies:
+        negation = _NEGATION.search(item.text)
+        if negation is not None:  # what is denied is a denial itself
+            return item.without([Span(*negation.span())])
         return TrackedText.joined([TrackedText.added("It is not true that "), _lowered(item)])
     opening = lead.text
     following = _FOLLOWING.search(opening.text)

@@ -1,6 +1,6 @@
 "use strict";
 
-const VERDICT_SYMBOLS = { hallucinated: "✗", uncheckable: "–", faithful: "✓" };
+const VERDICT_SYMBOLS = { hallucinated: "✗", abstained: "○", uncheckable: "–", faithful: "✓" };
 
 function plural(count, one, many) {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;

@@ -2,7 +2,7 @@
 
 const SPACE = "http://www.w3.org/2000/svg";
 const DAY_MS = 86400000;
-const VERDICTS = ["hallucinated", "uncheckable", "faithful"];
+const VERDICTS = ["hallucinated", "uncheckable", "abstained", "faithful"];
 // Longer periods are shown by week, or a day would be narrower than a pixel.
 const MOST_DAYS = 92;
 
@@ -30,7 +30,7 @@ export function periods(byDay, days, today = new Date()) {
   const count = Math.ceil(((last - first) / DAY_MS + 1) / step);
   const spans = Array.from({ length: count }, (_, place) => {
     const start = last - (count - place) * step * DAY_MS + DAY_MS;
-    return { start, step, faithful: 0, hallucinated: 0, uncheckable: 0 };
+    return { start, step, faithful: 0, hallucinated: 0, abstained: 0, uncheckable: 0 };
   });
   byDay.forEach((row, index) => {
     const span = spans[Math.floor((given[index] - spans[0].start) / (step * DAY_MS))];
@@ -41,7 +41,7 @@ export function periods(byDay, days, today = new Date()) {
     return {
       ...span,
       label: `${step === 7 ? "week of " : ""}${dayText.format(span.start)}`,
-      total: judged + span.uncheckable,
+      total: judged + span.uncheckable + span.abstained,
       rate: judged ? span.hallucinated / judged : null,
     };
   });
@@ -92,8 +92,10 @@ export function timeChart(spans, width, summary) {
   return svg;
 }
 
-function told({ label, hallucinated, faithful, uncheckable, rate }) {
-  const rest = uncheckable ? `, ${uncheckable} uncheckable` : "";
+function told({ label, hallucinated, faithful, abstained, uncheckable, rate }) {
+  const rest =
+    (abstained ? `, ${abstained} abstained` : "") +
+    (uncheckable ? `, ${uncheckable} uncheckable` : "");
   const share = rate === null ? "" : ` (${percent(rate)})`;
   return `${label}: ${hallucinated} of ${hallucinated + faithful} hallucinated${share}${rest}`;
 }

@@ -119,21 +119,21 @@ function legend() {
     "p",
     { class: "legend", "aria-hidden": "true" },
     element("span", { class: "key rate" }, "Rate"),
-    ...["hallucinated", "uncheckable", "faithful"].map(entry),
+    ...["hallucinated", "uncheckable", "abstained", "faithful"].map(entry),
   );
 }
 
 /** The chart in figures, for who cannot see it and who wants to know exactly. */
 function dayTable(spans) {
-  const heads = ["Period", "Rate", "Hallucinated", "Faithful", "Uncheckable"];
+  const heads = ["Period", "Rate", "Hallucinated", "Faithful", "Abstained", "Uncheckable"];
   const rows = spans
     .filter(({ total }) => total)
-    .map(({ label, rate, hallucinated, faithful, uncheckable }) =>
+    .map(({ label, rate, hallucinated, faithful, abstained, uncheckable }) =>
       element(
         "tr",
         {},
         element("th", { scope: "row" }, label),
-        ...[percent(rate), hallucinated, faithful, uncheckable].map((value) =>
+        ...[percent(rate), hallucinated, faithful, abstained, uncheckable].map((value) =>
           element("td", { class: "figure" }, String(value)),
         ),
       ),
