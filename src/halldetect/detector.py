@@ -78,7 +78,7 @@ class Detector:
         self._calibration = calibration
         self._notice = notice
         self._progress = progress
-        self._rewriters: dict[str, Rewriter] = {}
+        self.rewriters: dict[str, Rewriter] = {}
         self.notes: tuple[str, ...] = ()
 
     @classmethod
@@ -315,14 +315,14 @@ class Detector:
 
     def _load_rewriter(self, name: str) -> Rewriter:
         """The rewriter of a name, loaded once."""
-        if name not in self._rewriters:
+        if name not in self.rewriters:
             from halldetect.repair.rewriters import load_rewriter
 
             options = self.configuration
-            self._rewriters[name] = load_rewriter(
+            self.rewriters[name] = load_rewriter(
                 name, threads=options.threads, seed=options.seed, notice=self._notice
             )
-        return self._rewriters[name]
+        return self.rewriters[name]
 
     def begin(self, pairs: Iterable[AnyPair]) -> list[PairState]:
         """The first half of `check_many`: the claims of each pair. `finish` does the rest.

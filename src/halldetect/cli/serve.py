@@ -41,6 +41,11 @@ def add(commands: Any) -> None:
             metavar="NAME",
             help=f"a further {role}; repeatable",
         )
+    parser.add_argument_group("repair, POST /v1/repair").add_argument(
+        "--rewriter",
+        metavar="NAME",
+        help="a language model that may write sentences again, as for halldetect repair",
+    )
     parser.set_defaults(run=run)
 
 
@@ -121,7 +126,7 @@ def _add_proxy(group: Any) -> None:
     )
     add(
         "--on-hallucination",
-        choices=("annotate", "block", "retry"),
+        choices=("annotate", "block", "retry", "repair"),
         default="annotate",
         help="what to do with a hallucinated answer (default: annotate)",
     )
@@ -207,6 +212,7 @@ def _check_settings(arguments: argparse.Namespace) -> CheckSettings:
         configuration_for(arguments),
         more_extractors=("sentences", *arguments.offer_extractor),
         more_verifiers=tuple(arguments.offer_verifier),
+        rewriter=arguments.rewriter,
     )
 
 

@@ -122,6 +122,10 @@ class CheckRequest(Item, CheckOptions):
     )
 
 
+class RepairRequest(Item, CheckOptions):
+    """One response to repair, and its source."""
+
+
 class BatchRequest(CheckOptions):
     """Many responses, each with its source, checked with the same options."""
 
@@ -165,6 +169,13 @@ class CheckResult(Result):
     view: dict[str, Any] | None
     markdown: str | None
     html: str | None
+
+
+class RepairResult(BaseModel):
+    """The answer to a repair; see `Repair` in docs/repair.md for its fields."""
+
+    request_id: str
+    repair: dict[str, Any]
 
 
 class BatchResult(BaseModel):

@@ -12,7 +12,7 @@ from halldetect.errors import ConfigurationError
 
 # The name under which requests choose the verifier in the package (None in `Configuration`).
 EMBEDDED = "embedded"
-ACTIONS = ("annotate", "block", "retry")
+ACTIONS = ("annotate", "block", "retry", "repair")
 UPSTREAM_KEY = "HALLDETECT_UPSTREAM_API_KEY"
 
 
@@ -23,11 +23,13 @@ class CheckSettings:
     configuration    options of every check; a request may override some of them
     more_extractors  names that a request may choose besides the configured extractor
     more_verifiers   names that a request may choose besides the configured verifier
+    rewriter         the language model that may write sentences again in a repair; None for none
     """
 
     configuration: Configuration = field(default_factory=Configuration)
     more_extractors: tuple[str, ...] = ("sentences",)
     more_verifiers: tuple[str, ...] = ()
+    rewriter: str | None = None
 
     @property
     def extractors(self) -> tuple[str, ...]:
@@ -165,6 +167,9 @@ class ServiceSettings:
             )
         if not 0 <= self.port <= 65535:
             raise ConfigurationError(f"there is no port {self.port}")
+        repairs = self.upstream is not None and self.upstream.action == "repair"
+        if repairs and not self.checks.configuration.guard:
+            raise ConfigurationError("--on-hallucination repair needs the guard")
         if "*" in self.origins:
             raise ConfigurationError("name the origins that may call the service; * is too many")
         for name in ("workers", "queue", "batch", "max_items", "max_body"):

@@ -36,6 +36,7 @@ async def submit(
     pairs: Sequence[Pair],
     *,
     watch: bool = False,
+    repair: bool = False,
 ) -> PendingJob:
     """Put pairs into the queue, once the options of the request are known to be valid.
 
@@ -44,6 +45,7 @@ async def submit(
         options: what the request chooses.
         pairs: what to check.
         watch: whether events are wanted while the check runs.
+        repair: whether the responses are to be repaired; else they are checked.
 
     Raises:
         ServiceError: if an option is not valid or the worker does not take the job.
@@ -56,7 +58,9 @@ async def submit(
     if context.settings.log_text:
         for pair in pairs:
             log.info("source %r response %r", pair.source, pair.response)
-    return await context.worker.submit(configuration, tuple(pairs), timeout, watch=watch)
+    return await context.worker.submit(
+        configuration, tuple(pairs), timeout, watch=watch, repair=repair
+    )
 
 
 def resolve_options(settings: CheckSettings, options: CheckOptions) -> Configuration:

@@ -476,3 +476,38 @@ def test_a_real_model_behind_the_proxy(supervisor: WorkerSupervisor, tmp_path: P
             assert found["verdict"] in ("faithful", "hallucinated", "uncheckable")
             assert last["halldetect"]["error"] is None
     del server
+
+
+def test_repair_mends_the_answer(proxies: dict[str, LocalService], upstream_script: Script) -> None:
+    upstream_script.answers = [["It is 400 metres long. Six lanes cross it."]]
+    answer = chat(proxies["repair"]).json()
+    assert (
+        answer["choices"][0]["message"]["content"] == "It is 503 metres long. Six lanes cross it."
+    )
+    assert answer["choices"][0]["finish_reason"] == "stop"
+    (choice,) = answer["halldetect"]["choices"]
+    assert choice["action"] == "repaired"
+    assert choice["verdict"] == "hallucinated"
+    assert choice["repair"]["outcome"] == "repaired"
+    assert [change["action"] for change in choice["repair"]["changes"]] == ["changed"]
+
+
+def test_repair_of_a_stream(proxies: dict[str, LocalService], upstream_script: Script) -> None:
+    upstream_script.answers = [["It is 400 metres long. Six lanes cross it.", GOOD]]
+    chunks, done = streamed(chat(proxies["repair"], stream=True))
+    assert done
+    assert said(chunks).strip() == "It is 503 metres long. Six lanes cross it."
+    assert said(chunks, 1).strip() == GOOD
+    actions = [choice["action"] for choice in chunks[-1]["halldetect"]["choices"]]
+    assert actions == ["repaired", "passed"]
+
+
+def test_what_cannot_be_repaired_is_blocked(
+    proxies: dict[str, LocalService], upstream_script: Script
+) -> None:
+    upstream_script.answers = [["Zebras sing loudly."]]
+    for stream in (False, True):
+        answer = chat(proxies["repair"], stream=stream)
+        assert "Zebras" not in answer.text.partition('"halldetect"')[0]
+        assert "held back" in answer.text
+        assert '"action":"blocked"' in answer.text.replace(": ", ":")

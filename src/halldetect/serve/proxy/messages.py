@@ -19,6 +19,7 @@ from halldetect.serve.worker.wire import FinishedReport
 _SOURCE_ROLES = ("tool", "function")
 _SOURCE_NAME = "source"
 _CLAIM_FIELDS = ("text", "span", "status", "support", "reason")
+_CHANGE_FIELDS = ("action", "before", "after", "why")
 _REPORT_FIELDS = ("verdict", "score", "threshold", "reason")
 
 
@@ -74,12 +75,14 @@ class CheckedChoice:
     choice  its text
     report  of the check
     stored  the fields `stored` and `store_error` of the answer
+    repair  the outcome of a repair, as `Repair.to_dict` gives it; None if there was none
     """
 
     index: int
     choice: ChoiceText
     report: FinishedReport
     stored: dict[str, Any]
+    repair: dict[str, Any] | None = None
 
     @property
     def verdict(self) -> str:
@@ -110,7 +113,17 @@ class CheckedChoice:
             "checked_fields": list(self.choice.checked),
             "unchecked_fields": sorted(self.choice.unchecked),
             **self.stored,
+            **({} if self.repair is None else {"repair": self._repair_annotation()}),
         }
+
+    def _repair_annotation(self) -> dict[str, Any]:
+        repair = self.repair or {}
+        changes = [
+            {name: change[name] for name in _CHANGE_FIELDS}
+            for change in repair["changes"]
+            if change["action"] != "kept"
+        ]
+        return {"outcome": repair["outcome"], "reason": repair["reason"], "changes": changes}
 
 
 def require_no_weaker(settings: CheckSettings, options: CheckOptions) -> None:
@@ -155,6 +168,28 @@ def chunk_frame(chunks: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {**known, "object": "chat.completion.chunk"}
 
 
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """What takes the place of a choice that is not shown.
+
+    text           the repaired text, or a notice
+    finish_reason  as the protocol has it
+    action         "repaired" or "blocked"
+    """
+
+    text: str
+    finish_reason: str
+    action: str
+
+
+def replacement(choice: CheckedChoice) -> Replacement:
+    """Return what takes the place of a rejected choice: its repair, or a notice."""
+    text = None if choice.repair is None else choice.repair["text"]
+    if isinstance(text, str):
+        return Replacement(text, "stop", "repaired")
+    return Replacement(block_notice(choice), "content_filter", "blocked")
+
+
 def block_notice(choice: CheckedChoice) -> str:
     """Return the text that replaces a blocked answer."""
     if choice.verdict != "hallucinated":
@@ -189,20 +224,20 @@ def retry_body(body: dict[str, Any], rejected: Sequence[CheckedChoice]) -> dict[
 
 
 def annotate(
-    choices: Sequence[CheckedChoice], blocked: set[int], attempts: int, mode: str
+    choices: Sequence[CheckedChoice], replaced: dict[int, Replacement], attempts: int, mode: str
 ) -> dict[str, Any]:
     """Return the field `halldetect` of an answer.
 
     Args:
         choices: the checked choices.
-        blocked: indices of those that were blocked.
+        replaced: what takes the place of choices that are not shown, by index.
         attempts: number of requests to the upstream.
         mode: the action that the operator chose.
     """
 
     def action(choice: CheckedChoice) -> str:
-        if choice.index in blocked:
-            return "blocked"
+        if choice.index in replaced:
+            return replaced[choice.index].action
         return "annotated" if choice.verdict == "hallucinated" else "passed"
 
     annotations = [choice.annotation(action(choice)) for choice in choices]

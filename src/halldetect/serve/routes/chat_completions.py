@@ -3,16 +3,19 @@
 annotate  the answer goes through, and its field `halldetect` says what the check found
 block     a hallucinated answer is replaced by a notice
 retry     the upstream is asked again, with what was wrong; in the end as block
+repair    a hallucinated answer is replaced by what a repair makes of it; if that fails, as block
 
 A stream that is only annotated goes through as it comes; otherwise it waits for the verdict.
-With block and retry, only fields that were checked or that hold no text are passed on.
+With all but annotate, only fields that were checked or that hold no text are passed on.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -34,9 +37,10 @@ from halldetect.serve.proxy.choices import (
 from halldetect.serve.proxy.messages import (
     ChatRequest,
     CheckedChoice,
+    Replacement,
     annotate,
-    block_notice,
     chunk_frame,
+    replacement,
     require_no_weaker,
     retry_body,
 )
@@ -54,7 +58,6 @@ from halldetect.serve.submission import (
 
 router = APIRouter(tags=["proxy"])
 _DONE = b"data: [DONE]\n\n"
-_BLOCKED_FINISH = "content_filter"
 
 
 @router.post(
@@ -127,20 +130,20 @@ class _ProxiedChat:
             while self._prepare_retry(checked):
                 answer = await self.upstream.complete(self.body)
                 checked = await self.check(answer_choices(answer))
+            checked = await self._repair(checked)
         except ServiceError as error:
             return {**answer, "halldetect": self._failed_annotation(error)}
-        blocked = self._blocked(checked)
+        replaced = self._replacements(checked)
         if self.mode != "annotate":
-            notices = {item.index: block_notice(item) for item in checked if item.index in blocked}
             choices = []
             for at, choice in enumerate(answer["choices"]):
                 allowed, _ = read_choice(choice, "message")
-                if (index := choice_index(choice, at)) in notices:
-                    allowed["message"] = {"role": "assistant", "content": notices[index]}
-                    allowed["finish_reason"] = _BLOCKED_FINISH
+                if (index := choice_index(choice, at)) in replaced:
+                    allowed["message"] = {"role": "assistant", "content": replaced[index].text}
+                    allowed["finish_reason"] = replaced[index].finish_reason
                 choices.append(allowed)
             answer = {**allowed_answer(answer), "choices": choices}
-        return {**answer, "halldetect": self._annotation(checked, blocked)}
+        return {**answer, "halldetect": self._annotation(checked, replaced)}
 
     async def stream(self, chunks: AsyncIterator[Chunk]) -> AsyncIterator[bytes]:
         """Yield the events of the answer; the last chunk has the annotation."""
@@ -163,7 +166,7 @@ class _ProxiedChat:
         async for comment in _keep_alive(task):
             yield comment
         try:
-            annotation = self._annotation(task.result(), set())
+            annotation = self._annotation(task.result(), {})
         except ServiceError as error:
             annotation = self._failed_annotation(error)
         yield _event({**chunk_frame(seen), "choices": [], "halldetect": annotation})
@@ -174,23 +177,22 @@ class _ProxiedChat:
         async for comment in _keep_alive(task):
             yield comment
         seen, checked = task.result()
-        blocked = self._blocked(checked)
+        replaced = self._replacements(checked)
         frame = chunk_frame(seen)
         for chunk in seen:
             choices = chunk.get("choices", [])
             shown = [
                 read_choice(choice, "delta")[0]
                 for choice in choices
-                if choice_index(choice) not in blocked
+                if choice_index(choice) not in replaced
             ]
             if shown or not choices:
                 yield _event({**allowed_answer(chunk), "choices": shown})
-        for item in checked:
-            if item.index in blocked:
-                delta = {"role": "assistant", "content": block_notice(item)}
-                choice = {"index": item.index, "delta": delta, "finish_reason": _BLOCKED_FINISH}
-                yield _event({**frame, "choices": [choice]})
-        annotation = self._annotation(checked, blocked)
+        for index, other in replaced.items():
+            delta = {"role": "assistant", "content": other.text}
+            choice = {"index": index, "delta": delta, "finish_reason": other.finish_reason}
+            yield _event({**frame, "choices": [choice]})
+        annotation = self._annotation(checked, replaced)
         yield _event({**frame, "choices": [], "halldetect": annotation})
 
     async def _collect_and_check(
@@ -202,7 +204,7 @@ class _ProxiedChat:
             async with self.upstream.stream(self.body) as more:
                 seen = [chunk async for chunk in more]
             checked = await self.check(streamed_choices(seen))
-        return seen, checked
+        return seen, await self._repair(checked)
 
     async def check(self, choices: dict[int, ChoiceText]) -> list[CheckedChoice]:
         """Check every choice of an answer against the sources of the request.
@@ -235,13 +237,40 @@ class _ProxiedChat:
         self.body = retry_body(self.request.upstream_body(), rejected)
         return True
 
-    def _blocked(self, checked: list[CheckedChoice]) -> set[int]:
-        if self.mode == "annotate":
-            return set()
-        return {item.index for item in checked if item.is_rejected(self.upstream.settings)}
+    async def _repair(self, checked: list[CheckedChoice]) -> list[CheckedChoice]:
+        """Return the choices with repairs of those that are rejected, if that is the mode.
 
-    def _annotation(self, checked: list[CheckedChoice], blocked: set[int]) -> dict[str, Any]:
-        annotation = annotate(checked, blocked, self.attempts, self.mode)
+        A choice with more than plain text, such as a tool call, cannot be put back together.
+        """
+        settings = self.upstream.settings
+        broken = [
+            item
+            for item in checked
+            if item.is_rejected(settings) and set(item.choice.checked) == {"content"}
+        ]
+        if self.mode != "repair" or not broken:
+            return checked
+        sources, question = self.request.sources(), self.request.question()
+        pairs = [Pair(sources, item.choice.text, question) for item in broken]
+        with await submit(self.context, self.request.options, pairs, repair=True) as job:
+            repairs = await job.reports()
+        outcomes = {
+            item.index: json.loads(repair.json)
+            for item, repair in zip(broken, repairs, strict=True)
+        }
+        return [replace(item, repair=outcomes.get(item.index)) for item in checked]
+
+    def _replacements(self, checked: list[CheckedChoice]) -> dict[int, Replacement]:
+        """Return what takes the place of the choices that are rejected, by index."""
+        if self.mode == "annotate":
+            return {}
+        rejected = (item for item in checked if item.is_rejected(self.upstream.settings))
+        return {item.index: replacement(item) for item in rejected}
+
+    def _annotation(
+        self, checked: list[CheckedChoice], replaced: dict[int, Replacement]
+    ) -> dict[str, Any]:
+        annotation = annotate(checked, replaced, self.attempts, self.mode)
         for choice in annotation["choices"]:
             self.context.metrics.proxied.labels(choice["action"]).inc()
         return annotation

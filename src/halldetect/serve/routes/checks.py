@@ -55,7 +55,7 @@ async def check(
     body: CheckRequest, request: Request, context: Context, request_id: RequestId
 ) -> Response:
     """Check one response against its source."""
-    with await submit(context, body, [_pair(body)]) as job:
+    with await submit(context, body, [item_pair(body)]) as job:
         (report,) = await cancel_on_disconnect(request, wait_for_reports(context, job))
     return Response(await _check_result(context, body, report, request_id), media_type=_JSON)
 
@@ -68,7 +68,7 @@ async def check_batch(
     limit = context.settings.limits.max_items
     if len(body.items) > limit:
         raise service_error("invalid_request", f"items: at most {limit}, not {len(body.items)}")
-    with await submit(context, body, [_pair(item) for item in body.items]) as job:
+    with await submit(context, body, [item_pair(item) for item in body.items]) as job:
         reports = await cancel_on_disconnect(request, wait_for_reports(context, job))
     stored = await store_reports(context, body, reports, request_id)
     results = ",".join(map(_with_report, reports, stored))
@@ -88,7 +88,7 @@ async def check_batch(
 )
 async def check_stream(body: CheckRequest, context: Context, request_id: RequestId) -> Response:
     """Check one response, with claims as they are extracted and verdicts as they are reached."""
-    job = await submit(context, body, [_pair(body)], watch=True)
+    job = await submit(context, body, [item_pair(body)], watch=True)
     return _EventStream(job, _events(context, body, job, request_id))
 
 
@@ -137,7 +137,8 @@ def _event(name: str, data: dict[str, Any]) -> bytes:
     return f"event: {name}\ndata: {compact_json(data)}\n\n".encode()
 
 
-def _pair(item: Item) -> Pair:
+def item_pair(item: Item) -> Pair:
+    """Return the pair of a request."""
     source = item.source
     if isinstance(source, list):
         return Pair([_document(one) for one in source], item.response, item.question)

@@ -10,6 +10,7 @@ from halldetect.config import Configuration
 from halldetect.detector import Detector
 from halldetect.pipeline import Progress
 from halldetect.protocols import Extractor
+from halldetect.repair.rewriters import Rewriter
 from halldetect.serve.settings import CheckSettings
 
 # Beyond this number the oldest detector is dropped, and built again if it is needed.
@@ -74,6 +75,7 @@ class ModelDetectorPool:
         self._progress = progress
         self._checkpoint = checkpoint
         self._extractors: dict[str, Extractor] = {}
+        self._rewriters: dict[str, Rewriter] = {}
         self._detectors: dict[Configuration, Detector] = {}
 
     def load(self) -> None:
@@ -95,6 +97,7 @@ class ModelDetectorPool:
             extractor = InterruptibleExtractor(detector.extractor, self._checkpoint)
             self._extractors[name] = extractor
         detector.extractor = self._extractors[name]
+        detector.rewriters = self._rewriters
         return detector
 
 

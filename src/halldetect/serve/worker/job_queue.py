@@ -48,6 +48,7 @@ class WorkItem:
     key            the same for equal pairs with equal options
     pair           source and response
     configuration  options of the check
+    repair         whether the response is to be repaired
     size           roughly how many tokens have to be read
     rank           its place in the queue; the lowest goes first
     waiters        those who wait for the report
@@ -57,6 +58,7 @@ class WorkItem:
     key: bytes
     pair: Pair
     configuration: Configuration
+    repair: bool
     size: int
     rank: int
     waiters: list[Waiter] = field(default_factory=list)
@@ -85,9 +87,9 @@ class Accepted:
     events: tuple[dict[str, Any], ...] = ()
 
 
-def work_key(configuration: Configuration, pair: Pair) -> bytes:
-    """Return what identifies a check: a digest of the options and the texts."""
-    content = [configuration.to_dict(), pair.source, pair.response, pair.question]
+def work_key(configuration: Configuration, pair: Pair, *, repair: bool = False) -> bytes:
+    """Return what identifies a check or a repair: a digest of the options and the texts."""
+    content = [configuration.to_dict(), pair.source, pair.response, pair.question, repair]
     return blake2b(json.dumps(content).encode(), digest_size=24).digest()
 
 
@@ -159,7 +161,8 @@ class JobQueue:
     def _add(self, key: bytes, job: Job, index: int) -> None:
         pair = job.pairs[index]
         size = estimated_tokens(pair)
-        item = WorkItem(key, pair, job.configuration, size, self._tokens_done + size)
+        rank = self._tokens_done + size
+        item = WorkItem(key, pair, job.configuration, job.repair, size, rank)
         self._items[key] = item
         self._waiting.append(item)
 
@@ -246,7 +249,8 @@ class JobQueue:
         batch, size = [first], first.size
         for item in others:
             fits = item.configuration == first.configuration and size + item.size <= BATCH_TOKENS
-            if fits and len(batch) < self._batch_size:
+            checks = not (first.repair or item.repair)  # a repair is done alone
+            if fits and checks and len(batch) < self._batch_size:
                 batch.append(item)
                 size += item.size
         for item in batch:

@@ -24,7 +24,9 @@ from threading import Thread
 from typing import Any
 
 from halldetect.batch.cache import is_repeatable, without_cost
+from halldetect.detector import Detector
 from halldetect.errors import HallDetectError
+from halldetect.inputs import Pair
 from halldetect.pipeline import ClaimsExtracted, Event
 from halldetect.remaining_time import RemainingTime
 from halldetect.report import Report, Status
@@ -114,6 +116,7 @@ class CheckWorker:
     """
 
     _pool: DetectorPool
+    _rewriter: str | None
     _loop: asyncio.AbstractEventLoop
 
     def __init__(self, limits: Limits) -> None:
@@ -126,6 +129,7 @@ class CheckWorker:
 
     def load(self, settings: CheckSettings, pool_factory: DetectorPoolFactory) -> None:
         """Build the detector pool and load the default models."""
+        self._rewriter = settings.rewriter
         self._pool = pool_factory(settings, self._on_progress, self._between_drafts)
         self._pool.load()
 
@@ -173,7 +177,10 @@ class CheckWorker:
     def _take_job(self, job: Job, writer: asyncio.StreamWriter) -> None:
         self._connections[job.id] = writer
         self._unfinished_pairs[job.id] = len(job.pairs)
-        keys = {at: work_key(job.configuration, pair) for at, pair in enumerate(job.pairs)}
+        keys = {
+            at: work_key(job.configuration, pair, repair=job.repair)
+            for at, pair in enumerate(job.pairs)
+        }
         known = {at: self._memory.get(key) for at, key in keys.items()}
         new = {at: key for at, key in keys.items() if known[at] is None}
         answer = self._queue.put(job, new)
@@ -230,7 +237,19 @@ class CheckWorker:
         started = time.monotonic()
         try:
             detector = self._pool.get(items[0].configuration)
-            reports = detector.check_many([item.pair for item in items], observe=self._on_event)
+            if items[0].repair:
+                finished: list[tuple[FinishedReport, FinishedReport | None]]
+                finished = [(self._repair(detector, items[0].pair), None)]
+            else:
+                pairs = [item.pair for item in items]
+                reports = detector.check_many(pairs, observe=self._on_event)
+                finished = [
+                    (
+                        _finished(report),
+                        _finished(without_cost(report)) if is_repeatable(report) else None,
+                    )
+                    for report in _without_interruptions(reports, running)
+                ]
         except BatchAbandoned:
             for item in items:
                 self._queue.put_back(item)
@@ -239,14 +258,18 @@ class CheckWorker:
             for item in items:
                 self._loop.call_soon_threadsafe(self._on_failure, item, failure)
         else:
-            for item, report in zip(items, _without_interruptions(reports, running), strict=True):
-                remembered = _finished(without_cost(report)) if is_repeatable(report) else None
-                self._loop.call_soon_threadsafe(
-                    self._on_report, item, _finished(report), remembered
-                )
+            for item, (report, remembered) in zip(items, finished, strict=True):
+                self._loop.call_soon_threadsafe(self._on_report, item, report, remembered)
         self._running.pop()
         spent = time.monotonic() - started - sum(running.interrupted.values())
         self._queue.batch_done(items, max(spent, 0.0))
+
+    def _repair(self, detector: Detector, pair: Pair) -> FinishedReport:
+        repair = detector.repair(
+            pair.source, pair.response, question=pair.question, rewriter=self._rewriter
+        )
+        overview = report_overview(repair.report or repair.original)
+        return FinishedReport(repair.to_json(indent=None), overview)
 
     def _between_drafts(self) -> None:
         self._checkpoint("extract")

@@ -28,6 +28,7 @@ class Job:
     deadline       after which nobody waits for the reports, in the time of `time.monotonic`: all
                    processes of a machine share it, and setting the clock does not move it
     watch          whether the caller wants events while the check runs
+    repair         whether the responses are to be repaired; else they are checked
     """
 
     id: str
@@ -35,13 +36,14 @@ class Job:
     pairs: tuple[Pair, ...]
     deadline: float
     watch: bool = False
+    repair: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedReport:
-    """A finished report as the worker sends it.
+    """A finished report, or a finished repair, as the worker sends it.
 
-    json      the report as JSON text, on one line
+    json      the report or the repair as JSON text, on one line
     overview  what `worker.process.report_overview` returns for it
     """
 
@@ -75,6 +77,7 @@ def encode_job(job: Job) -> bytes:
             "pairs": [[pair.source, pair.response, pair.question] for pair in job.pairs],
             "deadline": job.deadline,
             "watch": job.watch,
+            "repair": job.repair,
         }
     )
 
@@ -87,4 +90,5 @@ def decode_job(message: dict[str, Any]) -> Job:
         pairs=tuple(Pair(*pair) for pair in message["pairs"]),
         deadline=message["deadline"],
         watch=message["watch"],
+        repair=message["repair"],
     )

@@ -62,6 +62,7 @@ class WorkerClient:
         timeout: float,
         *,
         watch: bool = False,
+        repair: bool = False,
     ) -> PendingJob:
         """Put pairs into the queue of the worker.
 
@@ -70,11 +71,13 @@ class WorkerClient:
             pairs: what to check.
             timeout: seconds until the job has to be done, waiting included.
             watch: whether events are wanted while the check runs.
+            repair: whether the responses are to be repaired; else they are checked.
 
         Raises:
             ServiceError: `queue_full`, `worker_failed` or `deadline_exceeded`.
         """
-        job = Job(secrets.token_hex(8), configuration, pairs, time.monotonic() + timeout, watch)
+        deadline = time.monotonic() + timeout
+        job = Job(secrets.token_hex(8), configuration, pairs, deadline, watch, repair)
         pending = PendingJob(self, job, asyncio.get_running_loop().time() + timeout)
         try:
             pending.inbox = await self._send(job.id, encode_job(job))

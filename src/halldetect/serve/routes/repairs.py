@@ -1,0 +1,28 @@
+"""The route that repairs a response."""
+
+from __future__ import annotations
+
+import json
+
+from fastapi import APIRouter, Request, Response
+
+from halldetect.serve.dependencies import Context, RequestId
+from halldetect.serve.error_responses import service_error
+from halldetect.serve.routes.checks import item_pair
+from halldetect.serve.schemas import RepairRequest, RepairResult
+from halldetect.serve.submission import cancel_on_disconnect, submit
+
+router = APIRouter(tags=["repair"])
+
+
+@router.post("/v1/repair", response_model=RepairResult)
+async def repair(
+    body: RepairRequest, request: Request, context: Context, request_id: RequestId
+) -> Response:
+    """Replace, rewrite or remove what the source does not support, and check the result."""
+    if body.store:
+        raise service_error("invalid_request", "store: a repair cannot be stored")
+    with await submit(context, body, [item_pair(body)], repair=True) as job:
+        (finished,) = await cancel_on_disconnect(request, job.reports())
+    text = f'{{"request_id":{json.dumps(request_id)},"repair":{finished.json}}}'
+    return Response(text.encode(), media_type="application/json")
