@@ -39,6 +39,8 @@ from halldetect.scoring import (
     ResponseScores,
     score_claim,
     score_response,
+    settling_probability,
+    shown_evidence,
     window_support,
 )
 from halldetect.text.answers import likely_answer
@@ -46,6 +48,7 @@ from halldetect.text.document import Document, Span
 from halldetect.text.language import is_foreign
 from halldetect.text.sentences import read_document
 from halldetect.verification.injections import blank_injections
+from halldetect.verification.proof import ProofRequest, find_proofs
 from halldetect.verification.rounds import JudgedClaim, Task, verify
 from halldetect.verification.schedule import Rule, StoppingRule, WholeSourceRule
 from halldetect.windows.scales import Window, source_windows
@@ -142,6 +145,7 @@ class PairState:
     judged               the verifier's answers per claim
     claims               their reports
     judged_parts         the verifier's answers for parts of failing claims
+    judged_proofs        its answers for passages that might settle a claim by themselves
     notes                what the report should mention
     abstained            whether the response says that it gives no answer, and nothing else
     seconds              spent per phase
@@ -161,6 +165,7 @@ class PairState:
     judged: Sequence[JudgedClaim] = ()
     claims: tuple[ClaimReport, ...] = ()
     judged_parts: tuple[JudgedClaim, ...] = ()
+    judged_proofs: tuple[JudgedClaim, ...] = ()
     notes: tuple[str, ...] = ()
     abstained: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
@@ -180,7 +185,7 @@ class PairState:
     @property
     def tokens(self) -> int:
         """The tokens that the verifier has read."""
-        return sum(item.tokens for item in (*self.judged, *self.judged_parts))
+        return sum(item.tokens for item in (*self.judged, *self.judged_parts, *self.judged_proofs))
 
     @property
     def skipped(self) -> int:
@@ -234,6 +239,8 @@ def finish(
         judge(todo, models, progress, observe)
     if todo := _unfinished(states):
         explain_claims(todo, models, progress, observe)
+        if not models.configuration.truncate:  # the paper's settings judge its windows and no more
+            show_proofs(todo, models, observe)
     return [conclude(state, models) for state in states]
 
 
@@ -532,6 +539,45 @@ def explain_claims(
                 observe(ClaimSettled(state.index, index, claim))
 
 
+def show_proofs(
+    states: Sequence[PairState], models: Models, observe: Observe | None = None
+) -> None:
+    """Where only a passage of several sentences settles a claim so far, look for a shorter one."""
+    requests: list[ProofRequest] = []
+    owners: list[tuple[PairState, int]] = []
+    for state in states:
+        documents = state.texts.documents
+        for index, (claim, judged) in enumerate(zip(state.claims, state.judged, strict=True)):
+            proof, settling = claim.proof, settling_probability(claim.status)
+            if proof is None or settling is None:
+                continue
+            if len(documents[proof.document].sentences_in(proof.span)) > 1:
+                window = Window(proof.text, proof.document, proof.span, proof.scales)
+                requests.append(ProofRequest(judged.claim, window, documents, settling))
+                owners.append((state, index))
+    started = perf_counter()
+    try:
+        proofs = find_proofs(models.verifier, requests)
+    except Exception as error:
+        for state in states:
+            state.notes += (f"no shorter proof could be looked for: {_one_line(error)}",)
+        return
+    seconds = perf_counter() - started
+    for (state, index), proof_found in zip(owners, proofs, strict=True):
+        state.judged_proofs += (proof_found.judged,)
+        if proof_found.probabilities is not None:
+            shown = shown_evidence(proof_found.window, proof_found.probabilities)
+            claim = replace(state.claims[index], proof=shown)
+            state.claims = (*state.claims[:index], claim, *state.claims[index + 1 :])
+            if observe is not None:
+                observe(ClaimSettled(state.index, index, claim))
+    tokens = sum(item.tokens for state in states for item in state.judged_proofs) or 1
+    for state in states:
+        if state.judged_proofs:
+            used = sum(item.tokens for item in state.judged_proofs)
+            state.seconds["proof"] = seconds * used / tokens
+
+
 def conclude(state: PairState, models: Models) -> Report:
     """The report of a pair. The calibration is asked for only where a verifier was needed."""
     config = models.configuration
@@ -564,7 +610,7 @@ def conclude(state: PairState, models: Models) -> Report:
 def _cost(state: PairState) -> Cost:
     pairs = [
         (window.text, item.claim.hypothesis)
-        for item in (*state.judged, *state.judged_parts)
+        for item in (*state.judged, *state.judged_parts, *state.judged_proofs)
         for window in item.windows
     ]
     judged = len(set(pairs))  # a pair of the same texts is judged once

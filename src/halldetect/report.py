@@ -88,6 +88,7 @@ class ClaimReport:
     `entailing` and `contradicting` have the greatest P(E) and P(C), chosen independently;
     `contradiction` in [0, 1] is how far the source says otherwise, averaged over the scales;
     `by_scale` holds the most supporting window at each scale m, coarse to fine.
+    `proof` is the shortest passage found that settles a supported or contradicted claim by itself.
     `read_as` is what the verifier has read instead of the text, where the claim leans on an earlier
     sentence; `parts` say which part of a failing claim fails.
     """
@@ -106,10 +107,13 @@ class ClaimReport:
     origin: str = "extracted"
     read_as: str | None = None
     parts: tuple[PartReport, ...] = ()
+    proof: Evidence | None = None
 
     @property
     def evidence(self) -> Evidence | None:
         """The passage that decides the state: it contradicts the claim or comes closest to it."""
+        if self.proof is not None:
+            return self.proof
         if self.status is Status.CONTRADICTED and self.contradicting is not None:
             return self.contradicting
         return self.contradicting if self.entailing is None else self.entailing

@@ -21,6 +21,7 @@ from typing import Any
 
 from halldetect.errors import ConfigurationError, ModelError
 from halldetect.report import ClaimReport, Evidence, Probabilities, Status, rounded
+from halldetect.verification.proof import SETTLED_FROM
 from halldetect.verification.rounds import JudgedClaim
 from halldetect.windows.scales import Window
 
@@ -238,12 +239,13 @@ def score_claim(judged: JudgedClaim, scoring: str, calibration: Calibration) -> 
     contradiction = rounded(calibration.contradiction(probabilities, scales))
     greatest_p_c = contradiction_of(contradicting.probabilities)
     scores = ClaimScores(support, contradiction, fed_score, greatest_p_c)
+    status = SCORINGS[scoring].status(scores, calibration)
     two_way = all(item.contradiction is None for item in probabilities)
     return ClaimReport(
         text=claim.text,
         span=claim.span,
         span_reason=claim.span_reason,
-        status=SCORINGS[scoring].status(scores, calibration),
+        status=status,
         reason=None,
         support=support,
         fed_score=fed_score,
@@ -251,9 +253,22 @@ def score_claim(judged: JudgedClaim, scoring: str, calibration: Calibration) -> 
         contradicting=None if two_way else contradicting,
         contradiction=None if two_way else contradiction,
         by_scale=_by_scale(evidence, calibration),
+        proof=_shortest_proof(evidence, settling_probability(status)),
         origin=claim.origin,
         read_as=claim.read_as,
     )
+
+
+def settling_probability(status: Status) -> Callable[[Probabilities], float] | None:
+    """The probability that settles a claim of that state; None where nothing has settled it."""
+    if status is Status.SUPPORTED:
+        return lambda item: item.entailment
+    return contradiction_of if status is Status.CONTRADICTED else None
+
+
+def shown_evidence(window: Window, probabilities: Probabilities) -> Evidence:
+    """A passage with its probabilities as a report has them."""
+    return _evidence(window, _rounded(probabilities))
 
 
 def window_support(calibration: Calibration, item: Probabilities) -> float:
@@ -268,6 +283,16 @@ def score_response(claims: Sequence[ClaimReport], calibration: Calibration) -> R
     if not supports:
         return ResponseScores(None, None)
     return ResponseScores(rounded(calibration.response(supports)), rounded(fed(fed_scores)))
+
+
+def _shortest_proof(
+    evidence: Sequence[Evidence], settling: Callable[[Probabilities], float] | None
+) -> Evidence | None:
+    """The shortest window that settles the claim by itself, if any does."""
+    if settling is None:
+        return None
+    found = [item for item in evidence if settling(item.probabilities) >= SETTLED_FROM]
+    return min(found, key=lambda item: len(item.span), default=None)
 
 
 def _by_scale(evidence: Sequence[Evidence], calibration: Calibration) -> tuple[Evidence, ...]:

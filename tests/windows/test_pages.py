@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -144,3 +145,30 @@ def test_every_scale_covers_the_source_with_exact_offsets(
     for window in found:
         assert window.span.cut(text) == window.text
         assert Words().count_tokens([window.text])[0] <= room
+
+
+@given(
+    st.lists(st.integers(min_value=1, max_value=40), min_size=1, max_size=60),
+    st.integers(min_value=16, max_value=120),
+)
+def test_overlapping_pages_fit_and_share_sentences(lengths: list[int], room: int) -> None:
+    text = " ".join(" ".join(["Word"] * (size - 1) + ["end."]) for size in lengths)
+    document = read_document(text)
+    counted = SourceTokens(Words(), [document])  # type: ignore[arg-type]
+    pages = cut_pages(counted, 0, document, room, overlap=True)
+    assert pages[0].start == document.sentences[0].start
+    assert pages[-1].end == document.sentences[-1].end
+    assert max(counted.count(0, pages)) <= room
+    for before, after in pairwise(pages):
+        assert before.start < after.start
+        assert before.end < after.end
+        assert not text[before.end : after.start].strip()
+
+
+def test_two_neighbouring_sentences_share_a_page() -> None:
+    document = read_document(book(400))
+    counted = SourceTokens(Words(), [document])  # type: ignore[arg-type]
+    pages = cut_pages(counted, 0, document, 448, overlap=True)
+    assert len(pages) > 5
+    for first, second in pairwise(document.sentences):
+        assert any(page.start <= first.start and second.end <= page.end for page in pages)

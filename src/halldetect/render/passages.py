@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from halldetect.render.text_layout import Block, readable_text, text_layout
-from halldetect.report import ClaimReport, Evidence, Report
+from halldetect.report import ClaimReport, Evidence, Report, Status
 from halldetect.text.document import Document, Span
 from halldetect.text.overlap import WordIndex, content_keys, content_words
 from halldetect.text.sentences import read_document
@@ -40,14 +40,26 @@ class Passages:
         return tuple(map(text_layout, self._texts))
 
     def focus(self, claim: ClaimReport, evidence: Evidence) -> Span:
-        """Return the span, in its document, of the sentence that shares most with the claim.
+        """Return the span, in its document, of the passage that settles the claim by itself.
 
-        The fewer sentences of the source have a word, the more it counts.
+        Where the window has none, it is the sentence that shares most with the claim: the fewer
+        sentences of the source have a word, the more it counts.
 
         Args:
             claim: the claim.
             evidence: one of its windows.
         """
+        proof, other = claim.proof, claim.contradicting
+        if claim.status is Status.CONTRADICTED:
+            other = claim.entailing
+        if (
+            proof is not None
+            and evidence != other
+            and evidence.document == proof.document
+            and evidence.span.start <= proof.span.start
+            and proof.span.end <= evidence.span.end
+        ):
+            return proof.span
         inside = self._documents[evidence.document].sentences_in(evidence.span)
         if len(inside) < 2:
             return inside[0] if inside else evidence.span

@@ -46,6 +46,9 @@ _NOTES: dict[tuple[type, str], dict[str, Any]] = {
     (ClaimReport, "by_scale"): {
         "description": "The best entailing window at each scale, coarse to fine."
     },
+    (ClaimReport, "proof"): {
+        "description": "The shortest passage found that settles the claim by itself."
+    },
     (ClaimReport, "origin"): {
         "description": "extracted, or restored where the extractor left out some or all of it."
     },

@@ -243,7 +243,15 @@ class _FittedTask:
         task = self.task
         if self._truncate:
             return truncate_windows(task.windows, self._verifier, self._tokens, room)
-        return fit_windows(task.windows, task.documents, self._tokens, room, finer=task.finer)
+        return fit_windows(
+            task.windows,
+            task.documents,
+            self._tokens,
+            room,
+            finer=task.finer,
+            # Its verdict rests on pages, and hardly on the windows inside them.
+            overlap=getattr(self._verifier, "reads_whole_sources", False),
+        )
 
     def windows(self, claim: int) -> tuple[Window, ...]:
         """The windows that a claim can be judged against; none if it is too long."""

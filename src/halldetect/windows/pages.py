@@ -19,6 +19,9 @@ from halldetect.text.document import Document, Span
 from halldetect.windows.scales import Window, group_spans
 from halldetect.windows.tokens import SourceTokens
 
+# Pages that share sentences are cut shorter by this share of the room, for sentences of the page
+# before, of which they take so many at most.
+OVERLAP_SHARE, OVERLAP_SENTENCES = 1 / 16, 3
 # Finer scales are added where the finest scale has at least MIN_SCALE windows per document and
 # these take up more than MAX_FILLED of what can be read on average, until they take up as little
 # as ENOUGH_FILLED.
@@ -32,6 +35,7 @@ def fit_windows(
     room: int,
     *,
     finer: bool,
+    overlap: bool = False,
 ) -> tuple[Window, ...]:
     """The windows that fit and, for the others, pages; with `finer` windows of finer scales too.
 
@@ -40,6 +44,7 @@ def fit_windows(
     tokens     of the documents
     room       the greatest number of tokens of a window
     finer      whether to add finer scales where all windows of a document are long
+    overlap    whether a page begins with the last sentences of the page before it
     """
     kept: dict[tuple[int, Span], Window] = {}
     for index, document in enumerate(documents):
@@ -54,7 +59,7 @@ def fit_windows(
             fitting = [span]
             if count > room:
                 if pages is None:
-                    pages = cut_pages(tokens, index, document, room)
+                    pages = cut_pages(tokens, index, document, room, overlap=overlap)
                 fitting = _overlapping(pages, span)
             for part in fitting:
                 _keep(kept, Window(part.cut(document.text), index, part, scales))
@@ -102,11 +107,17 @@ def finer_scales(
     return added
 
 
-def cut_pages(tokens: SourceTokens, index: int, document: Document, room: int) -> list[Span]:
+def cut_pages(
+    tokens: SourceTokens, index: int, document: Document, room: int, *, overlap: bool = False
+) -> list[Span]:
     """The document in the fewest runs of sentences that fit, the longest as short as can be.
 
-    A sentence that is too long is cut at spaces first.
+    A sentence that is too long is cut at spaces first. With `overlap` what two sentences say
+    together is on one page even where a page ends between them.
     """
+    if overlap:
+        pages = cut_pages(tokens, index, document, room - int(room * OVERLAP_SHARE))
+        return _overlapped(tokens, index, document, pages, room)
     units: list[Span] = []
     counts = tokens.count(index, document.sentences)
     for span, count in zip(document.sentences, counts, strict=True):
@@ -123,6 +134,21 @@ def cut_pages(tokens: SourceTokens, index: int, document: Document, room: int) -
     bounds = [*_run_starts(sizes, low), len(units)]
     runs = [units[start:end] for start, end in pairwise(bounds)]
     return [page for run in runs for page in _halved(tokens, index, run, room)]
+
+
+def _overlapped(
+    tokens: SourceTokens, index: int, document: Document, pages: Sequence[Span], room: int
+) -> list[Span]:
+    """Pages that begin with as many sentences of the page before as fit, up to the limit."""
+    found = list(pages[:1])
+    for before, page in pairwise(pages):
+        starts = [span.start for span in document.sentences_in(before)][-OVERLAP_SENTENCES:]
+        # A page that is a part of one long sentence is not taken into the next as a whole.
+        longer = [Span(start, page.end) for start in starts if start > before.start]
+        counts = tokens.count(index, longer)
+        fitting = [span for span, count in zip(longer, counts, strict=True) if count <= room]
+        found.append(fitting[0] if fitting else page)
+    return found
 
 
 def _run_starts(sizes: Sequence[int], room: int) -> list[int]:
