@@ -1,8 +1,9 @@
-"""Why a claim fails: which of its parts the source does not support.
+"""Why a claim fails, and whether the documents that it cites support it.
 
 A claim is judged as a whole and that decides. The parts of a claim that fails are judged as well,
 each as if it stood alone, so that the report can say which of them fails; where each is supported
-alone, the claim connects what the source does not.
+alone, the claim connects what the source does not. A claim that cites documents is judged against
+each of them alone.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from halldetect.claims import Claim
+from halldetect.claims.citations import cited_documents
+from halldetect.error_kinds import error_kind
 from halldetect.protocols import Verifier
-from halldetect.report import ClaimReport, PartReport, Status
+from halldetect.report import CitationReport, ClaimReport, ErrorReport, PartReport, Status
 from halldetect.text.document import Document
 from halldetect.verification.rounds import JudgedClaim, Task, verify
 from halldetect.verification.schedule import Rule, StoppingRule
@@ -20,6 +23,9 @@ from halldetect.windows.scales import Window
 
 # A part is judged against so many windows at most, those that share most words with it.
 PART_WINDOWS = 4
+_FLAGGED = (Status.CONTRADICTED, Status.UNSUPPORTED)
+
+Score = Callable[[JudgedClaim], ClaimReport]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +33,7 @@ class Explained:
     """The claims of one response with what explains them.
 
     claims  as in the report
-    judged  the verifier's answers for the parts, for the cost
+    judged  the verifier's answers for parts and citations, for the cost
     """
 
     claims: tuple[ClaimReport, ...]
@@ -42,73 +48,178 @@ class Findings:
     reports    what was found of each
     windows    of the source
     documents  of the source
+    names      of the documents; empty where they have none
     """
 
     claims: tuple[Claim, ...]
     reports: tuple[ClaimReport, ...]
     windows: tuple[Window, ...]
     documents: tuple[Document, ...]
+    names: tuple[str, ...] = ()
 
     @property
     def failing(self) -> list[int]:
         """The claims that have parts and are not supported."""
-        flagged = (Status.CONTRADICTED, Status.UNSUPPORTED)
         return [
             at
             for at, (claim, report) in enumerate(zip(self.claims, self.reports, strict=True))
-            if claim.parts and report.status in flagged
+            if claim.parts and report.status in _FLAGGED
         ]
+
+    def cited(self, at: int) -> list[tuple[str, int | None]]:
+        """The documents that a claim cites, as it cites them and by their index."""
+        count = len(self.documents)
+        return [
+            item
+            for label in self.claims[at].citations
+            for item in cited_documents(label, self.names, count)
+        ]
+
+    def known_support(self, at: int, document: int) -> bool:
+        """Whether it is known already that a document supports a claim."""
+        report = self.reports[at]
+        best = report.entailing
+        return report.status is Status.SUPPORTED and best is not None and best.document == document
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """Something to judge for a claim: its part, or the claim against one document.
+
+    finding   the response, by its index
+    claim     the claim, by its index
+    wanted    what is judged
+    document  against which document alone; None: against the source
+    """
+
+    finding: int
+    claim: int
+    wanted: Claim
+    document: int | None = None
 
 
 def explain(
+    findings: Sequence[Findings], verifier: Verifier, rule: Rule | None, score: Score
+) -> list[Explained]:
+    """Judge the parts of failing claims and what claims cite, batching across all responses.
+
+    findings  of each response
+    verifier  judges
+    rule      which windows a claim is judged against
+    score     the report of a claim that was judged
+    """
+    questions = [
+        question
+        for number, item in enumerate(findings)
+        for question in (*_parts(number, item), *_citations(number, item))
+    ]
+    answers = _answers(questions, findings, verifier, rule)
+    return [
+        _explained(
+            item,
+            [
+                (question, judged)
+                for question, judged in zip(questions, answers, strict=True)
+                if question.finding == number
+            ],
+            score,
+        )
+        for number, item in enumerate(findings)
+    ]
+
+
+def _parts(number: int, item: Findings) -> list[_Question]:
+    return [
+        _Question(number, at, Claim(part.text, None, "a part", read_as=part.read_as))
+        for at in item.failing
+        for part in item.claims[at].parts
+    ]
+
+
+def _citations(number: int, item: Findings) -> list[_Question]:
+    return [
+        _Question(number, at, item.claims[at], document)
+        for at, report in enumerate(item.reports)
+        if report.status is not Status.UNCHECKABLE
+        for document in dict.fromkeys(document for _, document in item.cited(at))
+        if document is not None and not item.known_support(at, document)
+    ]
+
+
+def _answers(
+    questions: Sequence[_Question],
     findings: Sequence[Findings],
     verifier: Verifier,
     rule: Rule | None,
-    score: Callable[[JudgedClaim], ClaimReport],
-    progress: Callable[[int, int], None] | None = None,
-) -> list[Explained]:
-    """Judge the parts of failing claims, batching across all responses.
-
-    findings  of each response
-    verifier  judges the parts
-    rule      which windows a claim is judged against
-    score     the report of a claim that was judged
-    progress  is called with the pairs judged and the pairs there are
-    """
+) -> list[JudgedClaim]:
+    """The verifier's answers; questions about the same response and windows are one task."""
+    groups: dict[tuple[int, int | None], list[int]] = {}
+    for at, question in enumerate(questions):
+        groups.setdefault((question.finding, question.document), []).append(at)
     tasks = [
         Task(
+            tuple(questions[at].wanted for at in places),
             tuple(
-                Claim(part.text, None, "a part", read_as=part.read_as)
-                for at in item.failing
-                for part in item.claims[at].parts
+                window
+                for window in findings[finding].windows
+                if document is None or window.document == document
             ),
-            item.windows,
-            item.documents,
-            finer=True,
+            findings[finding].documents,
+            finer=document is None,
         )
-        for item in findings
+        for (finding, document), places in groups.items()
     ]
-    if not any(task.claims for task in tasks):
-        return [Explained(item.reports) for item in findings]
+    if not tasks:
+        return []
     if isinstance(rule, StoppingRule):
         rule = replace(rule, max_windows=PART_WINDOWS)
-    wanted = [task for task in tasks if task.claims]
-    outcomes = iter(verify(verifier, wanted, progress, rule=rule))
-    return [
-        _explained(item, next(outcomes), score) if task.claims else Explained(item.reports)
-        for item, task in zip(findings, tasks, strict=True)
-    ]
+    answers: dict[int, JudgedClaim] = {}
+    for places, judged in zip(groups.values(), verify(verifier, tasks, rule=rule), strict=True):
+        answers.update(zip(places, judged, strict=True))
+    return [answers[at] for at in range(len(questions))]
 
 
 def _explained(
-    item: Findings, judged: Sequence[JudgedClaim], score: Callable[[JudgedClaim], ClaimReport]
+    item: Findings, answered: Sequence[tuple[_Question, JudgedClaim]], score: Score
 ) -> Explained:
     reports = list(item.reports)
-    answers = iter(judged)
-    for at in item.failing:
-        parts = []
-        for part in item.claims[at].parts:
-            found = score(next(answers))
-            parts.append(PartReport(part.text, part.spans, found.status, found.support))
-        reports[at] = replace(reports[at], parts=tuple(parts))
-    return Explained(tuple(reports), tuple(judged))
+    for at, report in enumerate(reports):
+        own = [(question, score(judged)) for question, judged in answered if question.claim == at]
+        parts = tuple(
+            PartReport(part.text, part.spans, found.status, found.support)
+            for part, found in zip(
+                item.claims[at].parts,
+                [found for question, found in own if question.document is None],
+                strict=False,
+            )
+        )
+        statuses = {question.document: found.status for question, found in own}
+        reports[at] = replace(
+            report,
+            parts=parts,
+            error=_error(item.claims[at], report),
+            citations=tuple(
+                CitationReport(label, document, _status(item, at, document, statuses))
+                for label, document in item.cited(at)
+            ),
+        )
+    return Explained(tuple(reports), tuple(judged for _, judged in answered))
+
+
+def _status(
+    item: Findings, at: int, document: int | None, statuses: dict[int | None, Status]
+) -> Status:
+    """What a cited document says of a claim; one that does not exist supports nothing."""
+    if document is None:
+        return Status.UNSUPPORTED
+    if item.known_support(at, document):
+        return Status.SUPPORTED
+    return statuses.get(document, Status.UNCHECKABLE)
+
+
+def _error(claim: Claim, report: ClaimReport) -> ErrorReport | None:
+    evidence = report.evidence
+    if report.status not in _FLAGGED or evidence is None:
+        return None
+    contradicted = report.status is Status.CONTRADICTED
+    return error_kind(claim.hypothesis, evidence.text, contradicted=contradicted)

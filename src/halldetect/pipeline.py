@@ -30,6 +30,7 @@ from halldetect.report import (
     Report,
     Status,
     Verdict,
+    citation_scores,
     decide,
     unchecked,
 )
@@ -506,7 +507,7 @@ def explain_claims(
     progress: Progress | None,
     observe: Observe | None,
 ) -> None:
-    """The reports of the claims; for those that fail, which of their parts fails."""
+    """The reports of the claims; why those fail that do, and whether citations hold."""
     config, calibration = models.configuration, models.calibration
 
     def score(judged: JudgedClaim) -> ClaimReport:
@@ -517,14 +518,20 @@ def explain_claims(
             state.claims = mark_not_found(tuple(map(score, state.judged)), state.not_found)
     started = perf_counter()
     findings = [
-        Findings(state.extraction.claims, state.claims, state.windows, state.texts.documents)
+        Findings(
+            state.extraction.claims,
+            state.claims,
+            state.windows,
+            state.texts.documents,
+            state.pair.document_names,
+        )
         for state in states
     ]
     try:
         explained = explain(findings, models.verifier, window_rule(models), score)
     except Exception as error:
         for state in states:
-            state.notes += (f"the parts of claims could not be judged: {_one_line(error)}",)
+            state.notes += (f"failing claims could not be explained: {_one_line(error)}",)
         return
     seconds = perf_counter() - started
     for state, item in zip(states, explained, strict=True):
@@ -535,7 +542,7 @@ def explain_claims(
             used = sum(part.tokens for part in state.judged_parts)
             state.seconds["explain"] = seconds * used / tokens
         for index, claim in enumerate(state.claims):
-            if observe is not None and claim.parts:
+            if observe is not None and (claim.parts or claim.error or claim.citations):
                 observe(ClaimSettled(state.index, index, claim))
 
 
@@ -604,6 +611,7 @@ def conclude(state: PairState, models: Models) -> Report:
         cost=_cost(state),
         provenance=_provenance(state, models, calibration, claims),
         document_names=state.pair.document_names,
+        citations=citation_scores(claims),
     )
 
 

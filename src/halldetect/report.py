@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -41,6 +42,21 @@ class Status(StrEnum):
     UNCHECKABLE = "uncheckable"
 
 
+class ErrorKind(StrEnum):
+    """What is wrong with a claim."""
+
+    NUMBER = "number"
+    DATE = "date"
+    UNIT = "unit"
+    NAME = "name"
+    ROLE = "role swapped"
+    NEGATION = "negation"
+    QUANTIFIER = "quantifier"
+    CERTAINTY = "certainty"
+    CAUSE = "cause"
+    INVENTED = "invented detail"
+
+
 @dataclass(frozen=True, slots=True)
 class Probabilities:
     """What the verifier says of one claim against one window.
@@ -63,6 +79,46 @@ class Evidence:
     span: Span
     scales: tuple[int, ...]
     probabilities: Probabilities
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorReport:
+    """What is wrong with a failing claim, and the words of both sides that show it.
+
+    `source_words` is empty where the source has nothing in the place of the claim's words.
+    """
+
+    kind: ErrorKind
+    claim_words: str
+    source_words: str
+
+
+@dataclass(frozen=True, slots=True)
+class CitationReport:
+    """A document that a claim cites, and what that document alone says of the claim.
+
+    `document` is None where no document has the number that is cited.
+    """
+
+    label: str
+    document: int | None
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class CitationScores:
+    """How far the citations of a response hold.
+
+    `precision` is the share of the citations whose document supports the claim, `recall` the share
+    of the claims that a document they cite supports. The rest counts claims with a citation:
+    supported by a document that they cite, by another one only, or by none.
+    """
+
+    precision: float
+    recall: float
+    supported_by_cited: int
+    supported_by_other: int
+    supported_by_none: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +146,8 @@ class ClaimReport:
     `by_scale` holds the most supporting window at each scale m, coarse to fine.
     `proof` is the shortest passage found that settles a supported or contradicted claim by itself.
     `read_as` is what the verifier has read instead of the text, where the claim leans on an earlier
-    sentence; `parts` say which part of a failing claim fails.
+    sentence; `parts` say which part of a failing claim fails, `error` what is wrong with it where
+    that is known, and `citations` whether the documents that the claim cites support it.
     """
 
     text: str
@@ -108,6 +165,8 @@ class ClaimReport:
     read_as: str | None = None
     parts: tuple[PartReport, ...] = ()
     proof: Evidence | None = None
+    error: ErrorReport | None = None
+    citations: tuple[CitationReport, ...] = ()
 
     @property
     def evidence(self) -> Evidence | None:
@@ -160,7 +219,8 @@ class Report:
     `score` is the probability-like hallucination score of the configured scoring
     (0 faithful, 1 hallucinated); `fed_score` is always the paper's. Both are None when
     nothing could be checked, and `reason` then says why. `document_names` has a name per
-    document where the caller gave names, and is empty otherwise.
+    document where the caller gave names, and is empty otherwise. `citations` is None where the
+    response cites no document.
 
     `ok` is the one thing a test or a gate needs, and `str(report)` says why it is not.
     """
@@ -179,6 +239,7 @@ class Report:
     cost: Cost
     provenance: Provenance
     document_names: tuple[str, ...] = ()
+    citations: CitationScores | None = None
     schema_version: int = SCHEMA_VERSION
 
     @property
@@ -313,6 +374,27 @@ def _first_misfit(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
     return f"report{place}: {first['msg']}"
+
+
+def citation_scores(claims: Sequence[ClaimReport]) -> CitationScores | None:
+    """How far the citations of claims hold; None where there are none."""
+    checked = [claim for claim in claims if claim.status is not Status.UNCHECKABLE]
+    citing = [claim for claim in checked if claim.citations]
+    if not citing:
+        return None
+    supported = Status.SUPPORTED
+    marks = [item.status is supported for claim in citing for item in claim.citations]
+    by_cited = [any(item.status is supported for item in claim.citations) for claim in citing]
+    by_other = [
+        claim.status is supported and not held for claim, held in zip(citing, by_cited, strict=True)
+    ]
+    return CitationScores(
+        precision=rounded(sum(marks) / len(marks)),
+        recall=rounded(sum(by_cited) / len(checked)),
+        supported_by_cited=sum(by_cited),
+        supported_by_other=sum(by_other),
+        supported_by_none=len(citing) - sum(by_cited) - sum(by_other),
+    )
 
 
 def decide(score: float | None, claims: tuple[ClaimReport, ...], threshold: float) -> Verdict:

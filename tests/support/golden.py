@@ -86,6 +86,10 @@ def short_form(report: Report) -> dict[str, Any]:
                 "by_scale": [evidence(item) for item in claim.by_scale],
                 "read_as": claim.read_as,
                 "parts": [[part.text, part.status, part.support] for part in claim.parts],
+                "error": None
+                if claim.error is None
+                else [claim.error.kind, claim.error.claim_words, claim.error.source_words],
+                "citations": [[item.label, item.document, item.status] for item in claim.citations],
             }
             for claim in report.claims
         ],

@@ -61,6 +61,8 @@ _PARQUET_COLUMNS = {
         "origin": "text",
         "read_as": "text",
         "parts": "json",
+        "error": "json",
+        "citations": "json",
         "columns": "json",
     },
 }
@@ -128,6 +130,8 @@ def _claim_results(
         "origin": None,
         "read_as": None,
         "parts": [],
+        "error": None,
+        "citations": [],
     }
     for number, claim in enumerate(claims or [no_claim], start=1):
         yield {

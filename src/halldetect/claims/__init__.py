@@ -34,6 +34,7 @@ class Claim:
     read_as      the claim as the verifier reads it, where that is not its text: with names for
                  pronouns, or after the sentence it leans on
     parts        pieces of the sentence; judged only to say which of them fails
+    citations    labels of the documents that it cites: "1", "2, 4"
     """
 
     text: str
@@ -43,6 +44,7 @@ class Claim:
     problem: str | None = None
     read_as: str | None = None
     parts: tuple[Part, ...] = ()
+    citations: tuple[str, ...] = ()
 
     @property
     def hypothesis(self) -> str:

@@ -13,6 +13,7 @@ from halldetect.render.html_page import COMMON, PALETTE, asset, html_page, inlin
 from halldetect.render.passages import Passages
 from halldetect.render.phrases import (
     STATE_MEANING,
+    citation_line,
     decisive,
     evidence_label,
     explanations,
@@ -65,6 +66,7 @@ def payload(report: Report) -> dict[str, Any]:
     data["view"] = {
         "summary": summary(report),
         "score_line": score_line(report),
+        "citation_line": citation_line(report),
         "order": [place - 1 for place, _ in numbered(report)],
         "claims": [_claim_view(passages, claim) for claim in report.claims],
         "layout": {

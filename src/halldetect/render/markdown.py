@@ -10,6 +10,7 @@ from halldetect.render.phrases import (
     STATE_MEANING,
     STATE_SYMBOL,
     VERDICT_SYMBOL,
+    citation_line,
     counts_line,
     decisive,
     decisive_evidence,
@@ -62,6 +63,8 @@ def markdown(report: Report) -> str:
         f"FED {number(report.fed_score)}, calibrated {number(report.calibrated_score)}). "
         f"Claims: {counts_line(report)}.",
     ]
+    if line := citation_line(report):
+        parts.append(f"{line}.")
     if report.question:
         parts.append(f"Question: “{escape(report.question)}”")
     if report.claims:

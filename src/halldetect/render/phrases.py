@@ -87,17 +87,32 @@ def evidence_label(claim: ClaimReport) -> str:
 
 
 def explanations(claim: ClaimReport) -> list[str]:
-    """Return what explains a claim: how it was read, and what the source says of its parts."""
+    """Return what explains a claim: how it was read, what is wrong, its parts, its citations."""
     lines = []
     if claim.read_as is not None:
         lines.append(f"Read as “{one_line(claim.read_as)}”")
+    if claim.error is not None:
+        said, found = one_line(claim.error.claim_words), one_line(claim.error.source_words)
+        words = f"“{said}”" if said else "nothing"
+        beside = f", in the source “{found}”" if found else ", not in the source"
+        lines.append(f"{claim.error.kind.capitalize()}: {words}{beside}")
     for part in claim.parts:
         support = "" if part.support is None else f", support {part.support:.2f}"
         lines.append(
             f"{STATE_SYMBOL[part.status]} part “{one_line(part.text)}”: {part.status}{support}"
         )
     if claim.parts and all(part.status is Status.SUPPORTED for part in claim.parts):
-        lines.append("Each part is supported alone, but not all of it together")
+        several = len(claim.parts) > 1
+        together = "Each part is supported alone, but not all of it together"
+        lines.append(together if several else "The rest of it is not supported")
+    for citation in claim.citations:
+        label = one_line(citation.label)
+        if citation.document is None:
+            lines.append(f"{STATE_SYMBOL[citation.status]} cites [{label}], which does not exist")
+        else:
+            lines.append(
+                f"{STATE_SYMBOL[citation.status]} cites [{label}]: {citation.status} by it"
+            )
     return lines
 
 
@@ -146,6 +161,18 @@ def counts_line(report: Report) -> str:
     if not counts:
         return "no claims"
     return ", ".join(f"{counts[status]} {status}" for status in STATES if counts[status])
+
+
+def citation_line(report: Report) -> str:
+    """Return how far the citations hold; empty where there are none."""
+    scores = report.citations
+    if scores is None:
+        return ""
+    return (
+        f"Citations: precision {scores.precision:.2f}, recall {scores.recall:.2f}; claims "
+        f"supported by what they cite {scores.supported_by_cited}, by another document "
+        f"{scores.supported_by_other}, by none {scores.supported_by_none}"
+    )
 
 
 def summary(report: Report) -> str:

@@ -8,8 +8,11 @@ from typing import Any
 
 from halldetect.report import (
     SCHEMA_VERSION,
+    CitationReport,
+    CitationScores,
     ClaimReport,
     Cost,
+    ErrorReport,
     Evidence,
     PartReport,
     Probabilities,
@@ -58,6 +61,28 @@ _NOTES: dict[tuple[type, str], dict[str, Any]] = {
     (ClaimReport, "parts"): {
         "description": "Pieces of a failing claim, each judged alone; they decide nothing."
     },
+    (ClaimReport, "error"): {
+        "description": "What is wrong with a failing claim, where that is known."
+    },
+    (ClaimReport, "citations"): {
+        "description": "The documents that the claim cites, and what each alone says of it."
+    },
+    (ErrorReport, "claim_words"): {"description": "The words of the claim that are wrong."},
+    (ErrorReport, "source_words"): {
+        "description": "What the source has in their place; empty where it has nothing."
+    },
+    (CitationReport, "document"): {
+        "description": "Index into documents; null where no document has that number."
+    },
+    (CitationScores, "precision"): {
+        **_UNIT,
+        "description": "Share of the citations whose document supports the claim.",
+    },
+    (CitationScores, "recall"): {
+        **_UNIT,
+        "description": "Share of the claims that a document they cite supports.",
+    },
+    (Report, "citations"): {"description": "Null where the response cites no document."},
     (PartReport, "spans"): {"description": "The pieces of the part in the response."},
     (PartReport, "support"): {**_UNIT, "description": "As for claims."},
     (Report, "document_names"): {

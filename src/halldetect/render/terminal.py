@@ -13,6 +13,7 @@ from halldetect.render.phrases import (
     STATE_MEANING,
     STATE_SYMBOL,
     VERDICT_SYMBOL,
+    citation_line,
     counts_line,
     decisive_evidence,
     document_name,
@@ -129,6 +130,8 @@ def _headline(console: Console, report: Report) -> None:
         if report.score is not None:
             detail += f" · scoring {visible(report.scoring)}, FED {number(report.fed_score)}"
         print_line(console, detail, style="dim")
+    if line_of_citations := citation_line(report):
+        print_line(console, f"  {line_of_citations}", style="dim")
 
 
 def _bar(score: float, threshold: float, style: str) -> Text:

@@ -308,7 +308,8 @@ def _resolve_role(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> 
         for item in phrases
         if not item.plural
         and not _dated(item)
-        and item.person in ((True,) if is_person else (False, None))
+        # What looks like a person may be a firm with two names.
+        and (item.person or not is_person)
         and _NAMED.search(item.text)
     ]
     if not named and is_person:

@@ -29,6 +29,9 @@ def dataset_markdown(summary: Summary, title: str) -> str:
         parts += ["## Scores", _histogram(summary)]
     states = ((state.value, summary.claims[state.value]) for state in reversed(STATES))
     parts += ["## Claims", _table(["", "claims", "share"], _shares(states))]
+    if summary.errors:
+        kinds = summary.errors.most_common()
+        parts += ["## Kinds of error", _table(["", "failing claims", "share"], _shares(kinds))]
     for name, values in summary.groups.items():
         parts += [f"## By {escape(name)}", _group(values.items())]
     if summary.worst:

@@ -24,6 +24,7 @@ _HELD_REASONS = 500
 _QUOTE_CHARACTERS = 220
 OTHER_VALUES = "(all other values)"
 NO_VALUE = "(none)"
+UNKNOWN_ERROR = "not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class Summary:
         counts: rows by outcome.
         histogram: per bin of the score, rows by outcome.
         claims: claims by status.
+        errors: failing claims by kind of error.
         reasons: why rows were not checked, and how often.
         groups: per carried column and value, rows by outcome.
         cost: summed costs of all checks.
@@ -70,6 +72,7 @@ class Summary:
         default_factory=lambda: [Counter[str]() for _ in range(BINS)]
     )
     claims: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     groups: dict[str, dict[str, RowCounts]] = field(default_factory=dict)
     cost: Counter[str] = field(default_factory=Counter)
@@ -90,6 +93,7 @@ class Summary:
             "scoring": self.scoring,
             "histogram": [dict(bin) for bin in self.histogram],
             "claims": {status.value: self.claims[status.value] for status in Status},
+            "errors": dict(self.errors.most_common()),
             "reasons": dict(self.reasons.most_common(20)),
             "groups": {
                 name: {value: dict(counts.by_kind) for value, counts in values.items()}
@@ -199,6 +203,9 @@ def _count_absent(values: dict[str, RowCounts], counts: RowCounts) -> None:
 def _count_report(summary: Summary, report: dict[str, Any]) -> None:
     for claim in report["claims"]:
         summary.claims[claim["status"]] += 1
+        if claim["status"] in (Status.CONTRADICTED, Status.UNSUPPORTED):
+            error = claim.get("error")
+            summary.errors[error["kind"] if error else UNKNOWN_ERROR] += 1
     for name, value in report["cost"].items():
         if name == "seconds":
             for phase, spent in value.items():

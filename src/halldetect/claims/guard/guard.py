@@ -135,7 +135,9 @@ class Guard:
                 if match.positions is not None
             )
             origin = "extracted" if passage.covered(kept) else "restored"
-            claims.append(Claim(unit.text, unit.span, origin=origin, parts=parts))
+            cited = tuple(citation.label for citation in unit.citations)
+            claim = Claim(unit.text, unit.span, origin=origin, parts=parts, citations=cited)
+            claims.append(claim)
         return claims
 
     def _consider(self, line: str, asserting: list[int], silent: set[str]) -> None:

@@ -1,0 +1,93 @@
+"""What sentences lean on: names for pronouns where one thing can be meant, else the context."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halldetect.text.references import begins_with_pronoun, readings
+
+
+def reading(before: str, sentence: str) -> str | None:
+    found = readings([before, sentence])[1]
+    return None if found is None else found.text
+
+
+@pytest.mark.parametrize(
+    ("before", "sentence", "read"),
+    [
+        ("The Maron opened in 1994.", "It closed in 2011.", "The Maron closed in 2011."),
+        ("Tom Arkwright left Rome.", "His shop closed.", "Tom Arkwright's shop closed."),
+        ("The Harriers won 3-1.", "They moved up.", "The Harriers moved up."),
+        ("Ida and Marte Roen grew up here.", "They left.", "Ida and Marte Roen left."),
+        (
+            "Ores Island and Skar Island lie off the coast.",
+            "The latter has a school.",
+            "Skar Island has a school.",
+        ),
+        ("Edda moved to Basel in 1976.", "Edda met Jan there.", "Edda met Jan in Basel."),
+        ("The band toured Japan in 2015.", "A year later it split.", "In 2016 the band split."),
+        ("It began on 9 May.", "Six days earlier Ann left.", "On 3 May Ann left."),
+        ("It was 28 February.", "Two days later Ann left.", "On 2 March Ann left."),
+        ("The tunnel closed in March 2020.", "A month later Ann left.", "In April 2020 Ann left."),
+        ("Emil Kraus was hurt.", "The goalkeeper went home.", "Emil Kraus went home."),
+        ("Ash Lane was resurfaced.", "So was Birch Lane.", "Birch Lane was resurfaced."),
+    ],
+)
+def test_names_stand_for_what_is_leaned_on(before: str, sentence: str, read: str) -> None:
+    assert reading(before, sentence) == read
+
+
+@pytest.mark.parametrize(
+    ("before", "sentence"),
+    [
+        ("The council bought a tractor.", "It broke down."),
+        ("Norrbank lent money to Aker Glass.", "The company asked for time."),
+        ("The river floods the meadows.", "This makes them good for birds."),
+        ("The museum is open on Tuesdays.", "On Mondays as well."),
+    ],
+)
+def test_where_two_things_can_be_meant_the_sentence_before_comes_along(
+    before: str, sentence: str
+) -> None:
+    assert reading(before, sentence) == f"{before} {sentence}"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The tower is tall.",
+        "It rained in May.",
+        "It is clear that Ann left.",
+        "Ann sold her house.",
+        "There are two towers.",
+        "A day before the match Ann left.",
+    ],
+)
+def test_what_leans_on_nothing_is_read_as_it_stands(sentence: str) -> None:
+    assert reading("The Maron opened in 1994.", sentence) is None
+
+
+def test_names_are_handed_on() -> None:
+    found = readings(["Ann Cole left.", "She sold a shop.", "She died."])
+    assert [item.text for item in found if item] == ["Ann Cole sold a shop.", "Ann Cole died."]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "begins"),
+    [
+        ("It closed in 2011.", True),
+        ("But they left.", True),
+        ("In 1990 she left.", True),
+        ("It rained.", False),
+        ("Ann said it.", False),
+    ],
+)
+def test_sentences_that_begin_with_a_pronoun(sentence: str, begins: bool) -> None:
+    assert begins_with_pronoun(sentence) is begins
+
+
+@given(st.lists(st.text(max_size=80), max_size=4))
+def test_any_text_will_do(texts: list[str]) -> None:
+    assert len(readings(texts)) == len(texts)
