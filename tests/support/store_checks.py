@@ -14,7 +14,13 @@ from halldetect.errors import ConfigurationError, InputError, ServiceError
 from halldetect.serve.storage import database as module
 from halldetect.serve.storage.access_tokens import TokenStore
 from halldetect.serve.storage.database import Database, reports
-from halldetect.serve.storage.report_store import DAY_SECONDS, ReportStore, Retention
+from halldetect.serve.storage.report_store import (
+    DAY_SECONDS,
+    ReportFilter,
+    ReportStore,
+    Retention,
+    Review,
+)
 from halldetect.serve.worker.process import report_overview
 from halldetect.serve.worker.wire import FinishedReport
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
@@ -32,23 +38,23 @@ def check_reports(database: Database) -> None:
     good, bad = finished_report("It is 503 metres long."), finished_report()
     names = store.add([good, bad])
     assert store.get(names[0])[1] == good.json
-    listed = store.list_reports(10, None, None)
+    listed = store.list_reports(10)
     assert [row["id"] for row in listed["reports"]] == names[::-1]
     assert listed["next"] is None
-    only = store.list_reports(10, None, "faithful")["reports"]
+    only = store.list_reports(10, wanted=ReportFilter(verdict="faithful"))["reports"]
     assert [row["id"] for row in only] == [names[0]]
     seen: list[str] = []
     names += store.add([finished_report() for _ in range(5)])
     before: str | None = None
     while True:
-        page = store.list_reports(2, before, None)
+        page = store.list_reports(2, before)
         seen += [row["id"] for row in page["reports"]]
         before = page["next"]
         if before is None:
             break
     assert seen == names[::-1]
     with pytest.raises(ServiceError, match="cursor"):
-        store.list_reports(2, "nonsense", None)
+        store.list_reports(2, "nonsense")
     summary = store.summary(30)
     assert (summary["total"], summary["verdicts"]["hallucinated"]) == (7, 6)
     assert summary["claims"]["supported"] == 1
@@ -62,6 +68,52 @@ def check_reports(database: Database) -> None:
     assert store.summary(30)["hallucination_rate"] is None
 
 
+def check_filters_and_reviews(database: Database) -> None:
+    store = ReportStore(database, Retention())
+    good, bad, odd = store.add(
+        [
+            finished_report("It is 503 metres long."),
+            finished_report("The bridge opened in 1923."),
+            finished_report('It costs 100 % of a "Ferry".'),
+        ]
+    )
+
+    def found(**wanted: Any) -> set[str]:
+        listed = store.list_reports(10, wanted=ReportFilter(**wanted))["reports"]
+        assert [row["id"] for row in listed] == [
+            each.id for each in store.each(ReportFilter(**wanted))
+        ]
+        return {row["id"] for row in listed}
+
+    assert found(state="supported") == {good}
+    assert found(search="METRES") == {good}
+    assert found(search='% of a "fer') == {odd}
+    assert found(search="_") == set()
+    assert found(ids=(good, bad, "nobody")) == {good, bad}
+    with database.transaction() as connection:
+        old = sa.update(reports).where(reports.c.id == good)
+        connection.execute(old.values(created=1000.0))
+    assert found(since=1001.0) == {bad, odd}
+    assert found(until=1001.0) == {good}
+    store.set_review(bad, Review("first", {1: "agree"}, None, 5.0))
+    store.set_review(bad, Review("It was a Tuesday", {1: "disagree"}, "ann", 6.0))
+    assert store.review(bad) == Review("It was a Tuesday", {1: "disagree"}, "ann", 6.0)
+    assert store.review(good) is None
+    assert found(search="tuesday") == {bad}
+    assert found(reviewed=True) == {bad}
+    assert found(reviewed=False) == {good, odd}
+    (row,) = store.list_reports(10, wanted=ReportFilter(reviewed=True))["reports"]
+    assert row["review"] == {"note": "It was a Tuesday", "agree": 0, "disagree": 1}
+    with pytest.raises(ServiceError, match="no such report"):
+        store.review("nobody")
+    with pytest.raises(ServiceError, match="no such report"):
+        store.set_review("nobody", Review("", {}, None, 7.0))
+    assert store.delete_all(ReportFilter(ids=(bad,))) == 1
+    with database.reading() as connection:
+        assert connection.execute(sa.text("SELECT count(*) FROM reviews")).scalar() == 0
+    assert store.delete_all() == 2
+
+
 def check_retention(database: Database) -> None:
     everything = ReportStore(database, Retention())
     names = everything.add([finished_report() for _ in range(4)])
@@ -70,10 +122,10 @@ def check_retention(database: Database) -> None:
         connection.execute(old.values(created=time.time() - 3 * DAY_SECONDS))
     assert ReportStore(database, Retention(days=2)).prune() == 1
     assert ReportStore(database, Retention(count=2)).prune() == 1
-    left = [row["id"] for row in everything.list_reports(10, None, None)["reports"]]
+    left = [row["id"] for row in everything.list_reports(10)["reports"]]
     assert left == [names[2], names[1]]
     (fifth,) = ReportStore(database, Retention(count=1)).add([finished_report()])
-    assert [row["id"] for row in everything.list_reports(10, None, None)["reports"]] == [fifth]
+    assert [row["id"] for row in everything.list_reports(10)["reports"]] == [fifth]
     everything.delete_all()
 
 
@@ -88,7 +140,7 @@ def check_migration(database: Database, monkeypatch: pytest.MonkeyPatch) -> None
     store = ReportStore(database, Retention())
     (name,) = store.add([finished_report()])
     with monkeypatch.context() as patch:
-        patch.setattr(module, "MIGRATIONS", (add_column,))
+        patch.setattr(module, "MIGRATIONS", (*module.MIGRATIONS, add_column))
         database.migrate()
         database.migrate()
     with database.reading() as connection:
@@ -107,7 +159,7 @@ def check_a_failed_migration_changes_nothing(
         raise RuntimeError("half way")
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "MIGRATIONS", (broken,))
+        patch.setattr(module, "MIGRATIONS", (*module.MIGRATIONS, broken))
         with pytest.raises(RuntimeError):
             database.migrate()
     columns = {column["name"] for column in sa.inspect(database.engine).get_columns("reports")}

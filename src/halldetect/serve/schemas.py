@@ -194,6 +194,14 @@ class ClaimCounts(BaseModel):
     uncheckable: int
 
 
+class ReviewCounts(BaseModel):
+    """What a person said of a report, in short."""
+
+    note: str
+    agree: int
+    disagree: int
+
+
 class Row(BaseModel):
     """A stored report in the list of reports."""
 
@@ -208,10 +216,16 @@ class Row(BaseModel):
     question: str | None
 
 
+class ListedReport(Row):
+    """A stored report in the list of reports, with what was said of it."""
+
+    review: ReviewCounts | None
+
+
 class ReportList(BaseModel):
     """A part of the list of reports; `next` is the cursor of the next part."""
 
-    reports: list[Row]
+    reports: list[ListedReport]
     next: str | None
 
 
@@ -256,6 +270,29 @@ class View(BaseModel):
     id: str
     created: str
     view: dict[str, Any]
+
+
+class Decision(_Request):
+    """What a person says of the state of a claim."""
+
+    claim: Annotated[int, Field(ge=1, le=100_000)] = Field(description="Its number, from 1.")
+    decision: Literal["agree", "disagree"]
+
+
+class ReviewRequest(_Request):
+    """What a person says of a report; it replaces what was said before."""
+
+    note: Annotated[str, Field(max_length=20_000)] = ""
+    decisions: Annotated[list[Decision], Field(max_length=10_000)] = []
+
+
+class ReviewAnswer(BaseModel):
+    """What was said of a report; `updated` is null if nothing was."""
+
+    note: str
+    decisions: list[Decision]
+    reviewer: str | None
+    updated: str | None
 
 
 class PdfRequest(_Request):

@@ -116,6 +116,12 @@ def test_a_kept_report_is_there_after_a_reload_and_in_the_history(page, download
         assert part in row.text
     row.find_element("css selector", "a").click()
     assert page.reported() == "Hallucinated"
+    page.run("document.querySelector('.tools select').value = 'pdf'")
+    [button] = [node for node in page.every(".tools button") if node.text == "Download"]
+    button.click()
+    page.until(lambda: list(downloads.glob("*.pdf")), "PDF file")
+    (file,) = downloads.glob("*.pdf")
+    assert file.read_bytes().startswith(b"%PDF-")
     for name, suffix in (("html", ".html"), ("markdown", ".md"), ("json", ".json")):
         page.run("document.querySelector('.tools select').value = arguments[0]", name)
         [button] = [node for node in page.every(".tools button") if node.text == "Download"]
@@ -127,10 +133,12 @@ def test_a_kept_report_is_there_after_a_reload_and_in_the_history(page, download
         assert json.loads(text) == client.get(f"/v1/reports/{identity}").json()
     # Back leads to the history, and there it can be deleted for good.
     page.browser.back()
-    page.press(".past .remove")
+    page.press(".past td input")
+    assert page.wait("#history .danger").text == "Delete 1 report"
+    page.press("#history .danger")
     page.press("#ask-no")
     assert page.every(".past tbody tr")
-    page.press(".past .remove")
+    page.press("#history .danger")
     page.press("#ask-yes")
     page.wait("#history .plain")
     with real_service.client() as client:
@@ -139,26 +147,66 @@ def test_a_kept_report_is_there_after_a_reload_and_in_the_history(page, download
     assert page.wait(".notice").get_attribute("data-code") == "not_found"
 
 
-def test_the_history_can_be_filtered_and_emptied(page, real_service):
+def choose(page, selector, value):
+    page.run(
+        "const field = document.querySelector(arguments[0]); field.value = arguments[1];"
+        "field.dispatchEvent(new Event(field.type === 'search' ? 'input' : 'change'))",
+        selector,
+        value,
+    )
+
+
+def test_the_history_can_be_searched_filtered_and_emptied(page, real_service):
     with real_service.client() as client:
         for response in (demo.RESPONSE, demo.EXPECTED[0].sentence):
             body = {"source": demo.SOURCE, "response": response, "store": True}
             client.post("/v1/check", json=body).raise_for_status()
     page.open("/?view=history")
-    page.until(lambda: len(page.every(".past tbody tr")) == 2, "two rows")
-    page.run(
-        "const select = document.querySelector('#history select'); select.value = 'faithful';"
-        "select.dispatchEvent(new Event('change'))"
-    )
-    page.until(lambda: len(page.every(".past tbody tr")) == 1, "one row")
-    assert "Faithful" in page.wait(".past tbody tr").text
+    rows = ".past tbody tr"
+    count = "return document.querySelectorAll(arguments[0]).length"
+    page.until(lambda: page.run(count, rows) == 2, "two rows")
+    for kind, words in (("verdict=faithful", "Faithful"), ("state=contradicted", "Hallucinated")):
+        choose(page, ".filters select", kind)
+        page.until(lambda: page.run(count, rows) == 1, "one row")
+        assert words in page.wait(rows).text
+    choose(page, ".filters select", "")
+    choose(page, ".filters [type=search]", "HOT MEALS")
+    page.until(lambda: page.run(count, rows) == 1, "one row")
+    assert page.wait("#history .danger").text == "Delete all that fit"
+    choose(page, ".filters [type=search]", "")
+    choose(page, ".filters [type=date]", "2999-01-01")
+    assert page.wait("#history .plain").text == "No report fits."
     page.open("/?view=history")
-    page.wait(".past tbody tr")
+    page.wait(rows)
     page.press("#history .view-head .danger")
     page.press("#ask-yes")
     page.wait("#history .plain")
     with real_service.client() as client:
         assert client.get("/v1/reports").json()["reports"] == []
+
+
+def test_decisions_and_a_note_are_stored_and_exported(page, downloads, real_service):
+    page.open()
+    page.ask(keep=True)
+    page.reported()
+    page.press("#card-1 .decide.agree")
+    page.press("#card-2 .decide.agree")
+    page.press("#card-3 .decide.agree")
+    page.press("#card-3 .decide.disagree")
+    page.paste("#review-note", "Meals <b>are</b> served.")
+    page.until(lambda: page.one(".review [role=status]").text == "Saved", "saved note")
+    page.browser.refresh()
+    page.reported()
+    page.until(lambda: page.one("#review-note").get_attribute("value"), "the note")
+    pressed = [node.text for node in page.every(".decide[aria-pressed=true]")]
+    assert sorted(pressed) == ["Agree", "Agree", "Disagree"]
+    page.press("[data-view=history]")
+    assert "2 agreed, 1 disagreed\nMeals <b>are</b> served." in page.wait(".past tbody tr").text
+    choose(page, "#history [aria-label=Export]", "labelled")
+    _, text = downloaded(downloads, ".jsonl")
+    row = json.loads(text)
+    assert row["hallucinated"] is True
+    assert [wrong for _, wrong in row["sentences"]] == [False, True, False]
 
 
 def test_the_dashboard_adds_up(page, real_service):

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
 import httpx
 
-from tests.support.api_requests import ASKED, refused, report_in, shown
+from halldetect import Report
+from halldetect_bench.datasets.user_file import load
+from tests.support.api_requests import ASKED, RESPONSE, SOURCE, refused, report_in, shown
 
 
 def test_reports_are_kept_only_where_asked_for(client: httpx.Client) -> None:
@@ -39,3 +45,73 @@ def test_a_report_that_is_not_stored_can_be_printed(client: httpx.Client) -> Non
     refused(client.post("/v1/reports/pdf", json={"report": {"verdict": "x"}}), "invalid_request")
     long = {**report, "response": "long " * 30_000}
     refused(client.post("/v1/reports/pdf", json={"report": long}), "too_large")
+
+
+def kept(client: httpx.Client, response: str, **more: object) -> str:
+    asked = {"source": SOURCE, "response": response, "store": True, **more}
+    return str(client.post("/v1/check", json=asked).json()["stored"]["id"])
+
+
+def test_reports_are_searched_filtered_and_deleted_in_bulk(client: httpx.Client) -> None:
+    client.delete("/v1/reports")
+    good = kept(client, "The bridge opened in 1932.", question="Which year?")
+    bad = kept(client, "Whales live nearby.")
+
+    def found(query: str) -> list[str]:
+        answer = client.get(f"/v1/reports?{query}")
+        return [row["id"] for row in answer.raise_for_status().json()["reports"]]
+
+    today = datetime.now(UTC).date()
+    assert found("search=WHALES") == [bad]
+    assert found("search=which+year") == [good]
+    assert found("state=unsupported") == [bad]
+    assert found(f"since={today - timedelta(days=1)}&until={today}") == [bad, good]
+    assert found(f"since={today + timedelta(days=2)}") == []
+    assert found("reviewed=true") == []
+    refused(client.get("/v1/reports?since=yesterday"), "invalid_request")
+    refused(client.get("/v1/reports?state=odd"), "invalid_request")
+    assert client.delete(f"/v1/reports?id={bad}&id=nobody").json() == {"deleted": 1}
+    assert found("") == [good]
+    assert client.delete("/v1/reports?verdict=hallucinated").json() == {"deleted": 0}
+    assert client.delete("/v1/reports").json() == {"deleted": 1}
+
+
+def test_decisions_become_a_labelled_dataset_that_the_evaluation_reads(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    client.delete("/v1/reports")
+    three = kept(client, RESPONSE)
+    one = kept(client, "The bridge opened in 1932.", question="Which year?")
+    half = kept(client, RESPONSE + " ")
+    unseen = kept(client, RESPONSE + "  ")
+    empty = client.get(f"/v1/reports/{one}/review").json()
+    assert empty == {"note": "", "decisions": [], "reviewer": None, "updated": None}
+
+    def decide(id: str, note: str, *decisions: tuple[int, str]) -> httpx.Response:
+        said = [{"claim": claim, "decision": decision} for claim, decision in decisions]
+        return client.post(f"/v1/reports/{id}/review", json={"note": note, "decisions": said})
+
+    # Supported, contradicted and unsupported; the person disagrees with the last.
+    decide(three, "Whales do.", (1, "agree"), (2, "agree"), (3, "disagree")).raise_for_status()
+    decide(one, "", (1, "agree")).raise_for_status()
+    decide(half, "", (1, "agree")).raise_for_status()  # not enough for a label
+    refused(decide(one, "", (2, "agree")), "invalid_request")
+    refused(decide("nobody", ""), "not_found")
+    assert client.get(f"/v1/reports/{three}/review").json()["note"] == "Whales do."
+    lines = client.get("/v1/reports/export?form=labelled").text
+    file = tmp_path / "reviewed.jsonl"
+    file.write_text(lines, encoding="utf-8")
+    loaded = load(file)
+    assert loaded.dropped == ()
+    rows = {row.id: row for row in loaded.rows}
+    assert set(rows) == {three, one}
+    assert rows[three].hallucinated is True
+    assert rows[three].sentences == (
+        ("The bridge opened in 1932.", False),
+        ("It is 400 metres long.", True),
+        ("Whales live nearby.", False),
+    )
+    assert (rows[one].hallucinated, rows[one].question) == (False, "Which year?")
+    whole = [json.loads(line) for line in client.get("/v1/reports/export").text.splitlines()]
+    assert {line["id"] for line in whole} == {three, one, half, unseen}
+    assert all(Report.from_dict(line["report"]) for line in whole)

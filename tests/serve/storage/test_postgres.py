@@ -124,6 +124,11 @@ def test_reports(database: Database) -> None:
     store_checks.check_reports(database)
 
 
+def test_filters_and_reviews(database: Database) -> None:
+    database.migrate()
+    store_checks.check_filters_and_reviews(database)
+
+
 def test_retention(database: Database) -> None:
     database.migrate()
     store_checks.check_retention(database)

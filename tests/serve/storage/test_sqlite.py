@@ -33,6 +33,21 @@ def test_reports(database: Database) -> None:
     store_checks.check_reports(database)
 
 
+def test_filters_and_reviews(database: Database) -> None:
+    database.migrate()
+    store_checks.check_filters_and_reviews(database)
+
+
+def test_a_database_of_the_first_version_gets_reviews(database: Database) -> None:
+    database.migrate()
+    (name,) = ReportStore(database, Retention()).add([finished_report()])
+    with database.transaction() as connection:
+        connection.execute(sa.text("DROP TABLE reviews"))
+        connection.execute(sa.text("UPDATE halldetect_schema SET version = 1"))
+    database.migrate()
+    assert ReportStore(database, Retention()).review(name) is None
+
+
 def test_retention(database: Database) -> None:
     database.migrate()
     store_checks.check_retention(database)
@@ -74,7 +89,7 @@ def test_what_is_deleted_is_gone_from_the_disk(database: Database, tmp_path: Pat
     assert b"Zanzibarquux" in written(tmp_path)
     store.delete(name)
     assert b"Zanzibarquux" not in written(tmp_path)
-    assert [row["id"] for row in store.list_reports(9, None, None)["reports"]] == kept[::-1]
+    assert [row["id"] for row in store.list_reports(9)["reports"]] == kept[::-1]
 
 
 def test_retention_deletes_for_good_too(database: Database, tmp_path: Path) -> None:

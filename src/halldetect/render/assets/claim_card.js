@@ -166,6 +166,11 @@ class ClaimCard {
     this.node.classList.add("open");
   }
 
+  /** Adds something that is always shown below the claim, such as buttons to decide on it. */
+  addFoot(node) {
+    this.detail.before(node);
+  }
+
   close() {
     this.detail.hidden = true;
     this.button.setAttribute("aria-expanded", "false");

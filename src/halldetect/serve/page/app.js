@@ -14,6 +14,7 @@ import { askToken, confirmed } from "./dialogs.js";
 import { History } from "./history.js";
 import { notice } from "./notices.js";
 import { Outcome } from "./outcome.js";
+import { Review } from "./review.js";
 import { Watch } from "./watch.js";
 
 const find = (id) => document.getElementById(id);
@@ -260,7 +261,12 @@ class App {
     }
     const host = find("report");
     host.hidden = false; // the view measures itself while it is built
-    this.outcome = new Outcome(host, result, { status: this.status, actions });
+    const { scopes } = this.session.data;
+    const review =
+      id && scopes.includes("read")
+        ? new Review(this.api, id, { status: this.status, mayWrite: scopes.includes("check") })
+        : null;
+    this.outcome = new Outcome(host, result, { status: this.status, actions, review });
     this.show("report", capital(payload.verdict), this.outcome.heading);
   }
 

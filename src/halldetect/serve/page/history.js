@@ -1,7 +1,8 @@
-/** The reports that are kept: newest first, to open or to delete. */
+/** The reports that are kept, newest first: to find, to open, to export or to delete. */
 
 import { confirmed } from "./dialogs.js";
 import { notice } from "./notices.js";
+import { saveFile } from "./outcome.js";
 
 const PAGE = 50;
 // As many characters of a response the server sends with a row.
@@ -40,24 +41,84 @@ export function reportLink({ id, excerpt }, open) {
   return link;
 }
 
+const FILTERS = [
+  ["", "All reports"],
+  ["verdict=hallucinated", "Hallucinated"],
+  ["verdict=faithful", "Faithful"],
+  ["verdict=uncheckable", "Uncheckable"],
+  ["state=contradicted", "With a contradicted claim"],
+  ["state=unsupported", "With an unsupported claim"],
+  ["reviewed=true", "Reviewed"],
+  ["reviewed=false", "Not reviewed"],
+];
+const TYPING_MS = 300;
+
+function labelled(text, input, shown = false) {
+  return element("label", {}, element("span", shown ? {} : { class: "unseen" }, text), input);
+}
+
 export class History {
   /** `open(id)` shows a report; `status(text)` speaks aloud. */
   constructor(host, { api, session, open, status }) {
     Object.assign(this, { host, api, session, open, status });
     this.title = element("h1", { tabindex: "-1" }, "History");
-    this.verdict = element(
-      "select",
-      {},
-      element("option", { value: "" }, "All verdicts"),
-      ...Object.keys(VERDICT_SYMBOLS).map((name) =>
-        element("option", { value: name }, capital(name)),
-      ),
-    );
-    this.verdict.addEventListener("change", () => this.show());
-    this.empty = textButton({ class: "quiet danger" }, () => this.removeAll(), "Delete all");
     this.trouble = element("div");
     this.rows = element("tbody");
-    const heads = ["Checked", "Verdict", "Score", "Claims", "Response", "Seconds"];
+    this.more = textButton({ class: "quiet", hidden: true }, () => this.load(), "Show more");
+    this.none = element("p", { class: "plain", hidden: true });
+    host.replaceChildren(
+      element("header", { class: "view-head" }, this.title, ...this.exports()),
+      this.filters(),
+      this.trouble,
+      element("div", { class: "panel table" }, this.makeTable()),
+      this.none,
+      element("div", { class: "actions" }, this.more),
+    );
+  }
+
+  /** What is looked for. */
+  filters() {
+    this.search = element("input", { type: "search", placeholder: "Search responses, questions and notes" });
+    this.kind = element("select", {}, ...FILTERS.map(([value, name]) => element("option", { value }, name)));
+    this.since = element("input", { type: "date" });
+    this.until = element("input", { type: "date" });
+    this.search.addEventListener("input", () => {
+      clearTimeout(this.typing);
+      this.typing = setTimeout(() => this.show(), TYPING_MS);
+    });
+    for (const field of [this.kind, this.since, this.until]) {
+      field.addEventListener("change", () => this.show());
+    }
+    return element(
+      "form",
+      { class: "filters", role: "search" },
+      labelled("Search", this.search),
+      labelled("Show", this.kind),
+      labelled("From", this.since, true),
+      labelled("to", this.until, true),
+    );
+  }
+
+  exports() {
+    this.export = element(
+      "select",
+      { "aria-label": "Export" },
+      element("option", { value: "" }, "Export …"),
+      element("option", { value: "reports" }, "Reports as JSON lines"),
+      element("option", { value: "labelled" }, "Decisions as a labelled dataset"),
+    );
+    this.export.addEventListener("change", () => this.save(this.export.value));
+    this.remove = textButton({ class: "quiet danger" }, () => this.removeChosen(), "Delete");
+    return [this.export, this.remove];
+  }
+
+  makeTable() {
+    this.every = element("input", { type: "checkbox", "aria-label": "Choose all that are shown" });
+    this.every.addEventListener("change", () => {
+      for (const box of this.boxes()) box.checked = this.every.checked;
+      this.settle();
+    });
+    const heads = ["Checked", "Verdict", "Score", "Claims", "Response", "Review"];
     this.table = element(
       "table",
       { class: "past" },
@@ -68,31 +129,32 @@ export class History {
         element(
           "tr",
           {},
+          element("th", { scope: "col", class: "choose" }, this.every),
           ...heads.map((name) => element("th", { scope: "col" }, name)),
-          element("th", { scope: "col" }, element("span", { class: "unseen" }, "Delete")),
         ),
       ),
       this.rows,
     );
-    this.more = textButton({ class: "quiet", hidden: true }, () => this.load(), "Show more");
-    this.none = element("p", { class: "plain", hidden: true });
-    host.replaceChildren(
-      element(
-        "header",
-        { class: "view-head" },
-        this.title,
-        element("label", {}, element("span", { class: "unseen" }, "Show"), this.verdict),
-        this.empty,
-      ),
-      this.trouble,
-      element("div", { class: "panel table" }, this.table),
-      this.none,
-      element("div", { class: "actions" }, this.more),
-    );
+    return this.table;
+  }
+
+  boxes() {
+    return [...this.rows.querySelectorAll("input[type=checkbox]")];
+  }
+
+  /** The query of the filters, as the server reads it. */
+  query() {
+    const query = new URLSearchParams(this.kind.value);
+    const search = this.search.value.trim();
+    if (search) query.set("search", search);
+    if (this.since.value) query.set("since", this.since.value);
+    if (this.until.value) query.set("until", this.until.value);
+    return query;
   }
 
   async show() {
     this.rows.replaceChildren();
+    this.every.checked = false;
     this.next = null;
     await this.load();
   }
@@ -102,9 +164,9 @@ export class History {
   }
 
   async load() {
-    const query = new URLSearchParams({ limit: PAGE });
+    const query = this.query();
+    query.set("limit", PAGE);
     if (this.next) query.set("before", this.next);
-    if (this.verdict.value) query.set("verdict", this.verdict.value);
     const turn = (this.turn = (this.turn ?? 0) + 1);
     let page;
     try {
@@ -131,16 +193,25 @@ export class History {
   settle() {
     const some = this.rows.children.length > 0;
     const failed = this.trouble.hasChildNodes();
+    const chosen = this.boxes().filter((box) => box.checked).length;
+    const filtered = this.query().size > 0;
     this.table.parentElement.hidden = !some;
     this.none.hidden = some || failed;
-    this.none.textContent = this.verdict.value
-      ? `No report that is ${this.verdict.value}.`
+    this.none.textContent = filtered
+      ? "No report fits."
       : "Nothing is kept yet. Tick “Keep in the history” when you check.";
-    this.empty.hidden = !(some && this.mayDelete) || Boolean(this.verdict.value);
+    this.export.hidden = !some;
+    this.remove.hidden = !(some && this.mayDelete);
+    this.remove.textContent = chosen
+      ? `Delete ${plural(chosen, "report", "reports")}`
+      : filtered
+        ? "Delete all that fit"
+        : "Delete all";
+    this.every.hidden = !this.mayDelete;
   }
 
   row(report) {
-    const { id, created, verdict, score, claims, seconds, question } = report;
+    const { id, created, verdict, score, claims, question, review } = report;
     const counts = STATE_ORDER.filter((state) => claims[state]).map((state) =>
       element(
         "span",
@@ -152,43 +223,37 @@ export class History {
     );
     const link = reportLink(report, this.open);
     const asked = question ? element("small", { dir: "auto" }, visible(question)) : null;
-    const row = element(
+    const box = element("input", {
+      type: "checkbox",
+      value: id,
+      "aria-label": `Choose the report on: ${link.textContent}`,
+    });
+    box.addEventListener("change", () => this.settle());
+    return element(
       "tr",
       { "data-id": id },
+      element("td", { class: "choose" }, this.mayDelete ? box : ""),
       element("td", { class: "when" }, when(created)),
       element("td", {}, verdictMark(verdict)),
       element("td", { class: "figure", "data-name": "score" }, decimal(score)),
       element("td", { class: "tallies" }, ...(counts.length ? counts : ["none"])),
       element("td", { class: "excerpt" }, link, asked),
-      element("td", { class: "figure", "data-name": "seconds" }, seconds.toFixed(1)),
+      element("td", { class: "reviewed" }, ...reviewed(review)),
     );
-    const remove = textButton(
-      { class: "remove", "aria-label": `Delete the report on: ${link.textContent}` },
-      () => this.remove(id, row),
-      "Delete",
-    );
-    row.append(element("td", { class: "end" }, this.mayDelete ? remove : ""));
-    return row;
   }
 
-  async remove(id, row) {
-    if (!(await confirmed("Delete this report for good?", "Delete"))) return;
+  /** Deletes what is ticked, or everything that the filters let through. */
+  async removeChosen() {
+    const chosen = this.boxes().filter((box) => box.checked);
+    const query = chosen.length ? new URLSearchParams(chosen.map((box) => ["id", box.value])) : this.query();
+    const what = chosen.length
+      ? plural(chosen.length, "report", "reports")
+      : query.size
+        ? "all reports that fit the filters, also those not shown yet,"
+        : "all reports";
+    if (!(await confirmed(`Delete ${what} for good?`, "Delete"))) return;
     try {
-      await this.api.ask(`v1/reports/${encodeURIComponent(id)}`, { method: "DELETE" });
-    } catch (fault) {
-      if (fault.code !== "not_found") return void this.fail(fault);
-    }
-    const next = row.nextElementSibling ?? row.previousElementSibling;
-    row.remove();
-    this.settle();
-    this.status("Report deleted");
-    (next?.querySelector(".remove") ?? this.title).focus();
-  }
-
-  async removeAll() {
-    if (!(await confirmed("Delete all reports for good?", "Delete all"))) return;
-    try {
-      const { deleted } = await this.api.json("v1/reports", { method: "DELETE" });
+      const { deleted } = await this.api.json(`v1/reports?${query}`, { method: "DELETE" });
       this.status(`${plural(deleted, "report", "reports")} deleted`);
       await this.show();
       this.title.focus();
@@ -196,4 +261,30 @@ export class History {
       this.fail(fault);
     }
   }
+
+  async save(form) {
+    this.export.value = "";
+    if (!form) return;
+    const query = this.query();
+    query.set("form", form);
+    try {
+      const text = await this.api.text(`v1/reports/export?${query}`);
+      const lines = text.split("\n").filter(Boolean).length;
+      if (!lines) return void this.status("Nothing to export: decide on claims of a report first");
+      saveFile(`halldetect-${form}.jsonl`, text, "application/x-ndjson");
+      this.status(`${plural(lines, "row", "rows")} exported`);
+    } catch (fault) {
+      this.fail(fault);
+    }
+  }
+}
+
+/** What was said of a report, in a few words. */
+function reviewed(review) {
+  if (!review) return [];
+  const parts = [];
+  if (review.agree) parts.push(`${review.agree} agreed`);
+  if (review.disagree) parts.push(`${review.disagree} disagreed`);
+  const words = parts.join(", ") || "noted";
+  return [words, review.note ? element("small", { dir: "auto" }, visible(review.note)) : null];
 }

@@ -15,7 +15,7 @@ const SUFFIX = { json: "json", html: "html", markdown: "md", pdf: "pdf" };
  * report (texts; PDF is a Blob), `id` if it is kept.
  */
 export class Outcome {
-  constructor(host, { payload, formats, id, storeError }, { status, actions }) {
+  constructor(host, { payload, formats, id, storeError }, { status, actions, review = null }) {
     this.formats = formats;
     this.status = status;
     this.stem = `halldetect-${payload.verdict}${id ? `-${id}` : ""}`;
@@ -52,6 +52,7 @@ export class Outcome {
       this.trouble.append(remark(`The report was not kept: ${visible(storeError.message)}.`));
     }
     this.view = new ReportView(root, payload);
+    if (review) review.attach(this.view, this.trouble);
     this.heading = root.querySelector("h1");
     this.heading.setAttribute("tabindex", "-1");
   }
@@ -72,16 +73,21 @@ export class Outcome {
 
   download(text) {
     const chosen = this.format.value;
-    const address = URL.createObjectURL(new Blob([text], { type: FORMATS[chosen].type }));
     const name = `${this.stem}.${SUFFIX[chosen]}`;
-    element("a", { href: address, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 10000);
+    saveFile(name, text, FORMATS[chosen].type);
     this.status(`${name} downloaded`);
   }
 
   leave() {
     this.view.leave();
   }
+}
+
+/** Gives the reader a file. */
+export function saveFile(name, content, type) {
+  const address = URL.createObjectURL(new Blob([content], { type }));
+  element("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
 async function copied(text) {

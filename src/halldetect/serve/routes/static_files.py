@@ -37,6 +37,7 @@ FILES = (
     "icon.svg",
     "notices.js",
     "outcome.js",
+    "review.js",
     "watch.js",
 )
 # Stricter than the policy of the other routes: this page shows texts of strangers, so not even its

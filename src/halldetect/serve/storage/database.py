@@ -40,9 +40,26 @@ reports = sa.Table(
     sa.Column("seconds", sa.Double, nullable=False),
     sa.Column("overview", sa.Text, nullable=False),
 )
+# What a person says of a stored report; a row goes with its report.
+reviews = sa.Table(
+    "reviews",
+    metadata,
+    sa.Column("report_id", sa.Text, primary_key=True),
+    sa.Column("note", sa.Text, nullable=False),
+    sa.Column("decisions", sa.Text, nullable=False),
+    sa.Column("reviewer", sa.Text),
+    sa.Column("updated", sa.Double, nullable=False),
+)
+
+
+def _add_reviews(connection: sa.Connection) -> None:
+    reviews.create(connection, checkfirst=True)
+
+
 # Each brings a database to the next schema version, inside one transaction: the first from
 # version 1 to 2. Once released, a migration does not change; a further change is a further one.
-MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = ()
+# A new database has all tables already, so each does nothing where nothing is missing.
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_add_reviews,)
 _FIRST_VERSION = 1
 
 _ADVISORY_LOCK = 7_423_911  # any number, the same in every process of the service
@@ -119,7 +136,9 @@ class Database:
         SQLite overwrites what it frees, and this empties its journal. PostgreSQL marks the space
         as free for the next rows; its own journal and backups are up to its administrator.
         """
-        statement = "PRAGMA wal_checkpoint(TRUNCATE)" if self.is_sqlite else "VACUUM reports"
+        statement = (
+            "PRAGMA wal_checkpoint(TRUNCATE)" if self.is_sqlite else "VACUUM reports, reviews"
+        )
         try:
             engine = self.engine.execution_options(isolation_level="AUTOCOMMIT", plain=True)
             with engine.connect() as connection:

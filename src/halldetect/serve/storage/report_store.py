@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import secrets
 import time
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,11 +15,37 @@ import sqlalchemy as sa
 
 from halldetect.report import Status, Verdict
 from halldetect.serve.error_responses import service_error
-from halldetect.serve.storage.database import Database, reports
+from halldetect.serve.storage.database import Database, reports, reviews
 from halldetect.serve.worker.wire import FinishedReport
 
 DAY_SECONDS = 86400.0
 _SLOWEST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What a person says of a report.
+
+    note       a remark, or an empty text
+    decisions  by number of the claim, from 1: `agree` or `disagree` with its state
+    reviewer   name of the token; None without one
+    updated    seconds since the epoch
+    """
+
+    note: str
+    decisions: dict[int, str]
+    reviewer: str | None
+    updated: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReport:
+    """A report as it is stored: `json` is its text, `created` in seconds since the epoch."""
+
+    id: str
+    created: float
+    json: str
+    review: Review | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +58,31 @@ class Retention:
 
     days: float | None = None
     count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFilter:
+    """Which reports are meant; a field that is None, or an empty `ids`, excludes none.
+
+    ids       only these
+    verdict   with this verdict
+    state     with at least one claim in this state
+    search    whose response, question or note contains this text, in upper or lower case
+    since     stored at this time or later, in seconds since the epoch
+    until     stored before this time
+    reviewed  whether somebody has reviewed them
+    """
+
+    ids: tuple[str, ...] = ()
+    verdict: str | None = None
+    state: str | None = None
+    search: str | None = None
+    since: float | None = None
+    until: float | None = None
+    reviewed: bool | None = None
+
+
+_ALL = ReportFilter()
 
 
 class ReportStore:
@@ -104,28 +157,29 @@ class ReportStore:
         if not self._delete(reports.c.id == id):
             raise _no_such_report()
 
-    def delete_all(self) -> int:
-        """Delete every report for good.
+    def delete_all(self, wanted: ReportFilter = _ALL) -> int:
+        """Delete every report that a filter lets through, for good.
 
         Returns:
             The number of deleted reports.
         """
-        return self._delete(sa.true())
+        return self._delete(sa.and_(sa.true(), *self._conditions(wanted)))
 
-    def list_reports(self, limit: int, before: str | None, verdict: str | None) -> dict[str, Any]:
+    def list_reports(
+        self, limit: int, before: str | None = None, wanted: ReportFilter = _ALL
+    ) -> dict[str, Any]:
         """Return a part of the list of reports, the newest first.
 
         Args:
             limit: number of reports at most.
             before: the cursor `next` of the part before this one; None for the first part.
-            verdict: only reports with this verdict; None for all.
+            wanted: which reports.
 
         Returns:
             The `reports`, and under `next` the cursor of the next part or None.
         """
-        query = sa.select(*_LISTED).order_by(*_NEWEST_FIRST).limit(limit + 1)
-        if verdict is not None:
-            query = query.where(reports.c.verdict == verdict)
+        query = sa.select(*_LISTED, reviews.c.note, reviews.c.decisions).select_from(_REVIEWED)
+        query = query.where(*self._conditions(wanted)).order_by(*_NEWEST_FIRST).limit(limit + 1)
         if before is not None:
             created, id = _parse_cursor(before)
             position = sa.tuple_(reports.c.created, reports.c.id)
@@ -135,7 +189,99 @@ class ReportStore:
         has_more = len(rows) > limit
         rows = rows[:limit]
         cursor = f"{rows[-1].created!r}~{rows[-1].id}" if has_more else None
-        return {"reports": [_listed(row) for row in rows], "next": cursor}
+        listed = [{**_listed(row), "review": _review_counts(row)} for row in rows]
+        return {"reports": listed, "next": cursor}
+
+    def each(self, wanted: ReportFilter = _ALL) -> Iterator[StoredReport]:
+        """Yield every report that a filter lets through with its review, the newest first.
+
+        Reports are read one at a time, so that many of them need no memory.
+        """
+        position = self._conditions(wanted)
+        with self._database.reading() as connection:
+            ids = (
+                connection.execute(
+                    sa.select(reports.c.id)
+                    .select_from(_REVIEWED)
+                    .where(*position)
+                    .order_by(*_NEWEST_FIRST)
+                )
+                .scalars()
+                .all()
+            )
+        query = sa.select(reports.c.id, reports.c.created, reports.c.report, *reviews.c)
+        for id in ids:
+            with self._database.reading() as connection:
+                one = query.select_from(_REVIEWED).where(reports.c.id == id)
+                row = connection.execute(one).first()
+            if row is not None:  # it may have been deleted meanwhile
+                yield StoredReport(row.id, row.created, row.report, _review(row))
+
+    def review(self, id: str) -> Review | None:
+        """Return what was said of a report; None if nothing was.
+
+        Raises:
+            ServiceError: `not_found` if there is no such report.
+        """
+        query = sa.select(reports.c.id, *reviews.c).select_from(_REVIEWED)
+        with self._database.reading() as connection:
+            row = connection.execute(query.where(reports.c.id == id)).first()
+        if row is None:
+            raise _no_such_report()
+        return _review(row)
+
+    def set_review(self, id: str, review: Review) -> None:
+        """Store what somebody says of a report, in place of what was said before.
+
+        Raises:
+            ServiceError: `not_found` if there is no such report.
+        """
+        values = {
+            "report_id": id,
+            "note": review.note,
+            "decisions": json.dumps({str(key): value for key, value in review.decisions.items()}),
+            "reviewer": review.reviewer,
+            "updated": review.updated,
+        }
+        known = sa.select(reports.c.id).where(reports.c.id == id).with_for_update()
+        with self._database.transaction() as connection:
+            if connection.execute(known).first() is None:
+                raise _no_such_report()
+            connection.execute(sa.delete(reviews).where(reviews.c.report_id == id))
+            connection.execute(sa.insert(reviews), values)
+
+    def _conditions(self, wanted: ReportFilter) -> list[sa.ColumnElement[bool]]:
+        found: list[sa.ColumnElement[bool]] = []
+        if wanted.ids:
+            found.append(reports.c.id.in_(wanted.ids))
+        if wanted.verdict is not None:
+            found.append(reports.c.verdict == wanted.verdict)
+        if wanted.state is not None:
+            count = self._json(reports.c.overview)["claims"][wanted.state]
+            found.append(count.as_integer() > 0)
+        if wanted.search:
+            texts = self._json(reports.c.report)
+            places = [texts[name].as_string() for name in ("response", "question")]
+            said = reviews.alias()
+            note = sa.select(said.c.note).where(said.c.report_id == reports.c.id)
+            places.append(note.correlate(reports).scalar_subquery())
+            found.append(
+                sa.or_(*(place.icontains(wanted.search, autoescape=True) for place in places))
+            )
+        if wanted.since is not None:
+            found.append(reports.c.created >= wanted.since)
+        if wanted.until is not None:
+            found.append(reports.c.created < wanted.until)
+        if wanted.reviewed is not None:
+            listed = reports.c.id.in_(sa.select(reviews.alias().c.report_id))
+            found.append(listed if wanted.reviewed else sa.not_(listed))
+        return found
+
+    def _json(self, column: sa.ColumnElement[Any]) -> Any:
+        """A column of JSON text as a value whose fields a query can name."""
+        if self._database.is_sqlite:
+            return sa.type_coerce(column, sa.JSON)
+        return sa.cast(column, sa.JSON)
 
     def summary(self, days: int) -> dict[str, Any]:
         """Return counts, rates and durations over the reports of the last `days` days."""
@@ -172,6 +318,9 @@ class ReportStore:
     def _delete(self, condition: sa.ColumnElement[bool]) -> int:
         with self._database.transaction() as connection:
             deleted = connection.execute(sa.delete(reports).where(condition)).rowcount
+            if deleted:
+                left = sa.select(reports.c.id)
+                connection.execute(sa.delete(reviews).where(reviews.c.report_id.not_in(left)))
         if deleted:
             self._database.erase_deleted()
         return deleted
@@ -185,6 +334,7 @@ _LISTED = (
     reports.c.seconds,
     reports.c.overview,
 )
+_REVIEWED = reports.outerjoin(reviews, reviews.c.report_id == reports.c.id)
 _NEWEST_FIRST = (reports.c.created.desc(), reports.c.id.desc())
 
 
@@ -202,6 +352,24 @@ def _listed(row: Any) -> dict[str, Any]:
         "excerpt": overview["excerpt"],
         "question": overview["question"],
     }
+
+
+def _decisions(text: str) -> dict[int, str]:
+    return {int(number): decision for number, decision in json.loads(text).items()}
+
+
+def _review(row: Any) -> Review | None:
+    if row.report_id is None:
+        return None
+    return Review(row.note, _decisions(row.decisions), row.reviewer, row.updated)
+
+
+def _review_counts(row: Any) -> dict[str, Any] | None:
+    """Return what the list of reports says of a review; None without one."""
+    if row.decisions is None:
+        return None
+    counts = Counter(_decisions(row.decisions).values())
+    return {"note": row.note, "agree": counts["agree"], "disagree": counts["disagree"]}
 
 
 def _iso_time(created: float) -> str:
