@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -211,6 +212,28 @@ def test_sigterm_lets_what_has_begun_finish(workers: str) -> None:
             assert events(watched.result(5).text)[-1][0] == "report"
         with pytest.raises(httpx.TransportError):
             httpx.get(f"{service.url}/healthz")
+
+
+def test_after_sigterm_nothing_new_is_taken_and_what_is_late_is_told_so() -> None:
+    with (
+        serving("--drain", "1") as service,
+        service.client() as early,
+        service.client() as late,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        assert late.get("/healthz").status_code == 200  # its connection is open already
+        asked = pool.submit(early.post, "/v1/check", json=slow(20_000))
+        watched = pool.submit(early.post, "/v1/check/stream", json=slow(20_000, "Another"))
+        time.sleep(0.3)
+        service.process.send_signal(signal.SIGTERM)
+        time.sleep(0.05)
+        with suppress(httpx.TransportError):  # the connection is closed already: the same
+            refused(late.post("/v1/check", json=ASKED), "shutting_down")
+        refused(asked.result(10), "shutting_down")
+        with pytest.raises(httpx.RemoteProtocolError):  # it had begun: it can only be broken off
+            watched.result(10)
+        assert service.process.wait(10) == 0
+        assert "Traceback" not in service.said()
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ from halldetect.serve.storage.report_store import ReportStore
 log = logging.getLogger("halldetect.serve")
 _PRUNE_SECONDS = 3600.0
 _ERROR_DESCRIPTIONS = {
-    400: "The body is not JSON.",
+    400: "The body is not JSON, or the request is not proper HTTP.",
     401: "A token is missing or unknown.",
     403: "The token does not have the scope.",
     404: "Nothing is at this address.",
@@ -44,7 +44,7 @@ _ERROR_DESCRIPTIONS = {
     504: "The check did not finish in time.",
 }
 _HTTP_ERRORS = {
-    400: ("invalid_json", "the body cannot be read as JSON"),
+    400: ("invalid_json", "the body cannot be read as JSON, or a key in it comes twice"),
     404: ("not_found", "nothing is at this address"),
     405: ("method_not_allowed", "this address does not take this method"),
 }
@@ -60,6 +60,7 @@ def create_app(arguments: AppArguments) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        context.shutdown.watch_signals()
         await context.worker.start()
         pruning = asyncio.create_task(_prune(context.reports)) if context.reports else None
         try:

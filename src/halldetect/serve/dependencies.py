@@ -13,6 +13,7 @@ from halldetect.serve.prometheus import ServiceMetrics
 from halldetect.serve.proxy.upstream import UpstreamClient
 from halldetect.serve.rate_limit import RateLimiter
 from halldetect.serve.settings import ServiceSettings
+from halldetect.serve.shutdown import ShutdownNotice
 from halldetect.serve.storage.access_tokens import SCOPES, AccessToken, TokenStore
 from halldetect.serve.storage.database import Database
 from halldetect.serve.storage.report_store import ReportStore, Retention
@@ -46,6 +47,7 @@ class ServiceContext:
     reports   stored reports; None where the operator has not turned storage on
     tokens    access tokens; None where none are needed
     upstream  chat server behind the proxy; None for no proxy
+    shutdown  whether the process was asked to stop
     """
 
     settings: ServiceSettings
@@ -56,6 +58,7 @@ class ServiceContext:
     reports: ReportStore | None
     tokens: TokenStore | None
     upstream: UpstreamClient | None
+    shutdown: ShutdownNotice
 
     @classmethod
     def create(cls, arguments: AppArguments) -> ServiceContext:
@@ -73,6 +76,7 @@ class ServiceContext:
             reports=ReportStore(database, retention) if database and storage.reports else None,
             tokens=TokenStore(database) if database and settings.auth else None,
             upstream=None if upstream is None else UpstreamClient(upstream),
+            shutdown=ShutdownNotice(),
         )
 
     def require_reports(self) -> ReportStore:

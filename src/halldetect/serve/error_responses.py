@@ -12,6 +12,7 @@ from halldetect.errors import ServiceError
 
 FORMAT_VERSION = 1
 STATUS_BY_CODE = {
+    "invalid_http": 400,
     "invalid_json": 400,
     "unauthorized": 401,
     "forbidden": 403,
@@ -28,6 +29,7 @@ STATUS_BY_CODE = {
     "pdf_unavailable": 501,
     "upstream_error": 502,
     "model_unavailable": 503,
+    "shutting_down": 503,
     "store_unavailable": 503,
     "worker_failed": 503,
     "deadline_exceeded": 504,

@@ -81,6 +81,12 @@ class RequestMiddleware:
             await exchange.send_error(error)
         except ClientGone:
             exchange.status = CLIENT_CLOSED_REQUEST
+        except asyncio.CancelledError:
+            if not self._context.shutdown.is_stopping:
+                raise
+            # The time to finish requests after a signal to stop is over.
+            message = "the service is stopping, and this was not done in time"
+            await exchange.send_error(service_error("shutting_down", message))
         except Exception as error:
             # The message of an unexpected error may quote a text: log its type and place only.
             trace = "".join(traceback.format_tb(error.__traceback__)[-3:])
@@ -93,6 +99,10 @@ class RequestMiddleware:
     async def _admit(self, exchange: Exchange) -> None:
         """Check host, token, scope, rate and size, then read the body."""
         context, path = self._context, exchange.scope["path"]
+        if context.shutdown.is_stopping:
+            raise service_error("shutting_down", "the service is stopping")
+        if "content-length" in exchange.headers and "transfer-encoding" in exchange.headers:
+            raise service_error("invalid_http", "the length of the body is stated in two ways")
         if not context.settings.auth and not is_loopback(exchange.host):
             # A web page whose host name was made to resolve to this machine (DNS rebinding).
             raise service_error("forbidden", "without tokens this answers to loopback names only")
@@ -173,21 +183,21 @@ class Exchange:
             ServiceError: `too_large` or `read_timeout`.
             ClientGone: if the client leaves first.
         """
-        chunks: list[bytes] = []
+        body = bytearray()
         try:
             async with asyncio.timeout(self._limits.read_timeout):
                 while not self._complete:
                     message = await self._receive()
                     if message["type"] == "http.disconnect":
                         raise ClientGone
-                    chunks.append(message.get("body", b""))
+                    body += message.get("body", b"")
                     self._complete = not message.get("more_body", False)
-                    if sum(map(len, chunks)) > self._limits.max_body:
+                    if len(body) > self._limits.max_body:
                         self._complete = False
                         raise self._too_large()
         except TimeoutError:
             raise service_error("read_timeout", "the request took too long to arrive") from None
-        self._body = b"".join(chunks)
+        self._body = bytes(body)
 
     async def receive(self) -> Message:
         """Return the body once, then what the client sends next, which is the disconnect."""

@@ -13,13 +13,14 @@ from contextlib import suppress
 from functools import partial
 
 import uvicorn
-from uvicorn.supervisors import Multiprocess
 
 from halldetect.errors import ConfigurationError
 from halldetect.serve.app import create_app
 from halldetect.serve.dependencies import AppArguments, open_database
+from halldetect.serve.http_protocol import StrictH11Protocol
 from halldetect.serve.prometheus import MULTIPROCESS_FOLDER
 from halldetect.serve.settings import ServiceSettings
+from halldetect.serve.shutdown import PromptMultiprocess
 from halldetect.serve.worker.detectors import DetectorPoolFactory, ModelDetectorPool
 from halldetect.serve.worker.supervisor import WorkerSupervisor
 
@@ -98,6 +99,7 @@ def uvicorn_config(arguments: AppArguments) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        http=StrictH11Protocol,
         ws="none",
         timeout_keep_alive=30,
         timeout_graceful_shutdown=round(settings.limits.drain),
@@ -112,7 +114,7 @@ def _run_http_processes(arguments: AppArguments, listener: socket.socket) -> Non
     config = uvicorn_config(arguments)
     try:
         if several:
-            Multiprocess(config, sockets=[listener]).run()
+            PromptMultiprocess(config, sockets=[listener]).run()
         else:
             uvicorn.Server(config).run(sockets=[listener])
     finally:

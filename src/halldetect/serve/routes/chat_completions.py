@@ -45,6 +45,7 @@ from halldetect.serve.proxy.messages import (
     retry_body,
 )
 from halldetect.serve.proxy.upstream import Chunk, UpstreamClient
+from halldetect.serve.strict_json import StrictJsonRoute
 from halldetect.serve.submission import (
     KEEP_ALIVE_COMMENT,
     KEEP_ALIVE_SECONDS,
@@ -56,7 +57,7 @@ from halldetect.serve.submission import (
     wait_for_reports,
 )
 
-router = APIRouter(tags=["proxy"])
+router = APIRouter(tags=["proxy"], route_class=StrictJsonRoute)
 _DONE = b"data: [DONE]\n\n"
 
 

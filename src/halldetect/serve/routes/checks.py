@@ -25,6 +25,7 @@ from halldetect.serve.schemas import (
     Item,
     NamedDocument,
 )
+from halldetect.serve.strict_json import StrictJsonRoute
 from halldetect.serve.submission import (
     KEEP_ALIVE_COMMENT,
     KEEP_ALIVE_SECONDS,
@@ -38,7 +39,7 @@ from halldetect.serve.submission import (
 from halldetect.serve.worker.wire import FinishedReport
 from halldetect.serve.worker.worker_client import PendingJob
 
-router = APIRouter(tags=["check"])
+router = APIRouter(tags=["check"], route_class=StrictJsonRoute)
 _JSON = "application/json"
 _EVENT_SCHEMA = {
     "type": "object",

@@ -32,8 +32,9 @@ from halldetect.serve.storage.report_store import (
     Review,
     StoredReport,
 )
+from halldetect.serve.strict_json import StrictJsonRoute
 
-router = APIRouter(tags=["reports"])
+router = APIRouter(tags=["reports"], route_class=StrictJsonRoute)
 Id = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{1,64}$")]
 _CURSOR = r"^[0-9]{1,12}(\.[0-9]{1,9})?~[A-Za-z0-9_-]{1,64}$"
 _PDF_ANSWER: dict[int | str, dict[str, Any]] = {

@@ -1,0 +1,56 @@
+"""Tells when the service is asked to stop: from then on it takes no new requests."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class ShutdownNotice:
+    """Whether this process was asked to stop; uvicorn itself notices a little later."""
+
+    def __init__(self) -> None:
+        self.is_stopping = False
+
+    def watch_signals(self) -> None:
+        """Notice the signals to stop from now on, and pass them on to uvicorn's handlers.
+
+        Outside the main thread, where no signals arrive, this does nothing.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in _SIGNALS:
+            signal.signal(number, self._noticing(signal.getsignal(number)))
+
+    def _noticing(self, handler: Any) -> Callable[[int, Any], None]:
+        def handle(number: int, frame: Any) -> None:
+            self.is_stopping = True
+            if callable(handler):
+                handler(number, frame)
+
+        return handle
+
+
+class PromptMultiprocess(Multiprocess):
+    """Several HTTP processes, which are told to stop as soon as this process is.
+
+    Args:
+        config: how uvicorn runs the application.
+        sockets: those to serve on.
+    """
+
+    def __init__(self, config: uvicorn.Config, sockets: list[Any]) -> None:
+        super().__init__(config, sockets=sockets)
+        for number in _SIGNALS:
+            signal.signal(number, self._stop)
+
+    def _stop(self, number: int, _: object) -> None:
+        self.signal_queue.append(number)
+        self.terminate_all()

@@ -1,0 +1,46 @@
+"""Bodies as JSON in which no object has a key twice.
+
+Two programs that read such an object may each believe another of its values: what was checked
+would not be what was sent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+
+
+class StrictRequest(Request):
+    """A request whose JSON has no key twice."""
+
+    async def json(self) -> Any:
+        """Return the body as plain values.
+
+        Raises:
+            ValueError: if it is not JSON or an object has a key twice.
+        """
+        return json.loads(await self.body(), object_pairs_hook=_unique)
+
+
+class StrictJsonRoute(APIRoute):
+    """A route that reads its body as strict JSON."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what handles a request."""
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            return await handler(StrictRequest(request.scope, request.receive))
+
+        return handle
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise ValueError("a key comes twice")
+    return values
