@@ -19,6 +19,7 @@ from halldetect.pipeline import AnyPair, Observe, PairState, Progress
 from halldetect.protocols import Extractor, Verifier
 from halldetect.report import ClaimReport, Report
 from halldetect.scoring import Calibration, threshold_value
+from halldetect.verification.presets import CASCADE, LARGE
 
 if TYPE_CHECKING:
     from halldetect.repair.outcome import Repair
@@ -126,7 +127,8 @@ class Detector:
         used: str | Extractor | None = extractor
         if used is None and config.extractor == "auto" and recorded.extractor:
             used = recorded.extractor["name"]
-        calibration = recorded.verifier.get("calibration")
+        cascade = config.verifier == CASCADE
+        calibration = None if cascade else recorded.verifier.get("calibration")
         detector = cls(
             used,
             verifier,
@@ -140,7 +142,10 @@ class Detector:
         if recorded.extractor:
             _same_model("extractor", recorded.extractor, detector.extractor.description)
         if recorded.verifier:
-            _same_model("verifier", recorded.verifier, detector.verifier.description)
+            used_verifier = detector.verifier
+            if detector.second is not None and recorded.verifier.get("name") == LARGE:
+                used_verifier = detector.second.verifier
+            _same_model("verifier", recorded.verifier, used_verifier.description)
         return detector
 
     @cached_property
@@ -175,13 +180,29 @@ class Detector:
 
         options = self.configuration
         try:
+            if self.second is not None:
+                _ = self.second.verifier  # so that it is missed now, not after some checks
+                given = None
             return load_verifier(given, threads=options.threads, device=options.device)
         except CheckError as error:
             if options.fallback is None:
                 raise
+            self.second = None
             self.notes = (f"{options.fallback} judged instead of {given}: {error}",)
             self._notice(self.notes[0])
         return load_verifier(options.fallback, threads=options.threads, device=options.device)
+
+    @cached_property
+    def second(self) -> Detector | None:
+        """Judges what the first verifier of the cascade is unsure of; None without a cascade."""
+        if self._verifier != CASCADE:
+            return None
+        config = self.configuration.replaced(fallback=None)
+        second = Detector(
+            self._extractor, LARGE, config=config, notice=self._notice, progress=self._progress
+        )
+        second.configuration = self.configuration
+        return second
 
     @cached_property
     def knowledge(self) -> Knowledge | None:

@@ -48,6 +48,7 @@ from halldetect.text.answers import likely_answer
 from halldetect.text.document import Document, Span
 from halldetect.text.language import is_foreign
 from halldetect.text.sentences import read_document
+from halldetect.verification.cascade import is_unsure
 from halldetect.verification.injections import blank_injections
 from halldetect.verification.proof import ProofRequest, find_proofs
 from halldetect.verification.rounds import JudgedClaim, Task, verify
@@ -78,7 +79,8 @@ class ClaimSettled:
     """An event: a claim needs no more windows for now; `index` is its index in the response.
 
     The worst claim of a response may be taken up again: it is then reported again, with the
-    same state and no less support. The last event of a claim agrees with the report.
+    same state and no less support, unless a second verifier has judged it. The last event of a
+    claim agrees with the report.
     """
 
     pair: int
@@ -119,6 +121,11 @@ class Models(Protocol):
         ...
 
     @property
+    def second(self) -> Models | None:
+        """The models for responses that this verifier is unsure of; None without a cascade."""
+        ...
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What every report has to say about the models."""
         ...
@@ -144,6 +151,7 @@ class PairState:
     not_found            the claims, by index, that nothing was found for
     windows              of its source
     judged               the verifier's answers per claim
+    judged_first         those of the first verifier, where a second one judged again
     claims               their reports
     judged_parts         the verifier's answers for parts of failing claims
     judged_proofs        its answers for passages that might settle a claim by themselves
@@ -164,6 +172,7 @@ class PairState:
     windows: tuple[Window, ...] = ()
     verifier: Verifier | None = None
     judged: Sequence[JudgedClaim] = ()
+    judged_first: tuple[JudgedClaim, ...] = ()
     claims: tuple[ClaimReport, ...] = ()
     judged_parts: tuple[JudgedClaim, ...] = ()
     judged_proofs: tuple[JudgedClaim, ...] = ()
@@ -184,9 +193,14 @@ class PairState:
             return cls(CleanPair((), "", None), index, problem="not a pair of source and response")
 
     @property
+    def everything_judged(self) -> tuple[JudgedClaim, ...]:
+        """All answers of verifiers."""
+        return (*self.judged_first, *self.judged, *self.judged_parts, *self.judged_proofs)
+
+    @property
     def tokens(self) -> int:
         """The tokens that the verifier has read."""
-        return sum(item.tokens for item in (*self.judged, *self.judged_parts, *self.judged_proofs))
+        return sum(item.tokens for item in self.everything_judged)
 
     @property
     def skipped(self) -> int:
@@ -238,11 +252,19 @@ def finish(
     if todo := _unfinished(states):
         cut_windows(todo, models.configuration)
         judge(todo, models, progress, observe)
-    if todo := _unfinished(states):
-        explain_claims(todo, models, progress, observe)
-        if not models.configuration.truncate:  # the paper's settings judge its windows and no more
-            show_proofs(todo, models, observe)
-    return [conclude(state, models) for state in states]
+    used = {id(state): models for state in states}
+    if models.second is not None:
+        again = unsure_states(_unfinished(states), models)
+        if again:
+            judge(again, models.second, progress, observe)
+        used.update((id(state), models.second) for state in again)
+    for chosen in dict.fromkeys(used.values()):
+        if todo := [state for state in _unfinished(states) if used[id(state)] is chosen]:
+            explain_claims(todo, chosen, progress, observe)
+            # The paper's settings judge its windows and no more.
+            if not models.configuration.truncate:
+                show_proofs(todo, chosen, observe)
+    return [conclude(state, used[id(state)]) for state in states]
 
 
 def judge_statements(
@@ -493,9 +515,24 @@ def judge(
     seconds = perf_counter() - started
     for state, judged in zip(states, results, strict=True):
         state.judged = judged
-    tokens = sum(state.tokens for state in states) or 1
+    spent = [sum(item.tokens for item in state.judged) for state in states]
+    for state, tokens in zip(states, spent, strict=True):
+        before = state.seconds.get("verify", 0.0)
+        state.seconds["verify"] = before + seconds * tokens / (sum(spent) or 1)
+
+
+def unsure_states(states: Sequence[PairState], models: Models) -> list[PairState]:
+    """The pairs that the second verifier judges again; what the first one did is kept as cost."""
+    config, calibration = models.configuration, models.calibration
+    again = []
     for state in states:
-        state.seconds["verify"] = seconds * state.tokens / tokens
+        claims = [score_claim(item, config.scoring, calibration) for item in state.judged]
+        if is_unsure([claim.support for claim in claims]):
+            state.judged_first = tuple(state.judged)
+            name = models.verifier.description.get("name")
+            state.notes += (f"{name} was unsure of a claim, so that another verifier judged again",)
+            again.append(state)
+    return again
 
 
 # Phase IV: scoring, and the report
@@ -618,7 +655,7 @@ def conclude(state: PairState, models: Models) -> Report:
 def _cost(state: PairState) -> Cost:
     pairs = [
         (window.text, item.claim.hypothesis)
-        for item in (*state.judged, *state.judged_parts, *state.judged_proofs)
+        for item in state.everything_judged
         for window in item.windows
     ]
     judged = len(set(pairs))  # a pair of the same texts is judged once

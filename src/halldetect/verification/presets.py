@@ -50,6 +50,8 @@ class Preset:
 DEFAULT = "base"
 # Our adapter, which is in the package, on a language model that has to be fetched.
 LARGE = "large"
+# The weights in the package first, then `large` for responses that they are unsure of.
+CASCADE = "auto"
 LARGE_BASE = "qwen2.5-coder-1.5b"
 _TWO_WAY = ("not_entailment", "entailment")
 
@@ -95,6 +97,10 @@ def verifier_table() -> tuple[tuple[str, str], ...]:
             LARGE,
             "our adapter on a 1.5B language model, which `halldetect models pull large` fetches; "
             "needs the extra large",
+        ),
+        (
+            CASCADE,
+            "default first, large for the responses that it is unsure of; needs what large needs",
         ),
         *((name, f"{preset.summary}; needs the extra hf") for name, preset in PRESETS.items()),
         ("hf:NAME", "an NLI model on the hub; needs the extra hf"),

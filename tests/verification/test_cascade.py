@@ -1,0 +1,104 @@
+"""`--verifier auto`: the second verifier judges what the first is unsure of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from halldetect import Detector
+from halldetect.errors import ModelError
+from halldetect.pipeline import ClaimSettled, Event
+from halldetect.report import ClaimReport, Probabilities, Status
+from halldetect.verification.cascade import is_unsure
+from tests.support.fakes import OverlapVerifier, SentenceExtractor
+
+SOURCE = "The pump was repaired in May. The valve was replaced in June."
+
+
+class Fixed(OverlapVerifier):
+    """Gives every pair the same P(E), but 0.99 to pumps."""
+
+    def __init__(self, name: str, entailment: float) -> None:
+        super().__init__()
+        self.name, self.entailment = name, entailment
+        self.claims: list[str] = []
+
+    @property
+    def description(self) -> dict[str, Any]:
+        return {"name": self.name, "digest": self.name * 2}
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        self.claims += [claim for _, claim in pairs]
+        values = [0.99 if "pump" in claim else self.entailment for _, claim in pairs]
+        return [Probabilities(value, 1.0 - value, 0.0) for value in values]
+
+
+@pytest.fixture
+def both(monkeypatch: pytest.MonkeyPatch) -> tuple[Fixed, Fixed]:
+    first, second = Fixed("base", 0.6), Fixed("large", 0.02)
+    monkeypatch.setattr(
+        "halldetect.verification.verifiers.load_verifier",
+        lambda spec, **_: {None: first, "base": first, "large": second}[spec],
+    )
+    return first, second
+
+
+def test_a_response_with_an_unclear_claim_is_judged_again(both: tuple[Fixed, Fixed]) -> None:
+    seen: list[Event] = []
+    sure, unsure = Detector(SentenceExtractor(), "auto").check_many(
+        [
+            (SOURCE, "The pump was repaired in May."),
+            (SOURCE, "The pump was repaired in May. The valve was replaced in June."),
+        ],
+        observe=seen.append,
+    )
+    assert sure.provenance.verifier["name"] == "base"
+    assert sure.ok
+    assert unsure.provenance.verifier["name"] == "large"
+    assert [claim.status for claim in unsure.claims] == [Status.SUPPORTED, Status.UNSUPPORTED]
+    assert any("unsure" in note for note in unsure.provenance.notes)
+    assert not any("unsure" in note for note in sure.provenance.notes)
+    assert unsure.cost.verifier_tokens > sure.cost.verifier_tokens
+    assert unsure.provenance.configuration["verifier"] == "auto"
+    last: dict[tuple[int, int], ClaimReport] = {
+        (event.pair, event.index): event.claim for event in seen if isinstance(event, ClaimSettled)
+    }
+    assert [last[1, 0], last[1, 1]] == list(unsure.claims)
+
+
+def test_its_reports_can_be_replayed(both: tuple[Fixed, Fixed]) -> None:
+    report = Detector(SentenceExtractor(), "auto").check(SOURCE, "The valve was replaced in June.")
+    again = Detector.from_provenance(report, extractor=SentenceExtractor())
+    found = again.check(SOURCE, "The valve was replaced in June.")
+    assert found.claims == report.claims
+    both[1].name = "other"
+    with pytest.raises(ModelError, match="another verifier"):
+        Detector.from_provenance(report, extractor=SentenceExtractor())
+
+
+def test_without_the_second_verifier_it_fails_at_once_or_falls_back(
+    both: tuple[Fixed, Fixed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(spec: str | None, **_: Any) -> Fixed:
+        if spec == "large":
+            raise ModelError("large is not on this machine")
+        return both[0]
+
+    monkeypatch.setattr("halldetect.verification.verifiers.load_verifier", missing)
+    with pytest.raises(ModelError, match="not on this machine"):
+        Detector(SentenceExtractor(), "auto").check(SOURCE, "The pump was repaired in May.")
+    notices: list[str] = []
+    detector = Detector(SentenceExtractor(), "auto", fallback="base", notice=notices.append)
+    report = detector.check(SOURCE, "The valve was replaced in June.")
+    assert report.provenance.verifier["name"] == "base"
+    assert len(notices) == 1
+
+
+@pytest.mark.parametrize(
+    ("supports", "unsure"),
+    [([0.95, 0.05], False), ([0.95, 0.5], True), ([0.1], True), ([0.9], False), ([None], True)],
+)
+def test_limits(supports: list[float | None], unsure: bool) -> None:
+    assert is_unsure(supports) is unsure
