@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from halldetect.errors import InputError
 from halldetect.text.document import Document
 from halldetect.text.reading import read_response
-from halldetect.text.sentences import read_document
+from halldetect.text.sources import read_source
 
 # Lone surrogates have no UTF-8 form and a NUL ends a string in the native libraries below.
 # Each becomes one U+FFFD, so that offsets in the given and in the stored text agree.
@@ -141,7 +141,7 @@ class Texts:
 def read_texts(pair: CleanPair) -> Texts:
     """Read the texts of a pair: the source sentence by sentence, the response unit by unit."""
     return Texts(
-        tuple(map(read_document, pair.documents)), read_response(pair.response, pair.question)
+        tuple(map(read_source, pair.documents)), read_response(pair.response, pair.question)
     )
 
 

@@ -47,7 +47,7 @@ from halldetect.scoring import (
 from halldetect.text.answers import likely_answer
 from halldetect.text.document import Document, Span
 from halldetect.text.language import is_foreign
-from halldetect.text.sentences import read_document
+from halldetect.text.sources import read_source
 from halldetect.verification.cascade import is_unsure
 from halldetect.verification.injections import blank_injections
 from halldetect.verification.proof import ProofRequest, find_proofs
@@ -412,7 +412,7 @@ def retrieve(states: Sequence[PairState], knowledge: Knowledge) -> None:
             documents=(*pair.documents, *(passage.text_with_title for passage in passages)),
             document_names=(*names, *(passage.name for passage in passages)),
         )
-        read_more = [read_document(text) for text in state.pair.documents[len(names) :]]
+        read_more = [read_source(text) for text in state.pair.documents[len(names) :]]
         state.texts = replace(state.texts, documents=(*state.texts.documents, *read_more))
 
 

@@ -14,7 +14,7 @@ from halldetect.render.text_layout import Block, readable_text, text_layout
 from halldetect.report import ClaimReport, Evidence, Report, Status
 from halldetect.text.document import Document, Span
 from halldetect.text.overlap import WordIndex, content_keys, content_words
-from halldetect.text.sentences import read_document
+from halldetect.text.sources import read_source
 
 
 class Passages:
@@ -29,7 +29,7 @@ class Passages:
 
     @cached_property
     def _documents(self) -> tuple[Document, ...]:
-        return tuple(map(read_document, self._texts))
+        return tuple(map(read_source, self._texts))
 
     @cached_property
     def _index(self) -> WordIndex:

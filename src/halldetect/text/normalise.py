@@ -54,7 +54,7 @@ _PLAIN = re.compile(
 
 def normalised(text: TrackedText) -> TrackedText:
     """The text with the letters that a reader sees in it."""
-    if _PLAIN.fullmatch(text.text):
+    if is_plain(text.text):
         return TrackedText(_WORD.sub(_latin, text.text), text.origins)
     spelled = _INDICATORS.search(text.text) is not None
     flags = {at for match in _FLAG.finditer(text.text) for at in range(*match.span())}
@@ -63,6 +63,8 @@ def normalised(text: TrackedText) -> TrackedText:
     origins: list[int] = []
     for at, (character, origin) in enumerate(zip(text.text, text.origins, strict=True)):
         seen = character if at in flags else _seen(character)
+        if not seen and not (characters and characters[-1].isalnum()):
+            seen = character  # between emoji it is no trick
         if _OVERLAY.match(character) and characters:
             composed = unicodedata.normalize("NFC", characters[-1] + character)
             if len(composed) == 1 and not _OVERLAY.search(composed):
@@ -75,6 +77,11 @@ def normalised(text: TrackedText) -> TrackedText:
         origins += [origin] * len(seen)
     plain = "".join(characters)
     return TrackedText(_WORD.sub(_latin, plain), tuple(origins))
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text has only characters that are read as they are."""
+    return _PLAIN.fullmatch(text) is not None
 
 
 def unreadable(text: str) -> str | None:

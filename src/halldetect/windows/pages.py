@@ -62,7 +62,7 @@ def fit_windows(
                     pages = cut_pages(tokens, index, document, room, overlap=overlap)
                 fitting = _overlapping(pages, span)
             for part in fitting:
-                _keep(kept, Window(part.cut(document.text), index, part, scales))
+                _keep(kept, Window(document.readable(part), index, part, scales))
     return tuple(kept.values())
 
 
@@ -209,5 +209,5 @@ def _beginning(verifier: Verifier, window: Window, room: int) -> Window:
         else:
             over = middle
     text = window.text[:fits].rstrip()
-    span = Span(window.span.start, window.span.start + len(text))
+    span = Span(window.span.start, min(window.span.start + len(text), window.span.end))
     return Window(text, window.document, span, window.scales)

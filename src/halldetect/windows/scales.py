@@ -84,7 +84,7 @@ def source_windows(
             for span in group_spans(document, granularity, lead_in=lead_in):
                 scales.setdefault(span, []).append(granularity)
         windows += [
-            Window(span.cut(document.text), index, span, tuple(found))
+            Window(document.readable(span), index, span, tuple(found))
             for span, found in scales.items()
         ]
     return tuple(windows)

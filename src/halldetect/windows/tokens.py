@@ -45,8 +45,8 @@ class SourceTokens:
         """The number of tokens of each span of a document, special tokens not counted."""
         counts = {span: self._known_count(document, span) for span in spans}
         unknown = [span for span, count in counts.items() if count is None]
-        text = self._documents[document].text
-        asked = self._verifier.count_tokens([span.cut(text) for span in unknown])
+        readable = self._documents[document].readable
+        asked = self._verifier.count_tokens([readable(span) for span in unknown])
         for span, count in zip(unknown, asked, strict=True):
             counts[span] = self._counts[document, span] = count
         return [counts[span] or 0 for span in spans]
@@ -80,7 +80,7 @@ class _TokenizedDocument:
         self._ends = [span.end for span in sentences]
         self._ids = array("i")
         self._offsets = [0]
-        for ids in verifier.tokenize([span.cut(text) for span in sentences]):
+        for ids in verifier.tokenize([document.readable(span) for span in sentences]):
             self._ids.extend(ids)
             self._offsets.append(len(self._ids))
         no_plain_space = [
