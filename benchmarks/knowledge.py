@@ -226,20 +226,23 @@ def main() -> None:
     arguments = parser.parse_args()
     known = json.loads(arguments.out.read_text("utf-8")) if arguments.out.exists() else {}
     known["processor"] = processor()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+
+    def save(section: str, name: str, measured: dict[str, Any]) -> None:
+        known.setdefault(section, {})[name] = measured
+        arguments.out.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+        print(section, name, measured, flush=True)
+
+    with tempfile.TemporaryDirectory() as folder_name:
+        folder = Path(folder_name)
         if arguments.pairs is not None:
-            known["recall"] = {"wice": wice_recall(folder)}
+            save("recall", "wice", wice_recall(folder))
             for file in arguments.pairs:
-                known["recall"][file.name.partition(".")[0]] = pair_recall(folder, file)
+                save("recall", file.name.partition(".")[0], pair_recall(folder, file))
         for size in arguments.sizes:
-            known.setdefault("sizes", {})[str(size)] = speed(folder, size)
-            print(size, known["sizes"][str(size)], flush=True)
+            save("sizes", str(size), speed(folder, size))
         if arguments.check:
             measured = check(folder, arguments.check, arguments.verifier)
-            known.setdefault("check", {})[measured["verifier"]] = measured
-    arguments.out.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
-    print(json.dumps(known, indent=2))
+            save("check", measured["verifier"], measured)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ import argparse
 import json
 import random
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -150,8 +150,8 @@ def _share(values: Iterable[bool]) -> float:
     return round(fmean([float(value) for value in values] or [0.0]), 4)
 
 
-def measure(arguments: argparse.Namespace) -> dict[str, Any]:
-    """All figures of a run."""
+def measure(arguments: argparse.Namespace) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The figures of a run: dataset, way, figures."""
     detector = Detector(verifier=_verifier(arguments.verifier))
     judge = Detector(verifier=_verifier(arguments.judge)) if arguments.judge else None
     ways: dict[str, Way] = {
@@ -162,24 +162,19 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         rewriter = load_rewriter(arguments.rewriter)
         ways["model"] = by_steps(detector, STEPS, rewriter)
         ways["blind"] = blindly(detector, rewriter)
-    results: dict[str, Any] = {}
     for name in arguments.datasets:
-        loaded = load_dataset(name)
-        rows = sample(loaded.rows, arguments.rows, arguments.seed)
+        rows = sample(load_dataset(name).rows, arguments.rows, arguments.seed)
         corrected: dict[str, str] = {}
         if name == "defacto":
             fixed = defacto.corrections(data_root() / "defacto", "test").rows
             corrected = {row.id.removesuffix("/corrected"): row.response for row in fixed}
-        results[name] = {}
         for way, repair in ways.items():
             measured = []
             for row in rows:
                 started = time.perf_counter()
                 text, flagged = repair(row)
                 measured.append(Measured(row, text, flagged, time.perf_counter() - started))
-            results[name][way] = figures(measured, judge, corrected)
-            print(name, way, results[name][way], flush=True)
-    return results
+            yield name, way, figures(measured, judge, corrected)
 
 
 def _verifier(name: str | None) -> str | None:
@@ -197,12 +192,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
-    results = {
+    results: dict[str, Any] = {
         "command": {key: value for key, value in vars(arguments).items() if key != "out"},
         "processor": processor(),
-        "datasets": measure(arguments),
+        "datasets": {},
     }
-    arguments.out.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    for dataset, way, measured in measure(arguments):
+        results["datasets"].setdefault(dataset, {})[way] = measured
+        arguments.out.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+        print(dataset, way, measured, flush=True)
 
 
 if __name__ == "__main__":
