@@ -240,6 +240,21 @@ class Detector:
         pipeline.begin([state], self, self._progress)
         return pipeline.finish([state], self, self._progress)[0]
 
+    def check_part(
+        self, source: Source, response: str, start: int, *, question: str | None = None
+    ) -> Report:
+        """Check what a response says from a character on; what is before it is only read.
+
+        source    the text, or several documents, that the response should be faithful to
+        response  the text; its beginning tells what a pronoun in the part means
+        start     where the part to check begins
+        question  what the response answers; recorded in the report, not judged
+        """
+        (state,) = self.begin([Pair(source, response, question)])
+        if state.problem is None:
+            pipeline.keep_claims_from(state, start)
+        return self.finish([state])[0]
+
     def check_many(
         self, pairs: Iterable[AnyPair], *, observe: Observe | None = None
     ) -> list[Report]:

@@ -45,7 +45,7 @@ from halldetect.scoring import (
     window_support,
 )
 from halldetect.text.answers import likely_answer
-from halldetect.text.document import Document, Span
+from halldetect.text.document import Document
 from halldetect.text.language import is_foreign
 from halldetect.text.sources import read_source
 from halldetect.verification.cascade import is_unsure
@@ -433,17 +433,14 @@ def mark_not_found(
     return tuple(marked)
 
 
-def keep_claims_in(state: PairState, part: Span) -> bool:
-    """Leave out the claims outside a part of the response; whether any is left."""
+def keep_claims_from(state: PairState, start: int) -> None:
+    """Leave out the claims before a place in the response; without any other, it is a problem."""
     claims = state.extraction.claims
-    kept = [
-        at
-        for at, claim in enumerate(claims)
-        if claim.span is None or (claim.span.start < part.end and part.start < claim.span.end)
-    ]
+    kept = [at for at, claim in enumerate(claims) if claim.span is None or claim.span.end > start]
     state.extraction = replace(state.extraction, claims=tuple(claims[at] for at in kept))
     state.not_found = frozenset(new for new, at in enumerate(kept) if at in state.not_found)
-    return bool(kept)
+    if not kept:
+        state.problem = NOTHING_ASSERTED
 
 
 # Phase II: windows

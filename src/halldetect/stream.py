@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.inputs import Source
-from halldetect.pipeline import ABSTAINED, NOTHING_ASSERTED, keep_claims_in
+from halldetect.pipeline import ABSTAINED, NOTHING_ASSERTED
 from halldetect.report import ClaimReport, Status
-from halldetect.text.document import Span
 from halldetect.text.sentences import sentences
 
 if TYPE_CHECKING:
@@ -28,6 +27,10 @@ if TYPE_CHECKING:
 CONTEXT_CHARACTERS = 2000
 # A sentence that does not end is judged in parts of this length.
 MAX_SENTENCE = 4000
+
+
+# Why a sentence has no claims: there is nothing in it that could be wrong.
+ASSERTS_NOTHING = (NOTHING_ASSERTED, ABSTAINED)
 
 
 class OnFailure(StrEnum):
@@ -206,17 +209,12 @@ class StreamGuard:
 
     def _check(self, sentence: str) -> tuple[tuple[ClaimReport, ...], str | None]:
         """The claims of a sentence behind what was shown, and why it may not be passed on."""
-        context = self._shown[-CONTEXT_CHARACTERS:]
-        if len(self._shown) > CONTEXT_CHARACTERS:  # begin with a whole sentence
-            spans = sentences(context)
-            context = context[spans[1].start :] if len(spans) > 1 else ""
-        place = Span(len(context), len(context) + len(sentence))
-        (state,) = self._detector.begin([(self._source, context + sentence, self._question)])
-        if state.problem in (NOTHING_ASSERTED, ABSTAINED):
+        context = context_of(self._shown)
+        report = self._detector.check_part(
+            self._source, context + sentence, len(context), question=self._question
+        )
+        if report.reason in ASSERTS_NOTHING:
             return (), None
-        if state.problem is None and not keep_claims_in(state, place):
-            return (), None
-        (report,) = self._detector.finish([state])
         wrong = [claim for claim in report.claims if claim.status is not Status.SUPPORTED]
         if wrong:
             worst = min(wrong, key=lambda claim: claim.support or 0.0)
@@ -235,6 +233,18 @@ class StreamGuard:
         text = lead + repair.text
         _, reason = self._check(text)
         return text if reason is None else None
+
+
+def context_of(shown: str) -> str:
+    """The end of what was shown, in whole sentences, that the next sentence is read with.
+
+    shown  the text so far
+    """
+    if len(shown) <= CONTEXT_CHARACTERS:
+        return shown
+    context = shown[-CONTEXT_CHARACTERS:]
+    spans = sentences(context)
+    return context[spans[1].start :] if len(spans) > 1 else ""
 
 
 def complete_sentences(text: str) -> list[int]:

@@ -21,6 +21,7 @@ class Script:
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes | None = None
     pause: float = 0.0
+    broken: int = 0  # connections that the proxy closed before the end
     asked: list[dict[str, Any]] = field(default_factory=list)
     seen: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
@@ -88,8 +89,12 @@ def upstream() -> Iterator[Script]:
             self.send_header("Connection", "close")
             self.end_headers()
             for piece in pieces(texts):
-                self.wfile.write(f"data: {json.dumps(piece)}\n\n".encode())
-                self.wfile.flush()
+                try:
+                    self.wfile.write(f"data: {json.dumps(piece)}\n\n".encode())
+                    self.wfile.flush()
+                except ConnectionError:
+                    script.broken += 1
+                    raise
                 time.sleep(script.pause)
             self.wfile.write(b"data: [DONE]\n\n")
             self.close_connection = True

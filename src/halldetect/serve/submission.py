@@ -37,6 +37,7 @@ async def submit(
     *,
     watch: bool = False,
     repair: bool = False,
+    judge_from: int = 0,
 ) -> PendingJob:
     """Put pairs into the queue, once the options of the request are known to be valid.
 
@@ -46,6 +47,7 @@ async def submit(
         pairs: what to check.
         watch: whether events are wanted while the check runs.
         repair: whether the responses are to be repaired; else they are checked.
+        judge_from: where in a response the part begins that is checked.
 
     Raises:
         ServiceError: if an option is not valid or the worker does not take the job.
@@ -59,7 +61,12 @@ async def submit(
         for pair in pairs:
             log.info("source %r response %r", pair.source, pair.response)
     return await context.worker.submit(
-        configuration, tuple(pairs), timeout, watch=watch, repair=repair
+        configuration,
+        tuple(pairs),
+        timeout,
+        watch=watch,
+        repair=repair,
+        judge_from=judge_from,
     )
 
 

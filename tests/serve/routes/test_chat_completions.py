@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import fields
@@ -24,7 +25,7 @@ from halldetect.serve.settings import (
 )
 from halldetect.serve.worker.supervisor import WorkerSupervisor
 from tests.support.api_requests import refused
-from tests.support.running import LocalService, http_front
+from tests.support.running import LocalService, eventually, http_front
 from tests.support.upstreams import Script, upstream
 
 SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it."
@@ -155,7 +156,7 @@ def test_a_bad_answer_is_blocked_and_a_good_one_is_not(
     proxies: dict[str, LocalService], upstream_script: Script, stream: bool
 ) -> None:
     upstream_script.answers = [[BAD, GOOD]]
-    answer = chat(proxies["block"], stream=stream)
+    answer = chat(proxies["block"], stream=stream, n=2)
     if stream:
         chunks, done = streamed(answer)
         assert done
@@ -173,8 +174,9 @@ def test_a_bad_answer_is_blocked_and_a_good_one_is_not(
         texts = [choice["message"]["content"] for choice in body["choices"]]
         found = body["halldetect"]
         assert body["choices"][0]["finish_reason"] == "content_filter"
-    assert texts == [
-        "This answer was held back: 1 of 2 claims are not backed by the sources.",
+    claims = 1 if stream else 2  # a stream ends with the first sentence that fails
+    assert [text.strip() for text in texts] == [
+        f"This answer was held back: 1 of {claims} claims are not backed by the sources.",
         GOOD,
     ]
     assert "400 metres" not in json.dumps(texts)
@@ -386,7 +388,7 @@ def test_every_field_with_text_is_checked(
     choice = {"index": 0, body: message, "finish_reason": "stop"}
     upstream_script.body = raw_stream(choice) if stream else raw_answer(choice)
     answer = chat(proxies["block"], stream=stream)
-    assert "This answer was held back: 1 of" in answer.text
+    assert "answer was held back: 1 of" in answer.text
     found = streamed(answer)[0][-1] if stream else answer.json()
     (checked,) = found["halldetect"]["choices"]
     assert (checked["verdict"], checked["action"]) == ("hallucinated", "blocked")
@@ -494,7 +496,7 @@ def test_repair_mends_the_answer(proxies: dict[str, LocalService], upstream_scri
 
 def test_repair_of_a_stream(proxies: dict[str, LocalService], upstream_script: Script) -> None:
     upstream_script.answers = [["It is 400 metres long. Six lanes cross it.", GOOD]]
-    chunks, done = streamed(chat(proxies["repair"], stream=True))
+    chunks, done = streamed(chat(proxies["repair"], stream=True, n=2))
     assert done
     assert said(chunks).strip() == "It is 503 metres long. Six lanes cross it."
     assert said(chunks, 1).strip() == GOOD
@@ -511,3 +513,53 @@ def test_what_cannot_be_repaired_is_blocked(
         assert "Zebras" not in answer.text.partition('"halldetect"')[0]
         assert "held back" in answer.text
         assert '"action":"blocked"' in answer.text.replace(": ", ":")
+
+
+def test_a_stream_is_guarded_sentence_by_sentence(
+    proxies: dict[str, LocalService], upstream_script: Script
+) -> None:
+    """What is supported comes while the upstream is still writing; nothing else comes at all."""
+    answer = f"{GOOD} The bridge opened in 1932. It is 400 metres long. {GOOD}"
+    upstream_script.answers, upstream_script.pause = [[answer]], 0.05
+    arrived: list[tuple[float, str]] = []
+    with (
+        proxies["block"].client() as client,
+        client.stream("POST", "/v1/chat/completions", json={**ASKED, "stream": True}) as stream,
+    ):
+        for line in stream.iter_lines():
+            arrived.append((time.monotonic(), line))
+    contents = [(at, line) for at, line in arrived if '"content"' in line]
+    assert GOOD in contents[0][1]
+    assert arrived[-1][0] - contents[0][0] > 0.2, "the first sentence did not wait for the last"
+    chunks = [json.loads(line[6:]) for _, line in arrived if line.startswith("data: {")]
+    shown, notice = said(chunks).split("\n\n")
+    assert shown == f"{GOOD} The bridge opened in 1932."
+    assert notice.startswith("The rest of this answer was held back")
+    assert "400 metres" not in json.dumps(chunks[:-1])
+    (choice,) = chunks[-1]["halldetect"]["choices"]
+    assert (choice["verdict"], choice["action"]) == ("hallucinated", "blocked")
+
+
+def test_a_sentence_of_a_stream_is_mended(
+    proxies: dict[str, LocalService], upstream_script: Script
+) -> None:
+    answer = f"{GOOD} The bridge opened in 1923. Zebras sing. {GOOD}"
+    upstream_script.answers = [[answer]]
+    chunks, done = streamed(chat(proxies["repair"], stream=True))
+    assert done
+    assert said(chunks).strip() == f"{GOOD} The bridge opened in 1932. {GOOD}"
+    (choice,) = chunks[-1]["halldetect"]["choices"]
+    assert choice["action"] == "repaired"
+    assert [change["action"] for change in choice["repair"]["changes"]] == ["changed", "removed"]
+
+
+def test_the_upstream_is_left_when_the_client_leaves(
+    proxies: dict[str, LocalService], upstream_script: Script
+) -> None:
+    upstream_script.answers, upstream_script.pause = [[f"{GOOD} " * 200]], 0.02
+    with (
+        proxies["block"].client() as client,
+        client.stream("POST", "/v1/chat/completions", json={**ASKED, "stream": True}) as stream,
+    ):
+        next(stream.iter_lines())
+    eventually(lambda: upstream_script.broken == 1)

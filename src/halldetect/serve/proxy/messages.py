@@ -200,6 +200,19 @@ def block_notice(choice: CheckedChoice) -> str:
     return f"This answer was held back: {wrong} of {total} claims are not backed by the sources."
 
 
+def stop_notice(choice: CheckedChoice, shown: str) -> str:
+    """Return the text that ends a streamed answer in place of what may not be shown.
+
+    Args:
+        choice: the answer as far as it was written.
+        shown: what was passed on of it.
+    """
+    notice = block_notice(choice)
+    if not shown.strip():
+        return notice
+    return "\n\n" + notice.replace("This answer", "The rest of this answer", 1)
+
+
 def retry_body(body: dict[str, Any], rejected: Sequence[CheckedChoice]) -> dict[str, Any]:
     """Return the request for another attempt: with the answer and what is wrong with it.
 

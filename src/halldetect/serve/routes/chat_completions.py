@@ -5,7 +5,9 @@ block     a hallucinated answer is replaced by a notice
 retry     the upstream is asked again, with what was wrong; in the end as block
 repair    a hallucinated answer is replaced by what a repair makes of it; if that fails, as block
 
-A stream that is only annotated goes through as it comes; otherwise it waits for the verdict.
+A stream that is only annotated goes through as it comes. With block and repair each sentence is
+judged when it is complete, and passed on, replaced or held back; block ends at the first sentence
+that fails. With retry a stream waits for the verdict on the whole.
 With all but annotate, only fields that were checked or that hold no text are passed on.
 """
 
@@ -34,6 +36,7 @@ from halldetect.serve.proxy.choices import (
     read_choice,
     streamed_choices,
 )
+from halldetect.serve.proxy.guarded_stream import GuardedChoice
 from halldetect.serve.proxy.messages import (
     ChatRequest,
     CheckedChoice,
@@ -43,6 +46,7 @@ from halldetect.serve.proxy.messages import (
     replacement,
     require_no_weaker,
     retry_body,
+    stop_notice,
 )
 from halldetect.serve.proxy.upstream import Chunk, UpstreamClient
 from halldetect.serve.strict_json import StrictJsonRoute
@@ -56,6 +60,7 @@ from halldetect.serve.submission import (
     submit,
     wait_for_reports,
 )
+from halldetect.stream import ASSERTS_NOTHING, context_of
 
 router = APIRouter(tags=["proxy"], route_class=StrictJsonRoute)
 _DONE = b"data: [DONE]\n\n"
@@ -123,6 +128,11 @@ class _ProxiedChat:
     def mode(self) -> str:
         return self.upstream.settings.action
 
+    @property
+    def _choices_asked_for(self) -> int:
+        asked = self.body.get("n")
+        return asked if isinstance(asked, int) and asked > 1 else 1
+
     async def answer(self) -> dict[str, Any]:
         """Return the whole answer, annotated, with blocked choices replaced."""
         answer = await self.upstream.complete(self.body)
@@ -148,8 +158,10 @@ class _ProxiedChat:
 
     async def stream(self, chunks: AsyncIterator[Chunk]) -> AsyncIterator[bytes]:
         """Yield the events of the answer; the last chunk has the annotation."""
-        annotate_only = self.mode == "annotate"
-        parts = self._annotated_stream if annotate_only else self._checked_stream
+        parts = {
+            "annotate": self._annotated_stream,
+            "retry": self._checked_stream,
+        }.get(self.mode, self._guarded_stream)
         try:
             async for part in parts(chunks):
                 yield part
@@ -195,6 +207,132 @@ class _ProxiedChat:
             yield _event({**frame, "choices": [choice]})
         annotation = self._annotation(checked, replaced)
         yield _event({**frame, "choices": [], "halldetect": annotation})
+
+    async def _guarded_stream(self, chunks: AsyncIterator[Chunk]) -> AsyncIterator[bytes]:
+        """Judge each sentence when it is complete; nothing is read meanwhile."""
+        guards: dict[int, GuardedChoice] = {}
+        frame: dict[str, Any] = {}
+        async for chunk in chunks:
+            frame = frame or chunk_frame([chunk])
+            for choice in chunk.get("choices", []):
+                guards.setdefault(choice_index(choice), GuardedChoice()).take(choice)
+            if not chunk.get("choices"):
+                yield _event({**allowed_answer(chunk), "choices": []})
+            async for part in self._judged_parts(guards, frame, ended=False):
+                yield part
+            if sum(guard.stopped for guard in guards.values()) >= self._choices_asked_for:
+                break
+        async for part in self._judged_parts(guards, frame, ended=True):
+            yield part
+        async for part in self._unguarded_parts(guards, frame):
+            yield part
+        task = asyncio.create_task(self._checked_guards(guards))
+        async for comment in _keep_alive(task):
+            yield comment
+        checked, replaced = task.result()
+        notices = {item.index: stop_notice(item, guards[item.index].shown) for item in checked}
+        for index, guard in guards.items():
+            if guard.stopped:
+                delta = {"role": "assistant", "content": notices[index]}
+                yield _event(_chunk(frame, index, delta, "content_filter"))
+            else:
+                yield _event(_chunk(frame, index, {}, guard.finish_reason))
+        annotation = self._annotation(checked, replaced)
+        yield _event({**frame, "choices": [], "halldetect": annotation})
+
+    async def _judged_parts(
+        self, guards: dict[int, GuardedChoice], frame: dict[str, Any], *, ended: bool
+    ) -> AsyncIterator[bytes]:
+        """Yield the sentences that may be shown, and comments while they are judged."""
+        for index, guard in guards.items():
+            while (sentence := guard.next_sentence(ended=ended)) is not None:
+                task = asyncio.create_task(self._judge_sentence(guard, sentence))
+                async for comment in _keep_alive(task):
+                    yield comment
+                if text := task.result():
+                    yield _event(_chunk(frame, index, {"role": "assistant", "content": text}))
+
+    async def _judge_sentence(self, guard: GuardedChoice, sentence: str) -> str:
+        """Return what may be shown for a sentence; settle it."""
+        why = await self._rejection(guard.shown, sentence)
+        if why is None:
+            guard.settle(sentence, sentence)
+            return sentence
+        if self.mode == "repair":
+            repaired = await self._repaired_sentence(guard.shown, sentence)
+            guard.settle(sentence, repaired, why)
+            return repaired or ""
+        guard.settle(sentence, None, why)
+        guard.stopped = True
+        return ""
+
+    async def _rejection(self, shown: str, sentence: str) -> str | None:
+        """Return why a sentence may not be shown behind what was shown; None if it may."""
+        context = context_of(shown)
+        pair = Pair(self.request.sources(), context + sentence, self.request.question())
+        options = self.request.options.model_copy(update={"store": False})
+        with await submit(self.context, options, [pair], judge_from=len(context)) as job:
+            (finished,) = await job.reports()
+        verdict, reason = finished.overview["verdict"], json.loads(finished.json)["reason"]
+        if verdict == "hallucinated":
+            return "it is not backed by the sources"
+        if verdict == "uncheckable" and reason not in ASSERTS_NOTHING:
+            return reason if self.upstream.settings.block_unchecked else None
+        return None
+
+    async def _repaired_sentence(self, shown: str, sentence: str) -> str | None:
+        """Return a repair of a sentence that holds behind what was shown; None if there is none."""
+        pair = Pair(self.request.sources(), sentence.strip(), self.request.question())
+        options = self.request.options.model_copy(update={"store": False})
+        with await submit(self.context, options, [pair], repair=True) as job:
+            (finished,) = await job.reports()
+        text = json.loads(finished.json)["text"]
+        if not isinstance(text, str) or not text.strip():
+            return None
+        repaired = sentence[: len(sentence) - len(sentence.lstrip())] + text.strip()
+        return repaired if await self._rejection(shown, repaired) is None else None
+
+    async def _unguarded_parts(
+        self, guards: dict[int, GuardedChoice], frame: dict[str, Any]
+    ) -> AsyncIterator[bytes]:
+        """Check what is not plain text as a whole, and yield it if it may be shown."""
+        rests = {
+            index: guard.rest_text
+            for index, guard in guards.items()
+            if guard.rest and not guard.stopped
+        }
+        task = asyncio.create_task(self.check(rests))
+        async for comment in _keep_alive(task):
+            yield comment
+        for item in task.result():
+            guard = guards[item.index]
+            if item.is_rejected(self.upstream.settings):
+                guard.stopped = True
+                continue
+            for choice in guard.rest:
+                yield _event({**frame, "choices": [choice]})
+        for guard in guards.values():  # of which nothing is left
+            guard.stopped |= bool(guard.changes) and not (guard.shown.strip() or guard.rest)
+
+    async def _checked_guards(
+        self, guards: dict[int, GuardedChoice]
+    ) -> tuple[list[CheckedChoice], dict[int, Replacement]]:
+        """Check the choices as they were written, for the annotation, and say what was done."""
+        checked = await self.check({index: guard.text for index, guard in guards.items()})
+        replaced = {
+            index: Replacement(guard.shown, "", "blocked" if guard.stopped else "repaired")
+            for index, guard in guards.items()
+            if guard.stopped or guard.changes
+        }
+        if self.mode != "repair":
+            return checked, replaced
+        outcome = {"outcome": "repaired", "reason": None}
+        return [
+            replace(item, repair={**outcome, "changes": guards[item.index].changes})
+            if guards[item.index].changes
+            else item
+            for item in checked
+        ], replaced
 
     async def _collect_and_check(
         self, chunks: AsyncIterator[Chunk]
@@ -295,6 +433,13 @@ async def _keep_alive(task: asyncio.Task[Any]) -> AsyncIterator[bytes]:
     finally:
         if not task.done():
             task.cancel()
+
+
+def _chunk(
+    frame: dict[str, Any], index: int, delta: dict[str, Any], finish_reason: str | None = None
+) -> dict[str, Any]:
+    choice = {"index": index, "delta": delta, "finish_reason": finish_reason}
+    return {**frame, "choices": [choice]}
 
 
 def _event(value: dict[str, Any]) -> bytes:

@@ -49,6 +49,7 @@ class WorkItem:
     pair           source and response
     configuration  options of the check
     repair         whether the response is to be repaired
+    judge_from     where in the response the part begins that is checked
     size           roughly how many tokens have to be read
     rank           its place in the queue; the lowest goes first
     waiters        those who wait for the report
@@ -59,10 +60,16 @@ class WorkItem:
     pair: Pair
     configuration: Configuration
     repair: bool
+    judge_from: int
     size: int
     rank: int
     waiters: list[Waiter] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is done without others: a repair, or the check of a part."""
+        return self.repair or self.judge_from > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +94,12 @@ class Accepted:
     events: tuple[dict[str, Any], ...] = ()
 
 
-def work_key(configuration: Configuration, pair: Pair, *, repair: bool = False) -> bytes:
+def work_key(
+    configuration: Configuration, pair: Pair, *, repair: bool = False, judge_from: int = 0
+) -> bytes:
     """Return what identifies a check or a repair: a digest of the options and the texts."""
-    content = [configuration.to_dict(), pair.source, pair.response, pair.question, repair]
+    content = [configuration.to_dict(), pair.source, pair.response, pair.question]
+    content += [repair, judge_from]
     return blake2b(json.dumps(content).encode(), digest_size=24).digest()
 
 
@@ -162,7 +172,7 @@ class JobQueue:
         pair = job.pairs[index]
         size = estimated_tokens(pair)
         rank = self._tokens_done + size
-        item = WorkItem(key, pair, job.configuration, job.repair, size, rank)
+        item = WorkItem(key, pair, job.configuration, job.repair, job.judge_from, size, rank)
         self._items[key] = item
         self._waiting.append(item)
 
@@ -249,8 +259,7 @@ class JobQueue:
         batch, size = [first], first.size
         for item in others:
             fits = item.configuration == first.configuration and size + item.size <= BATCH_TOKENS
-            checks = not (first.repair or item.repair)  # a repair is done alone
-            if fits and checks and len(batch) < self._batch_size:
+            if fits and not (first.alone or item.alone) and len(batch) < self._batch_size:
                 batch.append(item)
                 size += item.size
         for item in batch:

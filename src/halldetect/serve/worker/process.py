@@ -178,7 +178,7 @@ class CheckWorker:
         self._connections[job.id] = writer
         self._unfinished_pairs[job.id] = len(job.pairs)
         keys = {
-            at: work_key(job.configuration, pair, repair=job.repair)
+            at: work_key(job.configuration, pair, repair=job.repair, judge_from=job.judge_from)
             for at, pair in enumerate(job.pairs)
         }
         known = {at: self._memory.get(key) for at, key in keys.items()}
@@ -240,6 +240,8 @@ class CheckWorker:
             if items[0].repair:
                 finished: list[tuple[FinishedReport, FinishedReport | None]]
                 finished = [(self._repair(detector, items[0].pair), None)]
+            elif items[0].judge_from:
+                finished = [(_part_report(detector, items[0]), None)]
             else:
                 pairs = [item.pair for item in items]
                 reports = detector.check_many(pairs, observe=self._on_event)
@@ -344,6 +346,13 @@ def _scaled(report: Report, phase: str, share: float) -> Report:
 
 def _finished(report: Report) -> FinishedReport:
     return FinishedReport(report.to_json(indent=None), report_overview(report))
+
+
+def _part_report(detector: Detector, item: WorkItem) -> FinishedReport:
+    pair = item.pair
+    return _finished(
+        detector.check_part(pair.source, pair.response, item.judge_from, question=pair.question)
+    )
 
 
 def _report_event(report: FinishedReport, pair: int) -> dict[str, Any]:

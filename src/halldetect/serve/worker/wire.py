@@ -29,6 +29,8 @@ class Job:
                    processes of a machine share it, and setting the clock does not move it
     watch          whether the caller wants events while the check runs
     repair         whether the responses are to be repaired; else they are checked
+    judge_from     where in the response the part begins that is checked; what is before it is
+                   only read
     """
 
     id: str
@@ -37,6 +39,7 @@ class Job:
     deadline: float
     watch: bool = False
     repair: bool = False
+    judge_from: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ def encode_job(job: Job) -> bytes:
             "deadline": job.deadline,
             "watch": job.watch,
             "repair": job.repair,
+            "judge_from": job.judge_from,
         }
     )
 
@@ -91,4 +95,5 @@ def decode_job(message: dict[str, Any]) -> Job:
         deadline=message["deadline"],
         watch=message["watch"],
         repair=message["repair"],
+        judge_from=message["judge_from"],
     )

@@ -63,6 +63,7 @@ class WorkerClient:
         *,
         watch: bool = False,
         repair: bool = False,
+        judge_from: int = 0,
     ) -> PendingJob:
         """Put pairs into the queue of the worker.
 
@@ -72,12 +73,14 @@ class WorkerClient:
             timeout: seconds until the job has to be done, waiting included.
             watch: whether events are wanted while the check runs.
             repair: whether the responses are to be repaired; else they are checked.
+            judge_from: where in a response the part begins that is checked.
 
         Raises:
             ServiceError: `queue_full`, `worker_failed` or `deadline_exceeded`.
         """
         deadline = time.monotonic() + timeout
-        job = Job(secrets.token_hex(8), configuration, pairs, deadline, watch, repair)
+        name = secrets.token_hex(8)
+        job = Job(name, configuration, pairs, deadline, watch, repair, judge_from)
         pending = PendingJob(self, job, asyncio.get_running_loop().time() + timeout)
         try:
             pending.inbox = await self._send(job.id, encode_job(job))
