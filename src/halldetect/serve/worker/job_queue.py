@@ -98,8 +98,8 @@ def work_key(
     configuration: Configuration, pair: Pair, *, repair: bool = False, judge_from: int = 0
 ) -> bytes:
     """Return what identifies a check or a repair: a digest of the options and the texts."""
-    content = [configuration.to_dict(), pair.source, pair.response, pair.question]
-    content += [repair, judge_from]
+    texts = [pair.source, pair.response, pair.question]
+    content = [configuration.to_dict(), texts, repair, judge_from]
     return blake2b(json.dumps(content).encode(), digest_size=24).digest()
 
 
