@@ -3,7 +3,9 @@
     python -m benchmarks.suites --verifier base
     python -m benchmarks.suites --verifier large --device cuda [--base BASE.gguf]
 
-`--base` loads the large verifier from a file instead of the model store. Suites (tests/data, never
+`--base` loads the large verifier from a file instead of the model store; besides torch, numpy and
+tokenizers that needs platformdirs and markdown-it-py (`pip install --target FOLDER`, on PYTHONPATH,
+for a machine without a network). Suites (tests/data, never
 trained on), every claim checked as a response of its own with all defaults:
 
     cases     realistic sources, each with claims that are true and plain contradictions
