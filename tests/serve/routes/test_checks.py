@@ -145,3 +145,12 @@ def test_a_defect_in_the_worker_shows_nothing_of_itself(client: httpx.Client) ->
     message = refused(answer, "internal")
     assert "secret" not in message
     assert "LookupError" not in answer.text
+
+
+def test_a_threshold_may_be_an_operating_point_of_the_verifier(client: httpx.Client) -> None:
+    """The small verifier has none, so that the service says so."""
+    answer = client.post("/v1/check", json={**ASKED, "threshold": "recall"})
+    error = answer.json()["error"]
+    assert answer.status_code == 422
+    assert "no operating point 'recall'" in error["message"]
+    assert client.post("/v1/check", json={**ASKED, "threshold": "strict"}).status_code == 422

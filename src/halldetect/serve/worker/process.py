@@ -25,7 +25,7 @@ from typing import Any
 
 from halldetect.batch.cache import is_repeatable, without_cost
 from halldetect.detector import Detector
-from halldetect.errors import HallDetectError
+from halldetect.errors import ConfigurationError, HallDetectError
 from halldetect.inputs import Pair
 from halldetect.pipeline import ClaimsExtracted, Event
 from halldetect.remaining_time import RemainingTime
@@ -321,6 +321,8 @@ class CheckWorker:
 
 def _describe_failure(error: Exception) -> dict[str, Any]:
     """Return code and message. An unexpected error may quote a text: its message is not logged."""
+    if isinstance(error, ConfigurationError):
+        return {"code": "invalid_request", "message": str(error)}
     if isinstance(error, HallDetectError):
         return {"code": "model_unavailable", "message": str(error)}
     trace = "".join(traceback.format_tb(error.__traceback__)[-3:])
