@@ -110,8 +110,10 @@ def add_output_options(parser: argparse.ArgumentParser, *, pdf: bool = False) ->
     add_option("--quiet", action="store_true", help="no notices and no progress on standard error")
 
 
-def read_texts(arguments: argparse.Namespace, command: str) -> tuple[list[str], str]:
+def read_texts(arguments: argparse.Namespace, command: str) -> tuple[list[SourceDocument], str]:
     """The documents of the source and the response that the command line names.
+
+    Documents from files have the names of the files.
 
     Args:
         arguments: the parsed command line.
@@ -124,31 +126,16 @@ def read_texts(arguments: argparse.Namespace, command: str) -> tuple[list[str], 
             "quote a text with spaces, and name further documents with --source"
         )
     reader = TextArguments(literal=arguments.text)
-    documents = [reader.read(item, "source") for item in first]
-    documents += [reader.read_document(item, "--source") for item in arguments.source]
+    documents = [text for item in first for text in reader.read_documents(item, "source")]
+    for item in arguments.source:
+        documents += reader.read_documents(item, "--source", file=True)
     return documents, reader.read(response, "response")
-
-
-def named_documents(arguments: argparse.Namespace, texts: list[str]) -> list[SourceDocument]:
-    """The documents of `read_texts`, those from files with the names of the files.
-
-    Args:
-        arguments: the parsed command line.
-        texts: the documents.
-    """
-    given = (*arguments.texts[:-1], *arguments.source)
-    names = [file_name(item, literal=arguments.text) for item in given]
-    return [
-        text if name is None else {"id": name, "text": text}
-        for name, text in zip(names, texts, strict=True)
-    ]
 
 
 def run_check(arguments: argparse.Namespace) -> int:
     """Check the texts of the command line; the verdict is the exit status."""
     documents, response = read_texts(arguments, "check")
-    source = named_documents(arguments, documents)
-    report = _checked(arguments, source, response, arguments.question)
+    report = _checked(arguments, documents, response, arguments.question)
     _show(report, arguments, file_name(arguments.texts[-1], literal=arguments.text))
     return OF_VERDICT[report.verdict]
 

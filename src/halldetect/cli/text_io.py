@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 from halldetect.errors import InputError
+from halldetect.inputs import SourceDocument
+from halldetect.office_files import read_pages
 
 # Longest first: the byte order mark of UTF-32 begins with that of UTF-16.
 _BYTE_ORDER_MARKS = (
@@ -55,9 +57,29 @@ class TextArguments:
             raise InputError(f"{what}: no file {argument!r}; to check these very words, add --text")
         return argument
 
-    def read_document(self, argument: str, what: str) -> str:
-        """As `read`, but an argument that names no file is an error."""
-        return self._read_stdin(what) if argument == "-" else read_file(Path(argument), what)
+    def read_documents(
+        self, argument: str, what: str, *, file: bool = False
+    ) -> list[SourceDocument]:
+        """The documents of an argument: each page of a PDF file is one, with its number.
+
+        Args:
+            argument: as given on the command line.
+            what: what it is, for messages.
+            file: whether an argument that names no file is an error.
+        """
+        if argument == "-" and (file or not self._literal):
+            return [self._read_stdin(what)]
+        name = file_name(argument, literal=self._literal and not file)
+        if name is None and not file:
+            return [self.read(argument, what)]
+        pages = _read_pages(Path(argument), what)
+        if len(pages) == 1:
+            return [{"id": str(name), "text": pages[0]}]
+        return [
+            {"id": f"{name}, page {number}", "text": page}
+            for number, page in enumerate(pages, start=1)
+            if page
+        ]
 
     def _read_stdin(self, what: str) -> str:
         if self._stdin_taken:
@@ -73,12 +95,17 @@ class TextArguments:
 
 
 def read_file(path: Path, what: str) -> str:
-    """The text of a file; InputError says why it cannot be read.
+    """The text of a file, also of a PDF or DOCX file; InputError says why it cannot be read.
 
     Args:
         path: the file.
         what: what it is, for messages.
     """
+    return "\n\n".join(_read_pages(path, what))
+
+
+def _read_pages(path: Path, what: str) -> list[str]:
+    """The pages of a PDF file; the text of any other file."""
     try:
         if path.is_dir():
             raise InputError(f"{what}: {str(path)!r} is a directory, not a file")
@@ -89,7 +116,12 @@ def read_file(path: Path, what: str) -> str:
         raise InputError(f"{what}: no permission to read {str(path)!r}") from error
     except (OSError, ValueError) as error:
         raise InputError(f"{what}: cannot read {str(path)!r}: {error}") from error
-    return decode(data, what, repr(str(path)))
+    pages = read_pages(data, f"{what}: {str(path)!r}")
+    if pages is None:
+        return [decode(data, what, repr(str(path)))]
+    if not any(pages):
+        raise InputError(f"{what}: {str(path)!r} has no text; a scan has to go through OCR first")
+    return pages
 
 
 def decode(data: bytes, what: str, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Documents from files: plain text, Markdown, HTML, PDF and JSON Lines."""
+"""Documents from files: plain text, Markdown, HTML, PDF, DOCX and JSON Lines."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 
-from halldetect.errors import InputError, MissingExtra
+from halldetect.errors import InputError
+from halldetect.office_files import read_pages
 
 TEXT_ENDINGS = (".txt", ".text", ".md", ".markdown", ".rst")
 HTML_ENDINGS = (".html", ".htm", ".xhtml")
-ENDINGS = (*TEXT_ENDINGS, *HTML_ENDINGS, ".pdf", ".jsonl")
+ENDINGS = (*TEXT_ENDINGS, *HTML_ENDINGS, ".pdf", ".docx", ".jsonl")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _BLOCKS = frozenset(
     "address article aside blockquote br dd div dl dt figcaption footer h1 h2 h3 h4 h5 h6 header "
@@ -81,8 +82,8 @@ def read_documents(file: SourceFile) -> Iterator[IndexDocument]:
     ending = _ending(file.path)
     if ending == ".jsonl":
         yield from _json_lines(file)
-    elif ending == ".pdf":
-        yield IndexDocument(file.name, "", _storable(_pdf_text(file.path)))
+    elif ending in (".pdf", ".docx"):
+        yield IndexDocument(file.name, "", _storable(_pages_text(file.path)))
     elif ending in HTML_ENDINGS:
         title, text = html_text(_decoded(file.path))
         yield IndexDocument(file.name, _storable(title), _storable(text))
@@ -134,17 +135,10 @@ class _PageText(HTMLParser):
             self.parts.append(data.replace("\n", " "))
 
 
-def _pdf_text(path: Path) -> str:
-    try:
-        import pypdf
-    except ImportError as error:
-        raise MissingExtra(f"the PDF file {path.name!r}", "documents") from error
-    try:
-        with path.open("rb") as stream:
-            pages = [page.extract_text() or "" for page in pypdf.PdfReader(stream).pages]
-    except Exception as error:  # a damaged file makes it raise almost anything
-        why = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
-        raise InputError(f"{str(path)!r} cannot be read as PDF ({why})") from error
+def _pages_text(path: Path) -> str:
+    pages = read_pages(path.read_bytes(), repr(str(path)))
+    if pages is None:
+        raise InputError(f"{str(path)!r} is neither a PDF nor a DOCX file")
     return "\n\n".join(pages)
 
 
