@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Sequence
 
 from halldetect import __version__
-from halldetect.cli import batch, bench, check, index, models, repair, serve
+from halldetect.cli import batch, bench, check, compare, index, models, repair, serve
 from halldetect.cli.exits import exit_status
 from halldetect.cli.options import Parser
 
@@ -19,6 +19,7 @@ exit status: 0 faithful, 1 hallucinated, 2 wrong usage, 3 could not check,
 """
 COMMANDS = (
     check.add,
+    compare.add,
     repair.add,
     batch.add,
     check.add_demo,

@@ -126,7 +126,7 @@ def audit_values(report: Report, record: CheckRecord | None = None) -> dict[str,
             )
             for place, text in enumerate(report.documents)
         ],
-        "claims": [_claim(report, passages, *item) for item in numbered(report)],
+        "claims": [audit_claim(report, passages, *item) for item in numbered(report)],
         "models": _models(data["provenance"]),
         "facts": flat_facts(
             {"cost": data["cost"], "settings": data["provenance"]["configuration"]}
@@ -203,7 +203,15 @@ def _source_marks(report: Report, passages: Passages, document: int) -> list[Cla
     return marks
 
 
-def _claim(report: Report, passages: Passages, place: int, claim: ClaimReport) -> AuditClaim:
+def audit_claim(report: Report, passages: Passages, place: int, claim: ClaimReport) -> AuditClaim:
+    """Return a claim with the passage that decides it, as tables of claims print it.
+
+    Args:
+        report: the report.
+        passages: of its documents.
+        place: number of the claim, from 1.
+        claim: the claim.
+    """
     remarks = [ORIGIN_REMARKS[claim.origin]] if claim.origin in ORIGIN_REMARKS else []
     remarks += [one_line(text) for text in (claim.reason, claim.span_reason) if text]
     remarks += explanations(claim)

@@ -36,7 +36,7 @@ _MIN_WIDTH, _MAX_WIDTH = 40, 100
 _BAR = 24
 _STATE_COLUMN = 16
 _MAX_CLAIM = 300
-_STYLE: dict[Status | Verdict, str] = {
+STYLE: dict[Status | Verdict, str] = {
     Status.CONTRADICTED: "bold red",
     Status.UNSUPPORTED: "bold yellow",
     Status.UNCHECKABLE: "bold magenta",
@@ -67,6 +67,15 @@ def terminal(report: Report, *, width: int | None = None, color: bool | None = N
         console.print()
         for note in report.provenance.notes:
             print_line(console, f"note: {one_line(note)}", style="dim")
+    return printed(console)
+
+
+def printed(console: Console) -> str:
+    """Return what was printed on a console of `new_console`.
+
+    Args:
+        console: the console.
+    """
     text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
@@ -115,7 +124,7 @@ def print_line(console: Console, text: str, style: str = "") -> None:
 def _headline(console: Console, report: Report) -> None:
     from rich.text import Text
 
-    style = _STYLE[report.verdict]
+    style = STYLE[report.verdict]
     line = Text()
     line.append(f"{VERDICT_SYMBOL[report.verdict]} {report.verdict.upper()}", style=style)
     if report.score is not None:
@@ -160,7 +169,7 @@ def _claim(
     rows = Table.grid(padding=(0, 1), expand=False)
     rows.add_column(width=_STATE_COLUMN - 1, no_wrap=True)
     rows.add_column(width=room, overflow="fold")
-    state = Text(f"{STATE_SYMBOL[claim.status]} {claim.status}", style=_STYLE[claim.status])
+    state = Text(f"{STATE_SYMBOL[claim.status]} {claim.status}", style=STYLE[claim.status])
     words = shorten(one_line(claim.text), "", _MAX_CLAIM)
     said = Text(f"{place}. {words}", style="bold")
     rows.add_row(state, said)

@@ -1,0 +1,135 @@
+"""Two responses to the same source, side by side: what only one of them says, and what is so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from halldetect.errors import InputError
+from halldetect.report import Report, Status, Verdict
+from halldetect.text.overlap import content_keys
+from halldetect.text.words import words
+
+# Claims that share at least this part of their content words are about the same thing.
+_MIN_SHARED = 0.5
+_RANK = {Verdict.FAITHFUL: 0, Verdict.UNCHECKABLE: 1, Verdict.HALLUCINATED: 2}
+
+
+class Relation(StrEnum):
+    """How a claim of one response stands to the other response."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    ONLY_A = "only_a"
+    ONLY_B = "only_b"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimPair:
+    """A claim of each response about the same thing, or a claim that only one of them makes.
+
+    relation  `same` words, or `different` words about the same thing, or made by one response only
+    a, b      indices of the claims in their reports; None where there is none
+    """
+
+    relation: Relation
+    a: int | None
+    b: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The reports of two responses to the same source, and which claims belong together.
+
+    a, b   the reports
+    pairs  in the order of the first response, then what only the second one says
+    """
+
+    a: Report
+    b: Report
+    pairs: tuple[ClaimPair, ...]
+
+    @property
+    def better(self) -> str | None:
+        """`a` or `b`, whichever the source backs better; None if they are equally good.
+
+        The verdict counts first, then the share of claims that are not supported.
+        """
+        first, second = _badness(self.a), _badness(self.b)
+        return None if first == second else "a" if first < second else "b"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison in plain dicts, lists and strings."""
+        return {
+            "better": self.better,
+            "pairs": [
+                {"relation": str(pair.relation), "a": pair.a, "b": pair.b} for pair in self.pairs
+            ],
+            "a": self.a.to_dict(),
+            "b": self.b.to_dict(),
+        }
+
+
+def compare(a: Report, b: Report) -> Comparison:
+    """Compare the reports of two responses to the same source.
+
+    Claims belong together if they share most of their content words; the pairs that share most are
+    found first, and each claim is in one pair only.
+
+    Args:
+        a: the report of the first response.
+        b: the report of the second response.
+
+    Raises:
+        InputError: if their sources differ.
+    """
+    if a.documents != b.documents:
+        raise InputError("the two reports are about different sources")
+    partner = _partners(a, b)
+    pairs = []
+    for at, claim in enumerate(a.claims):
+        other = partner.get(at)
+        if other is None:
+            pairs.append(ClaimPair(Relation.ONLY_A, at, None))
+        else:
+            same = _wording(claim.text) == _wording(b.claims[other].text)
+            pairs.append(ClaimPair(Relation.SAME if same else Relation.DIFFERENT, at, other))
+    taken = set(partner.values())
+    pairs += [
+        ClaimPair(Relation.ONLY_B, None, at) for at in range(len(b.claims)) if at not in taken
+    ]
+    return Comparison(a, b, tuple(pairs))
+
+
+def _partners(a: Report, b: Report) -> dict[int, int]:
+    """The claims of the second response by those of the first that they belong to."""
+    first = [content_keys(claim.text) for claim in a.claims]
+    second = [content_keys(claim.text) for claim in b.claims]
+    ranked = sorted(
+        (-_shared(one, other), at, place)
+        for at, one in enumerate(first)
+        for place, other in enumerate(second)
+        if _shared(one, other) >= _MIN_SHARED
+    )
+    partner: dict[int, int] = {}
+    taken: set[int] = set()
+    for _, at, place in ranked:
+        if at not in partner and place not in taken:
+            partner[at] = place
+            taken.add(place)
+    return partner
+
+
+def _shared(one: frozenset[str], other: frozenset[str]) -> float:
+    """The part of their content words that two claims share, from 0 to 1."""
+    return 2 * len(one & other) / max(len(one) + len(other), 1)
+
+
+def _wording(text: str) -> list[str]:
+    return [word.norm for word in words(text)]
+
+
+def _badness(report: Report) -> tuple[int, float]:
+    flagged = sum(claim.status is not Status.SUPPORTED for claim in report.claims)
+    return _RANK[report.verdict], flagged / max(len(report.claims), 1)

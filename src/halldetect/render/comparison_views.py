@@ -1,0 +1,154 @@
+"""A comparison of two responses as terminal text, as one HTML page and as data for the page."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from halldetect.comparison import ClaimPair, Comparison, Relation
+from halldetect.render.audit import audit_claim
+from halldetect.render.html_page import asset, html_page, shared_style
+from halldetect.render.passages import Passages
+from halldetect.render.phrases import (
+    STATE_SYMBOL,
+    VERDICT_SYMBOL,
+    one_line,
+    score_line,
+    summary,
+)
+from halldetect.render.terminal import STYLE, new_console, printed, wants_color
+from halldetect.report import ClaimReport, Report
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+RELATION_TEXT = {
+    Relation.SAME: "Both say the same",
+    Relation.DIFFERENT: "They say different things, or use different words",
+    Relation.ONLY_A: "Only A says so",
+    Relation.ONLY_B: "Only B says so",
+}
+# What differs is of more interest than what both say.
+_ORDER = (Relation.DIFFERENT, Relation.ONLY_A, Relation.ONLY_B, Relation.SAME)
+
+
+def comparison_view(comparison: Comparison) -> dict[str, Any]:
+    """Return what a page shows: two heads, and the claims in rows of two.
+
+    Args:
+        comparison: the comparison.
+    """
+    a, b = comparison.a, comparison.b
+    passages = Passages(a)
+
+    def cell(report: Report, at: int | None) -> dict[str, Any] | None:
+        if at is None:
+            return None
+        return dataclasses.asdict(audit_claim(report, passages, at + 1, report.claims[at]))
+
+    groups = [
+        {
+            "relation": str(relation),
+            "text": RELATION_TEXT[relation],
+            "rows": [[cell(a, pair.a), cell(b, pair.b)] for pair in pairs],
+        }
+        for relation in _ORDER
+        if (pairs := [pair for pair in comparison.pairs if pair.relation is relation])
+    ]
+    return {
+        "better": comparison.better,
+        "headline": headline(comparison),
+        "sides": [
+            {
+                "name": name,
+                "verdict": str(report.verdict),
+                "symbol": VERDICT_SYMBOL[report.verdict],
+                "summary": summary(report),
+                "score_line": score_line(report),
+                "response": report.response,
+            }
+            for name, report in (("A", a), ("B", b))
+        ],
+        "groups": groups,
+    }
+
+
+def headline(comparison: Comparison) -> str:
+    """Return which response is better, and how many claims differ, in one sentence."""
+    counts = Counter(pair.relation for pair in comparison.pairs)
+    differ = len(comparison.pairs) - counts[Relation.SAME]
+    which = {"a": "The source backs A better", "b": "The source backs B better"}
+    first = which.get(comparison.better or "", "The source backs both equally well")
+    noun = "claim differs" if differ == 1 else "claims differ"
+    return f"{first}; {differ} {noun}."
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """Return a comparison as one HTML page that loads nothing and runs no script.
+
+    Args:
+        comparison: the comparison.
+    """
+    return html_page(
+        "halldetect.render",
+        "comparison.html.jinja",
+        title="Comparison of two responses: HallDetect",
+        style=shared_style() + asset("comparison.css"),
+        view=comparison_view(comparison),
+    )
+
+
+def comparison_terminal(
+    comparison: Comparison, *, width: int | None = None, color: bool | None = None
+) -> str:
+    """Return a comparison as text for a terminal.
+
+    Args:
+        comparison: the comparison.
+        width: columns; None takes those of the terminal, up to 100.
+        color: whether to use colours; None uses them if standard output is a terminal that shows
+            them and NO_COLOR is not set.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    console = new_console(width, wants_color() if color is None else color)
+    console.print(Text(headline(comparison), style="bold"))
+    for name, report in (("A", comparison.a), ("B", comparison.b)):
+        verdict = f"{VERDICT_SYMBOL[report.verdict]} {report.verdict.upper()}"
+        line = Text(f"{name}  ")
+        line.append(verdict, style=STYLE[report.verdict])
+        line.append(f"  {score_line(report)}. {one_line(summary(report))}")
+        console.print(line)
+    for relation in _ORDER:
+        pairs = [pair for pair in comparison.pairs if pair.relation is relation]
+        if not pairs:
+            continue
+        console.print()
+        console.print(Text(RELATION_TEXT[relation], style="bold"))
+        table = Table.grid(padding=(0, 2, 1, 0), expand=True)
+        table.add_column(ratio=1)
+        table.add_column(ratio=1)
+        for pair in pairs:
+            table.add_row(*_cells(comparison, pair))
+        console.print(table)
+    return printed(console)
+
+
+def _cells(comparison: Comparison, pair: ClaimPair) -> list[Text]:
+    from rich.text import Text
+
+    sides = ((comparison.a, pair.a), (comparison.b, pair.b))
+    return [
+        Text("–", style="dim") if at is None else _cell(report.claims[at], at + 1)
+        for report, at in sides
+    ]
+
+
+def _cell(claim: ClaimReport, number: int) -> Text:
+    from rich.text import Text
+
+    text = Text(f"{STATE_SYMBOL[claim.status]} {claim.status}", style=STYLE[claim.status])
+    text.append(f"\n{number}. {one_line(claim.text)}", style="not bold default")
+    return text
