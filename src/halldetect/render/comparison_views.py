@@ -23,6 +23,7 @@ from halldetect.report import ClaimReport, Report
 if TYPE_CHECKING:
     from rich.text import Text
 
+COMPARISON_STYLE = "comparison.css"
 RELATION_TEXT = {
     Relation.SAME: "Both say the same",
     Relation.DIFFERENT: "They say different things, or use different words",
@@ -94,7 +95,7 @@ def comparison_html(comparison: Comparison) -> str:
         "halldetect.render",
         "comparison.html.jinja",
         title="Comparison of two responses: HallDetect",
-        style=shared_style() + asset("comparison.css"),
+        style=shared_style() + asset(COMPARISON_STYLE),
         view=comparison_view(comparison),
     )
 

@@ -21,7 +21,15 @@ from halldetect.errors import ServiceError
 from halldetect.serve.dependencies import AppArguments, ServiceContext, request_id
 from halldetect.serve.error_responses import error_body, error_headers, service_error
 from halldetect.serve.middleware import RequestMiddleware
-from halldetect.serve.routes import chat_completions, checks, history, repairs, static_files, status
+from halldetect.serve.routes import (
+    chat_completions,
+    checks,
+    comparisons,
+    history,
+    repairs,
+    static_files,
+    status,
+)
 from halldetect.serve.schemas import Problem
 from halldetect.serve.settings import ServiceSettings
 from halldetect.serve.storage.report_store import ReportStore
@@ -90,7 +98,7 @@ def create_app(arguments: AppArguments) -> FastAPI:
     }
     # For the API description only: the middleware has checked the token before any route runs.
     bearer = [Security(HTTPBearer(auto_error=False))] if settings.auth else []
-    for module in (checks, repairs, history, chat_completions, status):
+    for module in (checks, comparisons, repairs, history, chat_completions, status):
         app.include_router(module.router, responses=errors, dependencies=bearer)
     app.include_router(status.open_router, responses=errors)
     app.include_router(static_files.router)

@@ -126,6 +126,17 @@ class RepairRequest(Item, CheckOptions):
     """One response to repair, and its source."""
 
 
+class CompareRequest(CheckOptions):
+    """Two responses to the same source."""
+
+    source: SourceDocument | Annotated[list[SourceDocument], Field(max_length=1000)] = Field(
+        description="As of a check."
+    )
+    a: Text = Field(description="The first response.")
+    b: Text = Field(description="The second response.")
+    question: Text | None = Field(default=None, description="Recorded in the reports, not judged.")
+
+
 class BatchRequest(CheckOptions):
     """Many responses, each with its source, checked with the same options."""
 
@@ -183,6 +194,25 @@ class BatchResult(BaseModel):
 
     request_id: str
     results: list[Result]
+
+
+class ComparedClaims(BaseModel):
+    """Claims of both responses about the same thing, by index; null where one makes no such."""
+
+    relation: Literal["same", "different", "only_a", "only_b"]
+    a: int | None
+    b: int | None
+
+
+class ComparisonResult(BaseModel):
+    """Two reports on the same source, and how their claims belong together."""
+
+    request_id: str
+    better: Literal["a", "b"] | None
+    pairs: list[ComparedClaims]
+    a: Report
+    b: Report
+    view: dict[str, Any]
 
 
 class ClaimCounts(BaseModel):

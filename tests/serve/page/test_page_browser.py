@@ -400,3 +400,26 @@ def test_the_theme_button_follows_a_system_that_turns_dark(page):
     page.until(lambda: page.one(".theme").text == "Light theme", "new label")
     page.one(".theme").click()
     assert page.one(".theme").text == "Dark theme"
+
+
+def test_two_responses_are_compared_side_by_side(page):
+    page.open()
+    page.paste("#documents textarea", demo.SOURCE)
+    page.paste("#response", demo.RESPONSE)
+    page.press("#compare")
+    page.press("#submit")
+    assert page.wait("#response-error").text == "Paste the second response as well."
+    page.paste("#response-b", "A single ticket costs four euros. <b>Dogs</b> travel free.")
+    page.press("#submit")
+    title = page.wait("#comparison h1").text
+    assert title == "The source backs both equally well; 4 claims differ." or "better" in title
+    assert [node.text for node in page.every("#comparison .letter")] == ["Response A", "Response B"]
+    different = page.wait(".relation").text
+    assert "A single ticket costs six euros." in different
+    assert "A single ticket costs four euros." in different
+    assert "<b>Dogs</b> travel free." in page.one("#comparison").text
+    assert page.width() <= 1440
+    [button] = [node for node in page.every("#comparison button") if node.text == "Edit the texts"]
+    button.click()
+    assert "Dogs" in page.wait("#response-b").get_attribute("value")
+    assert page.one("#submit").text == "Compare"

@@ -3,12 +3,13 @@
  *
  * The report's own scripts are read before this one; their names (element, textButton, visible,
  * TextPane, ReportView...) are used as they are. The address says which view it is: nothing,
- * `?view=history`, `?view=dashboard`, `?view=result` or `?report=ID`; what follows a # belongs
+ * `?view=history`, `?view=dashboard`, `?view=result`, `?view=comparison` or `?report=ID`; what follows a # belongs
  * to the report.
  */
 
 import { Api, Fault } from "./api.js";
 import { CheckForm } from "./check_form.js";
+import { comparisonView } from "./comparison.js";
 import { Dashboard } from "./dashboard.js";
 import { askToken, confirmed } from "./dialogs.js";
 import { History } from "./history.js";
@@ -18,7 +19,7 @@ import { Review } from "./review.js";
 import { Watch } from "./watch.js";
 
 const find = (id) => document.getElementById(id);
-const VIEWS = ["check", "watch", "report", "history", "dashboard"];
+const VIEWS = ["check", "watch", "report", "comparison", "history", "dashboard"];
 const WANTS_TOKEN = "This server wants a token. It is kept until you close this tab.";
 
 /** What the server says about itself and about our token. */
@@ -112,6 +113,7 @@ class App {
     this.shown = location.search;
     if (report) this.showStored(report);
     else if (view === "result" && this.result) this.showOutcome(this.result);
+    else if (view === "comparison" && this.comparison) this.showComparison();
     else if (view === "history" || view === "dashboard") this.showList(view);
     else if (view) this.replace("./");
     else this.showCheck();
@@ -129,7 +131,7 @@ class App {
       this.outcome = null;
     }
     for (const view of VIEWS) find(view).hidden = view !== name;
-    const current = { watch: "check", report: "" }[name] ?? name;
+    const current = { watch: "check", report: "", comparison: "" }[name] ?? name;
     for (const link of document.querySelectorAll(".app-bar nav a")) {
       if (link.dataset.view === current) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
@@ -163,7 +165,8 @@ class App {
       this.showCheck();
       find("response").focus();
     };
-    const watch = new Watch(find("watch"), request, {
+    const two = request.a !== undefined;
+    const watch = new Watch(find("watch"), two ? { response: request.a } : request, {
       cancel: () => ends.abort(),
       back,
       retry: () => this.check(request),
@@ -177,6 +180,13 @@ class App {
       verdict: (data) => watch.verdict(data),
     };
     try {
+      if (two) {
+        watch.say("Checking both responses");
+        const body = JSON.stringify(request);
+        const options = { method: "POST", body, signal: ends.signal };
+        this.finishComparison(await this.api.json("v1/compare", options));
+        return;
+      }
       this.finish(await this.api.check(request, on, ends.signal));
     } catch (error) {
       const fault = error instanceof Fault ? error : new Fault({ code: "page", message: error.message });
@@ -186,6 +196,36 @@ class App {
       if (fault.code !== "unauthorized") return;
       if (await this.unlock("The server did not accept the token.")) this.check(request);
     }
+  }
+
+  finishComparison({ view, a, b }) {
+    this.watch.leave();
+    this.watch = null;
+    find("watch").replaceChildren();
+    this.comparison = { view, a, b };
+    this.arrive("./?view=comparison");
+  }
+
+  /** Goes to what a check has found; a reader who has opened another view meanwhile stays. */
+  arrive(address) {
+    if (this.shown === "") return void this.go(address);
+    this.ready = address;
+    this.status("The check is done: see Check");
+  }
+
+  showComparison() {
+    const { view, a, b } = this.comparison;
+    const edit = () => {
+      this.again(a);
+      this.form.second.value = b.response;
+      this.form.compareTwo(true);
+    };
+    const { title, nodes } = comparisonView(view, [
+      textButton({ class: "quiet" }, () => this.again(null), "New check"),
+      textButton({ class: "quiet" }, edit, "Edit the texts"),
+    ]);
+    find("comparison").replaceChildren(...nodes);
+    this.show("comparison", "Comparison", title);
   }
 
   finish({ report, view, markdown, html, stored, store_error: storeError }) {
@@ -200,10 +240,7 @@ class App {
     };
     this.result = { payload: view, formats, id: stored?.id ?? null, storeError };
     const address = stored ? `./?report=${encodeURIComponent(stored.id)}` : "./?view=result";
-    if (this.shown === "") return void this.go(address);
-    // A reader who has opened another view meanwhile stays there.
-    this.ready = address;
-    this.status("The check is done: see Check");
+    this.arrive(address);
   }
 
   /** The audit sheet of a report that is not kept, where the server can make it. */

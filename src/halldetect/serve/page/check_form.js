@@ -26,6 +26,12 @@ export class CheckForm {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.node.requestSubmit();
     });
     this.response.addEventListener("input", () => this.count());
+    this.second = find("response-b");
+    this.second.addEventListener("input", () => this.complain("response", ""));
+    find("compare").addEventListener("click", () => {
+      this.compareTwo(find("second").hidden);
+      if (!find("second").hidden) this.second.focus();
+    });
     find("threshold").addEventListener("input", () => this.complain("threshold", ""));
     find("add-document").addEventListener("click", () => this.documents.add("").focus());
     find("example").addEventListener("click", () => this.example());
@@ -81,9 +87,20 @@ export class CheckForm {
     }
   }
 
+  /** Whether there is a field for a second response. */
+  compareTwo(on) {
+    find("second").hidden = !on;
+    find("compare").setAttribute("aria-pressed", String(on));
+    find("submit").textContent = on ? "Compare" : "Check";
+    find("store").disabled = on; // a comparison is not kept
+    this.describe();
+  }
+
   fill({ documents, document_names: names, response, question }) {
     this.documents.set(documents, names);
     this.response.value = response;
+    this.second.value = "";
+    this.compareTwo(false);
     find("question").value = question ?? "";
     this.describe();
     this.count();
@@ -164,6 +181,7 @@ export class CheckForm {
     const { limits } = this.session.data;
     const documents = this.documents.sources();
     const response = this.response.value;
+    const both = !find("second").hidden;
     const threshold = find("threshold").value.trim();
     const cut = threshold === "" ? null : Number(threshold);
     const long = documents.reduce((sum, document) => sum + lengthOf(document.text ?? document), 0);
@@ -172,6 +190,8 @@ export class CheckForm {
       ["source", long > limits.max_source && tooLong("source", long, limits.max_source)],
       ["response", !response.trim() && "Paste the response to check."],
       ["response", tooLongResponse(response, limits.max_response)],
+      ["response", both && !this.second.value.trim() && "Paste the second response as well."],
+      ["response", both && tooLongResponse(this.second.value, limits.max_response)],
       [
         "threshold",
         (!find("threshold").validity.valid || !(cut === null || (cut >= 0 && cut <= 1))) &&
@@ -188,15 +208,15 @@ export class CheckForm {
     }
     const request = {
       source: documents,
-      response,
       question: find("question").value.trim() || null,
       extractor: find("extractor").value || null,
       verifier: find("verifier").value || null,
       scoring: find("scoring").value || null,
       threshold: cut,
       exact: find("exact").checked || null,
-      store: find("store").checked,
-      include: ["view", "markdown", "html"],
+      ...(both
+        ? { a: response, b: this.second.value }
+        : { response, store: find("store").checked, include: ["view", "markdown", "html"] }),
     };
     const bytes = new Blob([JSON.stringify(request)]).size;
     if (bytes > limits.max_body_bytes) {

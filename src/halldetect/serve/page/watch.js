@@ -34,7 +34,7 @@ export class Watch {
         element(
           "section",
           { class: "panel response", "aria-label": "Response" },
-          element("h2", {}, "Response"),
+          element("header", {}, element("h2", {}, "Response")),
           this.response.node,
         ),
         element("section", { class: "arriving", "aria-label": "Claims" }, this.heading, this.list),

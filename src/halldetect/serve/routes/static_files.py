@@ -17,6 +17,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
 from halldetect import demo
+from halldetect.render.comparison_views import COMPARISON_STYLE
 from halldetect.render.html import SCRIPTS, VIEW_STYLES
 from halldetect.render.html_page import asset
 
@@ -30,6 +31,7 @@ FILES = (
     "app.js",
     "charts.js",
     "check_form.js",
+    "comparison.js",
     "dashboard.js",
     "dialogs.js",
     "documents.js",
@@ -91,7 +93,7 @@ def static_files() -> dict[str, StaticFile]:
     """Return every file of the page by its name."""
     folder = resources.files("halldetect.serve") / "page"
     texts = {name: (folder / name).read_text(encoding="utf-8") for name in (INDEX, *FILES)}
-    texts |= {name: asset(name) for name in (*VIEW_STYLES, *SCRIPTS)}
+    texts |= {name: asset(name) for name in (*VIEW_STYLES, COMPARISON_STYLE, *SCRIPTS)}
     texts[EXAMPLE] = json.dumps(
         {"source": [demo.SOURCE], "response": demo.RESPONSE, "question": demo.QUESTION}
     )
