@@ -87,6 +87,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     data = json.loads(capsys.readouterr().out)
     assert (data["better"], len(data["pairs"])) == ("a", 2)
     assert Report.from_dict(data["b"]).response == "Whales sing."
+    assert main(["compare", same, "Whales sing.", "--source", str(source), "--json", *base]) == 1
+    assert json.loads(capsys.readouterr().out)["a"]["document_names"] == ["source.txt"]
     assert main(["compare", str(source), same, "", *base]) == 3
     for texts in (["one"], [str(source), "a", "b", "c"], ["a", "b"]):
         assert main(["compare", *texts, *base]) == 2

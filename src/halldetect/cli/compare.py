@@ -62,8 +62,9 @@ def run_compare(arguments: argparse.Namespace) -> int:
             "quote a text with spaces, and name further documents with --source"
         )
     reader = TextArguments(literal=arguments.text)
-    documents = [reader.read(item, "source") for item in first]
-    documents += [reader.read_document(item, "--source") for item in arguments.source]
+    documents = [text for item in first for text in reader.read_documents(item, "source")]
+    for item in arguments.source:
+        documents += reader.read_documents(item, "--source", file=True)
     responses = [reader.read(a, "A"), reader.read(b, "B")]
     require_writable(arguments.html)
     pairs = [Pair(documents, response, arguments.question) for response in responses]
