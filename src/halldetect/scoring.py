@@ -227,7 +227,13 @@ def score_claim(judged: JudgedClaim, scoring: str, calibration: Calibration) -> 
     evidence = [
         _evidence(window, item) for window, item in zip(judged.windows, probabilities, strict=True)
     ]
-    support = rounded(calibration.support(probabilities))
+    deciding = [
+        (item, window.scales)
+        for item, window in zip(probabilities, judged.windows, strict=True)
+        if judged.deciding_scale is None or judged.deciding_scale in window.scales
+    ]
+    answers = [item for item, _ in deciding]
+    support = rounded(calibration.support(answers))
     fed_score = rounded(
         fed_claim(
             [item.entailment for item in probabilities],
@@ -235,8 +241,7 @@ def score_claim(judged: JudgedClaim, scoring: str, calibration: Calibration) -> 
         )
     )
     contradicting = _best(evidence, contradiction_of)
-    scales = [window.scales for window in judged.windows]
-    contradiction = rounded(calibration.contradiction(probabilities, scales))
+    contradiction = rounded(calibration.contradiction(answers, [scales for _, scales in deciding]))
     greatest_p_c = contradiction_of(contradicting.probabilities)
     scores = ClaimScores(support, contradiction, fed_score, greatest_p_c)
     status = SCORINGS[scoring].status(scores, calibration)

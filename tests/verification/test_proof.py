@@ -94,3 +94,26 @@ def test_a_claim_that_nothing_settles_has_no_proof() -> None:
     (claim,) = detector.check(SOURCE, "Anna Brandt won the regatta.").claims
     assert claim.status is Status.UNSUPPORTED
     assert claim.proof is None
+
+
+class InContext(NeedsAll):
+    """Entailed by a short window alone, contradicted by the whole."""
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        return [
+            Probabilities(0.05, 0.05, 0.9)
+            if len(premise) > len(SOURCE) / 2
+            else Probabilities(0.95, 0.05, 0.0)
+            for premise, _ in pairs
+        ]
+
+
+def test_for_a_verifier_of_whole_sources_the_whole_decides() -> None:
+    detector = Detector(SentenceExtractor(), InContext())
+    (claim,) = detector.check(SOURCE, "Anna Brandt won the regatta.").claims
+    assert claim.status is Status.CONTRADICTED
+    assert claim.support is not None
+    assert claim.support < 0.1
+    assert claim.contradiction == pytest.approx(0.9)
+    assert claim.entailing is not None
+    assert claim.entailing.probabilities.entailment == 0.95  # the trail shows both sides

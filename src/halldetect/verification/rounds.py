@@ -46,6 +46,7 @@ class JudgedClaim:
     reason         why there are no windows
     skipped        how many windows it was not judged against
     scales         of all its windows, skipped ones too
+    deciding_scale the windows of this scale give support and contradiction; None: all of them
     """
 
     claim: Claim
@@ -55,6 +56,7 @@ class JudgedClaim:
     reason: str | None = None
     skipped: int = 0
     scales: tuple[int, ...] = ()
+    deciding_scale: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,11 +380,13 @@ class _TaskRun:
             return JudgedClaim(claim, (), (), reason=reason)
         judged = sorted(self._schedule.claims[index].judged)
         windows = tuple(self._windows[index][window] for window in judged)
+        scales = tuple(sorted({m for window in self._windows[index] for m in window.scales}))
         return JudgedClaim(
             claim,
             windows,
             tuple(answers[window.text, claim.hypothesis] for window in windows),
             sum(self._sizes[index][window] for window in judged),
             skipped=len(self._windows[index]) - len(judged),
-            scales=tuple(sorted({m for window in self._windows[index] for m in window.scales})),
+            scales=scales,
+            deciding_scale=scales[0] if self._reads_once and scales else None,
         )

@@ -77,8 +77,9 @@ class WholeSourceRule:
     """For a verifier that reads a source once for all claims: the whole, and some short windows.
 
     Every claim is judged against the coarsest windows: whole documents, or their pages where a
-    document is longer than the verifier reads. That gives the verdict, but no place. So each claim
-    also meets the windows that share most of its words for their length.
+    document is longer than the verifier reads. That alone gives support and contradiction: a short
+    window often seems to say what it does not say in its context. But it gives no place, so each
+    claim also meets the windows that share most of its words for their length.
 
     evidence_windows  how many of these
     """
