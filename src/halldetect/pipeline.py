@@ -47,6 +47,7 @@ from halldetect.scoring import (
 from halldetect.text.answers import likely_answer
 from halldetect.text.document import Document
 from halldetect.text.language import is_foreign
+from halldetect.text.normalise import has_look_alikes
 from halldetect.text.sources import read_source
 from halldetect.verification.cascade import is_unsure
 from halldetect.verification.injections import blank_injections
@@ -63,6 +64,7 @@ Progress = Callable[[str, int, int], None]
 PASSAGES_PER_CLAIM = 5
 NOTHING_ASSERTED = "the response asserts nothing that can be checked"
 ABSTAINED = "the response says that it gives no answer"
+LOOK_ALIKES = "letters of the response were read as the letters that they look like"
 NOTHING_FOUND = "nothing found: no passage of the knowledge is about this claim"
 
 
@@ -341,6 +343,8 @@ def read(states: Sequence[PairState]) -> None:
             state.injections = sum(count for _, count in found)
             documents = tuple(document for document, _ in found)
             state.texts = read_texts(replace(state.pair, documents=documents))
+            if has_look_alikes(state.pair.response):
+                state.notes += (LOOK_ALIKES,)
 
 
 # Phase I: claims

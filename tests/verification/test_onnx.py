@@ -451,3 +451,11 @@ def test_the_runtime_leaves_no_usage_data_behind(tmp_path: Path) -> None:
     )
     assert done.stdout == "True\n"
     assert not [path for path in tmp_path.rglob("*") if "onnxruntime" in path.name]
+
+
+def test_a_claim_with_a_word_that_the_model_cannot_read_is_not_judged() -> None:
+    from halldetect import Detector, Verdict
+
+    report = Detector("sentences").check("Ann left Rome.", "Ann left Rome \U0001e900\U0001e901.")
+    assert report.verdict is Verdict.UNCHECKABLE
+    assert "cannot read" in str(report.claims[0].reason)

@@ -84,6 +84,11 @@ def is_plain(text: str) -> bool:
     return _PLAIN.fullmatch(text) is not None
 
 
+def has_look_alikes(text: str) -> bool:
+    """Whether some letters of a text are read as others."""
+    return normalised(TrackedText.of(text, 0, len(text))).text != text
+
+
 def unreadable(text: str) -> str | None:
     """What of a text no reader of English, and no verifier, can read; None if nothing."""
     if any("\u2800" <= character <= "\u28ff" for character in text):

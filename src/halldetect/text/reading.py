@@ -64,6 +64,9 @@ _LOWERED = frozenset(
     "adults people".split()
 )
 _NEGATION = re.compile(r"\b(?:no|not|never)\s+", re.IGNORECASE)
+# A long line without an end, and one that begins in the middle of a sentence.
+_WRAPPED = re.compile(r"^.{50,}[^.!?:;\s]\s*$", re.DOTALL)
+_GOES_ON = re.compile(r"\s*[a-z0-9(\"'“‘]")
 _GENERIC_HEADER = re.compile(
     r"(?:values?|details?|description|answer|info(?:rmation)?|findings?|results?|notes?|fact|"
     r"statement|data|content|response)",
@@ -237,7 +240,7 @@ class _Reader:
                 self._title(block.lines[0], Form.LABEL, 0)
                 return
         denial = self._lead(depth)
-        for at, line in enumerate(block.lines):
+        for at, line in enumerate(_unwrapped(block.lines)):
             self._line(line, block, first=at == 0)
             if depth == 0 and denial is not None and denial.denies and self._leads[0] is None:
                 self._leads[0] = denial  # what a whole paragraph is denied by
@@ -493,6 +496,22 @@ class _Reader:
             )
         )
         return len(self._units) - 1
+
+
+def _unwrapped(lines: Sequence[Line]) -> Iterator[Line]:
+    """The lines, those joined that were only broken because they were long."""
+    pending: Line | None = None
+    for line in lines:
+        if pending is None:
+            pending = line
+        elif _WRAPPED.search(pending.text.text) and _GOES_ON.match(line.text.text):
+            joined = TrackedText.joined([pending.text, TrackedText.added(" "), line.text])
+            pending = Line(joined, pending.strong, (*pending.aside, *line.aside))
+        else:
+            yield pending
+            pending = line
+    if pending is not None:
+        yield pending
 
 
 def _sentences(text: TrackedText) -> list[TrackedText]:

@@ -202,6 +202,16 @@ def _judge(verifier: Verifier, pairs: Sequence[_Pair]) -> list[Probabilities]:
     return by_tokens.judge_tokens([pair.task.pair_tokens(pair) for pair in pairs])
 
 
+def _unreadable(verifier: Verifier, claim: Claim) -> str | None:
+    """Why a verifier cannot judge a claim: a word that it has no tokens for would be ignored."""
+    unknown_words = getattr(verifier, "unknown_words", None)
+    unknown = [] if unknown_words is None else unknown_words(claim.hypothesis)
+    if not unknown:
+        return None
+    shown = ", ".join(repr(word[:40]) for word in dict.fromkeys(unknown[:3]))
+    return f"the verifier cannot read {shown}"
+
+
 class _FittedTask:
     """A task whose windows fit beside each claim, and the tokens of both.
 
@@ -222,9 +232,10 @@ class _FittedTask:
             self._claim_ids = by_tokens.tokenize(texts)
             self.claim_tokens = [len(ids) for ids in self._claim_ids]
         self._tokens = SourceTokens(verifier, task.documents)
+        self.problems = [claim.problem or _unreadable(verifier, claim) for claim in task.claims]
         self._rooms = [
-            None if claim.problem is not None else self._room(tokens)
-            for claim, tokens in zip(task.claims, self.claim_tokens, strict=True)
+            None if problem is not None else self._room(tokens)
+            for problem, tokens in zip(self.problems, self.claim_tokens, strict=True)
         ]
         self._windows = {room: self._fit(room) for room in self._rooms if room is not None}
         self._counts = {
@@ -372,8 +383,9 @@ class _TaskRun:
 
     def _result(self, index: int, answers: Answers) -> JudgedClaim:
         claim, tokens = self._claims[index], self.fitted.claim_tokens[index]
-        if claim.problem is not None:
-            return JudgedClaim(claim, (), (), reason=claim.problem)
+        problem = self.fitted.problems[index]
+        if problem is not None:
+            return JudgedClaim(claim, (), (), reason=problem)
         if tokens > self.fitted.longest_claim:
             limit = self.fitted.longest_claim
             reason = f"the claim has {tokens} tokens; the verifier reads {limit}"

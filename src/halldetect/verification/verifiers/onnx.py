@@ -135,6 +135,11 @@ class OnnxVerifier:
         """The tokens of each text, special tokens left out."""
         return self._encoder.tokenize(texts)
 
+    def unknown_words(self, text: str) -> list[str]:
+        """The words of a text that the model cannot read; none are known of some tokenizers."""
+        found = getattr(self._encoder, "unknown_words", None)
+        return [] if found is None else list(found(text))
+
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
         """The probabilities of each (premise, hypothesis), in the order given."""
         return self._judge(self._encoder.encode(pairs))

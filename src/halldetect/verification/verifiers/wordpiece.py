@@ -132,6 +132,14 @@ class WordPieceEncoder:
             for text in texts
         ]
 
+    def unknown_words(self, text: str) -> list[str]:
+        """The words of a text, with letters or digits, that the tokenizer has no tokens for."""
+        return [
+            word
+            for word in words(encodable(text))
+            if self._unknown in self._spell(word) and any(map(str.isalnum, word))
+        ]
+
     def frame(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Encoded:
         """A pair as the model reads it, from the tokens of its texts."""
         return self._template.around(premise, hypothesis)
