@@ -16,7 +16,7 @@ whatever its size and its share of hallucinations:
 The numbers go into `operating_points` of the weights' config.json; scores, labels and what each
 point measures go into benchmarks/results/operating_points/NAME.json, with digests of the weights
 and the rows. `large` can also be fitted from the stored answers of `training.large.evaluate`
-(claims are then sentences, judged on the whole source and its quarters): --logits FOLDER:NAME.
+(claims are then sentences, judged on the whole source): --logits FOLDER:NAME.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import json
 import lzma
 import random
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ from halldetect.report import Probabilities
 from halldetect.scoring import Calibration
 
 DEVELOPMENT = ("storysumm", "dialsummeval", "wice", "bump", "pubmedqa", "defacto-val")
+SIX = ("qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto-test")
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "operating_points"
 WEIGHTS = ROOT / "src" / "halldetect" / "weights"
@@ -138,8 +139,10 @@ def checked(options: argparse.Namespace) -> tuple[dict[str, Any], dict[str, list
     return digests, rows
 
 
-def from_logits(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, list[Any]]]:
-    """The same from stored answers, by the formula of the score."""
+def from_logits(
+    folder: Path, name: str, names: Sequence[str] = DEVELOPMENT
+) -> tuple[dict[str, Any], dict[str, list[Any]]]:
+    """The same from stored answers of some sets, by the formula of the score."""
     with lzma.open(folder / "eval_rows.json.xz", "rt", encoding="utf-8") as file:
         entries = json.load(file)
     with np.load(folder / f"{name}_logits.npz") as stored:
@@ -151,21 +154,26 @@ def from_logits(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, list
     calibration = Calibration()
     rows: defaultdict[str, list[Any]] = defaultdict(list)
     for entry in entries:
-        if entry["set"] not in DEVELOPMENT:
+        if entry["set"] not in names:
             continue
         supports = []
         for place in entry["claims"]:
-            judged = (
-                answers[first[group] + place] for group in (entry["group"], *entry["quarters"])
-            )
-            supports.append(
-                calibration.support(
-                    [Probabilities(*map(float, row)) for row in judged if np.isfinite(row).all()]
-                )
-            )
+            answer = answers[first[entry["group"]] + place]
+            supports.append(calibration.window_support(Probabilities(*map(float, answer))))
         score = calibration.response(supports)
         rows[entry["set"]].append([f"{entry['set']}/{entry['id']}", entry["wrong"], score])
     return {"digests of the adapters": digests}, dict(rows)
+
+
+def labelled_scores(rows: Mapping[str, list[Any]]) -> dict[str, Scores]:
+    """Labels and scores of every set; rows that could not be checked are left out."""
+    return {
+        name: (
+            np.array([row[1] for row in found if row[2] is not None], bool),
+            np.array([row[2] for row in found if row[2] is not None]),
+        )
+        for name, found in rows.items()
+    }
 
 
 def main() -> None:
@@ -190,16 +198,10 @@ def main() -> None:
         digests, rows = checked(options)
     else:
         parser.error("give the folder of the datasets, or --logits")
-    sets = {
-        name: (
-            np.array([row[1] for row in found if row[2] is not None], bool),
-            np.array([row[2] for row in found if row[2] is not None]),
-        )
-        for name, found in rows.items()
-    }
+    sets = labelled_scores(rows)
     points = fit(sets)
     keys = sorted(row[0] for found in rows.values() for row in found)
-    result = {
+    result: dict[str, Any] = {
         "verifier": options.verifier,
         "from": (options.logits and f"stored answers {name}") or "checks with all defaults",
         "digests": digests,
@@ -217,6 +219,12 @@ def main() -> None:
             for name, found in rows.items()
         },
     }
+    if options.logits:  # the sets of the results, on which nothing was fitted
+        six = labelled_scores(from_logits(Path(folder), name, SIX)[1])
+        result["six"] = {
+            point: measured(six, value) for point, value in {**points, "default": 0.5}.items()
+        }
+        print(json.dumps(result["six"], indent=1))
     options.out.write_text(json.dumps(result) + "\n", encoding="utf-8")
     config = json.loads(options.config.read_text()) if options.config.is_file() else {}
     config["operating_points"] = points

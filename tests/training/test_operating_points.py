@@ -66,3 +66,10 @@ def test_stored_answers_give_points_in_the_configuration(
     written = json.loads(config.read_text())
     assert written["name"] == "kept"
     assert written["operating_points"] == json.loads(out.read_text())["operating_points"]
+
+
+def test_the_points_in_the_package_are_in_order() -> None:
+    for config in sorted(operating_points.WEIGHTS.glob("*/config.json")):
+        points = json.loads(config.read_text(encoding="utf-8")).get("operating_points")
+        if points is not None:
+            assert 0.0 < points["recall"] <= points["balanced"] <= points["precision"] < 1.0
