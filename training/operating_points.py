@@ -219,8 +219,8 @@ def main() -> None:
             for name, found in rows.items()
         },
     }
-    if options.logits:  # the sets of the results, on which nothing was fitted
-        six = labelled_scores(from_logits(Path(folder), name, SIX)[1])
+    six = labelled_scores(from_logits(Path(folder), name, SIX)[1]) if options.logits else {}
+    if six:  # the sets of the results, on which nothing was fitted
         result["six"] = {
             point: measured(six, value) for point, value in {**points, "default": 0.5}.items()
         }
