@@ -1,28 +1,24 @@
-"""Claims in context and in parts: suites of our own, and splits of sentences from the datasets.
+"""Claims in context and in parts, and kinds of error: suites of our own.
 
-    python -m benchmarks.claims                         the suites, with the embedded verifier
+    python -m benchmarks.claims                         with the embedded verifier
     python -m benchmarks.claims --verifier large --device cuda
-    python -m benchmarks.claims --draw --data DIR       draw 300 split sentences, keep their ids
-    python -m benchmarks.claims --splits --data DIR     judge the splits that were drawn
+    python -m benchmarks.claims --kinds                 only the kinds of error, without a verifier
 
-Two suites are in tests/data. `contexts.jsonl`: a sentence that leans on the one before, once true
+The suites are in tests/data. `contexts.jsonl`: a sentence that leans on the one before, once true
 and once false; the false one is mostly true of something else. It is judged as the detector does,
 alone, and after the sentence before. `recombined.jsonl`: a sentence whose parts are each true of
 something in the source, but not together. A case is right if a true sentence is supported and a
-false one is not.
+false one is not. `checks.jsonl`: minimal pairs; the kind of error that the rules find is compared
+with the phenomenon of the row.
 
-A split is faithful if the verifier says that the sentence entails each part and that the parts
-together entail the sentence, where they cover it.
-
-The results go to benchmarks/results/claims.json, a section for each verifier, with the digests of
-the data and of the verifier.
+The results go to benchmarks/results/claims.json, a section for each verifier and one for the rules,
+with the digests of the data and of the verifier. `benchmarks.claims_on_datasets` adds to it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import random
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -35,19 +31,12 @@ from unittest.mock import patch
 from benchmarks.machine import processor
 from halldetect import Detector, Draft, Pair, Report
 from halldetect.claims import extraction
-from halldetect.claims.guard.sentence_parts import sentence_parts
+from halldetect.error_kinds import error_kind
+from halldetect.protocols import Verifier
 from halldetect.report import ClaimReport, Status
-from halldetect.text.sentences import sentences
 
 DATA = Path(__file__).parent.parent / "tests" / "data"
 RESULTS = Path(__file__).parent / "results" / "claims.json"
-SPLITS = Path(__file__).parent / "results" / "claims_splits.json"
-DATASETS = (
-    "qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto", "storysumm",
-    "dialsummeval", "wice", "pubmedqa", "bump",
-)  # fmt: skip
-SPLIT_COUNT = 300
-_ENTAILED = 0.5
 
 
 class WholeText:
@@ -159,110 +148,96 @@ def _wrong(
             yield f"{case['id']}: false sentence supported"
 
 
-def draw_splits(data: Path, count: int, seed: int = 0) -> list[dict[str, Any]]:
-    """Split sentences of the datasets' responses, drawn at random: dataset, row, sentence.
-
-    data   the folder of the datasets
-    count  how many
-    seed   of the draw
-    """
-    from halldetect_bench.registry import load_dataset
-
-    places = []
-    for name in DATASETS:
-        seen: set[str] = set()
-        for row in load_dataset(name, data).rows:
-            for number, span in enumerate(sentences(row.response)):
-                text = span.cut(row.response)
-                if text not in seen and sentence_parts(text):
-                    seen.add(text)
-                    places.append({"dataset": name, "row": row.id, "sentence": number})
-    random.Random(seed).shuffle(places)
-    return sorted(places[:count], key=lambda item: (item["dataset"], str(item["row"])))
-
-
-def judge_splits(detector: Detector, data: Path) -> dict[str, Any]:
-    """Whether the sentences that were drawn entail their parts, and the parts the sentences."""
-    from halldetect_bench.registry import load_dataset
-
-    places = json.loads(SPLITS.read_text(encoding="utf-8"))["splits"]
-    texts: dict[tuple[str, str], str] = {}
-    for name in {item["dataset"] for item in places}:
-        for row in load_dataset(name, data).rows:
-            texts[name, row.id] = row.response
-    pairs: list[tuple[str, str]] = []
-    owners: list[int] = []
-    for number, item in enumerate(places):
-        response = texts[item["dataset"], item["row"]]
-        sentence = sentences(response)[item["sentence"]].cut(response)
-        parts = [text for text, _ in sentence_parts(sentence)]
-        new = [(sentence, part) for part in parts]
-        if len(parts) > 1:
-            new.append((". ".join(parts) + ".", sentence))
-        pairs += new
-        owners += [number] * len(new)
-    step = 256
-    entailed = [
-        answer.entailment > _ENTAILED
-        for start in range(0, len(pairs), step)
-        for answer in detector.verifier.judge(pairs[start : start + step])
-    ]
-    forward: set[int] = set()
-    back: set[int] = set()
-    for (premise, _), owner, good in zip(pairs, owners, entailed, strict=True):
-        response = texts[places[owner]["dataset"], places[owner]["row"]]
-        if not good:
-            (forward if premise in response else back).add(owner)
-    return {
-        "splits": len(places),
-        "a_part_not_entailed": len(forward),
-        "sentence_not_entailed_by_parts": len(back),
-        "either": len(forward | back),
-        "list": [places[at] for at in sorted(forward | back)],
+def kinds() -> dict[str, Any]:
+    """The kinds of error that the rules find in the contradicted rows of the minimal pairs."""
+    expected = {
+        "negation": {"negation"},
+        "numbers": {"number"},
+        "units": {"unit", "number"},
+        "dates": {"date"},
+        "roles": {"role swapped"},
+        "quantifiers": {"quantifier"},
+        "modality": {"certainty"},
+        "entity_swap": {"name", "role swapped"},
     }
+    table: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows("checks.jsonl"):
+        if row["phenomenon"] in expected and row["label"] == "contradiction":
+            error = error_kind(row["hypothesis"], row["premise"], contradicted=True)
+            table[row["phenomenon"]][error.kind.value if error else "none"] += 1
+    recall = {
+        phenomenon: [sum(found[kind] for kind in expected[phenomenon]), found.total()]
+        for phenomenon, found in table.items()
+    }
+    precision = {
+        kind: [
+            sum(found[kind] for name, found in table.items() if kind in expected[name]),
+            sum(found[kind] for found in table.values()),
+        ]
+        for kind in sorted({kind for found in table.values() for kind in found} - {"none"})
+    }
+    return {
+        "recall": recall,
+        "precision": precision,
+        "table": {name: dict(found) for name, found in table.items()},
+    }
+
+
+def verifier_of(name: str, device: str | None) -> Verifier:
+    """The verifier of a name, on a device; None: as the detector chooses."""
+    chosen = None if name == "base" else name
+    if device is None:
+        return Detector(verifier=chosen).verifier
+    return Detector(verifier=chosen, device=device).verifier
+
+
+def write_section(path: Path, name: str, found: dict[str, Any], verifier: Verifier | None) -> None:
+    """Put results into a section of the results file, with digests.
+
+    path      the file
+    name      of the section
+    found     the results
+    verifier  that was used, if one was
+    """
+    results = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    section = results.setdefault(name, {})
+    section.update(found)
+    section["processor"] = processor()
+    if verifier is not None:
+        section["verifier"] = {
+            key: value
+            for key, value in verifier.description.items()
+            if "digest" in key or key == "name"
+        }
+    section["data"] = {
+        file: digest(DATA / file) for file in ("contexts.jsonl", "recombined.jsonl", "checks.jsonl")
+    }
+    path.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run what the command line asks for."""
+    """Run the suites and write what they give."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--verifier", default="base", help="as for `halldetect check`")
     parser.add_argument("--device", default=None, help="as for `halldetect check`")
-    parser.add_argument("--data", type=Path, help="the folder of the datasets")
-    parser.add_argument("--draw", action="store_true", help="draw split sentences")
-    parser.add_argument("--splits", action="store_true", help="judge the splits that were drawn")
+    parser.add_argument("--kinds", action="store_true", help="only the kinds of error, by rule")
     parser.add_argument("--out", type=Path, default=RESULTS, help="the results file")
     given = parser.parse_args(arguments)
-    if given.draw:
-        drawn = draw_splits(given.data, SPLIT_COUNT)
-        SPLITS.write_text(json.dumps({"seed": 0, "splits": drawn}, indent=1) + "\n", "utf-8")
-        print(f"{len(drawn)} splits drawn")
+    by_rule = {"kinds": kinds()}
+    write_section(given.out, "rules", by_rule, None)
+    print(json.dumps(by_rule, indent=1))
+    if given.kinds:
         return
+    verifier = verifier_of(given.verifier, given.device)
 
     def make(extractor: Any = None, **options: Any) -> Detector:
-        if given.device is not None:
-            options["device"] = given.device
-        return Detector(extractor, shared, **options)
+        return Detector(extractor, verifier, **options)
 
-    verifier = None if given.verifier == "base" else given.verifier
-    options = {} if given.device is None else {"device": given.device}
-    shared: Any = Detector(verifier=verifier, **options).verifier
     started = time.perf_counter()
-    if given.splits:
-        found: dict[str, Any] = {"splits": judge_splits(make(), given.data)}
-    else:
-        found = {"contexts": contexts(make), "recombined": recombined(make)}
-    results = json.loads(given.out.read_text("utf-8")) if given.out.exists() else {}
-    section = results.setdefault(given.verifier, {})
-    section.update(found)
-    section["seconds"] = round(time.perf_counter() - started, 1)
-    section["processor"] = processor()
-    section["verifier"] = {
-        key: value for key, value in shared.description.items() if "digest" in key or key == "name"
-    }
-    section["data"] = {name: digest(DATA / name) for name in ("contexts.jsonl", "recombined.jsonl")}
-    given.out.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    for suite, figures in found.items():
-        print(suite, json.dumps(figures, indent=1, ensure_ascii=False))
+    found: dict[str, Any] = {"contexts": contexts(make), "recombined": recombined(make)}
+    found["seconds"] = round(time.perf_counter() - started, 1)
+    write_section(given.out, given.verifier, found, verifier)
+    print(json.dumps(found, indent=1, ensure_ascii=False))
 
 
 if __name__ == "__main__":

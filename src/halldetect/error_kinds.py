@@ -22,6 +22,10 @@ from halldetect.text.words import FUNCTION_WORDS, Word, words
 MIN_SHARED = 0.3
 # From this share on, single words such as "not" and "may" are what makes the difference.
 MOST_SHARED = 0.5
+# And from this one on, which word stands with which.
+NEARLY_ALL_SHARED = 0.7
+# With this share of its words not in the source, a claim is not just told in other words.
+MIN_INVENTED = 0.6
 # A clause with this share of the words that its sentence shares with the claim stands for it.
 CLAUSE_SHARE = 0.8
 _CLAUSE_END = re.compile(r"[;:]\s|,\s(?:and|but|though|although|while|so|which|who)\s|\sbut\s")
@@ -38,6 +42,8 @@ _NUMBER_WORDS = frozenset(
     "hundred thousand million billion trillion dozen half third quarter twice double first second "
     "fourth fifth".split()
 )
+# These are numbers in a measure, but seldom the number that a sentence is about.
+_VAGUE_NUMBERS = frozenset("one first second third half quarter".split())
 _UNITS = frozenset(
     "% percent cents cent euros euro dollars dollar pounds pound kg kilograms kilogram grams gram "
     "tonnes tons mg milligrams micrograms metres meters metre meter km kilometres kilometers "
@@ -152,13 +158,17 @@ def error_kind(claim: str, source: str, *, contradicted: bool) -> ErrorReport | 
     if share < MIN_SHARED:
         return invented
     clause, sentence = _Side(_clause(nearest, keys)), _Side(nearest)
-    for rule in (_date, _unit, _other_quantifier, _number, _name, _role):
-        if report := rule(said, clause):
-            return report
-    for kind, fits in _MOVABLE:
-        if report := _moved(kind, said, sentence, fits):
+    everywhere = _Side(source).norms
+    for kind, fits in _TYPES:
+        if report := _compare(kind, said, clause, fits, everywhere):
             return report
     if share >= MOST_SHARED:
+        for rule in (_other_quantifier, _role):
+            if report := rule(said, clause):
+                return report
+        for kind, fits in _MOVABLE if share >= NEARLY_ALL_SHARED else ():
+            if report := _moved(kind, said, sentence, fits):
+                return report
         for rule in (_certainty, _negation, _opposite, _quantifier, _cause):
             if report := rule(said, clause):
                 return report
@@ -193,7 +203,8 @@ def _is_date(found: Sequence[Word], at: int) -> bool:
 
 def _is_number(found: Sequence[Word], at: int) -> bool:
     word = found[at]
-    return (word.numeric or word.norm in _NUMBER_WORDS) and not _is_date(found, at)
+    counts = word.numeric or word.norm in _NUMBER_WORDS - _VAGUE_NUMBERS
+    return counts and not _is_date(found, at)
 
 
 def _is_unit(found: Sequence[Word], at: int) -> bool:
@@ -213,10 +224,14 @@ def _is_name(found: Sequence[Word], at: int) -> bool:
 
 
 def _compare(
-    kind: ErrorKind, said: _Side, found: _Side, fits: Callable[[Sequence[Word], int], bool]
+    kind: ErrorKind,
+    said: _Side,
+    found: _Side,
+    fits: Callable[[Sequence[Word], int], bool],
+    everywhere: frozenset[str],
 ) -> ErrorReport | None:
     """The first word of a type that the source has not, beside the source's nearest of its type."""
-    own = [item for item in said.of_type(fits) if item.word.norm not in found.norms]
+    own = [item for item in said.of_type(fits) if item.word.norm not in everywhere]
     others = [item for item in found.of_type(fits) if item.word.norm not in said.norms]
     if not own or not others:
         return None
@@ -268,22 +283,12 @@ def _anchor(
     return None
 
 
-def _date(said: _Side, found: _Side) -> ErrorReport | None:
-    return _compare(ErrorKind.DATE, said, found, _is_date)
-
-
-def _unit(said: _Side, found: _Side) -> ErrorReport | None:
-    return _compare(ErrorKind.UNIT, said, found, _is_unit)
-
-
-def _number(said: _Side, found: _Side) -> ErrorReport | None:
-    return _compare(ErrorKind.NUMBER, said, found, _is_number)
-
-
-def _name(said: _Side, found: _Side) -> ErrorReport | None:
-    return _compare(ErrorKind.NAME, said, found, _is_name)
-
-
+_TYPES = (
+    (ErrorKind.DATE, _is_date),
+    (ErrorKind.UNIT, _is_unit),
+    (ErrorKind.NUMBER, _is_number),
+    (ErrorKind.NAME, _is_name),
+)
 _MOVABLE = ((ErrorKind.DATE, _is_date), (ErrorKind.NUMBER, _is_number), (ErrorKind.NAME, _is_name))
 
 
@@ -378,15 +383,17 @@ def _cause(said: _Side, found: _Side) -> ErrorReport | None:
 
 
 def _invented(said: _Side, source: str) -> ErrorReport | None:
-    known = content_keys(source)
-    missing = [
-        said.text[word.start : word.end]
-        for word in content_words(said.text)
-        if word.key not in known
-    ]
-    if not missing:
-        return None
-    return ErrorReport(ErrorKind.INVENTED, " ".join(missing[:_MAX_WORDS]), "")
+    """Most words of the claim, or a name or number of it, are nowhere in the source."""
+    known, norms = content_keys(source), _Side(source).norms
+    content = content_words(said.text)
+    missing = [said.text[word.start : word.end] for word in content if word.key not in known]
+    if content and len(missing) >= MIN_INVENTED * len(content):
+        return ErrorReport(ErrorKind.INVENTED, " ".join(missing[:_MAX_WORDS]), "")
+    for _, fits in _MOVABLE:
+        for item in said.of_type(fits):
+            if item.word.norm not in norms:
+                return ErrorReport(ErrorKind.INVENTED, said.run(item.place, fits), "")
+    return None
 
 
 def _shortened(text: str) -> str:

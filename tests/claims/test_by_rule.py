@@ -54,6 +54,7 @@ def texts(sentence: str) -> list[str]:
             ["The tremor was felt in Milan", "there were no reports of damage"],
         ),
         ("Smith fell and hit his head.", ["Smith fell", "Smith hit his head"]),
+        ("Ann also won a race and lost a boat.", ["Ann also won a race", "Ann lost a boat"]),
     ],
 )
 def test_plain_shapes_are_split(sentence: str, parts: list[str]) -> None:

@@ -45,13 +45,38 @@ def test_names_stand_for_what_is_leaned_on(before: str, sentence: str, read: str
         ("The council bought a tractor.", "It broke down."),
         ("Norrbank lent money to Aker Glass.", "The company asked for time."),
         ("The river floods the meadows.", "This makes them good for birds."),
-        ("The museum is open on Tuesdays.", "On Mondays as well."),
+        ("He carried the torch on Facebook.", "However, he is ill."),
+        ("The boy fell into the pit in Ohio.", "He was hurt."),
+        ("Two of them left in May.", "It was hot there."),
+        ("Ann Cole left.", "The former mayor of Leeds stayed."),
+        ("Mr. Quist left.", "It was the third time."),
+        ("The Maron opened.", "It's closed now."),
+        ("Ann Cole left.", "“She never came back,” Bob replied."),
     ],
 )
-def test_where_two_things_can_be_meant_the_sentence_before_comes_along(
+def test_where_it_is_not_plain_what_is_meant_a_sentence_is_read_as_it_stands(
+    before: str, sentence: str
+) -> None:
+    assert reading(before, sentence) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "sentence"),
+    [
+        ("The museum is open on Tuesdays.", "On Mondays as well."),
+        ("Vera does not play the piano.", "But Otto does."),
+        ("One can take a tram.", "The latter is cheap."),
+    ],
+)
+def test_what_says_nothing_alone_is_read_after_the_sentence_before(
     before: str, sentence: str
 ) -> None:
     assert reading(before, sentence) == f"{before} {sentence}"
+
+
+def test_an_owner_is_handed_on() -> None:
+    found = readings(["Ann Cole left.", "Her shop closed.", "She died."])
+    assert [item.text for item in found if item] == ["Ann Cole's shop closed.", "Ann Cole died."]
 
 
 @pytest.mark.parametrize(

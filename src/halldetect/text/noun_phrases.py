@@ -81,7 +81,8 @@ def noun_phrases(sentence: str) -> list[NounPhrase]:
             at += 1
             continue
         phrase = _phrase(sentence, found, at, end)
-        if not phrase.after and not any(item.subject for item in phrases):
+        first = not phrase.after and not any(not item.after for item in phrases)
+        if first and not any(word.norm in SUBJECTS | DEMONSTRATIVES for word in found[:at]):
             phrase = replace(phrase, subject=True)
         phrases.append(phrase)
         at = end
@@ -132,6 +133,9 @@ def _phrase_end(sentence: str, found: Sequence[Word], start: int) -> int | None:
             return at if inner is None else inner
         if not _inside(word, after_article=at == begin and opens):
             break
+        following = found[at + 1].norm if at + 1 < len(found) else ""
+        if at > begin and following in ARTICLES | SUBJECTS | OWNERS and not word.capital:
+            break  # "The footage reveals they": a verb
         at += 1
     return at if at > begin or first.numeric else None
 
@@ -224,6 +228,8 @@ def _head(inside: Sequence[Word]) -> Word:
 
 def _person(inside: Sequence[Word]) -> bool | None:
     norms = {word.norm for word in inside}
+    if any(norm.endswith("-year-old") for norm in norms):
+        return True
     if inside[0].norm in _TITLES or (norms & _TITLES and inside[0].capital):
         return True
     if inside[0].norm in ARTICLES or norms & _NOT_PERSONS or any(word.numeric for word in inside):

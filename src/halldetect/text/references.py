@@ -1,15 +1,15 @@
 """What a sentence leans on: pronouns, "the latter", "there", "a year later" and their like.
 
-A sentence that can be understood only with the one before it cannot be judged alone. Where just
-one thing can be meant, its name is put in the place of the pronoun; elsewhere the sentence is read
-together with the one before it.
+A sentence that can be understood only with the one before it cannot be judged alone. Where it is
+plain what is meant, its name is put in the place of the pronoun. A sentence that says nothing by
+itself ("So did Ann.") is read together with the one before it; all others as they stand.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import pairwise
 
@@ -70,6 +70,10 @@ _DID_TOO = re.compile(
     r"(?:too|as well|so)[.!]?$",
     re.IGNORECASE,
 )
+_QUOTED = re.compile("[\"“”«»]|``|''")
+_CERTAIN_PERSON = re.compile(
+    r"-year-old|^(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Judge|Captain|President|King|Queen)\b"
+)
 # A bare role: who it is was said before.
 _PERSON_ROLES = frozenset(
     "minister president mayor author writer singer actor actress player striker goalkeeper coach "
@@ -94,7 +98,8 @@ _SAID_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _EXPLETIVE = re.compile(
-    r"^it (?:rain|snow|seem|appear|turn|take|took|(?:is|was|has been|will be) "
+    r"^it (?:(?:is|was) the (?:first|second|third|\w+th|last|only) |rain|snow|seem|appear|turn|"
+    r"take|took|(?:is|was|has been|will be) "
     r"(?:\w+ )?(?:\w+ )?(?:that|to|who|when|because)\b)",
     re.IGNORECASE,
 )
@@ -139,7 +144,7 @@ def leans(sentence: str) -> bool:
     return bool(
         _pronoun(sentence)
         or _there(sentence)
-        or _PAIR.search(sentence)
+        or _pair(sentence)
         or _relative_time(sentence)
         or _SAME.search(sentence)
         or _SO_DID.match(sentence)
@@ -162,10 +167,10 @@ def _fragment(sentence: str) -> bool:
 
 
 def _reading(sentence: str, before: str) -> Reading | None:
-    if not leans(sentence) or len(before) > MAX_LENGTH:
+    if not leans(sentence) or len(before) > MAX_LENGTH or _QUOTED.search(sentence):
         return None
     phrases = noun_phrases(before)
-    text, unresolved = sentence, False
+    text = sentence
     for resolve in (
         _resolve_ellipsis,
         _resolve_pair,
@@ -175,12 +180,21 @@ def _reading(sentence: str, before: str) -> Reading | None:
         _resolve_role,
         _resolve_pronoun,
     ):
-        result = resolve(text, before, phrases)
-        unresolved |= result is None
-        text = text if result is None else result
-    if unresolved or leans(text):
+        text = resolve(text, before, phrases) or text
+    if _says_nothing_alone(text):
         return Reading(f"{before} {sentence}", False)
     return Reading(text, True) if text != sentence else None
+
+
+def _says_nothing_alone(sentence: str) -> bool:
+    """Whether nobody could say what a sentence asserts without the one before it."""
+    return bool(
+        _pair(sentence)
+        or _SAID_BEFORE.search(sentence)
+        or _SO_DID.match(sentence)
+        or _DID_TOO.match(sentence)
+        or _fragment(sentence)
+    )
 
 
 # Pronouns
@@ -193,6 +207,8 @@ def _pronoun(sentence: str) -> Word | None:
     if at is None or _EXPLETIVE.match(sentence[found[at].start :]):
         return None
     word = found[at]
+    if len(word.norm) < word.end - word.start:  # "it's", "they've"
+        return None
     if word.norm in DEMONSTRATIVES and not (at == 0 and _stands_alone(found)):
         return None
     earlier = noun_phrases(sentence[: word.start])
@@ -254,31 +270,36 @@ def _object(sentence: str, word: Word) -> bool:
 
 
 def _antecedent(norm: str, phrases: Sequence[NounPhrase]) -> NounPhrase | None:
-    """The only phrase that a pronoun can mean, or the subject where it is one of several."""
+    """The phrase that a pronoun means: the subject of the sentence before, if it fits.
+
+    "These" may mean any phrase that names several, if there is only one.
+    """
+    subject = next((item for item in phrases if item.subject), None)
+    if norm in DEMONSTRATIVES:
+        several = [item for item in phrases if item.plural]
+        return several[0] if len(several) == 1 else None
+    if subject is None:
+        return None
+    if norm in _PLURAL:
+        return subject if subject.plural else None
+    if subject.plural:
+        return None
     if norm in _PERSONAL:
-        fitting = [
-            item
-            for item in phrases
-            if not item.plural
-            and (item.person or (item.person is None and item.text.istitle() and item.subject))
-        ]
-    elif norm in _PLURAL:
-        fitting = [item for item in phrases if item.plural]
-    else:
-        fitting = [
-            item for item in phrases if not item.plural and not item.person and not _dated(item)
-        ]
-        if not fitting:
-            fitting = [item for item in phrases if item.subject and not item.plural]
-    subjects = [item for item in fitting if item.subject]
-    if len(fitting) == 1:
-        return fitting[0]
-    if len(subjects) != 1:
+        owner, apostrophe, _ = subject.text.partition("'s ")
+        if apostrophe and owner.istitle():  # "Ann Cole's shop closed. She ..."
+            return replace(subject, text=owner)
+        named = subject.person is None and subject.text.istitle()
+        return subject if (subject.person or named) and _NAMED.search(subject.text) else None
+    if subject.person and not _may_be_thing(subject):
         return None
     # "The council bought a tractor. It ...": either may be meant.
-    if norm in _SINGULAR and any(item.indefinite and not item.after for item in fitting):
-        return None
-    return subjects[0]
+    others = [item for item in phrases if item.indefinite and not item.after and not item.plural]
+    return None if others and subject not in others else subject
+
+
+def _may_be_thing(item: NounPhrase) -> bool:
+    """Whether what looks like the name of a person may be that of a place or a firm."""
+    return _NAMED.search(item.text) is not None and not _CERTAIN_PERSON.search(item.text)
 
 
 def _dated(item: NounPhrase) -> bool:
@@ -313,8 +334,12 @@ def _resolve_role(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> 
         and _NAMED.search(item.text)
     ]
     if not named and is_person:
-        named = [item for item in phrases if not any(map(str.isdigit, item.text))]
-    if len(named) != 1:
+        named = [
+            item
+            for item in phrases
+            if item.subject and item.text.casefold().split()[-1] in _PERSON_ROLES
+        ]
+    if len(named) != 1 or not named[0].subject:
         return None
     return _put(sentence, Span(found[0].start, found[1].end), named[0].text)
 
@@ -356,8 +381,18 @@ def _resolve_place(sentence: str, before: str, phrases: Sequence[NounPhrase]) ->
     return _put(sentence, Span(word.start, word.end), f"{at} {place.text}")
 
 
-def _resolve_pair(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
+def _pair(sentence: str) -> re.Match[str] | None:
+    """ "The former" or "the latter" by itself, not "the former mayor"."""
     match = _PAIR.search(sentence)
+    if match is None:
+        return None
+    following = words(sentence[match.end() :])[:1]
+    alone = not following or may_be_verb(following[0].norm) or may_be_past(following[0].norm)
+    return match if alone and not sentence[match.end() :].startswith("-") else None
+
+
+def _resolve_pair(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
+    match = _pair(sentence)
     if match is None:
         return sentence
     for left, right in pairwise(phrases):

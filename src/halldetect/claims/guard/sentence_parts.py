@@ -48,6 +48,7 @@ _SUBORDINATORS = frozenset(
     "because although though while whereas when whenever if unless until since so that which who "
     "whom whose where after before as once than how why what whether".split()
 )
+_ADVERBS = frozenset("also already still now then later once never always often again".split())
 _TOGETHER = frozenset("between both together either neither each other merge merged".split())
 # Conditions, and words that make what stands near them somebody's opinion.
 _HEARSAY = frozenset(
@@ -266,7 +267,10 @@ def _predicates(sentence: str, found: Sequence[Word]) -> list[Pieces]:
         or "," in sentence[: first[-1].end][found[verb].end :]
     ):
         return []
-    lead = Span(0, found[verb - 1].end)
+    last = verb - 1
+    while last and (found[last].norm in _ADVERBS or found[last].norm.endswith("ly")):
+        last -= 1  # "Ann already left and moved": the adverb belongs to the first verb
+    lead = Span(0, found[last].end)
     return [
         (Span(0, found[joint - 1].end),),
         (lead, Span(found[joint + 1].start, len(sentence))),
