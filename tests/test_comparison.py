@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from halldetect.render.comparison_views import (
     comparison_terminal,
     comparison_view,
 )
+from halldetect.report import Verdict
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 SOURCE = "The mill was built in 1790. Today it is a museum. Entry costs four euros."
@@ -38,6 +40,12 @@ def test_claims_are_paired_by_what_they_are_about() -> None:
     assert compared.better == "b"
     assert compare(report(B), report(A)).better == "a"
     assert compare(report(A), report(A)).better is None
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_every_verdict_can_be_compared(verdict: Verdict) -> None:
+    other = replace(report(B), verdict=verdict)
+    assert compare(report(A), other).better == "b"
 
 
 def test_a_negation_is_a_difference() -> None:

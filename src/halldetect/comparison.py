@@ -13,7 +13,12 @@ from halldetect.text.words import words
 
 # Claims that share at least this part of their content words are about the same thing.
 _MIN_SHARED = 0.5
-_RANK = {Verdict.FAITHFUL: 0, Verdict.UNCHECKABLE: 1, Verdict.HALLUCINATED: 2}
+_RANK = {
+    Verdict.FAITHFUL: 0,
+    Verdict.ABSTAINED: 1,
+    Verdict.UNCHECKABLE: 2,
+    Verdict.HALLUCINATED: 3,
+}
 
 
 class Relation(StrEnum):

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from halldetect.cli.exits import COULD_NOT_CHECK, interruptible
+from halldetect.cli.exits import OF_VERDICT, interruptible
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_io import TextArguments, print_result, require_writable, write_file
@@ -17,8 +17,9 @@ from halldetect.report import Report, Verdict
 DESCRIPTION = """\
 Check two responses, A and B, against the same source, and show which claims differ and which of
 them the source supports. Each argument is a file, the text itself, or - for standard input. The
-exit status is 0 if both are faithful, 1 if one of them is hallucinated, else 3.
+exit status is that of the worse one: 1 if one of them is hallucinated, 0 if both are faithful.
 """
+_WORST_FIRST = (Verdict.HALLUCINATED, Verdict.UNCHECKABLE, Verdict.ABSTAINED, Verdict.FAITHFUL)
 
 
 def add(commands: Any) -> None:
@@ -82,7 +83,6 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
 
 def _status(reports: list[Report]) -> int:
+    """The exit status of the worse verdict."""
     verdicts = {report.verdict for report in reports}
-    if Verdict.HALLUCINATED in verdicts:
-        return 1
-    return COULD_NOT_CHECK if Verdict.UNCHECKABLE in verdicts else 0
+    return OF_VERDICT[next(verdict for verdict in _WORST_FIRST if verdict in verdicts)]

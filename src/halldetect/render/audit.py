@@ -77,11 +77,12 @@ class AuditText:
 
 @dataclass(frozen=True, slots=True)
 class AuditClaim:
-    """A claim in the table of claims; without evidence, `label` is empty."""
+    """A claim in the table of claims; `kind` is empty where no kind of error is known."""
 
     number: int
     status: str
     symbol: str
+    kind: str
     text: str
     support: str
     remarks: list[str]
@@ -226,6 +227,7 @@ def audit_claim(report: Report, passages: Passages, place: int, claim: ClaimRepo
         number=place,
         status=claim.status.value,
         symbol=STATE_SYMBOL[claim.status],
+        kind="" if claim.error is None else str(claim.error.kind),
         text=claim.text,
         support=number(claim.support),
         remarks=remarks,

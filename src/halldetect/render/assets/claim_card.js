@@ -129,7 +129,7 @@ class ClaimCard {
     this.report = report;
     this.claim = report.claims[index];
     this.view = report.view.claims[index];
-    const { status, support } = this.claim;
+    const { status, support, error } = this.claim;
     this.button = element(
       "button",
       { type: "button", "aria-expanded": "false", "aria-controls": `detail-${index + 1}` },
@@ -142,6 +142,7 @@ class ClaimCard {
           { class: `state ${status}` },
           element("span", { class: "symbol", "aria-hidden": "true" }, SYMBOLS[status]),
           capital(status),
+          error ? element("span", { class: "kind" }, visible(error.kind)) : null,
         ),
         element("span", { class: "said", dir: "auto" }, visible(this.claim.text)),
       ),

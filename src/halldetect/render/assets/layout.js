@@ -41,6 +41,9 @@ function verdictHead(report, themeButton) {
           capital(verdict),
         ),
         element("p", { class: "summary", dir: "auto" }, visible(view.summary)),
+        view.citation_line
+          ? element("p", { class: "question" }, capital(visible(view.citation_line)))
+          : null,
         question
           ? element(
               "p",

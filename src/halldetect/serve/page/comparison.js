@@ -40,7 +40,7 @@ function side({ name, verdict, symbol, summary, score_line: score, response }) {
 
 function statement(claim, name) {
   if (!claim) return element("div", { class: "panel statement absent" }, `${name} does not say so.`);
-  const { status, symbol, text, label, place, quote } = claim;
+  const { status, symbol, kind, text, label, place, quote } = claim;
   return element(
     "div",
     { class: `panel statement ${status}` },
@@ -49,6 +49,7 @@ function statement(claim, name) {
       { class: "state" },
       element("span", { "aria-hidden": "true" }, symbol),
       capital(status),
+      kind ? element("span", { class: "kind" }, visible(kind)) : null,
     ),
     element("p", { class: "claim-text", dir: "auto" }, visible(text)),
     element("p", { class: "where" }, visible(place ? `${label} (${place})` : label)),

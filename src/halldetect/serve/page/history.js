@@ -45,6 +45,7 @@ const FILTERS = [
   ["", "All reports"],
   ["verdict=hallucinated", "Hallucinated"],
   ["verdict=faithful", "Faithful"],
+  ["verdict=abstained", "Abstained"],
   ["verdict=uncheckable", "Uncheckable"],
   ["state=contradicted", "With a contradicted claim"],
   ["state=unsupported", "With an unsupported claim"],
