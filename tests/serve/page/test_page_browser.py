@@ -228,7 +228,7 @@ def test_the_dashboard_adds_up(page, real_service):
     assert len(page.every(".chart .part")) == 3
     page.press("#dashboard summary")
     cells = [node.text for node in page.every(".figures-table tbody td")]
-    assert cells == ["50 %", "1", "1", "1"]
+    assert cells == ["50 %", "1", "1", "0", "1"]
     kinds = [node.text.split("\n")[:2] for node in page.every(".amounts li")]
     assert kinds == [
         ["Supported", "2"],
@@ -247,7 +247,8 @@ def test_long_periods_are_shown_by_week_and_lose_no_day(page):
     spans = page.browser.execute_async_script(
         "const done = arguments[0]; import('./static/charts.js').then(({ periods }) => {"
         " const day = (back) => new Date(Date.UTC(2026, 2, 1 - back)).toISOString().slice(0, 10);"
-        " const row = (back) => ({ day: day(back), faithful: 2, hallucinated: 1, uncheckable: 1 });"
+        " const row = (back) => ({ day: day(back), faithful: 2, hallucinated: 1, abstained: 0,"
+        " uncheckable: 1 });"
         " const now = new Date(Date.UTC(2026, 2, 1, 12));"
         " const all = Array.from({ length: 366 }, (_, back) => row(back));"
         " done([periods(all, 365, now), periods([row(-1), row(3), row(7)], 7, now)]);"
