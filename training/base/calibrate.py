@@ -1,19 +1,19 @@
-"""Step 6: fit the temperature and report the results on every dataset.
+"""Fit the temperature and report the results on every dataset.
 
-    python -m training.base.calibrate WORK --logits WORK/base_logits.npz \\
-        --nli DATA/nli --out benchmarks/results/verifier.json
+    python -m training.base.calibrate WORK --logits WORK/base_rounded_logits.npz \\
+        --weights WORK/base --out benchmarks/results/base
 
-One temperature is fitted on MNLI's development pairs (it changes no accuracy) and folded into
-the exported weights, so that the scores are calibrated at 0.5. Fitting a
-slope and an offset on five families of faithfulness sets (WiCE, StorySumm, DialSummEval, BUMP,
-PubMedQA) was tried and did not transfer: mean balanced accuracy on the six sets reported
-here fell from 0.66 to 0.62, so the calibrated score has no parameter fitted on such data. That
-choice was itself made on the six sets.
+Writes OUT/report.json and OUT/predictions.npz: for every response its label and both scores.
+
+One temperature is fitted on MNLI's development pairs (it changes no accuracy); `export` can fold
+it into the weights. No slope or offset is fitted: what the development sets ask for does not carry
+over to others, because sets differ in where their best cut lies (report.json, `best_cut`).
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -74,70 +74,94 @@ def temperature(logits: np.ndarray, gold: np.ndarray) -> float:
     return float(minimize_scalar(loss, bounds=(0.5, 8.0), method="bounded").x)
 
 
+def scored(claims: list[np.ndarray]) -> tuple[float, float]:
+    """The default score of a response and its FED score.
+
+    Args:
+        claims: for each claim, windows x probabilities.
+    """
+    calibration = Calibration()
+    supports = [
+        calibration.support([Probabilities(*map(float, row)) for row in claim]) for claim in claims
+    ]
+    paper = fed([fed_claim(claim[:, 0].tolist(), claim[:, 2].tolist()) for claim in claims])
+    return calibration.response(supports), paper
+
+
+def best_cut(truth: list[bool], scores: list[float]) -> float:
+    """The threshold with the greatest balanced accuracy."""
+    cuts = np.linspace(0.05, 0.95, 91)
+    return float(max(cuts, key=lambda cut: at_threshold(truth, scores, cut).balanced_accuracy or 0))
+
+
+def report_set(rows: list[tuple[bool, list[np.ndarray]]]) -> tuple[dict[str, Any], np.ndarray]:
+    """The figures of one dataset, and label, score and FED score of each response."""
+    truth = [label for label, _ in rows]
+    both = [scored(claims) for _, claims in rows]
+    scores, feds = [pair[0] for pair in both], [pair[1] for pair in both]
+    faithful = [claim for label, claims in rows if not label for claim in claims]
+    alarms = sum(bool((claim[:, 2] > 0.5).any()) for claim in faithful)
+    spread = interval(auroc, truth, scores, seed=1, samples=500)
+    cut, paper = at_threshold(truth, scores), at_threshold(truth, feds)
+    assert spread is not None
+    figures = {
+        "rows": len(rows),
+        "hallucinated": sum(truth),
+        "auroc": spread.value,
+        "auroc_low": spread.low,
+        "auroc_high": spread.high,
+        "balanced_accuracy": cut.balanced_accuracy,
+        "f1": cut.f1,
+        "best_cut": best_cut(truth, scores),
+        "fed_auroc": auroc(truth, feds),
+        "fed_precision": paper.precision,
+        "fed_recall": paper.recall,
+        "fed_f1": paper.f1,
+        "faithful_claims_contradicted": alarms / max(len(faithful), 1),
+    }
+    rounded = {name: round(float(value or 0), 4) for name, value in figures.items()}
+    return rounded, np.array([(label, *pair) for label, pair in zip(truth, both, strict=True)])
+
+
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path)
     parser.add_argument("--logits", type=Path, required=True)
-    parser.add_argument("--nli", type=Path, required=True, help="folder of the NLI pairs")
+    parser.add_argument("--weights", type=Path, required=True, help="folder of the student")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--temperature", type=float, help="1 for shipped weights: folded in")
+    parser.add_argument("--temperature", type=float, default=1.0, help="of the exported weights")
     options = parser.parse_args()
     logits = np.load(options.logits)
     golds = {
-        name: np.array([CODES[str(row["label"])] for row in read_pairs(path)][: len(logits[name])])
+        name: np.array([CODES[str(row["label"])] for row in read_pairs(path)])
         for name in NLI
-        if name in logits and (path := options.nli / f"{name}.eval.jsonl.xz").exists()
+        if name in logits and (path := options.work / "nli" / f"{name}.eval.jsonl.xz").exists()
     }
-    degree = options.temperature or round(temperature(logits["mnli_dev"], golds["mnli_dev"]), 2)
-    calibration = Calibration()
-    data = judged(options.work, logits, degree)
-    result: dict[str, Any] = {"temperature": degree, "sets": {}, "nli": {}}
-    print(f"temperature {degree}", flush=True)
-    for name, rows in data.items():
-        truth = [label for label, _ in rows]
-        scores, feds = [], []
-        false_alarms = claims_of_faithful = 0
-        for label, claims in rows:
-            supports = []
-            for claim in claims:
-                probabilities = [Probabilities(*map(float, row)) for row in claim]
-                supports.append(calibration.support(probabilities))
-            scores.append(calibration.response(supports))
-            feds.append(
-                fed([fed_claim(claim[:, 0].tolist(), claim[:, 2].tolist()) for claim in claims])
-            )
-            if not label:
-                claims_of_faithful += len(claims)
-                false_alarms += sum(bool((claim[:, 2] > 0.5).any()) for claim in claims)
-        spread = interval(auroc, truth, scores, seed=1, samples=500)
-        cut = at_threshold(truth, scores)
-        paper = at_threshold(truth, feds)
-        assert spread is not None
-        assert cut.balanced_accuracy is not None
-        result["sets"][name] = {
-            "rows": len(rows),
-            "auroc": round(spread.value, 4),
-            "auroc_low": round(spread.low, 4),
-            "auroc_high": round(spread.high, 4),
-            "balanced_accuracy": round(cut.balanced_accuracy, 4),
-            "fed_auroc": round(auroc(truth, feds) or 0.0, 4),
-            "fed_precision": round(paper.precision or 0.0, 4),
-            "fed_recall": round(paper.recall or 0.0, 4),
-            "fed_f1": round(paper.f1 or 0.0, 4),
-            "faithful_claims_contradicted": round(false_alarms / max(claims_of_faithful, 1), 4),
-        }
+    weights = (options.weights / "model.safetensors").read_bytes()
+    result: dict[str, Any] = {
+        "weights": hashlib.sha256(weights).hexdigest(),
+        "temperature": options.temperature,
+        "temperature_fitted": round(temperature(logits["mnli_dev"], golds["mnli_dev"]), 3),
+        "sets": {},
+        "nli": {},
+    }
+    predictions = {}
+    for name, rows in judged(options.work, logits, options.temperature).items():
+        result["sets"][name], predictions[name] = report_set(rows)
         print(name, result["sets"][name], flush=True)
-    six = [result["sets"][name] for name in SIX if name in result["sets"]]
-    for key in ("auroc", "balanced_accuracy", "fed_auroc"):
-        result[f"mean_{key}_of_six"] = round(float(np.mean([row[key] for row in six])), 4)
-        print(key, result[f"mean_{key}_of_six"], flush=True)
+    for title, names in (("six", SIX), ("development", DEVELOPMENT)):
+        for key in ("auroc", "balanced_accuracy", "fed_auroc"):
+            found = [result["sets"][name][key] for name in names if name in result["sets"]]
+            result[f"mean_{key}_of_{title}"] = round(float(np.mean(found)), 4)
+            print(f"mean {key} of {title}: {result[f'mean_{key}_of_{title}']}", flush=True)
     for name, gold in golds.items():
         share = round(accuracy(logits[name], gold), 4)
         result["nli"][name] = {"rows": len(gold), "accuracy": share}
         print(name, result["nli"][name], flush=True)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(result, indent=1) + "\n")
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "report.json").write_text(json.dumps(result, indent=1) + "\n")
+    np.savez_compressed(options.out / "predictions.npz", **predictions)
 
 
 if __name__ == "__main__":
