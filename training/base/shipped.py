@@ -1,9 +1,9 @@
-"""Step 8: what quantisation costs, and the minimal pairs, on the weights as shipped.
+"""What 8-bit arithmetic costs, and the minimal pairs, on the weights as shipped.
 
-    python -m training.base.shipped --nli DATA/nli --out benchmarks/results/shipped.json \\
-        --logits WORK/base_logits.npz --temperature T
+    python -m training.base.shipped WORK --logits WORK/base_rounded_logits.npz \\
+        --out benchmarks/results/base/shipped.json
 
-With the logits of the same weights in fp16, the shipped ones are compared with them.
+The shipped weights are compared with the logits of the same weights in fp16.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ def measure(verifier: Verifier, rows: list[dict[str, object]], whole: Any) -> di
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("work", type=Path)
     parser.add_argument("--logits", type=Path, help="of the base in fp16")
     parser.add_argument("--temperature", type=float, default=1.0)
-    parser.add_argument("--nli", type=Path, required=True)
-    parser.add_argument("--rows", type=int, default=2500)
+    parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    rows = read_pairs(options.nli / "mnli_dev.eval.jsonl.xz")
+    rows = read_pairs(options.work / "nli" / "mnli_dev.eval.jsonl.xz")
     chosen = np.random.default_rng(0).choice(len(rows), options.rows, replace=False)
     picked = [rows[i] for i in chosen]
     whole = None

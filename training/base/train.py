@@ -156,7 +156,6 @@ def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path)
-    parser.add_argument("--base", default="mpnet", choices=("mpnet", "minilm"))
     parser.add_argument("--keep", help="keep only these layers, for instance 0,2,4,6,8,11")
     parser.add_argument("--taught", type=Path, help="answers of the large verifier, for taught.npz")
     parser.add_argument("--plain", type=float, default=1.0, help="share kept of plain neutrals")
@@ -197,7 +196,7 @@ def main() -> None:
     if options.start:
         model = Encoder.load(options.work / options.start, dropout=0.1, layers=kept)
     else:
-        model = from_base(options.work / options.base, layers=kept)
+        model = from_base(options.work / TOKENIZER, layers=kept)
     torch.manual_seed(options.seed)
     (options.work / options.out).mkdir(exist_ok=True)
     outcome = train(
