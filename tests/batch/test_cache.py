@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import sqlite3
+import zlib
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,7 @@ from halldetect.batch.local import run_local, run_settings
 from halldetect.batch.results import Level
 from halldetect.claims.extraction import Draft
 from halldetect.cli import main
-from halldetect.errors import ExtractionError, InputError
+from halldetect.errors import ExtractionError
 from tests.support.batch_files import (
     BASE,
     GOOD,
@@ -130,23 +133,73 @@ def test_reports_survive_the_cache_unchanged(tmp_path: Path) -> None:
     cache.close()
 
 
-def test_a_damaged_entry_is_no_entry_and_a_damaged_file_is_said(tmp_path: Path) -> None:
-    made, cache = counted(tmp_path)
-    pair = Pair(SOURCE, GOOD)
-    key = cache.key(pair)
-    cache.put({key: made.check(SOURCE, GOOD)})
-    assert cache.get({key: pair})
-    store = sqlite3.connect(tmp_path / "reports.sqlite")
-    store.execute("UPDATE reports SET report = x'00'")
-    store.commit()
-    store.close()
-    assert cache.get({key: pair}) == {}
+def entries(folder: Path) -> sqlite3.Connection:
+    return sqlite3.connect(folder / "reports.sqlite", isolation_level=None)
+
+
+def poisoned(content: bytes) -> bytes:
+    """The report of an entry with its verdict turned round."""
+    report = json.loads(zlib.decompress(content))
+    report["verdict"] = "faithful" if report["verdict"] == "hallucinated" else "hallucinated"
+    return zlib.compress(json.dumps(report).encode())
+
+
+@pytest.mark.parametrize("damage", ["bytes", "verdict", "verdict and digest", "moved", "settings"])
+def test_a_bad_entry_is_made_again(tmp_path: Path, damage: str) -> None:
+    told: list[str] = []
+    made, cache = counted(tmp_path, notice=told.append)
+    good, wrong = Pair(SOURCE, GOOD), Pair(SOURCE, WRONG)
+    keys = {cache.key(pair): pair for pair in (good, wrong)}
+    cache.put(dict(zip(keys, made.check_many(keys.values()), strict=True)))
+    before = cache.get(keys)
+    assert len(before) == 2
+    key, other = keys
+    with closing(entries(tmp_path)) as store:
+        held = dict(store.execute("SELECT key, report FROM reports"))
+        data = held[key]
+        if damage == "bytes":
+            data = b"\0"
+        elif damage == "verdict":
+            data = data[:24] + poisoned(data[24:])
+        elif damage == "verdict and digest":
+            content = poisoned(data[24:])
+            data = cache._digest(key, content) + content
+        elif damage == "moved":
+            data = held[other]
+        else:
+            elsewhere = ReportCache(None, run_settings(detector(threshold=0.25)))
+            data = elsewhere._digest(key, data[24:]) + data[24:]
+        store.execute("UPDATE reports SET report = ? WHERE key = ?", (data, key))
+    found = cache.get(keys)
+    assert found == {other: before[other]}
+    assert told == ["damaged entries of the cache, made again: 1"]
+    cache.put({key: before[key]})
+    assert cache.get(keys) == before
     cache.close()
-    for file in tmp_path.iterdir():
-        file.unlink()
-    (tmp_path / "reports.sqlite").write_bytes(b"no database at all" * 99)
-    with pytest.raises(InputError, match="cannot use the cache"):
-        counted(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["no database", "damaged", "other format"])
+def test_a_file_that_is_no_cache_is_put_aside(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "reports.sqlite"
+    if content == "no database":
+        file.write_bytes(b"no database at all" * 99)
+    else:
+        counted(tmp_path)[1].close()
+        if content == "damaged":
+            data = bytearray(file.read_bytes())
+            data[100:1500] = b"x" * 1400
+            file.write_bytes(data)
+        else:
+            with closing(entries(tmp_path)) as store:
+                store.execute("PRAGMA user_version = 1")
+    told: list[str] = []
+    made, cache = counted(tmp_path, notice=told.append)
+    assert len(told) == 1
+    assert (tmp_path / "reports.sqlite.unusable").is_file()
+    key = cache.key(Pair(SOURCE, GOOD))
+    cache.put({key: made.check(SOURCE, GOOD)})
+    assert cache.get({key: Pair(SOURCE, GOOD)})
+    cache.close()
 
 
 def test_a_cache_that_fails_half_way_costs_no_result(tmp_path: Path) -> None:

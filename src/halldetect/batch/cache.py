@@ -1,7 +1,9 @@
 """A cache of reports, by the texts they were made from and the settings they were made with.
 
 It is a SQLite file that several processes may use at once. It holds no whole source or response,
-only reports (which quote both). A failure of the cache costs time, never a result.
+only reports (which quote both). A failure of the cache costs time, never a result: each entry
+carries a digest over its key, the settings and its content, and is checked when it is read; a bad
+entry is dropped and the report made again, and a file that is no cache is put aside.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import blake2b
@@ -20,13 +22,16 @@ from typing import Any
 
 from halldetect.errors import InputError
 from halldetect.inputs import Pair, clean_pair
-from halldetect.report import Report
+from halldetect.report import Report, decide
 
 FILE_NAME = "reports.sqlite"
 DEFAULT_LIMIT_BYTES = 1 << 30
 # Of a cache without a folder: a temporary file, for repetitions within one run.
 TEMPORARY_LIMIT_BYTES = 256 << 20
-_FORMAT = 1
+_FORMAT = 2
+_DIGEST_BYTES = 24
+# What is appended to the name of a file that cannot be used.
+UNUSABLE_SUFFIX = ".unusable"
 # A full cache frees this share of itself, so that not every new report costs a deletion.
 _FREED_SHARE = 0.1
 _TEXTS = ("response", "documents", "document_names", "question")
@@ -64,13 +69,13 @@ class ReportCache:
         self._limit = limit or (TEMPORARY_LIMIT_BYTES if folder is None else DEFAULT_LIMIT_BYTES)
         self._notice = notice
         self._settings = json.dumps(settings, sort_keys=True).encode()
+        self._configuration = settings.get("configuration")
         self._lock = Lock()
         self._store: sqlite3.Connection | None = None
         try:
             if folder is not None:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path = "" if folder is None else str(folder / FILE_NAME)
-            self._store = _opened(path)
+            self._store = _opened("") if folder is None else self._open(folder / FILE_NAME)
         except (OSError, sqlite3.Error) as error:
             if folder is None:  # no room for temporary files: go without
                 return
@@ -82,8 +87,25 @@ class ReportCache:
         """A cache that holds nothing and keeps nothing."""
         cache = cls.__new__(cls)
         cache._settings, cache._lock, cache._store = b"", Lock(), None
+        cache._configuration = None
         cache._limit, cache._notice = 0, lambda line: None
         return cache
+
+    def _open(self, file: Path) -> sqlite3.Connection:
+        """Open the file; one that is damaged or of another version is put aside."""
+        try:
+            return _opened(str(file))
+        except sqlite3.OperationalError:  # it cannot be written, or another process holds it
+            raise
+        except sqlite3.DatabaseError as error:
+            aside = file.with_name(file.name + UNUSABLE_SUFFIX)
+            file.replace(aside)
+            for rest in ("-wal", "-shm"):
+                file.with_name(file.name + rest).unlink(missing_ok=True)
+            self._notice(
+                f"the cache cannot be read ({error}); it is now {aside.name}, a new one begins"
+            )
+            return _opened(str(file))
 
     def key(self, pair: Pair) -> bytes:
         """The key of a pair: a digest of its texts and the settings."""
@@ -109,12 +131,43 @@ class ReportCache:
                             "UPDATE reports SET used = ? WHERE key = ?",
                             [(now, key) for key in found],
                         )
-        reports = {key: _unpacked(data, wanted[key]) for key, data in found.items()}
+        reports = {key: self._checked(key, data, wanted[key]) for key, data in found.items()}
+        self._drop([key for key, report in reports.items() if report is None])
         return {key: report for key, report in reports.items() if report is not None}
+
+    def _checked(self, key: bytes, data: bytes, pair: Pair) -> Report | None:
+        """The report of an entry; None if the entry is not what was written for this key."""
+        content = data[_DIGEST_BYTES:]
+        if data[:_DIGEST_BYTES] != self._digest(key, content):
+            return None
+        report = _unpacked(content, pair)
+        if report is None or report.provenance.configuration != self._configuration:
+            return None
+        expected = decide(report.score, report.claims, report.threshold)
+        return report if report.verdict == expected else None
+
+    def _digest(self, key: bytes, content: bytes) -> bytes:
+        digest = blake2b(self._settings, digest_size=_DIGEST_BYTES)
+        digest.update(key)
+        digest.update(content)
+        return digest.digest()
+
+    def _drop(self, keys: Sequence[bytes]) -> None:
+        if not keys:
+            return
+        self._notice(f"damaged entries of the cache, made again: {len(keys)}")
+        with self._using() as store:
+            if store is not None:
+                with _transaction(store):
+                    store.executemany("DELETE FROM reports WHERE key = ?", [(key,) for key in keys])
 
     def put(self, reports: Mapping[bytes, Report]) -> None:
         """Keep the reports that another check of the same pair would repeat."""
-        packed = {key: _packed(report) for key, report in reports.items() if is_repeatable(report)}
+        packed = {}
+        for key, report in reports.items():
+            if is_repeatable(report):
+                content = _packed(report)
+                packed[key] = self._digest(key, content) + content
         with self._using() as store:
             if store is None or not packed:
                 return
