@@ -15,6 +15,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from halldetect.errors import ConfigurationError, MissingExtra, ServiceError
 from halldetect.serve.error_responses import service_error
+from halldetect.serve.storage.disk_reserve import DiskReserve
 
 metadata = sa.MetaData()
 schema_version = sa.Table(
@@ -79,6 +80,8 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self.engine = _create_engine(url)
+        file = self.engine.url.database if self.is_sqlite else None
+        self.reserve = DiskReserve(None if file is None else Path(file))
 
     @property
     def is_sqlite(self) -> bool:
@@ -129,6 +132,7 @@ class Database:
             for migration in MIGRATIONS[version - _FIRST_VERSION :]:
                 migration(connection)
             connection.execute(sa.update(schema_version).values(version=newest))
+        self.reserve.fill()
 
     def erase_deleted(self) -> None:
         """Leave no bytes of deleted rows in the files, as far as the database lets us.

@@ -13,6 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from halldetect.errors import ServiceError
 from halldetect.report import Status, Verdict
 from halldetect.serve.error_responses import service_error
 from halldetect.serve.storage.database import Database, reports, reviews
@@ -316,6 +317,20 @@ class ReportStore:
         }
 
     def _delete(self, condition: sa.ColumnElement[bool]) -> int:
+        """Delete reports; on a full disk one by one, in the room that was kept for it."""
+        try:
+            return self._delete_at_once(condition)
+        except ServiceError:
+            if not self._database.reserve.release():
+                raise
+        try:
+            with self._database.reading() as connection:
+                ids = connection.execute(sa.select(reports.c.id).where(condition)).scalars().all()
+            return sum(self._delete_at_once(reports.c.id == id) for id in ids)
+        finally:
+            self._database.reserve.fill()
+
+    def _delete_at_once(self, condition: sa.ColumnElement[bool]) -> int:
         with self._database.transaction() as connection:
             deleted = connection.execute(sa.delete(reports).where(condition)).rowcount
             if deleted:
