@@ -247,6 +247,38 @@ def test_sigterm_while_the_models_are_loaded_leaves_nothing_behind() -> None:
 
 
 @pytest.mark.slow
+def test_an_http_process_killed_in_flight_takes_only_its_own_requests_with_it() -> None:
+    with serving("--workers", "2", "--rate", "0") as service, ThreadPoolExecutor(4) as pool:
+        own = service.process.pid
+        worker = service.worker()
+
+        def http_processes() -> list[int]:
+            children = Path(f"/proc/{own}/task/{own}/children").read_text().split()
+            tracker = b"resource_tracker"
+            return [
+                int(child)
+                for child in children
+                if int(child) != worker
+                and tracker not in Path(f"/proc/{child}/cmdline").read_bytes()
+            ]
+
+        def ask(at: int) -> int:
+            body = slow(1000, f"Number{at}")
+            try:
+                return httpx.post(f"{service.url}/v1/check", json=body, timeout=20).status_code
+            except httpx.TransportError:
+                return 0
+
+        asked = [pool.submit(ask, at) for at in range(4)]
+        time.sleep(0.5)
+        os.kill(http_processes()[0], signal.SIGKILL)
+        assert {item.result() for item in asked} <= {0, 200}
+        eventually(lambda: len(http_processes()) == 2)
+        assert {ask(at) for at in range(10, 14)} == {200}
+        eventually(lambda: idle(service))
+
+
+@pytest.mark.slow
 def test_several_processes_count_together_and_share_one_worker() -> None:
     with serving("--workers", "3", "--rate", "0") as service:
 

@@ -30,7 +30,7 @@ CLAIM_SHARE = 0.5
 # check can be stopped or interrupted after each, about every second on two cores. A verifier that
 # needs more to be fast has `pairs_at_once`.
 PAIRS_AT_ONCE = 64
-TOKENS_AT_ONCE = 1536
+TOKENS_AT_ONCE = 1024
 
 Answers = dict[tuple[str, str], Probabilities]
 
