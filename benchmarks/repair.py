@@ -11,8 +11,9 @@ the language model write the failing sentences again without evidence and takes 
 
 For each way: the share of hallucinated responses that were flagged at all; the share that another
 verifier (--judge) calls faithful before and after; the share of words of faithful responses that
-is left alone; seconds per response; for DeFacto the closeness to the human correction, as the
-share of words in common, in order (2 x common / all words of both), before and after.
+is left alone; seconds per response, and of the processor; for DeFacto the closeness to the human
+correction, as the share of words in common, in order (2 x common / all words of both), before and
+after.
 
 Writes benchmarks/results/repair.json, figures only.
 """
@@ -90,6 +91,7 @@ class Measured:
     text: str | None
     flagged: bool
     seconds: float
+    cpu_seconds: float
 
 
 def common_words(before: str, after: str) -> int:
@@ -127,6 +129,7 @@ def figures(
         "no_text": _share(item.text is None for item in wrong),
         "words_left_alone": round(kept / max(1, words), 4),
         "seconds": round(fmean(item.seconds for item in measured), 2),
+        "cpu_seconds": round(fmean(item.cpu_seconds for item in measured), 2),
     }
     if judge is not None:
         result["judged_faithful_before"] = _share(
@@ -171,9 +174,10 @@ def measure(arguments: argparse.Namespace) -> Iterator[tuple[str, str, dict[str,
         for way, repair in ways.items():
             measured = []
             for row in rows:
-                started = time.perf_counter()
+                started, used = time.perf_counter(), time.process_time()
                 text, flagged = repair(row)
-                measured.append(Measured(row, text, flagged, time.perf_counter() - started))
+                seconds, cpu = time.perf_counter() - started, time.process_time() - used
+                measured.append(Measured(row, text, flagged, seconds, cpu))
             yield name, way, figures(measured, judge, corrected)
 
 

@@ -22,7 +22,8 @@ from halldetect.client import (
     Progress,
 )
 from halldetect.config import options
-from halldetect.errors import ServiceError
+from halldetect.errors import CheckError, InputError, ServiceError
+from halldetect.repair import Repair
 from tests.support.api_requests import RESPONSE, SOURCE, local, untimed
 from tests.support.running import LocalService
 from tests.support.upstreams import Script, upstream
@@ -169,3 +170,28 @@ def test_the_token_is_sent(service: LocalService) -> None:
         client._http.event_hooks = {"request": [seen.append]}
         client.models()
     assert seen[0].headers["Authorization"] == "Bearer hd_x"
+
+
+def test_a_repair(service: LocalService) -> None:
+    source = "The bridge opened in 1932. Six lanes cross it."
+    response = "The bridge opened in 1923. Six lanes cross it. Zebras sing."
+
+    async def asked() -> Repair:
+        async with AsyncClient(service.url) as client:
+            return await client.repair(source, response)
+
+    with Client(service.url) as client:
+        repair = client.repair(source, response)
+        with pytest.raises(ServiceError, match="stored"):
+            client.repair(source, response, choices=Choices(store=True))
+    assert (
+        repair.text == asyncio.run(asked()).text == "The bridge opened in 1932. Six lanes cross it."
+    )
+    assert [str(change.action) for change in repair.changes] == ["changed", "kept", "removed"]
+    assert Repair.from_dict(repair.to_dict()) == repair
+    broken = {**repair.to_dict(), "text": "Zebras sing."}
+    with pytest.raises(CheckError):
+        Repair.from_dict(broken)
+    for bad in ({}, [], None, {**repair.to_dict(), "outcome": "fine"}):
+        with pytest.raises(InputError):
+            Repair.from_dict(bad)

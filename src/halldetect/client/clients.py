@@ -22,6 +22,7 @@ from halldetect.client.payloads import (
 )
 from halldetect.errors import MissingExtra, ServiceError
 from halldetect.inputs import Pair, Source
+from halldetect.repair.outcome import Repair
 from halldetect.report import Report
 
 if TYPE_CHECKING:
@@ -51,6 +52,15 @@ def _check(
 ) -> _Call[Checked]:
     body = check_body(source, response, question, choices)
     return _Call("POST", "/v1/check", lambda answer: parse_checked(answer.json()), body)
+
+
+def _repair(
+    source: Source, response: str, question: str | None, choices: Choices | None
+) -> _Call[Repair]:
+    body = check_body(source, response, question, choices)
+    return _Call(
+        "POST", "/v1/repair", lambda answer: Repair.from_dict(answer.json()["repair"]), body
+    )
 
 
 def _check_many(pairs: Iterable[Pair], choices: Choices | None) -> _Call[list[Checked]]:
@@ -133,6 +143,24 @@ class Client:
             choices: options of the check.
         """
         return self._send(_check(source, response, question, choices))
+
+    def repair(
+        self,
+        source: Source,
+        response: str,
+        *,
+        question: str | None = None,
+        choices: Choices | None = None,
+    ) -> Repair:
+        """Repair one response; see `Detector.repair`.
+
+        Args:
+            source: the source, or several documents.
+            response: the text to repair.
+            question: recorded in the reports, not judged.
+            choices: options of the checks; a repair cannot be stored.
+        """
+        return self._send(_repair(source, response, question, choices))
 
     def check_many(self, pairs: Iterable[Pair], *, choices: Choices | None = None) -> list[Checked]:
         """Check many responses in one request; the service limits how many.
@@ -246,6 +274,17 @@ class AsyncClient:
     ) -> Checked:
         """Check one response against its source."""
         return await self._send(_check(source, response, question, choices))
+
+    async def repair(
+        self,
+        source: Source,
+        response: str,
+        *,
+        question: str | None = None,
+        choices: Choices | None = None,
+    ) -> Repair:
+        """Repair one response; see `Detector.repair`."""
+        return await self._send(_repair(source, response, question, choices))
 
     async def check_many(
         self, pairs: Iterable[Pair], *, choices: Choices | None = None

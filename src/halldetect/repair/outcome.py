@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from halldetect.errors import CheckError
+from halldetect.errors import CheckError, InputError
 from halldetect.report import Evidence, Report, Status, Verdict
 from halldetect.text.document import Span
 
@@ -114,6 +114,30 @@ class Repair:
             "rewriter": self.rewriter,
             "seconds": self.seconds,
         }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Repair:
+        """The repair of plain JSON values, as `to_dict` gives them.
+
+        data  the values
+        Raises InputError for anything else, CheckError for a text that has not passed the check.
+        """
+        from pydantic import TypeAdapter, ValidationError
+
+        try:
+            report = data["report"]
+            return cls(
+                outcome=Outcome(data["outcome"]),
+                text=data["text"],
+                reason=data["reason"],
+                report=None if report is None else Report.from_dict(report),
+                original=Report.from_dict(data["original"]),
+                changes=TypeAdapter(tuple[Change, ...]).validate_python(data["changes"]),
+                rewriter=data["rewriter"],
+                seconds=data["seconds"],
+            )
+        except (KeyError, TypeError, ValueError, ValidationError) as error:
+            raise InputError(f"not a halldetect repair: {' '.join(str(error).split())}") from None
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """The repair as JSON; `indent` as for `json.dumps`."""

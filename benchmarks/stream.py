@@ -1,0 +1,87 @@
+"""The delay that guarding a stream adds to each sentence.
+
+    HALLDETECT_DATA=DIR python -m benchmarks.stream --rows 40
+    HALLDETECT_DATA=DIR python -m benchmarks.stream --rows 200 --verifier large
+
+Summaries of a dataset are streamed word by word, as fast as they are taken, against their
+articles. For each sentence: the seconds between its last character and the moment it is passed
+on, held back or repaired, on the clock and of the processor. One whole check of each summary, for
+comparison, gives the seconds that waiting for the end would add.
+
+Writes benchmarks/results/stream.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from benchmarks.machine import processor
+from benchmarks.repair import sample
+from halldetect import Detector
+from halldetect_bench.registry import load_dataset
+
+RESULTS = Path(__file__).parent / "results" / "stream.json"
+ACTIONS = ("hold", "repair")
+
+
+def measure(detector: Detector, dataset: str, rows: int, seed: int) -> dict[str, Any]:
+    """The delays of each way to handle a failing sentence, and of whole checks."""
+    chosen = sample(load_dataset(dataset).rows, rows, seed)
+    detector.check("Dogs bark.", "Dogs bark.")  # loads the models
+    result: dict[str, Any] = {"responses": len(chosen)}
+    for action in ACTIONS:
+        used = time.process_time()
+        sentences = [
+            sentence
+            for row in chosen
+            for sentence in detector.stream(row.source, on_failure=action).run(
+                f"{word} " for word in row.response.split()
+            )
+            if sentence.original.strip()
+        ]
+        delays = sorted(sentence.seconds for sentence in sentences)
+        actions = [str(sentence.action) for sentence in sentences]
+        result[action] = {
+            "sentences": len(sentences),
+            "actions": {name: actions.count(name) for name in sorted(set(actions))},
+            "seconds_median": round(median(delays), 3),
+            "seconds_95": round(delays[int(0.95 * (len(delays) - 1))], 3),
+            "cpu_seconds_mean": round((time.process_time() - used) / len(sentences), 3),
+        }
+    started, used = time.perf_counter(), time.process_time()
+    for row in chosen:
+        detector.check(row.source, row.response)
+    result["whole_check"] = {
+        "seconds_mean": round((time.perf_counter() - started) / len(chosen), 3),
+        "cpu_seconds_mean": round((time.process_time() - used) / len(chosen), 3),
+        "sentences_mean": round(fmean(row.response.count(". ") + 1 for row in chosen), 2),
+    }
+    return result
+
+
+def main() -> None:
+    """Measure and write the results file."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--dataset", default="qags-cnndm")
+    parser.add_argument("--rows", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--verifier", help="default: the one in the package")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    arguments = parser.parse_args()
+    detector = Detector(verifier=arguments.verifier)
+    results = {
+        "command": {key: value for key, value in vars(arguments).items() if key != "out"},
+        "processor": processor(),
+        **measure(detector, arguments.dataset, arguments.rows, arguments.seed),
+    }
+    arguments.out.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(results, indent=2))
+
+
+if __name__ == "__main__":
+    main()
