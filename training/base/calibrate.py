@@ -161,7 +161,7 @@ def main() -> None:
         print(name, result["nli"][name], flush=True)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "report.json").write_text(json.dumps(result, indent=1) + "\n")
-    np.savez_compressed(options.out / "predictions.npz", **predictions)
+    np.savez_compressed(options.out / "predictions.npz", **predictions)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

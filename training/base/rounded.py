@@ -86,10 +86,10 @@ class RoundedWeights:
             for kept, item in zip(self._exact, (*self._maps, *self._tables), strict=True):
                 item.copy_(kept)
 
-    @torch.no_grad()
     def round(self) -> None:
         """Round the weights in place, for good."""
-        for item in self._maps:
-            item.copy_(at_work(item.float()))
-        for item in self._tables:
-            item.copy_(four_bits(item.float(), TABLE_BLOCK))
+        with torch.no_grad():
+            for item in self._maps:
+                item.copy_(at_work(item.float()))
+            for item in self._tables:
+                item.copy_(four_bits(item.float(), TABLE_BLOCK))
