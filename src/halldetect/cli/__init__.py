@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Sequence
 
 from halldetect import __version__
-from halldetect.cli import batch, bench, check, compare, index, models, repair, serve
+from halldetect.cli import batch, bench, check, compare, index, mcp, models, repair, serve
 from halldetect.cli.exits import exit_status
 from halldetect.cli.options import Parser
 
@@ -28,6 +28,7 @@ COMMANDS = (
     bench.add,
     serve.add,
     serve.add_tokens,
+    mcp.add,
     check.add_schema,
 )
 

@@ -40,7 +40,7 @@ class Checker:
 
     def __init__(self, detector: Detector | None = None) -> None:
         self._detector = detector
-        self._lock = Lock()
+        self.lock = Lock()
 
     @property
     def detector(self) -> Detector:
@@ -55,7 +55,7 @@ class Checker:
         question  a text; anything else is left out of the report
         """
         asked = question if isinstance(question, str) else None
-        with self._lock:
+        with self.lock:
             return self.detector.check(
                 documents(source), "" if response is None else str(response), question=asked
             )
@@ -92,9 +92,16 @@ def documents(source: object) -> list[SourceDocument]:
 
 def faithfulness(report: Report) -> float | None:
     """How faithful the response is, from 0 to 1; None if it could not be checked."""
-    if report.verdict is Verdict.UNCHECKABLE or report.score is None:
+    if report.verdict not in (Verdict.FAITHFUL, Verdict.HALLUCINATED) or report.score is None:
         return None
     return 1.0 - report.score
+
+
+def failure(report: Report) -> HallDetectError:
+    """The error for a report that is not ok: UncheckableError if it has no score."""
+    if faithfulness(report) is None:
+        return UncheckableError(str(report))
+    return UngroundedError(report)
 
 
 def metadata(report: Report) -> dict[str, object]:

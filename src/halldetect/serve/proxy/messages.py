@@ -11,13 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from halldetect.serve.error_responses import service_error
 from halldetect.serve.proxy.choices import ChoiceText
+from halldetect.serve.proxy.rag_prompt import is_source, message_text, request_sources
 from halldetect.serve.schemas import CheckOptions, Text
 from halldetect.serve.settings import CheckSettings, UpstreamSettings
 from halldetect.serve.worker.wire import FinishedReport
 
-# A message is a source if it has one of these roles or this name.
-_SOURCE_ROLES = ("tool", "function")
-_SOURCE_NAME = "source"
 _CLAIM_FIELDS = ("text", "span", "status", "support", "reason")
 _CHANGE_FIELDS = ("action", "before", "after", "why")
 _REPORT_FIELDS = ("verdict", "score", "threshold", "reason")
@@ -50,19 +48,15 @@ class ChatRequest(BaseModel):
         return self.model_dump(exclude={"halldetect", "stream"}, exclude_unset=True)
 
     def sources(self) -> list[str]:
-        """Return `halldetect.sources`; without it, the texts of the messages that are sources."""
+        """Return `halldetect.sources`; without it, what the messages hold (see `rag_prompt`)."""
         if self.options.sources is not None:
             return self.options.sources
-        return [
-            message_text(message.get("content"))
-            for message in self.messages
-            if message.get("role") in _SOURCE_ROLES or message.get("name") == _SOURCE_NAME
-        ]
+        return request_sources(self.messages)
 
     def question(self) -> str | None:
         """Return the last message of the user that is not a source."""
         for message in reversed(self.messages):
-            if message.get("role") == "user" and message.get("name") != _SOURCE_NAME:
+            if message.get("role") == "user" and not is_source(message):
                 return message_text(message.get("content"))
         return None
 
@@ -104,7 +98,10 @@ class CheckedChoice:
             action: what was done with it.
         """
         report = json.loads(self.report.json)
-        claims = [{name: claim[name] for name in _CLAIM_FIELDS} for claim in report["claims"]]
+        claims = [
+            {**{name: claim[name] for name in _CLAIM_FIELDS}, "passage": _passage(claim)}
+            for claim in report["claims"]
+        ]
         return {
             "index": self.index,
             "action": action,
@@ -124,6 +121,16 @@ class CheckedChoice:
             if change["action"] != "kept"
         ]
         return {"outcome": repair["outcome"], "reason": repair["reason"], "changes": changes}
+
+
+def _passage(claim: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the passage that decides a claim, as `ClaimReport.evidence` does."""
+    contradicted = claim["status"] == "contradicted" and claim["contradicting"] is not None
+    evidence = claim["contradicting"] if contradicted else claim["entailing"]
+    evidence = evidence or claim["contradicting"]
+    if evidence is None:
+        return None
+    return {name: evidence[name] for name in ("text", "document", "span")}
 
 
 def require_no_weaker(settings: CheckSettings, options: CheckOptions) -> None:
@@ -149,16 +156,6 @@ def require_no_weaker(settings: CheckSettings, options: CheckOptions) -> None:
     for name in overrides:
         message = f"halldetect.{name}: not a choice of the request where answers are blocked"
         raise service_error("invalid_request", message)
-
-
-def message_text(content: object) -> str:
-    """Return the text of a message, which may come in parts."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, dict)]
-        return "\n".join(part for part in parts if isinstance(part, str))
-    return ""
 
 
 def chunk_frame(chunks: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -1,0 +1,58 @@
+"""A DeepEval metric: `assert_test(case, [GroundednessMetric()])`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deepeval.metrics import BaseMetric
+from deepeval.test_case import LLMTestCase
+
+from halldetect.detector import Detector
+from halldetect.integrations.checker import Checker, faithfulness
+from halldetect.report import Report
+
+
+class GroundednessMetric(BaseMetric):
+    """How faithful `actual_output` is to `retrieval_context`, or to `context` without it.
+
+    A test case that cannot be checked has no score and an error, which DeepEval counts as failed.
+
+    threshold  the test case passes above this score (1 is faithful)
+    detector   what checks; the default detector if None
+    """
+
+    def __init__(self, threshold: float = 0.5, detector: Detector | None = None) -> None:
+        self.threshold = threshold
+        self.async_mode = True
+        self.report: Report | None = None
+        self._checker = Checker(detector)
+
+    def measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
+        """Check a test case; its score, None if it could not be checked."""
+        return self._take(self._checker.check(*_texts(test_case)))
+
+    async def a_measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
+        """As `measure`."""
+        return self._take(await self._checker.check_async(*_texts(test_case)))
+
+    def is_successful(self) -> bool:
+        """Whether the last test case is faithful."""
+        self.success = bool(self.score is not None and self.score > self.threshold)
+        return self.success
+
+    @property
+    def __name__(self) -> str:
+        """The name in DeepEval's tables."""
+        return "HallDetect groundedness"
+
+    def _take(self, report: Report) -> float | None:
+        self.report = report
+        self.score = faithfulness(report)
+        self.reason = str(report)
+        self.error = str(report) if self.score is None else None
+        self.is_successful()
+        return self.score
+
+
+def _texts(case: LLMTestCase) -> tuple[object, object, object]:
+    return case.retrieval_context or case.context, case.actual_output, case.input

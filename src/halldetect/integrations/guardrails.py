@@ -1,0 +1,60 @@
+"""A Guardrails validator: `Guard().use(Grounded(on_fail="fix"))`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from guardrails.validator_base import (
+    ErrorSpan,
+    FailResult,
+    PassResult,
+    ValidationResult,
+    Validator,
+    register_validator,
+)
+
+from halldetect.detector import Detector
+from halldetect.integrations.checker import Checker, documents
+from halldetect.render.short import claim_line
+from halldetect.report import Report, Status
+
+
+@register_validator(name="halldetect/grounded", data_type="string")
+class Grounded(Validator):
+    """Passes texts that are faithful to `metadata["sources"]`.
+
+    A failure has a span for each claim that is not supported. Its `fix_value` is the text with
+    those claims corrected or removed (`Detector.repair`), if that can be done. A text that could
+    not be checked fails, without a `fix_value`.
+
+    on_fail   what Guardrails does with a failure
+    detector  what checks; the default detector if None
+    """
+
+    required_metadata_keys = ["sources"]  # noqa: RUF012 - as the base class declares it
+
+    def __init__(self, on_fail: Any = None, detector: Detector | None = None) -> None:
+        super().__init__(on_fail=on_fail)
+        self._checker = Checker(detector)
+
+    def _validate(self, value: Any, metadata: dict[str, Any]) -> ValidationResult:
+        report = self._checker.check(metadata.get("sources"), value, metadata.get("question"))
+        if report.ok:
+            return PassResult()
+        return FailResult(
+            error_message=str(report), fix_value=self._fixed(report), error_spans=_spans(report)
+        )
+
+    def _fixed(self, report: Report) -> str | None:
+        if report.score is None or not self._checker.detector.configuration.guard:
+            return None
+        source = documents(report.documents)
+        return self._checker.detector.repair(source, report.response).text
+
+
+def _spans(report: Report) -> list[ErrorSpan]:
+    return [
+        ErrorSpan(start=claim.span.start, end=claim.span.end, reason=claim_line(report, claim))
+        for claim in report.claims
+        if claim.span is not None and claim.status is not Status.SUPPORTED
+    ]

@@ -1,0 +1,72 @@
+"""A Haystack component, with the inputs and outputs of its FaithfulnessEvaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from haystack import component, default_from_dict, default_to_dict
+
+from halldetect.config import Configuration
+from halldetect.detector import Detector
+from halldetect.integrations.checker import Checker, faithfulness, metadata
+
+
+@component
+class GroundednessEvaluator:
+    """How faithful answers are to their contexts.
+
+    It can be saved with a pipeline; a detector with models passed in as objects cannot.
+
+    detector  what checks; the default detector if None
+    """
+
+    def __init__(self, detector: Detector | None = None) -> None:
+        self._checker = Checker(detector)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The component as Haystack saves it."""
+        options = self._checker.detector.configuration.to_dict()
+        return dict(default_to_dict(self, configuration=options))
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> GroundednessEvaluator:
+        """The component that `to_dict` described."""
+        options = data.get("init_parameters", {}).pop("configuration", None)
+        if options is not None:
+            config = Configuration.from_dict(options)
+            data["init_parameters"]["detector"] = Detector(config=config)
+        made: GroundednessEvaluator = default_from_dict(cls, data)
+        return made
+
+    @component.output_types(
+        score=float | None, individual_scores=list[float | None], results=list[dict[str, Any]]
+    )
+    def run(
+        self,
+        contexts: list[list[str]],
+        predicted_answers: list[str],
+        questions: list[str] | None = None,
+    ) -> dict[str, Any]:
+        """Check answers.
+
+        contexts           per answer, what it should be faithful to
+        predicted_answers  the texts to check
+        questions          per answer, the question; recorded, not judged
+
+        The `status` of a result is "evaluated", or "error" where the answer could not be checked;
+        it then has no score and does not count in the mean, which is None if none counts.
+        """
+        asked: Sequence[str | None] = questions or [None] * len(predicted_answers)
+        results = []
+        for source, answer, question in zip(contexts, predicted_answers, asked, strict=True):
+            report = self._checker.check(source, answer, question)
+            score = faithfulness(report)
+            status = "error" if score is None else "evaluated"
+            results.append(
+                {**metadata(report), "score": score, "status": status, "reason": str(report)}
+            )
+        scores = [result["score"] for result in results]
+        known = [score for score in scores if isinstance(score, float)]
+        mean = sum(known) / len(known) if known else None
+        return {"score": mean, "individual_scores": scores, "results": results}

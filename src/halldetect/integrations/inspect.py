@@ -1,0 +1,36 @@
+"""An Inspect scorer: `Task(..., scorer=grounded())`, or `--scorer halldetect/grounded`."""
+
+from __future__ import annotations
+
+from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, scorer, stderr
+from inspect_ai.solver import TaskState
+
+from halldetect.detector import Detector
+from halldetect.integrations.checker import Checker, faithfulness, metadata
+
+
+@scorer(metrics=[accuracy(), stderr()])
+def grounded(source: str = "source", detector: Detector | None = None) -> Scorer:
+    """Correct if the output is faithful to the source of its sample.
+
+    An output that cannot be checked is recorded as unscored and left out of the metrics.
+
+    source    the key of the sample's metadata with the source; without it, the target is the source
+    detector  what checks; the default detector if None
+    """
+    checker = Checker(detector)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        answer = state.output.completion
+        report = await checker.check_async(
+            state.metadata.get(source) or list(target), answer, state.input_text
+        )
+        details = metadata(report)
+        if faithfulness(report) is None:
+            return Score.unscored(
+                reason=report.verdict.value, answer=answer, explanation=str(report), metadata=details
+            )
+        value = CORRECT if report.ok else INCORRECT
+        return Score(value=value, answer=answer, explanation=str(report), metadata=details)
+
+    return score

@@ -1,0 +1,128 @@
+"""LangChain: a runnable that checks an answer in a chain, and middleware that guards an agent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Literal, cast
+
+from langchain.agents.middleware import AgentMiddleware, AgentState
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+
+from halldetect.detector import Detector
+from halldetect.integrations.checker import Checker, failure
+
+OnFail = Literal["annotate", "raise", "replace"]
+REPLACEMENT = "I could not find a reliable answer in the documents."
+
+
+class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
+    """Checks the answer of a chain against its context: `chain | GroundedAnswer()`.
+
+    Its input is a mapping, its output the same with the report under `grounded`.
+
+    context   the key of the source: a text, texts, or documents
+    answer    the key of the answer: a text or a message
+    question  the key of the question, which is recorded
+    on_fail   what to do with an answer that is not faithful or could not be checked: "annotate"
+              leaves it, "raise" raises UngroundedError or UncheckableError, "replace" replaces it
+    replacement  the text that replaces it
+    detector  what checks; the default detector if None
+    """
+
+    def __init__(
+        self,
+        *,
+        context: str = "context",
+        answer: str = "answer",
+        question: str = "question",
+        on_fail: OnFail = "annotate",
+        replacement: str = REPLACEMENT,
+        detector: Detector | None = None,
+    ) -> None:
+        self._keys = (context, answer, question)
+        self._on_fail = on_fail
+        self._replacement = replacement
+        self._checker = Checker(detector)
+
+    def invoke(
+        self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> dict[str, Any]:
+        """Check one answer.
+
+        input  a mapping with context and answer
+        """
+        made = self._call_with_config(self._checked, input, config, **kwargs)
+        return cast(dict[str, Any], made)
+
+    async def ainvoke(
+        self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> dict[str, Any]:
+        """As `invoke`."""
+
+        async def checked(values: Mapping[str, Any]) -> dict[str, Any]:
+            return await asyncio.to_thread(self._checked, values)
+
+        made = await self._acall_with_config(checked, input, config, **kwargs)
+        return cast(dict[str, Any], made)
+
+    def _checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        context, answer, question = self._keys
+        text = _text(values.get(answer))
+        report = self._checker.check(values.get(context), text, values.get(question))
+        result = {**values, "grounded": report}
+        if not report.ok and self._on_fail == "raise":
+            raise failure(report)
+        if not report.ok and self._on_fail == "replace":
+            result[answer] = self._replacement
+        return result
+
+
+class GroundednessMiddleware(AgentMiddleware[Any, Any]):
+    """Guards the answers of an agent: what its tools returned is the source.
+
+    An answer before any tool was called has no source and could not be checked.
+
+    exit_behavior  "error" raises UngroundedError or UncheckableError, "replace" replaces the answer
+    replacement    the text that replaces it
+    detector       what checks; the default detector if None
+    """
+
+    def __init__(
+        self,
+        exit_behavior: Literal["error", "replace"] = "replace",
+        replacement: str = REPLACEMENT,
+        detector: Detector | None = None,
+    ) -> None:
+        super().__init__()
+        self._exit_behavior = exit_behavior
+        self._replacement = replacement
+        self._checker = Checker(detector)
+
+    def after_model(self, state: AgentState[Any], runtime: Any) -> dict[str, Any] | None:
+        """Check the last message if it is an answer."""
+        message = state["messages"][-1]
+        if not isinstance(message, AIMessage) or message.tool_calls:
+            return None
+        sources = [_text(item) for item in state["messages"] if isinstance(item, ToolMessage)]
+        report = self._checker.check(sources, _text(message))
+        if report.ok:
+            return None
+        if self._exit_behavior == "error":
+            raise failure(report)
+        replaced = AIMessage(
+            content=self._replacement,
+            id=message.id,  # the same id: it takes the place of the answer
+            response_metadata={**message.response_metadata, "halldetect": str(report)},
+        )
+        return {"messages": [replaced]}
+
+    async def aafter_model(self, state: AgentState[Any], runtime: Any) -> dict[str, Any] | None:
+        """As `after_model`."""
+        return await asyncio.to_thread(self.after_model, state, runtime)
+
+
+def _text(answer: Any) -> Any:
+    text = getattr(answer, "text", answer)
+    return str(text() if callable(text) and not isinstance(text, str) else text or "")

@@ -1,0 +1,47 @@
+"""A LangSmith evaluator: `evaluate(target, data=..., evaluators=[grounded()])`.
+
+It is a plain function of dictionaries: nothing of LangSmith is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from halldetect.detector import Detector
+from halldetect.integrations.checker import Checker, faithfulness
+
+Evaluator = Callable[..., dict[str, Any]]
+
+
+def grounded(
+    *,
+    context: str = "context",
+    answer: str = "answer",
+    question: str = "question",
+    key: str = "groundedness",
+    detector: Detector | None = None,
+) -> Evaluator:
+    """An evaluator of how faithful the answer in `outputs` is to its context.
+
+    What could not be checked has no score and the value "uncheckable".
+
+    context   the key of the source, in the outputs or else the inputs
+    answer    the key of the text to check, in the outputs
+    question  the key of the question, in the inputs
+    key       the name of the feedback
+    detector  what checks; the default detector if None
+    """
+    checker = Checker(detector)
+
+    def evaluate(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> dict[str, Any]:
+        source = outputs.get(context) or inputs.get(context)
+        report = checker.check(source, outputs.get(answer), inputs.get(question))
+        return {
+            "key": key,
+            "score": faithfulness(report),
+            "value": report.verdict.value,
+            "comment": str(report),
+        }
+
+    return evaluate

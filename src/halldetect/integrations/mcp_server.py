@@ -1,0 +1,102 @@
+"""The MCP server: the tools `check`, `repair` and `explain` for assistants.
+
+Over stdio standard output belongs to the protocol: nothing here prints.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcp.server import MCPServer
+
+from halldetect import __version__
+from halldetect.detector import Detector
+from halldetect.errors import ConfigurationError
+from halldetect.integrations.checker import Checker, metadata
+
+INSTRUCTIONS = (
+    "Check texts against the sources they were written from before you rely on them. A verdict of "
+    "uncheckable means that nothing is known: do not treat it as faithful."
+)
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def build_server(detector: Detector | None = None) -> MCPServer[Any]:
+    """The server with its tools.
+
+    detector  what checks; the default detector if None
+    """
+    checker = Checker(detector)
+    server: MCPServer[Any] = MCPServer(
+        "halldetect", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
+    )
+
+    @server.tool()
+    def check(sources: list[str], response: str, question: str | None = None) -> dict[str, Any]:
+        """Say whether a response is faithful to its sources: verdict, claims and passages."""
+        report = checker.check(sources, response, question)
+        return {**metadata(report), "ok": report.ok, "summary": str(report)}
+
+    @server.tool()
+    def repair(sources: list[str], response: str) -> dict[str, Any]:
+        """Correct or remove what the sources do not support; the new text has been checked."""
+        with checker.lock:
+            repaired = checker.detector.repair(sources, response)
+        return {
+            "outcome": repaired.outcome.value,
+            "text": repaired.text,
+            "reason": repaired.reason,
+            "changes": [
+                {
+                    "action": change.action.value,
+                    "before": change.before,
+                    "after": change.after,
+                    "why": change.why,
+                }
+                for change in repaired.changes
+            ],
+        }
+
+    @server.tool()
+    def explain(sources: list[str], claim: str) -> dict[str, Any]:
+        """Say what the sources say of a single claim, with the passages that were compared."""
+        with checker.lock:
+            (found,) = checker.detector.judge(sources, [claim])
+        passages = {item.span: item for item in (found.evidence, *found.by_scale) if item}
+        return {
+            "status": found.status.value,
+            "reason": found.reason,
+            "support": found.support,
+            "contradiction": found.contradiction,
+            "passages": [
+                {
+                    "document": item.document,
+                    "text": item.text,
+                    "entailment": item.probabilities.entailment,
+                    "contradiction": item.probabilities.contradiction,
+                }
+                for item in passages.values()
+            ],
+        }
+
+    return server
+
+
+def serve_stdio(detector: Detector | None = None) -> None:
+    """Serve one client over standard input and output until it leaves."""
+    build_server(detector).run("stdio")
+
+
+def serve_http(host: str, port: int, detector: Detector | None = None) -> None:
+    """Serve clients over streamable HTTP at /mcp.
+
+    host, port  where to listen. There is no authentication, so only this machine may connect
+    detector    what checks; the default detector if None
+    Raises ConfigurationError for a host that others could reach.
+    """
+    if host not in LOOPBACK:
+        raise ConfigurationError(
+            f"the MCP server has no authentication and listens on {LOOPBACK[0]} only, not {host}: "
+            "put a proxy that authenticates in front of it"
+        )
+    build_server(detector).run("streamable-http", host=host, port=port)

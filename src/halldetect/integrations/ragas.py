@@ -1,0 +1,42 @@
+"""A RAGAS metric: `await Groundedness().ascore(response=..., retrieved_contexts=[...])`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ragas.metrics import MetricResult
+from ragas.metrics.collections.base import BaseMetric
+
+from halldetect.detector import Detector
+from halldetect.integrations.checker import Checker, faithfulness
+
+
+class Groundedness(BaseMetric):
+    """How faithful a response is to its retrieved contexts, from 0 to 1.
+
+    The value of a response that could not be checked is None, and the reason says why.
+
+    name      of the metric in results
+    detector  what checks; the default detector if None
+    """
+
+    def __init__(self, name: str = "groundedness", detector: Detector | None = None) -> None:
+        super().__init__(name=name)
+        self._checker = Checker(detector)
+
+    async def ascore(
+        self,
+        response: str | None = None,
+        retrieved_contexts: Sequence[str] | None = None,
+        user_input: str | None = None,
+        **kwargs: Any,
+    ) -> MetricResult:
+        """Check one response.
+
+        response            the text to check
+        retrieved_contexts  what it should be faithful to
+        user_input          the question; recorded, not judged
+        """
+        report = await self._checker.check_async(retrieved_contexts, response, user_input)
+        return MetricResult(value=faithfulness(report), reason=str(report))

@@ -1,0 +1,165 @@
+"""Sentence-Transformers both ways: a CrossEncoder as verifier, a verifier as CrossEncoder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from halldetect.errors import ConfigurationError
+from halldetect.protocols import Verifier
+from halldetect.report import Probabilities
+
+_DEFAULT_MAX_TOKENS = 512
+_SPECIAL_TOKENS = 4
+
+
+class Predicts(Protocol):
+    """What is needed of a CrossEncoder."""
+
+    def predict(self, sentences: Any, **options: Any) -> Any:
+        """The scores of pairs of texts."""
+        ...
+
+
+class CrossEncoderVerifier:
+    """A CrossEncoder for natural language inference as a verifier of ours.
+
+    model        with three labels, one of them "entailment" and one "contradiction", or with one
+                 score from 0 to 1 (after its own activation) that means entailment
+    name         of the verifier in reports; default: the model's own
+    max_tokens   premise and hypothesis together; default: the model's own
+    batch_size   pairs per call of the model
+    Raises ConfigurationError where the labels of the model do not say which is which.
+    """
+
+    def __init__(
+        self,
+        model: Predicts,
+        *,
+        name: str | None = None,
+        max_tokens: int | None = None,
+        batch_size: int = 32,
+    ) -> None:
+        self._model = model
+        self._batch_size = batch_size
+        config = getattr(getattr(model, "model", None), "config", None) or getattr(
+            model, "config", None
+        )
+        self._labels = _label_indices(getattr(config, "id2label", None))
+        self._name = name or str(getattr(config, "_name_or_path", "") or type(model).__name__)
+        # The name of the length before version 5.2 was max_length.
+        name_of_length = "max_seq_length" if hasattr(model, "max_seq_length") else "max_length"
+        length = max_tokens or getattr(model, name_of_length, None) or _DEFAULT_MAX_TOKENS
+        self._max_tokens = int(length) - _SPECIAL_TOKENS
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What the report records."""
+        return {"name": self._name, "kind": "cross-encoder", "max_tokens": self._max_tokens}
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest premise and hypothesis together."""
+        return self._max_tokens
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return getattr(self._model, "tokenizer", None)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text; of words, where the model has no tokenizer."""
+        if self._tokenizer is None or not texts:
+            return [len(text.split()) for text in texts]
+        tokens = self._tokenizer(list(texts), add_special_tokens=False, verbose=False)
+        return [len(ids) for ids in tokens["input_ids"]]
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        """The probabilities of each pair of premise and hypothesis."""
+        if not pairs:
+            return []
+        options: dict[str, Any] = {"batch_size": self._batch_size, "show_progress_bar": False}
+        if self._labels is None:
+            scores = np.asarray(self._model.predict(list(pairs), **options), dtype=float)
+            found = np.clip(scores.reshape(len(pairs)), 0.0, 1.0)
+            return [Probabilities(float(one), 1.0 - float(one), None) for one in found]
+        logits = self._model.predict(list(pairs), apply_softmax=True, **options)
+        table = np.asarray(logits, dtype=float)
+        entailment, contradiction = (table[:, at] for at in self._labels)
+        neutral = np.clip(1.0 - entailment - contradiction, 0.0, 1.0)
+        rows = zip(entailment, neutral, contradiction, strict=True)
+        return [Probabilities(*map(float, row)) for row in rows]
+
+
+class VerifierCrossEncoder:
+    """A verifier of ours with the interface of a CrossEncoder: `predict` and `rank`.
+
+    verifier  what judges; default: the verifier of the default detector
+    """
+
+    def __init__(self, verifier: Verifier | None = None) -> None:
+        if verifier is None:
+            from halldetect.detector import default_detector
+
+            verifier = default_detector().verifier
+        self._verifier = verifier
+
+    def predict(
+        self, sentences: Sequence[Sequence[str]] | Sequence[str], **options: Any
+    ) -> np.ndarray[Any, Any]:
+        """P(entailment) of each pair of premise and hypothesis, one number for a single pair.
+
+        sentences  pairs of texts, or one pair
+        options    those of CrossEncoder.predict; they change nothing here
+        """
+        single = len(sentences) == 2 and all(isinstance(item, str) for item in sentences)
+        pairs: list[tuple[str, str]] = [
+            (str(premise), str(hypothesis))
+            for premise, hypothesis in ([sentences] if single else sentences)
+        ]
+        judged = self._verifier.judge(pairs)
+        scores = np.array([item.entailment for item in judged], dtype=np.float32)
+        return scores[0] if single else scores
+
+    def rank(
+        self,
+        query: str,
+        documents: Sequence[str],
+        top_k: int | None = None,
+        return_documents: bool = False,
+        **options: Any,
+    ) -> list[dict[str, Any]]:
+        """The documents by how far they entail the query, the best first.
+
+        query             the claim
+        documents         texts that may support it
+        top_k             how many to return; None: all
+        return_documents  whether to return their texts too
+        options           those of CrossEncoder.rank; they change nothing here
+        """
+        scores = self.predict([(document, query) for document in documents])
+        order = np.argsort(-scores, kind="stable")[:top_k]
+        return [
+            {
+                "corpus_id": int(at),
+                "score": scores[at],
+                **({"text": documents[at]} if return_documents else {}),
+            }
+            for at in order
+        ]
+
+
+def _label_indices(labels: Mapping[int, str] | None) -> tuple[int, int] | None:
+    """The places of entailment and contradiction; None for a model with a single score."""
+    if labels is None or len(labels) == 1:
+        return None
+    places = {str(label).casefold(): int(at) for at, label in labels.items()}
+    try:
+        return places["entailment"], places["contradiction"]
+    except KeyError:
+        raise ConfigurationError(
+            f"the labels of the model are {', '.join(places)}: entailment and contradiction "
+            "must be among them"
+        ) from None

@@ -1,0 +1,201 @@
+"""MCP with the official client, OpenTelemetry with its SDK, and the plug-in of llm."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integrations.cases import CASES, SOURCE, Case, detector
+from tests.support.paths import ROOT
+
+pytestmark = [pytest.mark.integrations, pytest.mark.filterwarnings("default")]
+HALLDETECT = [sys.executable, "-m", "halldetect"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+PRICE = "A ticket costs four euros."
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_check_of_the_mcp_server_says_what_the_report_says(case: Case) -> None:
+    from mcp import Client
+
+    from halldetect.integrations.mcp_server import build_server
+
+    async def ask() -> Any:
+        async with Client(build_server(detector())) as client:
+            asked = {"sources": list(case.sources), "response": case.response}
+            return await client.call_tool("check", asked)
+
+    found = asyncio.run(ask()).structured_content
+    assert found["ok"] is bool(case.passed)
+    assert (found["verdict"] == "uncheckable") is (case.passed is None)
+    assert all(text in found["summary"] for text in case.reason)
+
+
+async def use_tools(server: Any) -> None:
+    from mcp import Client
+
+    async with Client(server) as client:
+        listed = await client.list_tools()
+        assert {tool.name for tool in listed.tools} == {"check", "repair", "explain"}
+        wrong = {"sources": [PRICE], "response": "A ticket costs six euros."}
+        checked = (await client.call_tool("check", wrong)).structured_content
+        assert checked["verdict"] == "hallucinated"
+        repaired = (await client.call_tool("repair", wrong)).structured_content
+        assert repaired["text"] is None or "six" not in repaired["text"]
+        claim = {"sources": [PRICE], "claim": "A ticket costs six euros."}
+        explained = (await client.call_tool("explain", claim)).structured_content
+        assert explained["status"] == "contradicted"
+        assert explained["passages"][0]["text"] == PRICE
+
+
+def test_the_mcp_server_over_stdio() -> None:
+    from mcp import StdioServerParameters
+
+    server = StdioServerParameters(
+        command=HALLDETECT[0], args=[*HALLDETECT[1:], "mcp"], env=ENVIRONMENT
+    )
+    asyncio.run(use_tools(server))
+
+
+@contextmanager
+def http_server() -> Iterator[str]:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    with subprocess.Popen([*HALLDETECT, "mcp", "--http", str(port)], env=ENVIRONMENT) as process:
+        try:
+            for _ in range(600):
+                with socket.socket() as trying:
+                    if trying.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                time.sleep(0.1)
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            process.terminate()
+
+
+def test_the_mcp_server_over_http() -> None:
+    with http_server() as address:
+        asyncio.run(use_tools(address))
+
+
+def test_the_mcp_server_is_for_this_machine_only() -> None:
+    run = subprocess.run(
+        [*HALLDETECT, "mcp", "--http", "0.0.0.0:8000"],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert run.returncode == 2
+    assert "has no authentication" in run.stderr
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_an_event_of_opentelemetry_belongs_to_the_span_of_the_response(case: Case) -> None:
+    from opentelemetry import metrics, trace
+    from opentelemetry._logs import set_logger_provider
+    from opentelemetry.sdk._logs import LoggerProvider
+    from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+    from opentelemetry.sdk.trace import TracerProvider
+
+    from halldetect.integrations import opentelemetry as ours
+    from tests.support.fakes import OverlapVerifier, SentenceExtractor
+
+    events, reader = InMemoryLogRecordExporter(), InMemoryMetricReader()
+    logs = LoggerProvider()
+    logs.add_log_record_processor(SimpleLogRecordProcessor(events))
+    # The providers of a process can be set once; the test replaces them.
+    for module, name in ((trace, "_TRACER_PROVIDER"), (metrics._internal, "_METER_PROVIDER")):
+        setattr(module, name, None)
+    from opentelemetry._logs import _internal
+
+    _internal._LOGGER_PROVIDER = None
+    _internal._LOGGER_PROVIDER_SET_ONCE = type(_internal._LOGGER_PROVIDER_SET_ONCE)()
+    metrics._internal._METER_PROVIDER_SET_ONCE = type(metrics._internal._METER_PROVIDER_SET_ONCE)()
+    set_logger_provider(logs)
+    metrics.set_meter_provider(MeterProvider([reader]))
+    ours._instruments.cache_clear()
+    tracer = TracerProvider().get_tracer("application")
+
+    traced = ours.TracedDetector(SentenceExtractor(), OverlapVerifier())
+    with tracer.start_as_current_span("chat") as span:
+        report = traced.check(list(case.sources), case.response)
+        ours.emit(report, response_id="r-1", per_claim=True)
+    of_check, overall, *claims = (item.log_record for item in events.get_finished_logs())
+    assert of_check.event_name == overall.event_name == "gen_ai.evaluation.result"
+    assert of_check.trace_id == span.get_span_context().trace_id
+    assert of_check.span_id == span.get_span_context().span_id
+    found = dict(overall.attributes)
+    assert found["gen_ai.response.id"] == "r-1"
+    assert found["gen_ai.evaluation.score.label"] == report.verdict
+    assert all(text in found["gen_ai.evaluation.explanation"] for text in case.reason)
+    assert len(claims) == len(report.claims)
+    if case.passed is None:
+        assert found["error.type"] == "uncheckable"
+        assert "gen_ai.evaluation.score.value" not in found
+    else:
+        assert (found["gen_ai.evaluation.score.value"] > 0.5) is case.passed
+    names = {
+        metric.name
+        for resource in reader.get_metrics_data().resource_metrics
+        for scope in resource.scope_metrics
+        for metric in scope.metrics
+    }
+    assert names == {"halldetect.checks", "halldetect.check.duration"}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_command_of_llm(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import click
+    from click.testing import CliRunner
+
+    from halldetect.integrations import llm_plugin
+    from halldetect.integrations.checker import Checker
+
+    monkeypatch.setattr(llm_plugin, "_checker", Checker(detector()))
+    cli = click.Group()
+    llm_plugin.register_commands(cli)
+    options = []
+    for number, text in enumerate(case.sources):
+        (tmp_path / f"{number}.txt").write_text(text)
+        options += ["-s", str(tmp_path / f"{number}.txt")]
+    result = CliRunner().invoke(cli, ["ground", *options, case.response])
+    assert result.exit_code == {True: 0, False: 1, None: 3}[case.passed]
+    assert all(text in result.output for text in case.reason)
+
+
+def test_llm_lists_the_command_and_checks_the_last_response(tmp_path: Path) -> None:
+    """In the real program, which finds the plug-in by its entry point."""
+    source = tmp_path / "source.txt"
+    source.write_text(PRICE)
+    folder = tmp_path / "llm"
+    folder.mkdir()
+    environment = {**ENVIRONMENT, "LLM_USER_PATH": str(folder)}
+    command = [sys.executable, "-m", "llm", "ground", "-s", str(source)]
+
+    def run(*more: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, *more], env=environment, input=text, capture_output=True, text=True
+        )
+
+    nothing = run()
+    assert nothing.returncode == 1
+    assert "no response in the logs" in nothing.stderr
+    found = run("-", "--json", text="A ticket costs six euros.")
+    assert found.returncode == 1, found.stderr
+    assert json.loads(found.stdout)["document_names"] == [str(source)]
+    assert SOURCE not in found.stdout
