@@ -28,7 +28,10 @@ def grounded(source: str = "source", detector: Detector | None = None) -> Scorer
         details = metadata(report)
         if faithfulness(report) is None:
             return Score.unscored(
-                reason=report.verdict.value, answer=answer, explanation=str(report), metadata=details
+                reason=report.verdict.value,
+                answer=answer,
+                explanation=str(report),
+                metadata=details,
             )
         value = CORRECT if report.ok else INCORRECT
         return Score(value=value, answer=answer, explanation=str(report), metadata=details)
