@@ -61,7 +61,7 @@ def build_server(detector: Detector | None = None) -> MCPServer[Any]:
     def explain(sources: list[str], claim: str) -> dict[str, Any]:
         """Say what the sources say of a single claim, with the passages that were compared."""
         with checker.lock:
-            (found,) = checker.detector.judge(sources, [claim])
+            ((found,),) = checker.detector.judge([(sources, [claim])])
         passages = {item.span: item for item in (found.evidence, *found.by_scale) if item}
         return {
             "status": found.status.value,
