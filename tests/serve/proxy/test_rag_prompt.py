@@ -1,0 +1,47 @@
+"""Where the proxy finds the source in the prompts that RAG applications send."""
+
+from __future__ import annotations
+
+import pytest
+
+from halldetect.serve.proxy.rag_prompt import prompt_sources, request_sources
+
+TEXT = "A ticket costs four euros."
+MORE = "The boat leaves at six."
+
+
+@pytest.mark.parametrize(
+    ("prompt", "found"),
+    [
+        (f"<context>\n{TEXT}\n</context>\nWhat does it cost?", [TEXT]),
+        (
+            f"<documents><document id='1'>{TEXT}</document>\n<doc>{MORE}</doc></documents>",
+            [TEXT, MORE],
+        ),
+        (f"Use the context.\nQuestion: What does it cost?\nContext: {TEXT}\nAnswer:", [TEXT]),
+        (
+            "Context information is below.\n---------------------\n"
+            f"{TEXT}\n\n{MORE}\n---------------------\n"
+            "Given the context information and not prior knowledge, answer the query.\n"
+            "Query: What does it cost?\nAnswer: ",
+            [f"{TEXT}\n\n{MORE}"],
+        ),
+        (f"## Retrieved documents:\n\n{TEXT}\n\n## Question\nWhat does it cost?", [TEXT]),
+        ("What does it cost?", []),
+        ("In this context: nothing", []),
+        ("<context> </context>", []),
+        ("Context:\n\nQuestion: What?", []),
+    ],
+)
+def test_the_context_of_a_prompt(prompt: str, found: list[str]) -> None:
+    assert prompt_sources(prompt) == found
+
+
+def test_messages_that_are_sources_come_before_prompts() -> None:
+    prompt = {"role": "system", "content": f"Context: {MORE}"}
+    asked = {"role": "user", "content": [{"type": "text", "text": "What does it cost?"}]}
+    tool = {"role": "tool", "content": TEXT}
+    assert request_sources([prompt, asked]) == [MORE]
+    assert request_sources([prompt, asked, tool]) == [TEXT]
+    assert request_sources([prompt, {**asked, "name": "source"}]) == ["What does it cost?"]
+    assert request_sources([{"role": "assistant", "content": f"Context: {MORE}"}, asked]) == []
