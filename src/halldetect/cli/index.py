@@ -23,9 +23,9 @@ def add(commands: Any) -> None:
     build = actions.add_parser(
         "build",
         help="index files, or bring an index up to date",
-        description="Index text, Markdown, HTML, PDF, DOCX and JSON Lines files (objects with text, and "
-        "perhaps id and title). An index that is there is brought up to date: unchanged documents "
-        "are skipped. A build that was stopped continues when it is run again.",
+        description="Index text, Markdown, HTML, PDF, DOCX and JSON Lines files (objects with "
+        "text, and perhaps id and title). An index that is there is brought up to date: unchanged "
+        "documents are skipped. A build that was stopped continues when it is run again.",
         usage="halldetect index build DIR_OR_FILES... -o INDEX [options]",
         allow_abbrev=False,
     )
