@@ -123,6 +123,7 @@ def test_every_word_is_read_and_stands_where_its_unit_says(text: str) -> None:
         ("According to Dr Hall, the ferry left.", ["According to Dr Hall, the ferry left."]),
         ("The text states that Ann left.", ["Ann left."]),
         ("Ann left (Smith, 2020; Cole et al., 2021).", ["Ann left."]),
+        ("Ann left (June 2018).", ["Ann left (June 2018)."]),
         ("Ann won gold (Berlin 2009) and left.", ["Ann won gold (Berlin 2009) and left."]),
         ("It covers:\n- breakfast\n- parking", ["It covers breakfast", "It covers parking"]),
         ("Key points:\n- Ann left.\n- Bob stayed.", ["Ann left.", "Bob stayed."]),

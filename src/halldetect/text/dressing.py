@@ -61,7 +61,11 @@ _CLOSER = re.compile(
     rf"{_NAMED_SOURCE}\s*(?=[.!]?\s*$)",
     re.IGNORECASE,
 )
-_NAME = r"[A-ZÀ-Ý][\w'’-]+"
+_MONTHS = (
+    "January|February|March|April|May|June|July|August|September|October|November|December|"
+    "Spring|Summer|Autumn|Winter"
+)
+_NAME = rf"(?!(?:{_MONTHS})\b)[A-ZÀ-Ý][\w'’-]+"
 _AUTHORS = rf"{_NAME}(?:(?:,|\s+and|\s*&)\s+{_NAME})*(?:,?\s+et\s+al\.?)?"
 _CITATION = re.compile(
     r"\s*(?:"

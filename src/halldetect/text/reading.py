@@ -8,8 +8,8 @@ label, a lead-in or a table header has to do with what follows it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 
 from halldetect.text.abstentions import abstains
@@ -17,8 +17,19 @@ from halldetect.text.answers import is_bare, is_yes_or_no, needs_question, with_
 from halldetect.text.assertions import is_code, is_sentence, names_topic, says_something
 from halldetect.text.document import Document, Span
 from halldetect.text.dressing import told, without_citations, without_openers
+from halldetect.text.lead_ins import (
+    FALSE,
+    LABEL,
+    LABEL_END,
+    LeadIn,
+    joined_names,
+    stands_alone,
+    with_lead_in,
+    without_end,
+)
 from halldetect.text.markdown import Block, Line, read_blocks
 from halldetect.text.normalise import normalised, unreadable
+from halldetect.text.pieces import sentences_of, statements_of_mark_up, unwrapped
 from halldetect.text.sentences import sentences
 from halldetect.text.tracked import TrackedText
 from halldetect.text.units import Citation, Form, Unit
@@ -27,74 +38,19 @@ from halldetect.text.units import Citation, Form, Unit
 _MARK = re.compile(r"(?:[•‣▪◦●○·–—]|\(?[A-Za-z]\)|\(\d{1,3}\))\s+(?=\S)")
 _BOX = re.compile(r"(?:\[(?P<ticked>[ xX✓✔]?)\]|(?P<sign>[☐☑☒✅❌✗✘]))\s+(?=\S)")
 _TICKED = frozenset("xX✓✔☑✅")
-_LABEL = re.compile(r"([^.:!?\n]{1,60}):\s+(?=\S)")
 _AFTER_BOLD = re.compile(r"\s*(?:[:–—-]|\.(?=\s))\s*")
-_LABEL_END = re.compile(r"[\s:.–—-]+$")
 _REFERENCES = re.compile(
     r"(?:sources?|references?|citations?|bibliography|works cited|footnotes?|links?|"
     r"further reading|see also|read more|more information)(?: used| cited)?",
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(r"\s*(?:\[\^?[\w-]{1,12}\]:?|\d{1,2}[.)])\s*")
-_FALSE = re.compile(
-    r"\b(?:false|wrong|incorrect|untrue|myths?|misconceptions?|lies|not true|fiction|fake|"
-    r"rumou?rs?|debunked|hoax(?:es)?|never happened|inaccurate|mistaken)\b",
-    re.IGNORECASE,
-)
-_FOLLOWING = re.compile(
-    r"\s*\b(?:the following|these|as follows|below)(?:\s+(?:things|items|points|facts))?$",
-    re.IGNORECASE,
-)
-_OPEN_END = re.compile(
-    r"\b(?:is|are|was|were|be|has|have|had|that|to|of|by|with|for|in|on|at|from|include|includes|"
-    r"included|including|cover|covers|covered|contain|contains|offer|offers|offered|provide|"
-    r"provides|require|requires|need|needs|sell|sells|sold|get|gets|can|may|must|will|should|"
-    r"found|said|says|states|stated|receive|receives|following)$",
-    re.IGNORECASE,
-)
-_PERSON = re.compile(r"(?:I|he|she|they|we|you|his|her|their|my|our)\b", re.IGNORECASE)
 _PLAIN_WORD = re.compile(r"[a-z]+\s")
 _COMMENT = re.compile(r"(?:^|\s)(?:#+|//+|--|/?\*+)\s+(?=\S+\s+\S)")
 _DEFINITION = re.compile(r"\[\^?[\w-]{1,12}\]:\s*")
 _IRONY = re.compile(r"\s+/s\s*$")
-# First words that are written small inside a sentence.
-_LOWERED = frozenset(
-    "a an the its their his her our your this that these those all any no one each every free "
-    "some both there it they he she we you in on at by with from after before during children "
-    "adults people".split()
-)
-_NEGATION = re.compile(r"\b(?:no|not|never)\s+", re.IGNORECASE)
-# A long line without an end, and one that begins in the middle of a sentence.
-_WRAPPED = re.compile(r"^.{50,}[^.!?:;\s]\s*$", re.DOTALL)
-_GOES_ON = re.compile(r"\s*[a-z0-9(\"'“‘]")
-_GENERIC_HEADER = re.compile(
-    r"(?:values?|details?|description|answer|info(?:rmation)?|findings?|results?|notes?|fact|"
-    r"statement|data|content|response)",
-    re.IGNORECASE,
-)
 _NO_QUESTION = "an answer without its question: what it says is not clear"
 _NOT_ANSWER = "an unticked box: whether this is said or denied is not clear"
-
-
-@dataclass(frozen=True, slots=True)
-class _LeadIn:
-    """What the next items or lines lean on.
-
-    text   the heading, label or line, without its colon
-    unit   its index among the units; None where it is none
-    topic  whether it only names a topic
-    title  whether it is a heading or a bold line
-    """
-
-    text: TrackedText
-    unit: int | None
-    topic: bool
-    title: bool = False
-
-    @property
-    def denies(self) -> bool:
-        """Whether it says that what follows is not so."""
-        return len(self.text.text) < 120 and _FALSE.search(self.text.text) is not None
 
 
 def read_response(text: str, question: str | None = None) -> Document:
@@ -137,7 +93,7 @@ class _Reader:
     def __init__(self, blocks: Sequence[Block]) -> None:
         self._blocks = blocks
         self._units: list[Unit] = []
-        self._leads: list[_LeadIn | None] = [None]
+        self._leads: list[LeadIn | None] = [None]
         self._leaning: set[int] = set()
         self._leant_on: set[int] = set()
         self._references = False
@@ -176,7 +132,7 @@ class _Reader:
     def _title(self, line: Line, form: Form, depth: int) -> None:
         """A line that is set off: a heading, a bold line."""
         uncited = without_citations(normalised(line.text).stripped())
-        content = _without_end(uncited.text)
+        content = without_end(uncited.text)
         if not content.text:
             return
         # "Encryption." is a label, "Tom works from home." is not
@@ -185,7 +141,7 @@ class _Reader:
         topic = topic or not says_something(uncited.text.text)
         self._references = _REFERENCES.fullmatch(content.text) is not None
         self._add(uncited.text, form, not topic, citations=uncited.citations)
-        self._lean_on(depth, _LeadIn(content, None, topic, title=True))
+        self._lean_on(depth, LeadIn(content, None, topic, title=True))
         self._asides(line)
 
     def _code(self, block: Block) -> None:
@@ -194,7 +150,7 @@ class _Reader:
             parts = [line.text]
             if comment is not None:
                 parts = [line.text.cut(0, comment.start()), line.text.cut(comment.end())]
-            for part in chain.from_iterable(map(_sentences, parts)):
+            for part in chain.from_iterable(map(sentences_of, parts)):
                 self._add(part, Form.CODE, says_something(part.text) and not is_code(part.text))
 
     def _row(self, block: Block) -> None:
@@ -218,11 +174,11 @@ class _Reader:
             self._add(subject, Form.ROW, True)
         for number in filled:
             name = header[number] if number < len(header) else TrackedText("", ())
-            lead = _joined_names(subject, name)
+            lead = joined_names(subject, name)
             citations = cells[number].citations + (cells[0].citations if number == 1 else ())
             value = cells[number].text
             topic = names_topic(subject.text, marked=True)
-            alone = not lead.text or (topic and _stands_alone(value.text, at_least=5))
+            alone = not lead.text or (topic and stands_alone(value.text, at_least=5))
             whole = value if alone else TrackedText.joined([lead, TrackedText.added(": "), value])
             own = TrackedText.joined([subject, value]) if number == filled[0] else value
             lead_in = None if alone else lead.text
@@ -240,7 +196,7 @@ class _Reader:
                 self._title(block.lines[0], Form.LABEL, 0)
                 return
         denial = self._lead(depth)
-        for at, line in enumerate(_unwrapped(block.lines)):
+        for at, line in enumerate(unwrapped(block.lines)):
             self._line(line, block, first=at == 0)
             if depth == 0 and denial is not None and denial.denies and self._leads[0] is None:
                 self._leads[0] = denial  # what a whole paragraph is denied by
@@ -280,28 +236,28 @@ class _Reader:
         irony = _IRONY.search(text.text)
         if irony is not None:
             text = text.cut(0, irony.start())
-            lead = _LeadIn(TrackedText.added("false"), None, True)
+            lead = LeadIn(TrackedText.added("false"), None, True)
         label, rest = self._label(text, strong, item)
         if label is not None:
             holds_more = bool(rest.text)
-            lead_text = _without_end(label)
+            lead_text = without_end(label)
             topic = names_topic(lead_text.text, marked=True)
             if not holds_more and item and not self._holds_more(block):
                 rest, label = text, None  # a list item that is bold from end to end
             else:
-                own = _LeadIn(lead_text, None, topic)
+                own = LeadIn(lead_text, None, topic)
                 if own.denies or not holds_more:
                     self._add(label, Form.LABEL, not (topic or own.denies))
                     lead = own
                     if not holds_more:
                         self._lean_on(depth, own)
-                elif _REFERENCES.fullmatch(lead_text.text) or (topic and _stands_alone(rest.text)):
+                elif _REFERENCES.fullmatch(lead_text.text) or (topic and stands_alone(rest.text)):
                     self._add(label, Form.LABEL, False)
-                elif not topic and _stands_alone(rest.text):
+                elif not topic and stands_alone(rest.text):
                     self._add(label, Form.LABEL, True)
                 else:
                     rest = TrackedText.joined([lead_text, TrackedText.added(": "), rest])
-        if label is not None and _REFERENCES.fullmatch(_without_end(label).text):
+        if label is not None and _REFERENCES.fullmatch(without_end(label).text):
             self._references = True
         if rest.text:
             self._sentences(
@@ -346,7 +302,7 @@ class _Reader:
         if first is not None:
             label = text.cut(0, first.end)
             rest = text.cut(first.end)
-            ended = _LABEL_END.search(label.text.rstrip())
+            ended = LABEL_END.search(label.text.rstrip())
             after = _AFTER_BOLD.match(rest.text)
             if not rest.text.strip():
                 return (
@@ -362,13 +318,13 @@ class _Reader:
             if after is not None:
                 return label, rest.cut(after.end())
             return None, text
-        match = _LABEL.match(text.text)
+        match = LABEL.match(text.text)
         if match is None:
             return None, text
         named = match[1]
         generic = names_topic(named + ":", marked=False)
         references = _REFERENCES.fullmatch(named) is not None
-        if generic or references or _FALSE.search(named) or (item and len(named.split()) <= 6):
+        if generic or references or FALSE.search(named) or (item and len(named.split()) <= 6):
             return text.cut(0, match.end()).stripped(), text.cut(match.end())
         return None, text
 
@@ -377,13 +333,13 @@ class _Reader:
         text: TrackedText,
         form: Form,
         depth: int,
-        lead: _LeadIn | None,
+        lead: LeadIn | None,
         *,
         item: bool,
         problem: str | None,
         holds_more: bool = False,
     ) -> None:
-        parts = _sentences(text)
+        parts = sentences_of(text)
         for at, part in enumerate(parts):
             uncited = without_citations(part)
             content = without_openers(uncited.text)
@@ -395,14 +351,14 @@ class _Reader:
                 asserts = not names_topic(content.text, marked=ends_open)
             if asserts and item and holds_more and at == 0:
                 asserts = not names_topic(content.text, marked=True)
-            denial = _LeadIn(content, None, True).denies and len(content.text.split()) <= 3
+            denial = LeadIn(content, None, True).denies and len(content.text.split()) <= 3
             asserts = asserts and not (ends_open and denial)
             if self._is_reference(part, content):
                 asserts = False
             leans = asserts and lead is not None and self._leans(content, lead, item and at == 0)
             unit = content
             if leans and lead is not None:
-                unit = _with_lead_in(lead, content)
+                unit = with_lead_in(lead, content)
             number = self._add(
                 unit,
                 form,
@@ -417,18 +373,18 @@ class _Reader:
                 (self._leant_on if leans else self._leaning).add(lead.unit)
             if ends_open or (last and item):
                 lead_unit = number if ends_open else None
-                self._lean_on(depth, _LeadIn(_without_end(content), lead_unit, not asserts))
+                self._lean_on(depth, LeadIn(without_end(content), lead_unit, not asserts))
             elif last and not item:
-                denies = _FALSE.search(content.text) is not None and "following" in content.text
-                self._lean_on(depth, _LeadIn(content, None, False) if denies else None)
+                denies = FALSE.search(content.text) is not None and "following" in content.text
+                self._lean_on(depth, LeadIn(content, None, False) if denies else None)
 
-    def _leans(self, content: TrackedText, lead: _LeadIn, item: bool) -> bool:
+    def _leans(self, content: TrackedText, lead: LeadIn, item: bool) -> bool:
         """Whether a text says something only together with what comes before it."""
         if lead.denies:
             return True
         if not item or names_topic(lead.text.text, marked=False):
             return False
-        if lead.title and _LABEL.match(content.text):
+        if lead.title and LABEL.match(content.text):
             return False  # "Rent: 940 euros" says what it is about
         return content.text[:1].islower() or not is_sentence(content.text)
 
@@ -439,7 +395,7 @@ class _Reader:
 
     # Lead-ins
 
-    def _lead(self, depth: int) -> _LeadIn | None:
+    def _lead(self, depth: int) -> LeadIn | None:
         """What a line at this depth of lists leans on."""
         del self._leads[depth + 1 :]
         while len(self._leads) < depth + 1:
@@ -451,7 +407,7 @@ class _Reader:
             self._in_list, self._leads[0] = False, None
         return self._leads[0]
 
-    def _lean_on(self, depth: int, lead: _LeadIn | None) -> None:
+    def _lean_on(self, depth: int, lead: LeadIn | None) -> None:
         del self._leads[depth + 1 :]
         while len(self._leads) < depth + 1:
             self._leads.append(None)
@@ -463,7 +419,7 @@ class _Reader:
     def _asides(self, line: Line) -> None:
         """What stands in mark-up, where it spells out a statement."""
         for aside in line.aside:
-            for part in _statements_of_mark_up(aside):
+            for part in statements_of_mark_up(aside):
                 self._add(part, Form.CODE, says_something(part.text))
 
     def _add(
@@ -496,95 +452,3 @@ class _Reader:
             )
         )
         return len(self._units) - 1
-
-
-def _unwrapped(lines: Sequence[Line]) -> Iterator[Line]:
-    """The lines, those joined that were only broken because they were long."""
-    pending: Line | None = None
-    for line in lines:
-        if pending is None:
-            pending = line
-        elif _WRAPPED.search(pending.text.text) and _GOES_ON.match(line.text.text):
-            joined = TrackedText.joined([pending.text, TrackedText.added(" "), line.text])
-            pending = Line(joined, pending.strong, (*pending.aside, *line.aside))
-        else:
-            yield pending
-            pending = line
-    if pending is not None:
-        yield pending
-
-
-def _sentences(text: TrackedText) -> list[TrackedText]:
-    text = normalised(text)
-    return [text.cut(span.start, span.end) for span in sentences(text.text)]
-
-
-def _stands_alone(text: str, *, at_least: int = 2) -> bool:
-    """Whether what follows a label is a sentence that does not need it.
-
-    text      what follows
-    at_least  how many words it must have, if it does not end like a sentence
-    """
-    if _PERSON.match(text) or (len(text.split()) < at_least and not text.endswith(".")):
-        return False
-    return is_sentence(text) or (text.rstrip().endswith((".", "!")) and len(text.split()) >= 4)
-
-
-def _without_end(text: TrackedText) -> TrackedText:
-    end = _LABEL_END.search(text.text)
-    return (text if end is None else text.cut(0, end.start())).stripped()
-
-
-def _joined_names(subject: TrackedText, name: TrackedText) -> TrackedText:
-    """The first cell of a row and the header of a column: "Revenue, Q2 2025"."""
-    named = name.text and _GENERIC_HEADER.fullmatch(name.text) is None
-    parts = [part for part in (subject, name) if part.text and (part is subject or named)]
-    if len(parts) == 2:
-        parts.insert(1, TrackedText.added(", "))
-    return TrackedText.joined(parts)
-
-
-def _with_lead_in(lead: _LeadIn, item: TrackedText) -> TrackedText:
-    """An item together with the words it leans on."""
-    if lead.denies:
-        negation = _NEGATION.search(item.text)
-        if negation is not None:  # what is denied is a denial itself
-            return item.without([Span(*negation.span())])
-        return TrackedText.joined([TrackedText.added("It is not true that "), _lowered(item)])
-    opening = lead.text
-    following = _FOLLOWING.search(opening.text)
-    joiner = ": "
-    if following is not None and following.start() > 0:
-        opening, joiner = opening.cut(0, following.start()), " "
-    elif _OPEN_END.search(opening.text) is not None:
-        joiner = " "
-    elif _LABEL.match(item.text) is not None:
-        joiner = ", "
-    return TrackedText.joined(
-        [opening, TrackedText.added(joiner), _lowered(item) if joiner == " " else item]
-    )
-
-
-def _lowered(text: TrackedText) -> TrackedText:
-    """The text as it goes on in a sentence, where its first word is no name."""
-    first = text.text.split(maxsplit=1)[0].lower()
-    if first not in _LOWERED:
-        return text
-    return TrackedText(text.text[:1].lower() + text.text[1:], text.origins)
-
-
-def _statements_of_mark_up(aside: TrackedText) -> Iterator[TrackedText]:
-    """The statements that a link address, a title, a comment or an attribute spells out."""
-    text = aside.text
-    title = re.search(r"^\S+\s+[\"'(](.+)[\"')]\s*$", text)
-    if " " in text and title is None and not text.startswith(("http://", "https://", "www.")):
-        yield from _sentences(aside)
-        return
-    if title is not None:
-        yield from _sentences(aside.cut(title.start(1), title.end(1)))
-    for slug in re.finditer(r"[^/?#=&\s]+", text):
-        spelled = re.sub(r"%20|[-_+]", lambda match: " " * len(match.group()), slug.group())
-        plain = " ".join(spelled.split())
-        if len(plain.split()) >= 4 and is_sentence(plain):
-            part = aside.cut(slug.start(), slug.end())
-            yield TrackedText(spelled, part.origins)
