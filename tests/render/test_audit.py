@@ -53,6 +53,20 @@ def test_the_sheet_identifies_texts_weights_and_date():
     assert "Reviewer's judgement" in text.replace("&#39;", "'")
 
 
+def test_the_sheet_shows_what_a_reviewer_has_decided():
+    said = replace(
+        RECORD, decisions={3: "agree", 4: "disagree"}, note="Ask <b>Ms Okafor</b>.", reviewer="ann"
+    )
+    text = render.html(samples.town(), said)
+    rows = dict(re.findall(r'<tr id="claim-(\d)".*?class="boxes">(.*?)</td>', text, re.DOTALL))
+    ticked = {number: row.split("✓")[1] for number, row in rows.items() if "✓" in row}
+    assert set(ticked) == {"3", "4"}
+    assert ticked["3"].startswith("</span> agree")
+    assert ticked["4"].startswith("</span> disagree")
+    assert "Ask &lt;b&gt;Ms Okafor&lt;/b&gt;." in text
+    assert "Name: ann" in text
+
+
 def test_every_claim_has_its_state_and_passage_and_place():
     report = samples.town()
     rows = {row.number: row for row in audit_values(report)["claims"]}

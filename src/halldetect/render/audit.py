@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -54,10 +55,16 @@ class CheckRecord:
 
     checked_at     when the check was made, with its time zone
     response_name  name of the file with the response
+    decisions      what a reviewer said of claims, by number from 1: `agree` or `disagree`
+    note           what the reviewer noted
+    reviewer       name of the reviewer
     """
 
     checked_at: datetime | None = None
     response_name: str | None = None
+    decisions: Mapping[int, str] = field(default_factory=dict)
+    note: str = ""
+    reviewer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +119,9 @@ def audit_values(report: Report, record: CheckRecord | None = None) -> dict[str,
         "counts_line": counts_line(report),
         "citation_line": citation_line(report),
         "checked_at": _date(record.checked_at),
+        "decisions": record.decisions,
+        "review_note": record.note,
+        "reviewer": record.reviewer,
         "response": AuditText(
             one_line(record.response_name or "Response"),
             len(report.response),

@@ -98,6 +98,7 @@ def test_decisions_become_a_labelled_dataset_that_the_evaluation_reads(
     refused(decide(one, "", (2, "agree")), "invalid_request")
     refused(decide("nobody", ""), "not_found")
     assert client.get(f"/v1/reports/{three}/review").json()["note"] == "Whales do."
+    assert "Whales do." in client.get(f"/v1/reports/{three}.html").text
     lines = client.get("/v1/reports/export?form=labelled").text
     file = tmp_path / "reviewed.jsonl"
     file.write_text(lines, encoding="utf-8")

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from halldetect.errors import InputError, MissingExtra
+from halldetect.render.audit import CheckRecord
 from halldetect.report import Report, Status, Verdict
 from halldetect.serve.dependencies import ANONYMOUS, Context
 from halldetect.serve.error_responses import service_error
@@ -187,10 +188,11 @@ async def summary(context: Context, days: Annotated[int, Query(ge=1, le=3660)] =
 )
 async def as_html(id: Id, context: Context) -> Response:
     """A report as one page that loads nothing."""
-    from halldetect.render import CheckRecord, html
+    from halldetect.render import html
 
-    created, text = await run_sync(context.require_reports().get, id)
-    record = CheckRecord(datetime.fromtimestamp(created, UTC))
+    store = context.require_reports()
+    created, text = await run_sync(store.get, id)
+    record = _record(created, await run_sync(store.review, id))
     body = await run_sync(lambda: html(Report.from_json(text), record).encode("utf-8", "replace"))
     return Response(
         body, media_type="text/html; charset=utf-8", headers={"Content-Security-Policy": _SANDBOX}
@@ -200,9 +202,10 @@ async def as_html(id: Id, context: Context) -> Response:
 @router.get("/v1/reports/{id}.pdf", responses=_PDF_ANSWER, response_class=Response)
 async def as_pdf(id: Id, context: Context) -> Response:
     """A report as an audit sheet in PDF."""
-    created, text = await run_sync(context.require_reports().get, id)
-    checked_at = datetime.fromtimestamp(created, UTC)
-    return await run_sync(lambda: _pdf_response(Report.from_json(text), checked_at))
+    store = context.require_reports()
+    created, text = await run_sync(store.get, id)
+    record = _record(created, await run_sync(store.review, id))
+    return await run_sync(lambda: _pdf_response(Report.from_json(text), record))
 
 
 @router.post("/v1/reports/pdf", responses=_PDF_ANSWER, response_class=Response)
@@ -212,17 +215,25 @@ async def report_to_pdf(body: PdfRequest) -> Response:
         report = Report.from_dict(body.report)
     except InputError as error:
         raise service_error("invalid_request", f"report: {error}") from None
-    now = datetime.now(UTC)
-    return await run_sync(lambda: _pdf_response(report, now, body.response_name))
+    record = CheckRecord(datetime.now(UTC), body.response_name)
+    return await run_sync(lambda: _pdf_response(report, record))
 
 
-def _pdf_response(report: Report, checked_at: datetime, name: str | None = None) -> Response:
-    from halldetect.render import CheckRecord, pdf
+def _record(created: float, said: Review | None) -> CheckRecord:
+    """What the audit sheet says of a stored report, its review included."""
+    checked_at = datetime.fromtimestamp(created, UTC)
+    if said is None:
+        return CheckRecord(checked_at)
+    return CheckRecord(checked_at, None, said.decisions, said.note, said.reviewer)
+
+
+def _pdf_response(report: Report, record: CheckRecord) -> Response:
+    from halldetect.render import pdf
 
     if len(report.claims) > _MAX_PDF_CLAIMS or len(report.response) > _MAX_PDF_RESPONSE:
         raise service_error("too_large", "the report is too long for a PDF: use its HTML form")
     try:
-        body = pdf(report, CheckRecord(checked_at, name))
+        body = pdf(report, record)
     except MissingExtra as error:
         raise service_error("pdf_unavailable", str(error)) from None
     return Response(body, media_type="application/pdf")
