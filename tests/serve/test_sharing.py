@@ -59,7 +59,7 @@ def test_a_small_check_does_not_wait_for_a_large_one(shared: LocalService) -> No
         waited = []
         for at in range(3):
             asked = time.monotonic()
-            body = {**SMALL, "question": f"number {at}"}
+            body = {**SMALL, "source": f"Six lanes cross it. It is {at} metres long."}
             assert post(shared, body)["verdict"] == "faithful"
             waited.append(time.monotonic() - asked)
         assert not running.done()
