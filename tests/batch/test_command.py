@@ -86,3 +86,36 @@ def test_without_ray_the_extra_is_named(
     assert main(["batch", source, "-", *BASE, "--engine", "ray"]) == 2
     assert "not standard input or output" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        (["--fail-on", "hallucinated"], 1, "failed by hallucinated>0: 1 rows are hallucinated"),
+        (["--fail-on", "bad"], 0, ""),
+        (["--fail-if", "rate>0.05"], 1, "failed by rate>0.05: the rate is 0.3333"),
+        (["--fail-if", "rate > 0.9"], 0, ""),
+        (["--fail-if", "rate>0.9", "--fail-if", "uncheckable>=1"], 1, "uncheckable>=1"),
+    ],
+)
+def test_conditions_under_which_a_run_fails(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    status: int,
+    message: str,
+) -> None:
+    source = str(write_jsonl(tmp_path / "in.jsonl", ROWS))
+    out = str(tmp_path / "out.jsonl")
+    assert main(["batch", source, out, "--quiet", *options, *BASE]) == status
+    assert message in capsys.readouterr().err
+    assert main(["batch", source, out, "--resume", *options, *BASE]) == 2
+    assert "add --overwrite" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["rate", "rates>1", "rate<1", "rate>x", ""])
+def test_what_is_no_condition_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["batch", "in.jsonl", "out.jsonl", "--fail-if", text])
+    assert stopped.value.code == 2
+    assert "is no condition" in capsys.readouterr().err

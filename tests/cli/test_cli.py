@@ -504,3 +504,13 @@ def test_models_verify_finds_a_spoiled_file(
     captured = capsys.readouterr()
     assert "smollm2" not in captured.out
     assert "is corrupt" in captured.err
+
+
+def test_a_source_can_be_given_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a=b.txt"
+    file.write_text(SOURCE)
+    named, plain = f"history={file}", str(file)
+    assert main(["check", GOOD, "--source", named, "--source", plain, "--json", *BASE]) == 0
+    assert json.loads(capsys.readouterr().out)["document_names"] == ["history", "a=b.txt"]
+    assert main(["check", GOOD, "--source", "history=none.txt", *BASE]) == 2
+    assert "none.txt" in capsys.readouterr().err

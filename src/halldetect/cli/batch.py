@@ -10,10 +10,13 @@ from contextlib import closing, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, interruptible
+from halldetect.batch.counts import ROW_KINDS
+from halldetect.batch.gate import Condition, failed_conditions, parse_condition
+from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, OF_VERDICT, interruptible
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.progress import BatchDisplay, ProgressDisplay, duration_text, rate_text
 from halldetect.errors import InputError
+from halldetect.report import Verdict
 
 if TYPE_CHECKING:
     from halldetect.batch.job import Job
@@ -29,8 +32,8 @@ the same order. A row has source, response and, if you like, id and question; it
 are carried through. A row that cannot be read becomes a result that says why.
 """
 EPILOG = """\
-exit status: 0 all rows done, whatever the verdicts, 2 wrong usage, 3 nothing could be checked
-or the results could not be written, 130 interrupted
+exit status: 0 all rows done, 1 a condition of --fail-on or --fail-if is met, 2 wrong usage,
+3 nothing could be checked or the results could not be written, 130 interrupted
 """
 _RAY_OPTIONS = ("address", "workers", "cpus_per_worker", "gpus_per_worker", "part_rows")
 
@@ -79,6 +82,23 @@ def _add_row_options(parser: argparse.ArgumentParser) -> None:
         help="what one result stands for (default: response)",
     )
     parser.add_argument("--strict", action="store_true", help="stop at the first bad row")
+    parser.add_argument(
+        "--fail-on",
+        action="append",
+        default=[],
+        choices=ROW_KINDS,
+        metavar="KIND",
+        help=f"exit with 1 if a row is {', '.join(ROW_KINDS[:-1])} or {ROW_KINDS[-1]}; "
+        "may be repeated",
+    )
+    parser.add_argument(
+        "--fail-if",
+        action="append",
+        default=[],
+        type=_condition,
+        metavar="CONDITION",
+        help='exit with 1 if it is met, as in "rate>0.05" or "uncheckable>=10"; may be repeated',
+    )
     existing = parser.add_mutually_exclusive_group()
     existing.add_argument("--resume", action="store_true", help="continue an unfinished run")
     existing.add_argument("--overwrite", action="store_true", help="replace OUT if it exists")
@@ -138,11 +158,17 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check every row; status 0 if all rows are done."""
+    """Check every row; status 0 if all rows are done and no condition of failure is met."""
     from halldetect.batch.local import run_settings
     from halldetect.batch.writer import remove_leftovers
 
     job = _job(arguments)
+    conditions = [*arguments.fail_if, *(Condition(kind, ">", 0) for kind in arguments.fail_on)]
+    if conditions and job.is_complete:
+        raise InputError(
+            f"{job.target!r} is complete, and --fail-on and --fail-if count the rows of a run: "
+            "add --overwrite to check it again"
+        )
     _require_report_possible(arguments, job)
     engine = _engine(arguments)
     with ProgressDisplay(quiet=arguments.quiet) as display:
@@ -168,7 +194,19 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"halldetect: {message}", file=sys.stderr)
             return INTERRUPTED
         _write_report(arguments, job, display)
+        failures = failed_conditions(conditions, outcome.counts)
+        for line in failures:
+            print(f"halldetect: {line}", file=sys.stderr)
+    if failures:
+        return OF_VERDICT[Verdict.HALLUCINATED]
     return 0 if outcome.counts.checked else COULD_NOT_CHECK
+
+
+def _condition(text: str) -> Condition:
+    try:
+        return parse_condition(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _job(arguments: argparse.Namespace) -> Job:

@@ -85,8 +85,9 @@ def add_text_arguments(parser: argparse.ArgumentParser, what: str) -> None:
         "--source",
         action="append",
         default=[],
-        metavar="FILE",
-        help="a further source document; may be repeated. With it, SOURCE can be left out",
+        metavar="[NAME=]FILE",
+        help="a further source document, with the name that reports show (default: that of the "
+        "file); may be repeated. With it, SOURCE can be left out",
     )
     parser.add_argument("--question", metavar="TEXT", help="what the response answers (recorded)")
     parser.add_argument("--text", action="store_true", help="SOURCE and RESPONSE are the texts")
@@ -128,8 +129,20 @@ def read_texts(arguments: argparse.Namespace, command: str) -> tuple[list[Source
     reader = TextArguments(literal=arguments.text)
     documents = [text for item in first for text in reader.read_documents(item, "source")]
     for item in arguments.source:
-        documents += reader.read_documents(item, "--source", file=True)
+        documents += _named_documents(reader, item)
     return documents, reader.read(response, "response")
+
+
+def _named_documents(reader: TextArguments, argument: str) -> list[SourceDocument]:
+    """The documents of a --source, which is FILE or NAME=FILE; a file with "=" is a file."""
+    name, equals, file = argument.partition("=")
+    if not (equals and name and file) or Path(argument).exists():
+        return reader.read_documents(argument, "--source", file=True)
+    read = reader.read_documents(file, "--source", file=True)
+    texts = [item if isinstance(item, str) else item["text"] for item in read]
+    if len(texts) == 1:
+        return [{"id": name, "text": texts[0]}]
+    return [{"id": f"{name}, page {at}", "text": text} for at, text in enumerate(texts, start=1)]
 
 
 def run_check(arguments: argparse.Namespace) -> int:
