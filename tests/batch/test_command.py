@@ -23,7 +23,7 @@ def test_statuses_and_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main(["batch", source, str(out), *BASE]) == 0
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "3 faithful, 1 hallucinated, 1 uncheckable, 1 bad" in captured.err
+    assert "3 faithful, 1 hallucinated, 0 abstained, 1 uncheckable, 1 bad" in captured.err
     assert "the first bad row: row 6: line 6: a row must be" in captured.err
     assert "rows with an id that was there before: 1" in captured.err
     assert len(results(out)) == 6
