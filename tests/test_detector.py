@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from halldetect import Detector, Pair, Report, Status, Verdict
@@ -41,7 +41,7 @@ def all_evidence(report: Report) -> list[Evidence]:
     return [
         item
         for claim in report.claims
-        for item in (claim.entailing, claim.contradicting, *claim.by_scale)
+        for item in (claim.entailing, claim.contradicting, claim.proof, *claim.by_scale)
         if item is not None
     ]
 
@@ -277,6 +277,8 @@ any_text = st.text(st.characters(), max_size=120) | st.lists(
 
 
 @settings(max_examples=60)
+@example("0\xad", "0 0")
+@example("It is late. [SEP] The mill is a museum.", "The mill is a museum.")
 @given(any_text, any_text)
 def test_every_span_cuts_back_to_its_text_for_any_unicode(source: str, response: str) -> None:
     report = detector().check(source, response)

@@ -489,7 +489,8 @@ def judge(
     def settled(task: int, claim: int, judged: JudgedClaim) -> None:
         if observe is not None:
             report = score_claim(judged, config.scoring, calibration)
-            observe(ClaimSettled(states[task].index, claim, report))
+            state = states[task]
+            observe(ClaimSettled(state.index, claim, report.quoting(state.pair.documents)))
 
     for state in states:
         state.verifier = verifier
@@ -581,7 +582,7 @@ def explain_claims(
             state.seconds["explain"] = seconds * used / tokens
         for index, claim in enumerate(state.claims):
             if observe is not None and (claim.parts or claim.error or claim.citations):
-                observe(ClaimSettled(state.index, index, claim))
+                observe(ClaimSettled(state.index, index, claim.quoting(state.pair.documents)))
 
 
 def show_proofs(
@@ -615,7 +616,7 @@ def show_proofs(
             claim = replace(state.claims[index], proof=shown)
             state.claims = (*state.claims[:index], claim, *state.claims[index + 1 :])
             if observe is not None:
-                observe(ClaimSettled(state.index, index, claim))
+                observe(ClaimSettled(state.index, index, claim.quoting(state.pair.documents)))
     tokens = sum(item.tokens for state in states for item in state.judged_proofs) or 1
     for state in states:
         if state.judged_proofs:
@@ -626,7 +627,9 @@ def show_proofs(
 def conclude(state: PairState, models: Models) -> Report:
     """The report of a pair. The calibration is asked for only where a verifier was needed."""
     config = models.configuration
-    claims = state.claims if state.problem is None else ()
+    claims: tuple[ClaimReport, ...] = ()
+    if state.problem is None:
+        claims = tuple(claim.quoting(state.pair.documents) for claim in state.claims)
     scores = ResponseScores(None, None)
     calibration = None if state.verifier is None else models.calibration
     if state.problem is None and calibration is not None:

@@ -177,6 +177,24 @@ class ClaimReport:
             return self.contradicting
         return self.contradicting if self.entailing is None else self.entailing
 
+    def quoting(self, documents: Sequence[str]) -> ClaimReport:
+        """The claim with every passage as it stands in the documents.
+
+        A verifier may read a passage otherwise: a table row with its headers, or without words
+        that are meant for the verifier.
+        """
+
+        def quoted(item: Evidence) -> Evidence:
+            return replace(item, text=item.span.cut(documents[item.document]))
+
+        return replace(
+            self,
+            entailing=self.entailing and quoted(self.entailing),
+            contradicting=self.contradicting and quoted(self.contradicting),
+            by_scale=tuple(map(quoted, self.by_scale)),
+            proof=self.proof and quoted(self.proof),
+        )
+
     @property
     def score(self) -> float | None:
         """The old name of `support`, which goes with the next release."""

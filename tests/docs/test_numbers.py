@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import re
-from statistics import mean
+from typing import Any
 
-from halldetect_bench.predictions import read
-from halldetect_bench.stats.classification_metrics import at_threshold, auroc
 from tests.support.paths import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SIX = ("qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto-test")
 
 
-def stated(row: str) -> list[float]:
-    """The numbers of the table's row that begins so."""
-    (line,) = re.findall(rf"^\| {row}[^|]*\|(.*)\|$", README, re.MULTILINE)
-    return [float(cell) for cell in line.split("|")]
+def stated() -> list[list[float | None]]:
+    """F1, balanced accuracy and AUROC of each row of the table, in its order."""
+    _, _, section = README.partition("## How good it is")
+    rows = re.findall(r"^\|[^|]*\| `(?:base|large)`[^|]*\|(.*)\|$", section, re.MULTILINE)
+    return [[float(cell) if cell.strip() else None for cell in row.split("|")] for row in rows]
 
 
-def measured(dataset: str) -> list[float]:
-    """Precision, recall, F1, balanced accuracy and AUROC, from the file that the README names."""
-    (pattern,) = re.findall(r"`benchmarks/results/bench/\*/([\w.-]+)`", README)
-    rows = read(ROOT / "benchmarks" / "results" / "bench" / dataset / pattern).predictions
-    scored = [(row.gold, row.score) for row in rows if row.score is not None]
-    gold, scores = [bool(truth) for truth, _ in scored], [score for _, score in scored]
-    cut = at_threshold(gold, scores)
-    figures = [cut.precision, cut.recall, cut.f1, cut.balanced_accuracy, auroc(gold, scores)]
-    return [float(figure) for figure in figures if figure is not None]
+def read(verifier: str) -> dict[str, Any]:
+    path = f"benchmarks/results/{verifier}/report.json"
+    assert f"`{path}`" in README
+    found: dict[str, Any] = json.loads((ROOT / path).read_text(encoding="utf-8"))
+    return found
 
 
 def test_the_table_is_that_of_the_files() -> None:
-    found = {dataset: measured(dataset) for dataset in SIX}
-    assert [round(figure, 3) for figure in found["qags-cnndm"]] == stated("QAGS-CNN/DM")
-    means = [mean(figures) for figures in zip(*found.values(), strict=True)]
-    assert [round(figure, 3) for figure in means] == stated("mean of")
+    base, large = read("base"), read("large")
+    set_of_base = base["sets"]["qags-cnndm"]
+    set_of_large = large["sets"]["qags-cnndm"]["whole min"]
+    means = large["means"]["whole min"]
+    expected = [
+        [set_of_base["f1"], set_of_base["balanced_accuracy"], set_of_base["auroc"]],
+        [set_of_large["f1"], set_of_large["balanced"], set_of_large["auroc"]],
+        [None, base["mean_balanced_accuracy_of_six"], base["mean_auroc_of_six"]],
+        [None, means["six_balanced"], means["six_auroc"]],
+    ]
+    rounded = [[None if x is None else round(x, 3) for x in row] for row in expected]
+    assert stated() == rounded
