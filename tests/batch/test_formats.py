@@ -178,7 +178,7 @@ def test_standard_streams(
     captured = capsys.readouterr()
     assert [json.loads(line)["verdict"] for line in captured.out.splitlines()] == VERDICTS
     assert "4 rows (4 in" in captured.err
-    assert "2 faithful, 1 hallucinated, 1 uncheckable, 0 bad" in captured.err
+    assert "2 faithful, 1 hallucinated, 0 abstained, 1 uncheckable, 0 bad" in captured.err
 
 
 def test_columns_by_other_names(tmp_path: Path) -> None:

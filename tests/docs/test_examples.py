@@ -65,6 +65,8 @@ def test_there_are_commands_to_try() -> None:
 def test_python_is_valid_and_imports_what_exists(page: Path) -> None:
     for block in blocks(page, "python"):
         tree = ast.parse(block)
+        if page.name == "integrations.md":  # run with the frameworks, in tests/integrations
+            continue
         imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
         exec(compile(ast.Module(imports, []), page.name, "exec"), {})
 

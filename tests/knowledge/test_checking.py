@@ -138,6 +138,7 @@ def test_the_commands(
         "halldetect.verification.verifiers.load_verifier",
         lambda spec, threads=None, **options: OverlapVerifier(),
     )
+    monkeypatch.setenv("COLUMNS", "300")  # the name of a document is a long path
     other = tmp_path / "other.index"
     assert main(["index", "build", str(tmp_path), "-o", str(other), "--quiet"]) == 0
     assert "2 documents, 2 passages (2 added" in capsys.readouterr().out

@@ -264,9 +264,11 @@ def test_a_build_that_is_killed_goes_on(tmp_path: Path) -> None:
     killed = 0
     for _ in range(6):
         child = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 0.2 + chance.random()
+        while child.poll() is None and not path.exists():
+            time.sleep(0.001)
+        deadline = time.monotonic() + 0.1 * chance.random()
         while child.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
+            time.sleep(0.001)
         if child.poll() is None:
             child.send_signal(signal.SIGKILL)
             killed += 1

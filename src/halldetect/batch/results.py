@@ -61,6 +61,7 @@ _PARQUET_COLUMNS = {
         "origin": "text",
         "read_as": "text",
         "parts": "json",
+        "proof": "json",
         "error": "json",
         "citations": "json",
         "columns": "json",
@@ -130,6 +131,7 @@ def _claim_results(
         "origin": None,
         "read_as": None,
         "parts": [],
+        "proof": None,
         "error": None,
         "citations": [],
     }

@@ -150,7 +150,8 @@ class _Reader:
     """Finds the blocks of a text with markdown-it, and where they are in the text."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        # The parser reads a NUL as this character, too.
+        self._text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
         ends = [(match.start(), match.end()) for match in _LINE_END.finditer(text)]
         starts = [0, *(end for _, end in ends)]
         stops = [*(start for start, _ in ends), len(text)]
