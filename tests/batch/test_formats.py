@@ -19,7 +19,7 @@ from halldetect import Detector, Report
 from halldetect.batch import formats
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local
-from halldetect.batch.results import Level
+from halldetect.batch.results import Level, read_results
 from halldetect.batch.rows import ColumnNames
 from halldetect.cli import main
 from halldetect.errors import InputError, MissingExtra
@@ -90,10 +90,18 @@ def dumps(value: Any) -> str:
     return json.dumps(value)
 
 
-@pytest.mark.parametrize("name", ["in.csv", "in.csv.gz", "in.jsonl.gz", "in.ndjson", "IN.JSONL"])
+@pytest.mark.parametrize(
+    "name",
+    ["in.csv", "in.csv.gz", "in.jsonl.gz", "in.ndjson", "IN.JSONL", "in.json", "in.json.gz"],
+)
 def test_every_text_format_gives_the_same(tmp_path: Path, name: str) -> None:
     plain = check(tmp_path, write_jsonl(tmp_path / "plain.jsonl", ROWS))
-    data = as_csv(ROWS) if ".csv" in name else b"".join(dumps(r).encode() + b"\n" for r in ROWS)
+    if ".csv" in name:
+        data = as_csv(ROWS)
+    elif name.startswith("in.json") and "jsonl" not in name:
+        data = json.dumps(ROWS, indent=2).encode()
+    else:
+        data = b"".join(dumps(row).encode() + b"\n" for row in ROWS)
     path = tmp_path / name
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else b"\xef\xbb\xbf" + data)
     found = check(tmp_path, path)
@@ -123,6 +131,53 @@ def test_parquet_in_and_out(tmp_path: Path) -> None:
     claims = tmp_path / "claims.parquet"
     run_local(limited(), Job(str(source), str(claims), level=Level.CLAIM))
     assert parquet.read_table(claims).column("claim").to_pylist() == [1, 1, 2, 1, None]
+
+
+def test_an_element_of_an_array_that_is_no_object_is_a_bad_row(tmp_path: Path) -> None:
+    (tmp_path / "in.json").write_text(json.dumps([ROWS[0], 5, ROWS[1]]))
+    found = check(tmp_path, tmp_path / "in.json")
+    assert [row["verdict"] for row in found] == ["faithful", "uncheckable", "hallucinated"]
+    assert [row["bad_row"] for row in found] == [False, True, False]
+    assert found[1]["reason"] == "element 2: a row must be a JSON object, not int"
+
+
+def test_a_long_array_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "in.json").write_text(json.dumps(ROWS))
+    monkeypatch.setattr(formats, "MAX_ROW_BYTES", 100)
+    with pytest.raises(InputError, match=r"longer than 100 bytes.*\.jsonl"):
+        check(tmp_path, tmp_path / "in.json")
+
+
+def test_csv_out_has_what_json_lines_have(tmp_path: Path) -> None:
+    odd = {"id": 'x,"1"\r', "source": SOURCE, "response": GOOD, "note": 'a "b",\nc \ud800'}
+    source = write_jsonl(tmp_path / "in.jsonl", [*ROWS, odd, 5])
+    plain = check(tmp_path, source)
+    out = tmp_path / "out.csv"
+    run_local(limited(), Job(str(source), str(out)))
+    found = list(read_results(out))
+    assert [list(row) for row in found] == [list(row) for row in plain]
+    for row, expected in zip(found, plain, strict=True):
+        for name in ("verdict", "reason", "bad_row", "score", "fed_score", "claims", "columns"):
+            assert row[name] == expected[name]
+        assert row["id"] == str(expected["id"])
+        if row["report"] is not None:
+            assert row["report"]["claims"] == expected["report"]["claims"]
+    with out.open(encoding="utf-8", newline="") as file:
+        header, first, *rest = csv.reader(file, strict=True)
+    assert header[:4] == ["id", "verdict", "reason", "bad_row"]
+    assert first[:4] == ["a", "faithful", "", "false"]
+    assert (rest[-1][3], rest[-1][-1]) == ("true", "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.csv", "out.jsonl"]
+
+    run_local(limited(), Job(str(source), str(out), level=Level.CLAIM, overwrite=True))
+    with out.open(encoding="utf-8", newline="") as file:
+        claims = [row["claim"] for row in csv.DictReader(file, strict=True)]
+    assert claims == ["1", "1", "2", "1", "", "1", ""]
+
+
+def test_a_folder_of_parts_is_not_csv() -> None:
+    with pytest.raises(InputError, match=r"\.jsonl or \.parquet"):
+        Job("in.jsonl", "s3://bucket/out.csv", in_parts=True)
 
 
 def test_a_bad_value_in_parquet_is_a_bad_row(tmp_path: Path) -> None:
@@ -293,6 +348,13 @@ def test_bad_rows_of_csv(tmp_path: Path) -> None:
         ("in.jsonl.gz", b"not gzip", "cannot be read to its end"),
         ("in.jsonl.gz", gzip.compress(b"{}\n" * 999, mtime=0)[:-12], "cannot be read to its end"),
         ("in.csv.gz", b"not gzip", "does not begin with the names"),
+        ("in.json", b"", r"not JSON: .*line 1, column 1"),
+        ("in.json", b"{}\n{}\n", r"not JSON: .*named \.jsonl"),
+        ("in.json", b"{}", "a JSON array of objects, not dict"),
+        ("in.json", b'[{"x": NaN}]', "NaN is no JSON value"),
+        ("in.json", b'["\xff"]', "not UTF-8"),
+        ("in.json", b"[" * 200_000, "nested too deeply"),
+        ("in.json.gz", b"not gzip", "cannot be read to its end"),
         ("in.txt", b"", "by its ending"),
         ("in.parquet.gz", b"", "by its ending"),
         ("in", b"", "by its ending"),

@@ -1,4 +1,4 @@
-"""Read records from JSON lines, CSV and Parquet, one at a time.
+"""Read records from JSON lines, JSON arrays, CSV and Parquet, one at a time.
 
 A record that cannot be read is a `BadRecord` in its place; what makes the rest of the file
 unreadable is an InputError.
@@ -22,7 +22,8 @@ from typing import IO, Any, NoReturn, Protocol
 from halldetect.batch.locations import BUFFER_BYTES, STANDARD_STREAM, open_bytes
 from halldetect.errors import InputError, MissingExtra
 
-# A longer row is skipped without being held in memory.
+# A longer row is skipped without being held in memory. A JSON array is held as a whole, so a
+# longer one is refused.
 MAX_ROW_BYTES = 64 * 1024 * 1024
 JSONL_SUFFIXES = (".jsonl", ".ndjson")
 _PARQUET_BATCH_ROWS = 32
@@ -103,7 +104,11 @@ def open_records(argument: str) -> Iterator[RecordFile]:
         def fraction() -> float | None:
             return raw.tell() / size if size else None
 
-        lines = _lines(opened.enter_context(_decompressed(raw, compression)))
+        stream = opened.enter_context(_decompressed(raw, compression))
+        if kind == ".json":
+            yield _json_array_file(stream, name)
+            return
+        lines = _lines(stream)
         if kind == ".csv":
             yield _csv_file(lines, name, fraction)
         else:
@@ -115,10 +120,11 @@ def _format(argument: str) -> tuple[str, str | None]:
     suffixes = [suffix.lower() for suffix in PurePath(argument).suffixes]
     compression = suffixes.pop() if suffixes[-1:] in ([".gz"], [".zst"]) else None
     kind = suffixes[-1] if suffixes else ""
-    if kind not in (*JSONL_SUFFIXES, ".csv", ".parquet") or (compression and kind == ".parquet"):
+    known = (*JSONL_SUFFIXES, ".json", ".csv", ".parquet")
+    if kind not in known or (compression and kind == ".parquet"):
         raise InputError(
-            f"cannot tell the format of {argument!r} by its ending: use .jsonl, .csv (also .gz, "
-            ".zst), .parquet, or - for JSON lines on standard input"
+            f"cannot tell the format of {argument!r} by its ending: use .jsonl, .json, .csv (also "
+            ".gz, .zst), .parquet, or - for JSON lines on standard input"
         )
     return kind, compression
 
@@ -180,6 +186,48 @@ def _object(line: bytes, at: int) -> Record:
     if not isinstance(value, dict):
         return BadRecord(f"line {at}: a row must be a JSON object, not {type(value).__name__}")
     return value
+
+
+def _json_array_file(stream: IO[bytes], name: str) -> RecordFile:
+    try:
+        data = stream.read(MAX_ROW_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{name} cannot be read to its end: {error}") from error
+    if len(data) > MAX_ROW_BYTES:
+        raise InputError(
+            f"{name} is longer than {MAX_ROW_BYTES:,} bytes, the limit of a JSON array: write one "
+            "object per line into a .jsonl file, which has no limit"
+        )
+    try:
+        values = json.loads(data.removeprefix(_BOM).decode(), parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is not UTF-8 (byte {error.start})") from error
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{name} is not JSON: {error.msg} (line {error.lineno}, column {error.colno}); a file "
+            "with one object per line is named .jsonl"
+        ) from error
+    except ValueError as error:
+        raise InputError(f"{name} is not JSON: {error}") from error
+    except RecursionError as error:
+        raise InputError(f"{name} is nested too deeply") from error
+    if not isinstance(values, list):
+        raise InputError(
+            f"{name} must hold a JSON array of objects, not {type(values).__name__}; a file with "
+            "one object per line is named .jsonl"
+        )
+    done = 0
+
+    def records() -> Iterator[Record]:
+        nonlocal done
+        for done, value in enumerate(values, start=1):
+            if isinstance(value, dict):
+                yield value
+            else:
+                kind = type(value).__name__
+                yield BadRecord(f"element {done}: a row must be a JSON object, not {kind}")
+
+    return RecordFile(name, records(), fraction_read=lambda: done / len(values) if values else None)
 
 
 def _refuse_constant(name: str) -> NoReturn:

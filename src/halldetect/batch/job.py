@@ -88,10 +88,14 @@ class Job:
                 raise already_exists(str(path))
 
     def _require_known_suffix(self) -> None:
-        if self.suffix not in (*JSONL_SUFFIXES, ".parquet"):
+        if self.suffix == ".csv" and self.is_folder:
             raise InputError(
-                f"cannot tell the format of {self.target!r} by its ending: use .jsonl, .parquet, "
-                "or - for JSON lines on standard output"
+                f"{self.target!r} names a folder of parts: these are .jsonl or .parquet"
+            )
+        if self.suffix not in (*JSONL_SUFFIXES, ".csv", ".parquet"):
+            raise InputError(
+                f"cannot tell the format of {self.target!r} by its ending: use .jsonl, .csv, "
+                ".parquet, or - for JSON lines on standard output"
             )
 
     @property

@@ -16,7 +16,7 @@ from halldetect.batch.checker import BatchDetector, ReportOrProblem, RowBlock, R
 from halldetect.batch.counts import RepeatedIds, RowCounts
 from halldetect.batch.job import Job
 from halldetect.batch.locations import STANDARD_STREAM
-from halldetect.batch.results import Level, require_pyarrow, result_lines, write_parquet
+from halldetect.batch.results import Level, require_pyarrow, result_lines, write_csv, write_parquet
 from halldetect.batch.rows import InputRows, Row
 from halldetect.batch.writer import ResultsFile, ResultsWriter, StandardOutputWriter, WriteState
 from halldetect.errors import InputError
@@ -179,13 +179,15 @@ def _writer(job: Job, settings: dict[str, Any]) -> ResultsWriter:
         return StandardOutputWriter(settings)
     if job.suffix == ".parquet":
         require_pyarrow()
-        return ResultsFile(
-            job.out,
-            settings,
-            resume=job.resume,
-            convert=lambda lines, target: write_parquet(lines, target, job.level),
-        )
-    return ResultsFile(job.out, settings, resume=job.resume, convert=None)
+    write = {".csv": write_csv, ".parquet": write_parquet}.get(job.suffix)
+    if write is None:
+        return ResultsFile(job.out, settings, resume=job.resume, convert=None)
+    return ResultsFile(
+        job.out,
+        settings,
+        resume=job.resume,
+        convert=lambda lines, target: write(lines, target, job.level),
+    )
 
 
 def _skip_done_rows(

@@ -1,11 +1,13 @@
-"""The result of each row: JSON lines, the same as Parquet, and reading both back.
+"""The result of each row: JSON lines, the same as CSV or Parquet, and reading them back.
 
-Parquet is made from the finished JSON lines, one group of rows at a time. What has no fixed
-shape (the report, the evidence, the carried columns) is JSON text there.
+CSV and Parquet are made from the finished JSON lines, a few rows at a time. What has no fixed
+shape (the report, the evidence, the carried columns) is JSON text there; in CSV, all that is
+not a text.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -21,6 +23,8 @@ from halldetect.report import Report, Status, Verdict
 _GROUP_ROWS = 4096
 _GROUP_BYTES = 16 * 1024 * 1024
 _READ_ROWS = 32
+# The longest field of a CSV file of results, which may hold a whole report.
+_MAX_CSV_FIELD = 2**31 - 1
 
 
 class Level(StrEnum):
@@ -30,7 +34,7 @@ class Level(StrEnum):
     CLAIM = "claim"
 
 
-_PARQUET_COLUMNS = {
+_COLUMNS = {
     Level.RESPONSE: {
         "id": "text",
         "verdict": "text",
@@ -174,7 +178,7 @@ def write_parquet(lines: Path, target: Path, level: Level) -> None:
         "counts": pa.struct([(status.value, pa.int64()) for status in Status]),
         "span": pa.struct([("start", pa.int64()), ("end", pa.int64())]),
     }
-    columns = _PARQUET_COLUMNS[level]
+    columns = _COLUMNS[level]
     schema = pa.schema([(name, types[kind]) for name, kind in columns.items()])
     with ParquetWriter(target, schema, compression="zstd") as writer:
         for group in _groups(lines):
@@ -182,6 +186,26 @@ def write_parquet(lines: Path, target: Path, level: Level) -> None:
                 {name: _cell(row[name], kind) for name, kind in columns.items()} for row in group
             ]
             writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+
+
+def write_csv(lines: Path, target: Path, level: Level) -> None:
+    """Write the results of a file of JSON lines as CSV, with the names of the columns first.
+
+    Args:
+        lines: the finished JSON lines.
+        target: the CSV file to write; OSError if that fails.
+        level: what one line stands for.
+    """
+    columns = _COLUMNS[level]
+    with lines.open("rb") as results, target.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        for line in results:
+            row = json.loads(line)
+            writer.writerow(
+                _cell(row[name], "text" if kind == "text" else "json")
+                for name, kind in columns.items()
+            )
 
 
 def _groups(lines: Path) -> Iterator[list[dict[str, Any]]]:
@@ -219,6 +243,8 @@ def read_results(target: Path) -> Iterator[dict[str, Any]]:
             yield from read_results(part)
     elif target.suffix.lower() == ".parquet":
         yield from _read_parquet(target)
+    elif target.suffix.lower() == ".csv":
+        yield from _read_csv(target)
     else:
         with target.open("rb") as lines:
             for line in lines:
@@ -236,3 +262,18 @@ def _read_parquet(target: Path) -> Iterator[dict[str, Any]]:
                     for name in ("columns", "report")
                 }
                 yield {**row, **unpacked}
+
+
+def _read_csv(target: Path) -> Iterator[dict[str, Any]]:
+    csv.field_size_limit(_MAX_CSV_FIELD)
+    with target.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            yield {
+                name: _csv_value(row[name], kind) for name, kind in _COLUMNS[Level.RESPONSE].items()
+            }
+
+
+def _csv_value(text: str, kind: str) -> Any:
+    if not text:
+        return None
+    return text if kind == "text" else json.loads(text)

@@ -98,6 +98,16 @@ def test_a_report_is_refused_before_the_work(
     assert not Path(target).exists()
 
 
+def test_a_report_of_csv_is_that_of_json_lines(tmp_path: Path) -> None:
+    source = str(write_jsonl(tmp_path / "in.jsonl", [*rows(6), 5]))
+    summaries = []
+    for name in ("out.csv", "out.jsonl"):
+        run_local(detector(), Job(source, str(tmp_path / name)))
+        summaries.append(summarise(read_results(tmp_path / name)))
+    assert summaries[0].counts == summaries[1].counts
+    assert summaries[0].counts.rows == 7
+
+
 def test_a_report_of_parquet_and_of_nothing(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     source = str(write_jsonl(tmp_path / "in.jsonl", rows(6)))

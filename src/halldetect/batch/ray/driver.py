@@ -22,7 +22,7 @@ from halldetect.batch.local import BatchOutcome, BatchProgress, NoProgress, run_
 from halldetect.batch.locations import file_sizes, is_url
 from halldetect.batch.ray.cluster import Cluster, connected, require_ray
 from halldetect.batch.ray.parts import PartsFolder
-from halldetect.batch.results import write_parquet
+from halldetect.batch.results import write_csv, write_parquet
 from halldetect.batch.resume import HOW_TO_RESUME, partial_file, parts_folder
 from halldetect.config import Configuration
 from halldetect.errors import CheckError, HallDetectError, InputError
@@ -233,9 +233,10 @@ def _finish(job: Job, parts: PartsFolder, names: set[str], summary: dict[str, An
     lines = partial_file(job.out)
     try:
         parts.join(lines)
-        if job.suffix == ".parquet":
+        if job.suffix in (".csv", ".parquet"):
+            write = write_csv if job.suffix == ".csv" else write_parquet
             converted = job.out.with_name(f"{job.out.name}.partial.made")
-            write_parquet(lines, converted, job.level)
+            write(lines, converted, job.level)
             converted.replace(job.out)
             lines.unlink()
         else:
