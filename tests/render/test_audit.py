@@ -131,6 +131,7 @@ def test_every_mark_ends_once_and_no_marked_word_is_lost(text, places, limit):
 
 
 @pytest.mark.parametrize("name", ["town", "formatted", "hostile", "faithful", "uncheckable"])
+@pytest.mark.slow  # needs the extra pdf
 def test_a_report_is_printed_on_at_most_four_pages(name):
     require_weasyprint()
     data = render.pdf(samples.ALL[name](), RECORD)

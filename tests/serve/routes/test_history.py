@@ -27,9 +27,6 @@ def test_reports_are_kept_only_where_asked_for(client: httpx.Client) -> None:
     assert page.text.startswith("<!doctype html>")
     assert "sandbox" in page.headers["Content-Security-Policy"]
     assert client.get(f"{address}.md").headers["content-type"].startswith("text/markdown")
-    sheet = client.get(f"{address}.pdf")
-    assert sheet.headers["content-type"] == "application/pdf"
-    assert sheet.content.startswith(b"%PDF-")
     assert client.get(f"{address}/view").json()["view"] == shown(report_in(kept))
     assert client.get("/v1/reports/summary").json()["hallucination_rate"] == 1.0
     assert client.delete(address).status_code == 204
@@ -37,11 +34,20 @@ def test_reports_are_kept_only_where_asked_for(client: httpx.Client) -> None:
     refused(client.delete(address), "not_found")
 
 
-def test_a_report_that_is_not_stored_can_be_printed(client: httpx.Client) -> None:
-    report = client.post("/v1/check", json=ASKED).json()["report"]
-    body = {"report": report, "response_name": "answer.md"}
-    sheet = client.post("/v1/reports/pdf", json=body)
+@pytest.mark.slow  # needs the extra pdf
+def test_reports_can_be_printed(client: httpx.Client) -> None:
+    pytest.importorskip("weasyprint", exc_type=ImportError)
+    kept = client.post("/v1/check", json={**ASKED, "store": True}).json()
+    sheet = client.get(f"{kept['stored']['url']}.pdf")
+    assert sheet.headers["content-type"] == "application/pdf"
     assert sheet.content.startswith(b"%PDF-")
+    client.delete(kept["stored"]["url"])
+    body = {"report": kept["report"], "response_name": "answer.md"}
+    assert client.post("/v1/reports/pdf", json=body).content.startswith(b"%PDF-")
+
+
+def test_what_is_not_a_report_is_not_printed(client: httpx.Client) -> None:
+    report = client.post("/v1/check", json=ASKED).json()["report"]
     refused(client.post("/v1/reports/pdf", json={"report": {"verdict": "x"}}), "invalid_request")
     long = {**report, "response": "long " * 30_000}
     refused(client.post("/v1/reports/pdf", json={"report": long}), "too_large")
