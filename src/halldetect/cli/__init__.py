@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Sequence
 
 from halldetect import __version__
-from halldetect.cli import batch, bench, check, compare, index, mcp, models, repair, serve
+from halldetect.cli import batch, bench, check, compare, doctor, index, mcp, models, repair, serve
 from halldetect.cli.exits import exit_status
 from halldetect.cli.options import Parser
 
@@ -23,6 +23,7 @@ COMMANDS = (
     repair.add,
     batch.add,
     check.add_demo,
+    doctor.add,
     index.add,
     models.add,
     bench.add,

@@ -59,7 +59,7 @@ def load_large(
     Raises ModelError if a file is missing or the adapter belongs to another base,
     ConfigurationError if device, runtime and context do not go together.
     """
-    chosen = _chosen(device, runtime)
+    chosen = chosen_runtime(device, runtime)
     if not base.is_file():
         raise ModelError(
             f"the base model of large is not at {base}; `halldetect models pull large` fetches it"
@@ -142,8 +142,13 @@ def _remove_others(folder: Path) -> None:
             shutil.rmtree(other, ignore_errors=True)
 
 
-def _chosen(device: str, runtime: str) -> str:
-    """The runtime for a device; an error if it is not installed or cannot use it."""
+def chosen_runtime(device: str, runtime: str = "auto") -> str:
+    """The runtime for a device; an error if it is not installed or cannot use it.
+
+    Args:
+        device: where to compute.
+        runtime: the one that was asked for, or "auto".
+    """
     if device not in get_args(Device):
         raise ConfigurationError(f"unknown device {device!r}; known are {_listed(Device)}")
     if runtime not in get_args(Runtime):

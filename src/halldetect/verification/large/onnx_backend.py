@@ -55,7 +55,7 @@ def onnx_backend(
         rounding: how weights are rounded.
         progress: told while the model is made.
     """
-    _refuse_old()
+    refuse_old_runtime()
     rounding = rounding or Rounding()
     file = built(folder / f"onnx-{rounding.name}", model, adapter, answers, rounding, progress)
     reader = OnnxReader(file, model, rounding.name, threads or physical_cores())
@@ -127,7 +127,8 @@ class OnnxReader:
         return results
 
 
-def _refuse_old() -> None:
+def refuse_old_runtime() -> None:
+    """Raise ModelError if the installed onnxruntime cannot compute the large verifier."""
     version = runtime().__version__
     if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST:
         raise ModelError(
