@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
+import pytest
 
 from halldetect import Report
 from halldetect_bench.datasets.user_file import load
