@@ -386,9 +386,11 @@ def _invented(said: _Side, source: str) -> ErrorReport | None:
     """Most words of the claim, or a name or number of it, are nowhere in the source."""
     known, norms = content_keys(source), _Side(source).norms
     content = content_words(said.text)
-    missing = [said.text[word.start : word.end] for word in content if word.key not in known]
+    missing = [word for word in content if word.key not in known]
     if content and len(missing) >= MIN_INVENTED * len(content):
-        return ErrorReport(ErrorKind.INVENTED, " ".join(missing[:_MAX_WORDS]), "")
+        # From the first of them to the last, so that the words are those of the claim.
+        last = missing[:_MAX_WORDS][-1]
+        return ErrorReport(ErrorKind.INVENTED, said.text[missing[0].start : last.end], "")
     for _, fits in _MOVABLE:
         for item in said.of_type(fits):
             if item.word.norm not in norms:
