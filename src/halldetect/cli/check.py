@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, interruptible
 from halldetect.cli.options import add_detector_options, detector_for
@@ -42,7 +44,7 @@ def add(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_text_arguments(parser, "what to check")
-    add_output_options(parser, pdf=True)
+    add_output_options(parser, of_check=True)
     add_detector_options(parser)
     parser.set_defaults(run=run_check)
 
@@ -57,7 +59,7 @@ def add_demo(commands: Any) -> None:
         usage="halldetect demo [options]",
         allow_abbrev=False,
     )
-    add_output_options(parser, pdf=True)
+    add_output_options(parser, of_check=True)
     add_detector_options(parser)
     parser.set_defaults(run=run_demo)
 
@@ -93,20 +95,27 @@ def add_text_arguments(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--text", action="store_true", help="SOURCE and RESPONSE are the texts")
 
 
-def add_output_options(parser: argparse.ArgumentParser, *, pdf: bool = False) -> None:
+def add_output_options(parser: argparse.ArgumentParser, *, of_check: bool = False) -> None:
     """Add the options that say in which forms the result is shown.
 
     Args:
         parser: of the command.
-        pdf: whether it can write the audit report.
+        of_check: whether the result is the report of a check, which has more forms.
     """
     add_option = parser.add_argument_group("what to show").add_argument
     add_option("--json", action="store_true", help="the report as JSON on standard output")
     add_option("--markdown", type=Path, metavar="FILE", help="write the report as Markdown")
     add_option("--html", type=Path, metavar="FILE", help="write the report as one HTML file")
-    if pdf:
+    if of_check:
         add_option(
             "--pdf", type=Path, metavar="FILE", help="write an audit report of a few pages as PDF"
+        )
+        add_option(
+            "--sarif",
+            type=Path,
+            metavar="FILE",
+            help="write the claims that the source does not back as SARIF 2.1.0, for code hosts "
+            "and editors",
         )
     add_option("--quiet", action="store_true", help="no notices and no progress on standard error")
 
@@ -177,7 +186,7 @@ def run_schema(arguments: argparse.Namespace) -> int:
 def _checked(
     arguments: argparse.Namespace, source: Source, response: str, question: str | None
 ) -> Report:
-    for path in (arguments.markdown, arguments.html, arguments.pdf):
+    for path in (arguments.markdown, arguments.html, arguments.pdf, arguments.sarif):
         require_writable(path)
     if arguments.pdf is not None:
         require_pdf()
@@ -200,6 +209,24 @@ def _show(report: Report, arguments: argparse.Namespace, response_name: str | No
         write_file(arguments.html, render.html(report, record))
     if arguments.pdf is not None:
         write_file(arguments.pdf, render.pdf(report, record))
+    if arguments.sarif is not None:
+        file = None if response_name is None else Path(arguments.texts[-1])
+        write_file(arguments.sarif, _sarif(report, file))
+
+
+def _sarif(report: Report, file: Path | None) -> str:
+    """The report as SARIF, with the file of the response as seen from the current folder."""
+    from halldetect import render
+
+    if file is None or not file.is_file():  # a pipe has a name, but no lines to go back to
+        return render.sarif(report)
+    full = file.resolve()
+    here = Path.cwd().resolve()
+    inside = full.relative_to(here) if full.is_relative_to(here) else None
+    uri = full.as_uri() if inside is None else quote(os.fsencode(inside.as_posix()))
+    with file.open("rb") as stream:
+        plain = stream.read(4) not in (b"%PDF", b"PK\x03\x04")
+    return render.sarif(report, uri, lines=plain)
 
 
 def require_pdf() -> None:

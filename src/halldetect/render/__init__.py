@@ -1,10 +1,11 @@
-"""The report for people and for programs: terminal, Markdown, HTML, JSON Schema."""
+"""The report for people and for programs: terminal, Markdown, HTML, SARIF, JSON Schema."""
 
 from __future__ import annotations
 
 from halldetect.render.audit import CheckRecord, pdf
 from halldetect.render.html import html, payload
 from halldetect.render.markdown import markdown
+from halldetect.render.sarif import sarif
 from halldetect.render.schema import json_schema
 from halldetect.render.short import claim_line, short
 from halldetect.render.terminal import terminal
@@ -17,6 +18,7 @@ __all__ = [
     "markdown",
     "payload",
     "pdf",
+    "sarif",
     "short",
     "terminal",
 ]

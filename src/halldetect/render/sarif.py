@@ -1,0 +1,138 @@
+"""The report as SARIF 2.1.0, which code hosts and editors show as notes at lines of a file.
+
+A result per claim that the source does not back, in the response; the state of the claim is the
+rule. A claim that could not be checked is a result of kind "open", and a response that could not
+be checked makes the run unsuccessful, so that an empty list of results always means that nothing
+was found.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from halldetect.render.passages import Passages
+from halldetect.render.phrases import STATE_MEANING, score_line, summary
+from halldetect.render.short import claim_line
+from halldetect.report import ClaimReport, Report, Status, Verdict
+from halldetect.text.document import Span
+
+VERSION = "2.1.0"
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {Status.CONTRADICTED: "error", Status.UNSUPPORTED: "warning", Status.UNCHECKABLE: "none"}
+# The rule where the score of the whole response is over the threshold, and that of no claim.
+_WHOLE_RESPONSE = str(Verdict.HALLUCINATED)
+_RULES = {
+    **{str(status): STATE_MEANING[status] for status in _LEVELS},
+    _WHOLE_RESPONSE: "the response as a whole reaches the threshold",
+}
+
+
+def sarif(report: Report, uri: str | None = None, *, lines: bool = True) -> str:
+    """Return the report as a SARIF log of one run.
+
+    Args:
+        report: the report.
+        uri: the file of the response, relative to the folder of the run or absolute; without one,
+            the log holds the text of the response.
+        lines: whether the text of the response is that of the file, so that places in it are
+            places in the file; not so for a PDF file.
+    """
+    file: dict[str, Any] = {"index": 0} if uri is None else {"uri": uri, "index": 0}
+    artifact: dict[str, Any]
+    artifact = {"contents": {"text": report.response}} if uri is None else {"location": file}
+    run = {
+        "tool": {
+            "driver": {
+                "name": "halldetect",
+                "version": report.provenance.version,
+                "rules": [
+                    {"id": name, "shortDescription": {"text": text}}
+                    for name, text in _RULES.items()
+                ],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "invocations": [_invocation(report)],
+        "artifacts": [artifact],
+        "results": _results(report, file, lines=lines or uri is None),
+        "properties": {
+            "verdict": str(report.verdict),
+            "score": report.score,
+            "threshold": report.threshold,
+        },
+    }
+    log = {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
+    return json.dumps(log, indent=2, allow_nan=False) + "\n"
+
+
+def _invocation(report: Report) -> dict[str, Any]:
+    """Whether the check could be carried out, and what to say about the whole of it."""
+    if report.verdict is Verdict.UNCHECKABLE:
+        level = "error"
+    elif report.verdict is Verdict.ABSTAINED:
+        level = "note"
+    else:
+        return {"executionSuccessful": True}
+    return {
+        "executionSuccessful": report.verdict is not Verdict.UNCHECKABLE,
+        "toolExecutionNotifications": [{"level": level, "message": {"text": summary(report)}}],
+    }
+
+
+def _results(report: Report, file: dict[str, Any], *, lines: bool) -> list[dict[str, Any]]:
+    passages = Passages(report)
+    results = []
+    for claim in report.claims:
+        if claim.status is Status.SUPPORTED:
+            continue
+        region = _region(report.response, claim.span) if lines and claim.span else None
+        message = claim_line(report, claim, passages)
+        level = _LEVELS[claim.status]
+        results.append(_result(str(claim.status), level, message, file, region, claim))
+    if report.verdict is Verdict.HALLUCINATED and not any(
+        result["kind"] == "fail" for result in results
+    ):
+        message = f"{summary(report)} ({score_line(report)})"
+        results.append(_result(_WHOLE_RESPONSE, "error", message, file, None, None))
+    return results
+
+
+def _result(
+    rule: str,
+    level: str,
+    message: str,
+    file: dict[str, Any],
+    region: dict[str, int] | None,
+    claim: ClaimReport | None,
+) -> dict[str, Any]:
+    place = {"artifactLocation": file} | ({} if region is None else {"region": region})
+    result: dict[str, Any] = {
+        "ruleId": rule,
+        "ruleIndex": list(_RULES).index(rule),
+        "kind": "open" if level == "none" else "fail",  # only what fails has a level
+        "level": level,
+        # "[words](address)" would be a link, put there by whoever wrote the response.
+        "message": {"text": message.replace("](", "] (")},
+        "locations": [{"physicalLocation": place}],
+    }
+    if claim is not None:
+        result["properties"] = {"claim": claim.text, "support": claim.support}
+    return result
+
+
+def _region(text: str, span: Span) -> dict[str, int]:
+    """The place of a span: lines and columns from 1, the end behind its last character."""
+    start_line, start_column = _place(text, span.start)
+    end_line, end_column = _place(text, span.end)
+    return {
+        "startLine": start_line,
+        "startColumn": start_column,
+        "endLine": end_line,
+        "endColumn": end_column,
+    }
+
+
+def _place(text: str, at: int) -> tuple[int, int]:
+    # A line ends with "\n", also after "\r": what SARIF assumes unless a run says otherwise.
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)

@@ -1,0 +1,248 @@
+"""A report as SARIF: what the format requires, places in the response, nothing silent."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from halldetect import Report, render
+from halldetect.cli import main
+from halldetect.report import Status, Verdict
+from tests.support import report_samples
+from tests.support.fakes import OverlapVerifier
+
+TEXT = {
+    "type": "object",
+    "required": ["text"],
+    "properties": {"text": {"type": "string", "minLength": 1}},
+}
+LINE = {"type": "integer", "minimum": 1}
+# What SARIF 2.1.0 requires of the objects that we write, and the values that it allows.
+SHAPE: dict[str, Any] = {
+    "type": "object",
+    "required": ["version", "runs"],
+    "properties": {
+        "version": {"const": "2.1.0"},
+        "runs": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["tool", "results"],
+                "properties": {
+                    "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+                    "tool": {
+                        "type": "object",
+                        "required": ["driver"],
+                        "properties": {
+                            "driver": {
+                                "type": "object",
+                                "required": ["name"],
+                                "properties": {
+                                    "rules": {
+                                        "type": "array",
+                                        "uniqueItems": True,
+                                        "items": {
+                                            "type": "object",
+                                            "required": ["id"],
+                                            "properties": {"shortDescription": TEXT},
+                                        },
+                                    }
+                                },
+                            }
+                        },
+                    },
+                    "invocations": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "required": ["executionSuccessful"],
+                            "properties": {
+                                "executionSuccessful": {"type": "boolean"},
+                                "toolExecutionNotifications": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "required": ["message"],
+                                        "properties": {"message": TEXT},
+                                    },
+                                },
+                            },
+                        },
+                    },
+                    "results": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "required": ["message", "ruleId", "locations"],
+                            "properties": {
+                                "message": TEXT,
+                                "kind": {"enum": ["fail", "open"]},
+                                "level": {"enum": ["none", "note", "warning", "error"]},
+                                "locations": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "required": ["physicalLocation"],
+                                        "properties": {
+                                            "physicalLocation": {
+                                                "type": "object",
+                                                "required": ["artifactLocation"],
+                                                "properties": {
+                                                    "region": {
+                                                        "type": "object",
+                                                        "required": ["startLine"],
+                                                        "additionalProperties": LINE,
+                                                    }
+                                                },
+                                            }
+                                        },
+                                    },
+                                },
+                            },
+                        },
+                    },
+                },
+            },
+        },
+    },
+}
+
+
+def run_of(report: Report, uri: str | None = "answer.md", *, lines: bool = True) -> dict[str, Any]:
+    """The one run of the log, which has the shape of SARIF."""
+    log = json.loads(render.sarif(report, uri, lines=lines))
+    jsonschema.validate(log, SHAPE)
+    (run,) = log["runs"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]] == result["ruleId"]
+        assert (result["level"] == "none") == (result["kind"] != "fail")
+    return dict(run)
+
+
+def marked(text: str, region: dict[str, int]) -> str:
+    """What a viewer marks: from the start up to the end, lines and columns from 1."""
+    lines = text.split("\n")[region["startLine"] - 1 : region["endLine"]]
+    lines[-1] = lines[-1][: region["endColumn"] - 1]
+    lines[0] = lines[0][region["startColumn"] - 1 :]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", report_samples.ALL)
+def test_a_result_per_claim_that_is_not_backed(name: str) -> None:
+    report = report_samples.ALL[name]()
+    run = run_of(report)
+    wanted = [claim for claim in report.claims if claim.status is not Status.SUPPORTED]
+    assert [result["ruleId"] for result in run["results"]] == [claim.status for claim in wanted]
+    for claim, result in zip(wanted, run["results"], strict=True):
+        place = result["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"]["uri"] == "answer.md"
+        if claim.span is None:
+            assert "region" not in place
+        else:
+            assert marked(report.response, place["region"]) == claim.span.cut(report.response)
+
+
+def test_the_message_has_claim_and_passage() -> None:
+    report = report_samples.town()
+    run = run_of(report)
+    (claim, *_) = (item for item in report.claims if item.status is Status.CONTRADICTED)
+    (result, *_) = (item for item in run["results"] if item["ruleId"] == "contradicted")
+    assert result["level"] == "error"
+    assert result["message"]["text"] == render.claim_line(report, claim)
+    assert claim.evidence is not None
+    assert claim.evidence.text.split()[0] in result["message"]["text"]
+
+
+def test_a_response_puts_no_link_into_a_message() -> None:
+    town = report_samples.town()
+    claim = replace(town.claims[0], text="See [1] and [here](https://x.example).")
+    claims = (replace(claim, status=Status.UNSUPPORTED),)
+    (result,) = run_of(replace(town, claims=claims))["results"]
+    assert "See [1] and [here] (https://x.example)." in result["message"]["text"]
+
+
+def test_a_faithful_response_has_no_results() -> None:
+    run = run_of(report_samples.faithful())
+    assert run["results"] == []
+    assert run["invocations"] == [{"executionSuccessful": True}]
+
+
+def test_what_was_not_checked_is_no_success() -> None:
+    report = report_samples.uncheckable()
+    (invocation,) = run_of(report)["invocations"]
+    assert invocation["executionSuccessful"] is False
+    assert invocation["toolExecutionNotifications"][0]["level"] == "error"
+    (invocation,) = run_of(replace(report, verdict=Verdict.ABSTAINED))["invocations"]
+    assert invocation["executionSuccessful"] is True
+    assert "no answer" in invocation["toolExecutionNotifications"][0]["message"]["text"]
+
+
+def test_a_claim_that_was_not_checked_is_open() -> None:
+    town = report_samples.town()
+    claims = (replace(town.claims[0], status=Status.UNCHECKABLE, reason="too long"),)
+    (result,) = run_of(replace(town, claims=claims, verdict=Verdict.UNCHECKABLE))["results"]
+    assert (result["kind"], result["level"]) == ("open", "none")
+
+
+def test_a_hallucinated_response_without_a_failing_claim_is_a_result() -> None:
+    report = report_samples.faithful().rethreshold(0.0)
+    assert report.verdict is Verdict.HALLUCINATED
+    (result,) = run_of(report)["results"]
+    assert (result["ruleId"], result["level"]) == ("hallucinated", "error")
+
+
+def test_without_a_file_the_log_holds_the_response() -> None:
+    report = report_samples.town()
+    run = run_of(report, None)
+    assert run["artifacts"] == [{"contents": {"text": report.response}}]
+    for result in run["results"]:
+        assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {"index": 0}
+
+
+def test_a_file_that_is_not_its_text_has_no_lines() -> None:
+    run = run_of(report_samples.town(), "answer.pdf", lines=False)
+    assert run["results"]
+    for result in run["results"]:
+        assert "region" not in result["locations"][0]["physicalLocation"]
+
+
+@pytest.fixture
+def small_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "halldetect.verification.verifiers.load_verifier", lambda spec, **_: OverlapVerifier()
+    )
+
+
+@pytest.mark.usefixtures("small_verifier")
+def test_check_writes_the_line_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "the answers").mkdir()
+    answer = tmp_path / "the answers" / "mill.md"
+    answer.write_bytes(b"\xef\xbb\xbfToday it is a museum.\r\n\r\nThe mill was built in 1850.\r\n")
+    source = "The mill was built in 1790. Today it is a museum."
+    log = tmp_path / "log.sarif"
+    assert main(["check", source, str(answer), "--sarif", str(log), "--quiet"]) == 1
+    data = json.loads(log.read_text(encoding="utf-8"))
+    jsonschema.validate(data, SHAPE)
+    (result,) = data["runs"][0]["results"]
+    assert result["ruleId"] == "contradicted"
+    assert "built in 1790" in result["message"]["text"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "the%20answers/mill.md"
+    assert place["region"] == {"startLine": 3, "startColumn": 1, "endLine": 3, "endColumn": 28}
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert main(["check", source, str(answer), "--sarif", str(log), "--quiet"]) == 1
+    data = json.loads(log.read_text(encoding="utf-8"))
+    assert data["runs"][0]["artifacts"][0]["location"]["uri"] == answer.resolve().as_uri()
+
+
+@pytest.mark.usefixtures("small_verifier")
+def test_a_log_that_cannot_be_written_is_refused_first(tmp_path: Path) -> None:
+    assert main(["check", "a", "b", "--sarif", str(tmp_path / "none" / "log.sarif")]) == 2
