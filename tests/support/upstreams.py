@@ -20,6 +20,7 @@ class Script:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes | None = None
+    models: list[Any] = field(default_factory=lambda: [{"id": "m"}])
     pause: float = 0.0
     broken: int = 0  # connections that the proxy closed before the end
     asked: list[dict[str, Any]] = field(default_factory=list)
@@ -73,7 +74,12 @@ def upstream() -> Iterator[Script]:
             else:
                 self._send(json.dumps(whole(script.next())).encode())
 
-        do_GET = do_POST
+        def do_GET(self) -> None:
+            script.seen.append({name.lower(): value for name, value in self.headers.items()})
+            script.paths.append(self.path)
+            time.sleep(script.pause)
+            listed = {"object": "list", "data": script.models}
+            self._send(script.body or json.dumps(listed).encode())
 
         def _send(self, body: bytes) -> None:
             self.send_response(script.status)

@@ -383,9 +383,25 @@ class ModelPair(BaseModel):
     verifier: str
 
 
-class Models(BaseModel):
-    """The models and scorings that a request may name, and the defaults."""
+class UpstreamModel(BaseModel):
+    """A model of the chat server behind the proxy, as clients of OpenAI expect it."""
 
+    id: str
+    object: Literal["model"] = "model"
+    created: int = 0
+    owned_by: str = ""
+
+
+class Models(BaseModel):
+    """The models and scorings that a request may name, and the defaults.
+
+    `data` lists the models of the chat server behind the proxy, so that a chat client finds them
+    here; `upstream_error` says why they are not known.
+    """
+
+    object: Literal["list"] = "list"
+    data: list[UpstreamModel]
+    upstream_error: str | None
     default: ModelPair
     extractors: list[NamedModel]
     verifiers: list[NamedModel]

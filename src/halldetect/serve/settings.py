@@ -129,7 +129,16 @@ class UpstreamSettings:
     @property
     def endpoint(self) -> str:
         """The full address of the chat completions."""
-        return f"{self.url.rstrip('/').removesuffix('/chat/completions')}/chat/completions"
+        return f"{self._base}/chat/completions"
+
+    @property
+    def models_endpoint(self) -> str:
+        """The full address of the list of models."""
+        return f"{self._base}/models"
+
+    @property
+    def _base(self) -> str:
+        return self.url.rstrip("/").removesuffix("/chat/completions")
 
 
 @dataclass(frozen=True, slots=True)

@@ -289,6 +289,67 @@ def test_an_upstream_that_is_not_there(supervisor: WorkerSupervisor, tmp_path: P
         assert "ConnectError" in refused(chat(service), "upstream_error")
 
 
+def listed(service: LocalService) -> tuple[list[dict[str, Any]], str | None]:
+    """The models of the upstream, and why they are not known."""
+    with service.client() as client:
+        answer = client.get("/v1/models")
+    assert answer.status_code == 200
+    found = answer.json()
+    assert found["object"] == "list"
+    assert found["verifiers"][0]["name"] == "embedded"  # what the page needs is always there
+    return found["data"], found["upstream_error"]
+
+
+def test_the_models_of_the_upstream_are_listed(
+    proxies: dict[str, LocalService], upstream_script: Script
+) -> None:
+    upstream_script.models = [
+        {"id": "small", "object": "model", "created": 7, "owned_by": "us", "path": "/secret"},
+        {"id": "bare", "created": None},
+    ]
+    assert listed(proxies["block"]) == (
+        [
+            {"id": "small", "object": "model", "created": 7, "owned_by": "us"},
+            {"id": "bare", "object": "model", "created": 0, "owned_by": ""},
+        ],
+        None,
+    )
+    assert upstream_script.paths == ["/v1/models"]
+    assert upstream_script.seen[0]["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ({"status": 404}, "answered 404"),
+        ({"status": 302, "headers": {"Location": "/v1/other"}}, "answered 302"),
+        ({"body": b"<html>"}, "no JSON object"),
+        ({"body": b'{"data": {"id": "m"}}'}, "no list of models"),
+        ({"body": b" " * 60_000}, "too large"),
+        ({"models": [{"id": "m"}, {"name": "n"}]}, "cannot be read"),
+        ({"models": ["m"]}, "cannot be read"),
+        ({"models": [{"id": "\ud800"}]}, "cannot be read"),
+        ({"pause": 1.0}, "within 0 seconds"),
+    ],
+)
+def test_models_that_the_upstream_does_not_list(
+    proxies: dict[str, LocalService],
+    upstream_script: Script,
+    monkeypatch: pytest.MonkeyPatch,
+    script: dict[str, Any],
+    message: str,
+) -> None:
+    if "pause" in script:
+        monkeypatch.setattr("halldetect.serve.proxy.upstream._LIST_SECONDS", 0.1)
+    for name, value in script.items():
+        setattr(upstream_script, name, value)
+    found, why = listed(proxies["annotate"])
+    assert found == []
+    assert why is not None
+    assert message in why
+    assert KEY not in why
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_check_that_fails_is_told_beside_the_answer_or_instead_of_it(
     proxies: dict[str, LocalService], upstream_script: Script, stream: bool

@@ -23,6 +23,7 @@ def test_what_the_service_says_of_itself(client: httpx.Client) -> None:
     embedded = {"name": "embedded", "description": describe_verifier(None)}
     assert models["verifiers"] == [embedded]
     assert models["defaults"] == {"scoring": "calibrated", "threshold": 0.5, "exact": False}
+    assert (models["data"], models["upstream_error"]) == ([], None)  # there is no upstream
     session = client.get("/v1/session").json()
     assert (session["auth_required"], session["authenticated"]) == (False, True)
     assert session["limits"]["max_body_bytes"] == 100_000

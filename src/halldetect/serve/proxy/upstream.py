@@ -6,20 +6,25 @@ environment are not used, and no header of the caller is passed on.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import httpx
+from pydantic import ValidationError
 
 from halldetect.errors import ServiceError
 from halldetect.serve.error_responses import service_error
+from halldetect.serve.schemas import UpstreamModel
 from halldetect.serve.settings import UpstreamSettings
 
 Chunk = dict[str, Any]
 _QUOTED_CHARACTERS = 200
 _CONNECT_SECONDS = 10.0
+# The page waits for the list of models.
+_LIST_SECONDS = 5.0
 
 
 class UpstreamClient:
@@ -55,7 +60,7 @@ class UpstreamClient:
         Raises:
             ServiceError: if the upstream refuses, fails, or sends no chat completion.
         """
-        async with self._response({**body, "stream": False}) as response:
+        async with self._response(self._post({**body, "stream": False})) as response:
             text = b"".join([part async for part in self._bounded(response)])
         answer = _decode(text)
         _check_choices(answer.get("choices"))
@@ -71,8 +76,29 @@ class UpstreamClient:
         Raises:
             ServiceError: if the upstream refuses, fails, or sends no chat completion.
         """
-        async with self._response({**body, "stream": True}) as response:
+        async with self._response(self._post({**body, "stream": True})) as response:
             yield self._chunks(response)
+
+    async def models(self) -> list[UpstreamModel]:
+        """Return the models that the upstream lists.
+
+        Raises:
+            ServiceError: if the upstream refuses, fails, or sends no list of models.
+        """
+        request = self._client.build_request("GET", self.settings.models_endpoint)
+        try:
+            async with asyncio.timeout(_LIST_SECONDS), self._response(request) as response:
+                text = b"".join([part async for part in self._bounded(response)])
+        except TimeoutError:
+            message = f"the upstream sent no list of models within {_LIST_SECONDS:.0f} seconds"
+            raise service_error("upstream_error", message) from None
+        listed = _decode(text).get("data")
+        if not isinstance(listed, list):
+            raise service_error("upstream_error", "the upstream sent no list of models")
+        return [_model(item) for item in listed]
+
+    def _post(self, body: dict[str, Any]) -> httpx.Request:
+        return self._client.build_request("POST", self.settings.endpoint, json=body)
 
     async def _chunks(self, response: httpx.Response) -> AsyncIterator[Chunk]:
         rest = b""
@@ -89,9 +115,9 @@ class UpstreamClient:
                 yield chunk
 
     @asynccontextmanager
-    async def _response(self, body: dict[str, Any]) -> AsyncIterator[httpx.Response]:
+    async def _response(self, request: httpx.Request) -> AsyncIterator[httpx.Response]:
         try:
-            async with self._client.stream("POST", self.settings.endpoint, json=body) as response:
+            async with aclosing(await self._client.send(request, stream=True)) as response:
                 if response.status_code != 200:
                     raise await self._refusal(response)
                 yield response
@@ -133,6 +159,19 @@ def _decode(text: bytes) -> dict[str, Any]:
         message = "the upstream sent something that is no JSON object"
         raise service_error("upstream_error", message)
     return answer
+
+
+def _model(item: object) -> UpstreamModel:
+    """The fields that clients read; a server may leave out all but the id."""
+    fields = item if isinstance(item, dict) else {}
+    names = ("id", "created", "owned_by")
+    known = {name: fields[name] for name in names if fields.get(name) is not None}
+    try:
+        # As JSON, because pydantic accepts a lone surrogate in a text that it cannot send.
+        return UpstreamModel.model_validate_json(json.dumps(known))
+    except ValidationError:
+        message = "the upstream lists a model whose id, created or owned_by cannot be read"
+        raise service_error("upstream_error", message) from None
 
 
 def _check_choices(choices: object) -> None:

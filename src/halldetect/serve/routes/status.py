@@ -9,11 +9,12 @@ from fastapi import APIRouter, Request, Response
 
 from halldetect import __version__
 from halldetect.claims.extractors import describe_extractor
+from halldetect.errors import ServiceError
 from halldetect.scoring import SCORINGS
-from halldetect.serve.dependencies import ANONYMOUS, Context
+from halldetect.serve.dependencies import ANONYMOUS, Context, ServiceContext
 from halldetect.serve.error_responses import service_error
 from halldetect.serve.prometheus import CONTENT_TYPE
-from halldetect.serve.schemas import Defaults, Models, Session, State
+from halldetect.serve.schemas import Defaults, Models, Session, State, UpstreamModel
 from halldetect.serve.settings import EMBEDDED
 from halldetect.serve.storage.access_tokens import SCOPES, AccessToken
 from halldetect.verification.presets import describe_verifier
@@ -51,19 +52,32 @@ async def counted(context: Context) -> Response:
 
 @router.get("/v1/models", response_model=Models)
 async def models(context: Context) -> object:
-    """The extractors and verifiers that a request may name."""
+    """The extractors and verifiers that a request may name, and the models of the upstream."""
+    data, upstream_error = await _upstream_models(context)
     checks = context.settings.checks
     extractors = {name: describe_extractor(name) for name in checks.extractors}
     verifiers = {
         name: describe_verifier(None if name == EMBEDDED else name) for name in checks.verifiers
     }
     return {
+        "data": data,
+        "upstream_error": upstream_error,
         "default": {"extractor": checks.extractors[0], "verifier": checks.verifiers[0]},
         "extractors": _named(extractors),
         "verifiers": _named(verifiers),
         "scorings": list(SCORINGS),
         "defaults": {name: getattr(checks.configuration, name) for name in Defaults.model_fields},
     }
+
+
+async def _upstream_models(context: ServiceContext) -> tuple[list[UpstreamModel], str | None]:
+    """The models, or why there are none; the page needs the rest of the answer in any case."""
+    if context.upstream is None:
+        return [], None
+    try:
+        return await context.upstream.models(), None
+    except ServiceError as error:
+        return [], str(error)
 
 
 def _named(descriptions: dict[str, str]) -> list[dict[str, str]]:
