@@ -122,7 +122,7 @@ def _publish_limits(app: FastAPI, settings: ServiceSettings) -> None:
     """Add to the API description what this service offers: its models and its batch size."""
     schemas = app.openapi()["components"]["schemas"]
     names = {"extractor": settings.checks.extractors, "verifier": settings.checks.verifiers}
-    for schema in ("CheckRequest", "RepairRequest", "BatchRequest", "Guarding"):
+    for schema in ("CheckRequest", "RepairRequest", "CompareRequest", "BatchRequest", "Guarding"):
         properties = schemas[schema]["properties"]
         for option, offered in names.items():
             properties[option]["anyOf"][0]["enum"] = list(offered)

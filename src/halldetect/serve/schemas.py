@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from halldetect.config import Configuration, Option, options
 from halldetect.report import Report, Verdict
@@ -122,13 +122,24 @@ class CheckRequest(Item, CheckOptions):
     )
 
 
+def _never_stored() -> Any:
+    return Field(
+        default=False,
+        description="Only reports of checks are stored.",
+        json_schema_extra={"enum": [False]},
+    )
+
+
 class RepairRequest(Item, CheckOptions):
     """One response to repair, and its source."""
+
+    store: bool = _never_stored()
 
 
 class CompareRequest(CheckOptions):
     """Two responses to the same source."""
 
+    store: bool = _never_stored()
     source: SourceDocument | Annotated[list[SourceDocument], Field(max_length=1000)] = Field(
         description="As of a check."
     )
@@ -302,10 +313,17 @@ class View(BaseModel):
     view: dict[str, Any]
 
 
+def _whole(value: object) -> object:
+    """JSON knows one kind of number: 3.0 is a whole one."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 class Decision(_Request):
     """What a person says of the state of a claim."""
 
-    claim: Annotated[int, Field(ge=1, le=100_000)] = Field(description="Its number, from 1.")
+    claim: Annotated[int, Field(ge=1, le=100_000), BeforeValidator(_whole)] = Field(
+        description="Its number, from 1."
+    )
     decision: Literal["agree", "disagree"]
 
 
