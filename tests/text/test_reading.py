@@ -109,7 +109,11 @@ def test_every_word_is_read_and_stands_where_its_unit_says(text: str) -> None:
         assert unit.text == unit.text.strip()
         for character, origin in zip(unit.text, unit.tracked.origins, strict=True):
             if character.isalnum() and origin != INSERTED and text[origin].isascii():
-                assert text[origin].casefold() == character.casefold()
+                # "n0" is read as "no": a digit may stand for the letter that it looks like.
+                same = text[origin].casefold() == character.casefold()
+                assert same or (text[origin], character.casefold()) in zip(
+                    "0134", "oiea", strict=True
+                )
         covered.update(range(unit.span.start, unit.span.end))
     for place, character in enumerate(text):
         assert place in covered or not character.isalpha()
