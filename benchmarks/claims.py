@@ -31,7 +31,7 @@ from unittest.mock import patch
 from benchmarks.machine import processor
 from halldetect import Detector, Draft, Pair, Report
 from halldetect.claims import extraction
-from halldetect.error_kinds import error_kind
+from halldetect.explanation.error_kinds import error_kind
 from halldetect.protocols import Verifier
 from halldetect.report import ClaimReport, Status
 

@@ -35,7 +35,7 @@ from benchmarks.claims import RESULTS, verifier_of, write_section
 from halldetect import Detector, Pair
 from halldetect.claims import extraction
 from halldetect.claims.guard.sentence_parts import sentence_parts
-from halldetect.error_kinds import error_kind
+from halldetect.explanation.error_kinds import error_kind
 from halldetect.protocols import Verifier
 from halldetect.report import Probabilities, Report, Status
 from halldetect.text.sentences import sentences

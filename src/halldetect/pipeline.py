@@ -19,7 +19,7 @@ from halldetect.claims import Claim
 from halldetect.claims.extraction import Extraction, extract_claims
 from halldetect.config import Configuration
 from halldetect.errors import HallDetectError, InputError
-from halldetect.explanation import Findings, explain
+from halldetect.explanation.explain import Findings, explain
 from halldetect.inputs import CleanPair, Pair, Source, Texts, clean_pair, read_texts, refusal
 from halldetect.knowledge.passages import Knowledge
 from halldetect.protocols import Extractor, Verifier

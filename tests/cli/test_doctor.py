@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from halldetect import demo, installation, models
-from halldetect.cli import main
+from halldetect import demo, models
+from halldetect.cli import installation, main
 from halldetect.errors import ModelError
 from halldetect.report import Probabilities
 from halldetect.verification.presets import LARGE_BASE

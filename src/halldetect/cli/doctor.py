@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from halldetect.cli.text_io import print_result
 
 if TYPE_CHECKING:
-    from halldetect.installation import Diagnosis
+    from halldetect.cli.installation import Diagnosis
 
 DESCRIPTION = """\
 Check the built-in example with the defaults, and show what is installed, which models are on this
@@ -37,7 +37,7 @@ def add(commands: Any) -> None:
 
 def run_doctor(arguments: argparse.Namespace) -> int:
     """Examine this installation; status 0 if the default check works, else 1."""
-    from halldetect.installation import diagnose
+    from halldetect.cli.installation import diagnose
 
     diagnosis = diagnose()
     if arguments.json:

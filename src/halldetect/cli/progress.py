@@ -12,7 +12,7 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from halldetect.remaining_time import RemainingTime
+from halldetect.verification.remaining_time import RemainingTime
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

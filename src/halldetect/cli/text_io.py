@@ -10,7 +10,7 @@ from pathlib import Path
 
 from halldetect.errors import InputError
 from halldetect.inputs import SourceDocument
-from halldetect.office_files import read_pages
+from halldetect.text.office_files import read_pages
 
 # Longest first: the byte order mark of UTF-32 begins with that of UTF-16.
 _BYTE_ORDER_MARKS = (

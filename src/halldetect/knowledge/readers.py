@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from halldetect.errors import InputError
-from halldetect.office_files import read_pages
+from halldetect.text.office_files import read_pages
 
 TEXT_ENDINGS = (".txt", ".text", ".md", ".markdown", ".rst")
 HTML_ENDINGS = (".html", ".htm", ".xhtml")

@@ -28,7 +28,6 @@ from halldetect.detector import Detector
 from halldetect.errors import ConfigurationError, HallDetectError
 from halldetect.inputs import Pair
 from halldetect.pipeline import ClaimsExtracted, Event
-from halldetect.remaining_time import RemainingTime
 from halldetect.report import Report, Status
 from halldetect.serve.settings import CheckSettings, Limits
 from halldetect.serve.worker.detectors import BatchAbandoned, DetectorPool, DetectorPoolFactory
@@ -42,6 +41,7 @@ from halldetect.serve.worker.wire import (
     decode_job,
     encode,
 )
+from halldetect.verification.remaining_time import RemainingTime
 
 # What the process sends to its supervisor once: one of these, and a message.
 READY, FAILED = "ready", "failed"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from halldetect.claims import Claim
 from halldetect.claims.citations import cited_documents
-from halldetect.error_kinds import error_kind
+from halldetect.explanation.error_kinds import error_kind
 from halldetect.protocols import Verifier
 from halldetect.report import CitationReport, ClaimReport, ErrorReport, PartReport, Status
 from halldetect.text.document import Document

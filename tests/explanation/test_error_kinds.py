@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from halldetect.error_kinds import error_kind
+from halldetect.explanation.error_kinds import error_kind
 from halldetect.report import ErrorKind
 from tests.support.checks_suite import load_checks
 

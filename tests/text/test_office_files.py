@@ -10,7 +10,7 @@ import pytest
 
 from halldetect.cli.text_io import TextArguments
 from halldetect.errors import InputError
-from halldetect.office_files import read_pages
+from halldetect.text.office_files import read_pages
 from halldetect.text.sources import read_source
 
 docx = pytest.importorskip("docx")
