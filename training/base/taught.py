@@ -30,7 +30,7 @@ WORDS = 330  # of a premise that is read whole
 LIMIT = 512
 # The share of labelled claims taken beside the judged ones. Short premises are cheap to read,
 # and `teach` shows few of them.
-SHARES = {"short": 1.0, "long": 0.35}
+SHARES = {"short": 1.0, "long": 0.7}
 SHORT = 40  # words
 PLAIN = 0.95  # P(neutral) from which a window plainly says nothing
 CHUNK = 4000  # groups encoded at once

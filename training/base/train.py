@@ -170,6 +170,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=24576)
     parser.add_argument("--most", type=int, default=256, help="pairs in a batch")
     parser.add_argument("--rate", type=float, default=6e-5)
+    parser.add_argument("--dropout", type=float, default=0.1, help="0 with much data, seen once")
     parser.add_argument("--mix", type=float, default=0.5)
     parser.add_argument("--limit", type=int, default=512)
     parser.add_argument("--seed", type=int, default=1)
@@ -194,7 +195,7 @@ def main() -> None:
     kept = tuple(map(int, options.keep.split(","))) if options.keep else None
     torch.manual_seed(0)  # every run starts from the same head, so that runs can be averaged
     if options.start:
-        model = Encoder.load(options.work / options.start, dropout=0.1, layers=kept)
+        model = Encoder.load(options.work / options.start, dropout=options.dropout, layers=kept)
     else:
         model = from_base(options.work / TOKENIZER, layers=kept)
     torch.manual_seed(options.seed)
