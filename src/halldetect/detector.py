@@ -24,7 +24,7 @@ from halldetect.verification.presets import CASCADE, LARGE
 if TYPE_CHECKING:
     from halldetect.repair.outcome import Repair
     from halldetect.repair.rewriters import Rewriter
-    from halldetect.stream import StreamGuard
+    from halldetect.stream.guard import StreamGuard
 
 Notice = Callable[[str], None]
 
@@ -339,11 +339,11 @@ class Detector:
 
         source      the text, or several documents, that the response should be faithful to
         on_failure  what to do with a sentence that is not supported: "pass", "hold" (leave it
-                    out), "repair" or "stop"; see `stream.OnFailure`
+                    out), "repair" or "stop"; see `stream.guard.OnFailure`
         question    what the response answers
         rewriter    as for `repair`
         """
-        from halldetect.stream import StreamGuard
+        from halldetect.stream.guard import StreamGuard
 
         return StreamGuard(
             self, source, on_failure=on_failure, question=question, rewriter=rewriter

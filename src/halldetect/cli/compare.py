@@ -52,9 +52,9 @@ def add(commands: Any) -> None:
 
 def run_compare(arguments: argparse.Namespace) -> int:
     """Check both responses of the command line and compare the reports."""
-    from halldetect.comparison import compare
     from halldetect.inputs import Pair
     from halldetect.render.comparison_views import comparison_html, comparison_terminal
+    from halldetect.report.comparison import compare
 
     *first, a, b = arguments.texts if len(arguments.texts) > 1 else (*arguments.texts, "")
     if len(arguments.texts) < 2 or len(first) > 1 or not (first or arguments.source):

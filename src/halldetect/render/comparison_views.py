@@ -6,7 +6,6 @@ import dataclasses
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from halldetect.comparison import ClaimPair, Comparison, Relation
 from halldetect.render.audit import audit_claim
 from halldetect.render.html_page import asset, html_page, shared_style
 from halldetect.render.passages import Passages
@@ -19,6 +18,7 @@ from halldetect.render.phrases import (
 )
 from halldetect.render.terminal import STYLE, new_console, printed, wants_color
 from halldetect.report import ClaimReport, Report
+from halldetect.report.comparison import ClaimPair, Comparison, Relation
 
 if TYPE_CHECKING:
     from rich.text import Text

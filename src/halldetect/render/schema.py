@@ -17,8 +17,8 @@ from halldetect.report import (
     PartReport,
     Probabilities,
     Report,
-    report_adapter,
 )
+from halldetect.report.json_form import report_adapter
 from halldetect.text.document import Span
 
 _UNIT: dict[str, Any] = {"minimum": 0, "maximum": 1}

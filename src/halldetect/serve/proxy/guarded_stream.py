@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from halldetect.serve.proxy.choices import ChoiceText, read_choice
-from halldetect.stream import complete_sentences
+from halldetect.stream.unfinished_text import complete_sentences
 from halldetect.text.sentences import sentences
 
 

@@ -60,7 +60,8 @@ from halldetect.serve.submission import (
     submit,
     wait_for_reports,
 )
-from halldetect.stream import ASSERTS_NOTHING, context_of
+from halldetect.stream.guard import ASSERTS_NOTHING
+from halldetect.stream.unfinished_text import context_of
 
 router = APIRouter(tags=["proxy"], route_class=StrictJsonRoute)
 _DONE = b"data: [DONE]\n\n"

@@ -33,9 +33,9 @@ async def compare_responses(
 
 
 def _compared(texts: list[str]) -> dict[str, Any]:
-    from halldetect.comparison import compare
     from halldetect.render.comparison_views import comparison_view
     from halldetect.report import Report
+    from halldetect.report.comparison import compare
 
     comparison = compare(*map(Report.from_json, texts))
     return {**comparison.to_dict(), "view": comparison_view(comparison)}

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cache
-from types import NoneType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from halldetect.errors import InputError
 from halldetect.text.document import Span
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter, ValidationError
 
 SCHEMA_VERSION = 2
 # Every probability and score in a report is rounded to this many decimals before it is used
@@ -306,7 +300,9 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report in plain dicts, lists and strings, as in its JSON form."""
-        return cast(dict[str, Any], _plain(self))
+        from halldetect.report.json_form import plain
+
+        return cast(dict[str, Any], plain(self))
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """The report as JSON; `indent` as for `json.dumps`."""
@@ -338,60 +334,9 @@ class Report:
         data  the values
         Raises InputError for anything else.
         """
-        data = _upgraded(data)
-        version = data.get("schema_version") if isinstance(data, dict) else None
-        if version != SCHEMA_VERSION:
-            raise InputError(
-                f"not a report this halldetect reads: schema version {version!r}, "
-                f"not {SCHEMA_VERSION}"
-            )
-        from pydantic import ValidationError
+        from halldetect.report.json_form import read_report
 
-        adapter = report_adapter()
-        try:
-            # Strict, so that no value is converted, and as JSON text, so that strict mode takes
-            # lists and states. The parser refuses lone surrogates, which the second reading keeps.
-            text = _LONE_SURROGATE.sub("?", json.dumps(data, ensure_ascii=False))
-            adapter.validate_json(text, strict=True, extra="forbid")
-        except ValidationError as error:
-            raise InputError(f"not a halldetect report: {_first_misfit(error)}") from None
-        except (TypeError, RecursionError) as error:
-            raise InputError(f"not a halldetect report: {error}") from None
-        report = adapter.validate_python(data)
-        if report.document_names and len(report.document_names) != len(report.documents):
-            raise InputError("not a halldetect report: it has not one name per document")
-        if report.to_dict() != data:  # a field with a default was left out
-            raise InputError("not a halldetect report: it has missing fields")
-        return report
-
-
-@cache
-def report_adapter() -> TypeAdapter[Report]:
-    """What reads and describes reports. Pydantic is imported here: a check does not need it."""
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(Report)
-
-
-def _upgraded(data: Any) -> Any:
-    """A report of schema version 1 as this version writes it; anything else as it is."""
-    if not (isinstance(data, dict) and data.get("schema_version") == 1):
-        return data
-    claims = data.get("claims")
-    if isinstance(claims, list):
-        claims = [
-            {("support" if key == "score" else key): value for key, value in claim.items()}
-            if isinstance(claim, dict)
-            else claim
-            for claim in claims
-        ]
-    return {**data, "claims": claims, "document_names": [], "schema_version": SCHEMA_VERSION}
-
-
-def _first_misfit(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
-    return f"report{place}: {first['msg']}"
+        return read_report(data)
 
 
 def citation_scores(claims: Sequence[ClaimReport]) -> CitationScores | None:
@@ -438,25 +383,3 @@ def unchecked(verdict: Verdict, claims: tuple[ClaimReport, ...]) -> str | None:
 def rounded(value: float) -> float:
     """A probability or score at the precision of the report (never -0.0)."""
     return round(value, DECIMALS) + 0.0
-
-
-_SCALARS = (str, float, int, bool, NoneType)
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(item.name for item in fields(kind)) if is_dataclass(kind) else ()
-
-
-def _plain(value: Any) -> Any:
-    kind: Any = type(value)
-    if kind in _SCALARS:
-        return value
-    if names := _names(kind):
-        return {name: _plain(getattr(value, name)) for name in names}
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [_plain(item) for item in value]
-    return value.value if isinstance(value, StrEnum) else value

@@ -10,7 +10,6 @@ import pytest
 
 from halldetect import Detector, Report
 from halldetect.cli import main
-from halldetect.comparison import ClaimPair, Relation, compare
 from halldetect.errors import InputError
 from halldetect.render.comparison_views import (
     comparison_html,
@@ -18,6 +17,7 @@ from halldetect.render.comparison_views import (
     comparison_view,
 )
 from halldetect.report import Verdict
+from halldetect.report.comparison import ClaimPair, Relation, compare
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 SOURCE = "The mill was built in 1790. Today it is a museum. Entry costs four euros."

@@ -1,0 +1,1 @@
+"""Guarding a response while it is written: each sentence is judged before it is passed on."""
