@@ -24,9 +24,8 @@ from tokenizers import Tokenizer
 from halldetect.claims import Claim
 from halldetect.config import Configuration
 from halldetect.detector import Detector
-from halldetect.pipeline import window_rule
 from halldetect.report import ClaimReport, Probabilities, Status, decide
-from halldetect.scoring import Calibration, score_claim, score_response
+from halldetect.scoring import Calibration, score_claim, score_response, window_rule
 from halldetect.text.document import Span
 from halldetect.text.sentences import read_document
 from halldetect.verification.rounds import Task, verify

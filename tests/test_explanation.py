@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from halldetect import Detector, render
-from halldetect.pipeline import ClaimSettled, Event
+from halldetect.pair_state import ClaimSettled, Event
 from halldetect.report import Report, Status, Verdict
 from tests.support.fakes import OverlapVerifier
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from halldetect import Detector, Pair, Report
-from halldetect.pipeline import ClaimSettled, ClaimsExtracted, Event
+from halldetect.pair_state import ClaimSettled, ClaimsExtracted, Event
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it. " * 3

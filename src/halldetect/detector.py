@@ -15,7 +15,7 @@ from halldetect.config import Configuration, Settings
 from halldetect.errors import CheckError, ConfigurationError, InputError, ModelError
 from halldetect.inputs import Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
-from halldetect.pipeline import AnyPair, Observe, PairState, Progress
+from halldetect.pair_state import AnyPair, Observe, PairState, Progress
 from halldetect.protocols import Extractor, Verifier
 from halldetect.report import ClaimReport, Report
 from halldetect.scoring import Calibration, threshold_value

@@ -66,3 +66,12 @@ class MissingExtra(CheckError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional dependency: pip install 'halldetect[{extra}]'")
+
+
+def one_line(error: Exception) -> str:
+    """The error in one line, with its type unless it is one of ours.
+
+    error  what was raised
+    """
+    text = " ".join(str(error).split())
+    return text if isinstance(error, HallDetectError) else f"{type(error).__name__}: {text}"

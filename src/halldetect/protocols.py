@@ -1,7 +1,7 @@
 """The two kinds of model a detector works with, as protocols: any object that fits will do.
 
 An extractor proposes claims (Phase I), a verifier judges claims against windows (Phase III).
-`docs/extending.md` shows how to write one.
+`docs/extending.md` shows how to write one. `Models` is what the steps of a check need of both.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from halldetect.report import Probabilities
 
 if TYPE_CHECKING:
     from halldetect.claims.extraction import Draft
+    from halldetect.config import Configuration
+    from halldetect.knowledge.passages import Knowledge
+    from halldetect.scoring import Calibration
 
 
 class Extractor(Protocol):
@@ -93,4 +96,51 @@ class TokenVerifier(Verifier, Protocol):
         self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
     ) -> list[Probabilities]:
         """What `judge` gives for the texts with these tokens, special tokens left out."""
+        ...
+
+
+class Models(Protocol):
+    """The models of a check and their options; `halldetect.Detector` has them.
+
+    A model is loaded when it is first asked for.
+    """
+
+    @property
+    def configuration(self) -> Configuration:
+        """The options."""
+        ...
+
+    @property
+    def extractor(self) -> Extractor:
+        """Proposes claims."""
+        ...
+
+    @property
+    def verifier(self) -> Verifier:
+        """Judges claims."""
+        ...
+
+    @property
+    def calibration(self) -> Calibration:
+        """The parameters of the score."""
+        ...
+
+    @property
+    def threshold(self) -> float:
+        """Hallucinated at this score or above."""
+        ...
+
+    @property
+    def second(self) -> Models | None:
+        """The models for responses that this verifier is unsure of; None without a cascade."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What every report has to say about the models."""
+        ...
+
+    @property
+    def knowledge(self) -> Knowledge | None:
+        """Finds evidence; None where only the source given is read."""
         ...

@@ -17,13 +17,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from halldetect.errors import ConfigurationError, ModelError
 from halldetect.report import ClaimReport, Evidence, Probabilities, Status, rounded
-from halldetect.verification.proof import SETTLED_FROM
 from halldetect.verification.rounds import JudgedClaim
+from halldetect.verification.schedule import Rule, StoppingRule, WholeSourceRule
 from halldetect.windows.scales import Window
+
+if TYPE_CHECKING:
+    from halldetect.protocols import Models
+
+# A passage settles a claim by itself from this probability on.
+SETTLED_FROM = 0.5
+# The probability that settles a claim.
+Settling = Callable[[Probabilities], float]
 
 
 def fed_claim(entailment: Sequence[float], contradiction: Sequence[float | None]) -> float:
@@ -264,7 +273,7 @@ def score_claim(judged: JudgedClaim, scoring: str, calibration: Calibration) -> 
     )
 
 
-def settling_probability(status: Status) -> Callable[[Probabilities], float] | None:
+def settling_probability(status: Status) -> Settling | None:
     """The probability that settles a claim of that state; None where nothing has settled it."""
     if status is Status.SUPPORTED:
         return lambda item: item.entailment
@@ -290,9 +299,21 @@ def score_response(claims: Sequence[ClaimReport], calibration: Calibration) -> R
     return ResponseScores(rounded(calibration.response(supports)), rounded(fed(fed_scores)))
 
 
-def _shortest_proof(
-    evidence: Sequence[Evidence], settling: Callable[[Probabilities], float] | None
-) -> Evidence | None:
+def window_rule(models: Models) -> Rule | None:
+    """Which windows a claim is judged against; None where it is judged against all.
+
+    models  of the check: their options, calibration and threshold decide
+    """
+    config, calibration, verifier = models.configuration, models.calibration, models.verifier
+    if config.exact or SCORINGS[config.scoring].every_window:
+        return None
+    if getattr(verifier, "reads_whole_sources", False):
+        return WholeSourceRule()
+    supported_above = max(calibration.supported_above, 1.0 - models.threshold)
+    return StoppingRule(partial(window_support, calibration), supported_above)
+
+
+def _shortest_proof(evidence: Sequence[Evidence], settling: Settling | None) -> Evidence | None:
     """The shortest window that settles the claim by itself, if any does."""
     if settling is None:
         return None

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from halldetect import Detector
 from halldetect.config import Configuration
-from halldetect.pipeline import Progress
+from halldetect.pair_state import Progress
 from halldetect.report import Probabilities
 from halldetect.serve.settings import CheckSettings
 from tests.support.fakes import OverlapVerifier, SentenceExtractor

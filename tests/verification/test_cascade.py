@@ -9,7 +9,7 @@ import pytest
 
 from halldetect import Detector
 from halldetect.errors import ModelError
-from halldetect.pipeline import ClaimSettled, Event
+from halldetect.pair_state import ClaimSettled, Event
 from halldetect.report import ClaimReport, Probabilities, Status
 from halldetect.verification.cascade import is_unsure
 from tests.support.fakes import OverlapVerifier, SentenceExtractor

@@ -13,46 +13,18 @@ from typing import Protocol
 
 from halldetect.batch.cache import ReportCache, without_cost
 from halldetect.batch.rows import Row
-from halldetect.config import Configuration
 from halldetect.errors import HallDetectError
 from halldetect.inputs import Pair
-from halldetect.knowledge.passages import Knowledge
-from halldetect.pipeline import AnyPair, PairState
-from halldetect.protocols import Extractor, Verifier
+from halldetect.pair_state import AnyPair, PairState
+from halldetect.protocols import Models
 from halldetect.report import Report
-from halldetect.scoring import Calibration
 
 # A report, or what went wrong instead.
 ReportOrProblem = Report | str
 
 
-class BatchDetector(Protocol):
+class BatchDetector(Models, Protocol):
     """What a batch needs of a detector; `halldetect.Detector` has it."""
-
-    @property
-    def configuration(self) -> Configuration:
-        """Its options."""
-        ...
-
-    @property
-    def extractor(self) -> Extractor:
-        """What extracts claims, loaded on first use."""
-        ...
-
-    @property
-    def verifier(self) -> Verifier:
-        """What judges claims, loaded on first use."""
-        ...
-
-    @property
-    def calibration(self) -> Calibration:
-        """What turns judgements into scores."""
-        ...
-
-    @property
-    def knowledge(self) -> Knowledge | None:
-        """What evidence is retrieved from, opened on first use."""
-        ...
 
     def begin(self, pairs: Iterable[AnyPair]) -> list[PairState]:
         """The first half of a check: the claims of each pair."""

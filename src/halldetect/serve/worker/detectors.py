@@ -8,7 +8,7 @@ from typing import Protocol
 from halldetect.claims.extraction import Draft
 from halldetect.config import Configuration
 from halldetect.detector import Detector
-from halldetect.pipeline import Progress
+from halldetect.pair_state import Progress
 from halldetect.protocols import Extractor
 from halldetect.repair.rewriters import Rewriter
 from halldetect.serve.settings import CheckSettings

@@ -27,7 +27,7 @@ from halldetect.batch.cache import is_repeatable, without_cost
 from halldetect.detector import Detector
 from halldetect.errors import ConfigurationError, HallDetectError
 from halldetect.inputs import Pair
-from halldetect.pipeline import ClaimsExtracted, Event
+from halldetect.pair_state import ClaimsExtracted, Event
 from halldetect.report import Report, Status
 from halldetect.serve.settings import CheckSettings, Limits
 from halldetect.serve.worker.detectors import BatchAbandoned, DetectorPool, DetectorPoolFactory

@@ -10,64 +10,36 @@ windows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from halldetect.claims import Claim
+from halldetect.explanation.explain import Explained, Findings
 from halldetect.protocols import Verifier
-from halldetect.report import Probabilities
+from halldetect.report import Evidence, Probabilities
+from halldetect.scoring import SETTLED_FROM, Settling, settling_probability, shown_evidence
 from halldetect.text.document import Document, Span
 from halldetect.text.overlap import WordIndex
 from halldetect.verification.rounds import JudgedClaim
 from halldetect.windows.scales import Window
 
-# A passage settles a claim from this probability on.
-SETTLED_FROM = 0.5
 # Sentences on each side of the best one, round by round.
 _AROUND = (1, 3, 7)
 # The two best sentences are taken together if no more lie between them.
 _MOST_BETWEEN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class ProofRequest:
-    """A claim and a window that settles it.
-
-    claim      the claim
-    window     of several sentences
-    documents  of the source
-    settling   the probability that matters: of entailment or of contradiction
-    """
-
-    claim: Claim
-    window: Window
-    documents: tuple[Document, ...]
-    settling: Callable[[Probabilities], float]
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """What was found for a request.
-
-    window         the shortest passage that settles the claim; that of the request if none is
-                   shorter
-    probabilities  of that passage; None where it is the window of the request
-    judged         the passages that were tried
-    """
-
-    window: Window
-    probabilities: Probabilities | None
-    judged: JudgedClaim
-
-
-def find_proofs(verifier: Verifier, requests: Sequence[ProofRequest]) -> list[Proof]:
+def find_proofs(findings: Sequence[Findings], verifier: Verifier) -> list[Explained]:
     """Look for short passages that settle claims, in rounds that are batched over all claims.
 
+    Looked for is what is shorter than a proof of several sentences that a claim has already.
+
+    findings  of each response
     verifier  judges the passages
-    requests  claims and the windows to look in
     """
-    searches = [_Search(request) for request in requests]
-    while rounds := [(search, spans) for search in searches if (spans := search.next_round())]:
+    searches = [dict(_searches(item)) for item in findings]
+    everywhere = [search for of_response in searches for search in of_response.values()]
+    while rounds := [(search, spans) for search in everywhere if (spans := search.next_round())]:
         pairs = [
             (search.text(span), search.hypothesis) for search, spans in rounds for span in spans
         ]
@@ -75,16 +47,43 @@ def find_proofs(verifier: Verifier, requests: Sequence[ProofRequest]) -> list[Pr
         answers = dict(zip(distinct, verifier.judge(distinct), strict=True))
         for search, spans in rounds:
             search.record([(span, answers[search.text(span), search.hypothesis]) for span in spans])
-    return [search.proof(verifier) for search in searches]
+    explained = []
+    for item, of_response in zip(findings, searches, strict=True):
+        claims = list(item.reports)
+        for at, search in of_response.items():
+            claims[at] = replace(claims[at], proof=search.proof())
+        judged = tuple(search.judged(verifier) for search in of_response.values())
+        explained.append(Explained(tuple(claims), judged))
+    return explained
+
+
+def _searches(item: Findings) -> Iterator[tuple[int, _Search]]:
+    """By the index of the claim."""
+    for at, (claim, report) in enumerate(zip(item.claims, item.reports, strict=True)):
+        settling = settling_probability(report.status)
+        if report.proof is not None and settling is not None:
+            document = item.documents[report.proof.document]
+            if len(document.sentences_in(report.proof.span)) > 1:
+                yield at, _Search(claim, report.proof, document, settling)
 
 
 class _Search:
-    """The search for one claim."""
+    """The search for one claim.
 
-    def __init__(self, request: ProofRequest) -> None:
-        self._request = request
-        self._document = request.documents[request.window.document]
-        self.hypothesis = request.claim.hypothesis
+    claim     the claim
+    known     a passage of several sentences that settles it
+    document  the one of the passage
+    settling  the probability that matters: of entailment or of contradiction
+    """
+
+    def __init__(
+        self, claim: Claim, known: Evidence, document: Document, settling: Settling
+    ) -> None:
+        self.hypothesis = claim.hypothesis
+        self._claim = claim
+        self._known = known
+        self._document = document
+        self._settling = settling
         self._tried: dict[Span, Probabilities] = {}
         self._rounds = self._candidates()
 
@@ -96,9 +95,9 @@ class _Search:
         """The passages to judge next; none when one has settled the claim or all are tried."""
         if self._settled():
             return []
+        tried = {self._known.span, *self._tried}
         for spans in self._rounds:
-            window = self._request.window.span
-            if new := [span for span in spans if span not in self._tried and span != window]:
+            if new := [span for span in spans if span not in tried]:
                 return new
         return []
 
@@ -106,34 +105,35 @@ class _Search:
         """Take the answers of a round."""
         self._tried.update(answers)
 
-    def proof(self, verifier: Verifier) -> Proof:
-        """What was found."""
-        window = self._request.window
-        windows = tuple(
-            Window(self.text(span), window.document, span, window.scales) for span in self._tried
-        )
+    def proof(self) -> Evidence:
+        """The shortest passage that settles the claim: the one known if none is shorter."""
+        settled = self._settled()
+        if not settled:
+            return self._known
+        shortest = min(settled, key=len)
+        return shown_evidence(self._window(shortest), self._tried[shortest])
+
+    def judged(self, verifier: Verifier) -> JudgedClaim:
+        """The passages that were tried, for the cost."""
+        windows = tuple(map(self._window, self._tried))
         counts = verifier.count_tokens([self.hypothesis, *(item.text for item in windows)])
-        judged = JudgedClaim(
-            self._request.claim,
+        return JudgedClaim(
+            self._claim,
             windows,
             tuple(self._tried.values()),
             tokens=sum(counts[1:]) + counts[0] * len(windows),
         )
-        settled = self._settled()
-        if not settled:
-            return Proof(window, None, judged)
-        shortest = min(settled, key=len)
-        return Proof(
-            next(item for item in windows if item.span == shortest), self._tried[shortest], judged
-        )
+
+    def _window(self, span: Span) -> Window:
+        return Window(self.text(span), self._known.document, span, self._known.scales)
 
     def _settled(self) -> list[Span]:
-        settling = self._request.settling
-        return [span for span, found in self._tried.items() if settling(found) >= SETTLED_FROM]
+        return [
+            span for span, found in self._tried.items() if self._settling(found) >= SETTLED_FROM
+        ]
 
     def _candidates(self) -> Iterator[list[Span]]:
-        window = self._request.window
-        sentences = self._document.sentences_in(window.span)
+        sentences = self._document.sentences_in(self._known.span)
         index = WordIndex([Document(self._document.text, sentences)])
         shares = index.shares(self.hypothesis, [(0, span) for span in sentences])
         best, *others = sorted(range(len(sentences)), key=lambda at: (-shares[at], at))
