@@ -178,7 +178,7 @@ def test_a_place_that_cannot_be_written_is_found_before_the_models_run(
         asked.append(path)
         return False
 
-    monkeypatch.setattr("halldetect.cli.text_io.os.access", deny)
+    monkeypatch.setattr("halldetect.cli.output.os.access", deny)
     for place in (there, tmp_path / "new.html"):
         assert "permission denied" in refused([*command, option, str(place)], capsys, 2)
     assert asked == [there, tmp_path], "a file of its own, else the folder it would lie in"

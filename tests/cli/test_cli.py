@@ -170,7 +170,7 @@ def test_text_forces_literals(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ],
 )
 def test_what_looks_like_a_path(words: str, path: bool) -> None:
-    from halldetect.cli.text_io import looks_like_path
+    from halldetect.cli.text_arguments import looks_like_path
 
     assert looks_like_path(words) is path
 
@@ -393,7 +393,7 @@ sys.exit(main())
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as on a terminal")
-@pytest.mark.parametrize("module", ["halldetect.cli", "argparse", "halldetect.cli.text_io"])
+@pytest.mark.parametrize("module", ["halldetect.cli", "argparse", "halldetect.cli.output"])
 def test_ctrl_c_while_the_command_is_still_being_imported(module: str) -> None:
     run = subprocess.run(
         [sys.executable, "-c", EARLY, module],

@@ -22,7 +22,8 @@ from halldetect.errors import CheckError, InputError
 from halldetect.knowledge import KnowledgeIndex
 from halldetect.knowledge.builder import build_index, remove_documents
 from halldetect.knowledge.passages import PASSAGE_CHARACTERS, cut_passages
-from halldetect.knowledge.readers import SourceFile, find_files, html_text, read_documents
+from halldetect.knowledge.readers import SourceFile, find_files, read_documents
+from halldetect.text.html_page import html_text
 from tests.support.paths import ROOT
 
 BRIDGE = "The bridge over the Elbe opened in 1932.\n\nAnna Holm designed the bridge."

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from halldetect.cli.text_io import TextArguments
+from halldetect.cli.text_arguments import TextArguments
 from halldetect.errors import InputError
 from halldetect.text.office_files import read_pages
 from halldetect.text.sources import read_source

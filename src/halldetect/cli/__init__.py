@@ -9,9 +9,21 @@ import argparse
 from collections.abc import Sequence
 
 from halldetect import __version__
-from halldetect.cli import batch, bench, check, compare, doctor, index, mcp, models, repair, serve
+from halldetect.cli import (
+    batch,
+    bench,
+    check,
+    compare,
+    completion,
+    doctor,
+    index,
+    mcp,
+    models,
+    repair,
+    serve,
+)
 from halldetect.cli.exits import exit_status
-from halldetect.cli.options import Parser
+from halldetect.cli.parser import Parser
 
 EPILOG = """\
 exit status: 0 faithful, 1 hallucinated, 2 wrong usage, 3 could not check,
@@ -31,6 +43,7 @@ COMMANDS = (
     serve.add_tokens,
     mcp.add,
     check.add_schema,
+    completion.add,
 )
 
 

@@ -6,6 +6,8 @@ import argparse
 import json
 import os
 import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,24 +15,22 @@ from urllib.parse import quote
 
 from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, interruptible
 from halldetect.cli.options import add_detector_options, detector_for
+from halldetect.cli.output import print_result, require_writable, write_file
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.cli.text_io import (
-    TextArguments,
-    file_name,
-    print_result,
-    require_writable,
-    write_file,
-)
+from halldetect.cli.text_arguments import TextArguments, file_name, is_html_file
 from halldetect.demo import QUESTION, RESPONSE, SOURCE, deviations
 from halldetect.errors import InputError
 from halldetect.inputs import Source, SourceDocument
 from halldetect.report import Report
 
 DESCRIPTION = """\
-Check a response against its source. Each is a file, the text itself, or - for standard
-input. Words that look like a file name but name no file are an error; --text takes both
-arguments as they are.
+Check a response against its source. Each is a file (text, Markdown, HTML, JSON, PDF, DOCX), the
+text itself, - for standard input, or with --allow-network a web address. Words that look like a
+file name but name no file are an error; --text takes both arguments as they are.
 """
+
+
+FORMATS = ("short", "full", "json", "markdown", "html", "sarif", "github")
 
 
 def add(commands: Any) -> None:
@@ -93,6 +93,9 @@ def add_text_arguments(parser: argparse.ArgumentParser, what: str) -> None:
     )
     parser.add_argument("--question", metavar="TEXT", help="what the response answers (recorded)")
     parser.add_argument("--text", action="store_true", help="SOURCE and RESPONSE are the texts")
+    parser.add_argument(
+        "--allow-network", action="store_true", help="fetch texts that are named by a web address"
+    )
 
 
 def add_output_options(parser: argparse.ArgumentParser, *, of_check: bool = False) -> None:
@@ -103,6 +106,14 @@ def add_output_options(parser: argparse.ArgumentParser, *, of_check: bool = Fals
         of_check: whether the result is the report of a check, which has more forms.
     """
     add_option = parser.add_argument_group("what to show").add_argument
+    if of_check:
+        add_option(
+            "--format",
+            choices=FORMATS,
+            help="the form on standard output: the verdict and the claims that fail (short), all "
+            "of it (full), JSON, Markdown, HTML, SARIF 2.1.0, or notes at lines for GitHub Actions "
+            "(default: full)",
+        )
     add_option("--json", action="store_true", help="the report as JSON on standard output")
     add_option("--markdown", type=Path, metavar="FILE", help="write the report as Markdown")
     add_option("--html", type=Path, metavar="FILE", help="write the report as one HTML file")
@@ -135,7 +146,7 @@ def read_texts(arguments: argparse.Namespace, command: str) -> tuple[list[Source
             f"{command} takes one SOURCE and one RESPONSE, not {len(arguments.texts)} arguments; "
             "quote a text with spaces, and name further documents with --source"
         )
-    reader = TextArguments(literal=arguments.text)
+    reader = TextArguments(literal=arguments.text, network=arguments.allow_network)
     documents = [text for item in first for text in reader.read_documents(item, "source")]
     for item in arguments.source:
         documents += _named_documents(reader, item)
@@ -165,7 +176,7 @@ def run_check(arguments: argparse.Namespace) -> int:
 def run_demo(arguments: argparse.Namespace) -> int:
     """Check the built-in example; status 0 if its three claims are recognised."""
     report = _checked(arguments, SOURCE, RESPONSE, QUESTION)
-    if not arguments.json:
+    if _format(arguments) in ("short", "full"):
         print_result(f"SOURCE\n{_wrapped(SOURCE)}\n\nRESPONSE\n{_wrapped(RESPONSE)}\n\n")
     _show(report, arguments)
     unexpected = deviations(report)
@@ -186,6 +197,7 @@ def run_schema(arguments: argparse.Namespace) -> int:
 def _checked(
     arguments: argparse.Namespace, source: Source, response: str, question: str | None
 ) -> Report:
+    _format(arguments)  # raises before the long work
     for path in (arguments.markdown, arguments.html, arguments.pdf, arguments.sarif):
         require_writable(path)
     if arguments.pdf is not None:
@@ -202,31 +214,74 @@ def _show(report: Report, arguments: argparse.Namespace, response_name: str | No
     from halldetect import render
 
     record = render.CheckRecord(datetime.now(UTC), response_name)
-    print_result(f"{report.to_json()}\n" if arguments.json else render.terminal(report))
+    file = None if response_name is None else _response_file(Path(arguments.texts[-1]))
+    forms: dict[str, Callable[[], str]] = {
+        "short": lambda: f"{render.short(report)}\n",
+        "full": lambda: render.terminal(report),
+        "json": lambda: f"{report.to_json()}\n",
+        "markdown": lambda: render.markdown(report),
+        "html": lambda: render.html(report, record),
+        "sarif": lambda: _sarif(report, file),
+        "github": lambda: _github(report, file),
+    }
+    print_result(forms[_format(arguments)]())
     if arguments.markdown is not None:
-        write_file(arguments.markdown, render.markdown(report))
+        write_file(arguments.markdown, forms["markdown"]())
     if arguments.html is not None:
-        write_file(arguments.html, render.html(report, record))
+        write_file(arguments.html, forms["html"]())
     if arguments.pdf is not None:
         write_file(arguments.pdf, render.pdf(report, record))
     if arguments.sarif is not None:
-        file = None if response_name is None else Path(arguments.texts[-1])
-        write_file(arguments.sarif, _sarif(report, file))
+        write_file(arguments.sarif, forms["sarif"]())
 
 
-def _sarif(report: Report, file: Path | None) -> str:
-    """The report as SARIF, with the file of the response as seen from the current folder."""
-    from halldetect import render
+def _format(arguments: argparse.Namespace) -> str:
+    """The form for standard output; --json is --format json."""
+    if arguments.json and arguments.format not in (None, "json"):
+        raise InputError(f"--json and --format {arguments.format}: leave one of the two out")
+    return "json" if arguments.json else arguments.format or "full"
 
-    if file is None or not file.is_file():  # a pipe has a name, but no lines to go back to
-        return render.sarif(report)
-    full = file.resolve()
-    here = Path.cwd().resolve()
-    inside = full.relative_to(here) if full.is_relative_to(here) else None
-    uri = full.as_uri() if inside is None else quote(os.fsencode(inside.as_posix()))
+
+@dataclass(frozen=True, slots=True)
+class _ResponseFile:
+    """The file of the response: as seen from the current folder, and whether its text is as in it.
+
+    Attributes:
+        path: its absolute path.
+        inside: its path in the current folder; None if it lies elsewhere.
+        lines: whether places in the text of the response are places in the file.
+    """
+
+    path: Path
+    inside: str | None
+    lines: bool
+
+
+def _response_file(file: Path) -> _ResponseFile | None:
+    if not file.is_file():  # a pipe has a name, but no lines to go back to
+        return None
+    path, here = file.resolve(), Path.cwd().resolve()
+    inside = path.relative_to(here).as_posix() if path.is_relative_to(here) else None
     with file.open("rb") as stream:
         plain = stream.read(4) not in (b"%PDF", b"PK\x03\x04")
-    return render.sarif(report, uri, lines=plain)
+    return _ResponseFile(path, inside, plain and not is_html_file(file))
+
+
+def _sarif(report: Report, file: _ResponseFile | None) -> str:
+    from halldetect import render
+
+    if file is None:
+        return render.sarif(report)
+    uri = file.path.as_uri() if file.inside is None else quote(os.fsencode(file.inside))
+    return render.sarif(report, uri, lines=file.lines)
+
+
+def _github(report: Report, file: _ResponseFile | None) -> str:
+    from halldetect import render
+
+    if file is None or file.inside is None:
+        return render.github(report)
+    return render.github(report, file.inside, lines=file.lines)
 
 
 def require_pdf() -> None:

@@ -9,8 +9,9 @@ from typing import Any
 
 from halldetect.cli.exits import OF_VERDICT, interruptible
 from halldetect.cli.options import add_detector_options, detector_for
+from halldetect.cli.output import print_result, require_writable, write_file
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.cli.text_io import TextArguments, print_result, require_writable, write_file
+from halldetect.cli.text_arguments import TextArguments
 from halldetect.errors import InputError
 from halldetect.report import Report, Verdict
 

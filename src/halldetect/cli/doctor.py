@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from halldetect.cli.text_io import print_result
+from halldetect.cli.output import print_result
 
 if TYPE_CHECKING:
     from halldetect.cli.installation import Diagnosis

@@ -9,7 +9,7 @@ from concurrent.futures import Future, wait
 from threading import Event, Thread
 from typing import TypeVar
 
-from halldetect.cli.options import WRONG_USAGE
+from halldetect.cli.parser import WRONG_USAGE
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.errors import ConfigurationError, HallDetectError, InputError
 from halldetect.report import Verdict

@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from halldetect.cli.output import print_result, require_writable
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.cli.text_io import print_result, require_writable
 
 
 def add(commands: Any) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from halldetect.cli.exits import COULD_NOT_CHECK
+from halldetect.cli.output import print_result
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.cli.text_io import print_result
 from halldetect.errors import InputError, ModelError
 
 

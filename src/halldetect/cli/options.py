@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
+from halldetect.cli.parser import Parser
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.config import Configuration, Option, options
 from halldetect.errors import ConfigurationError
@@ -17,32 +18,12 @@ from halldetect.errors import ConfigurationError
 if TYPE_CHECKING:
     from halldetect.detector import Detector
 
-WRONG_USAGE = 2
 DETECTOR_GROUP = "how to check"
 PHASES = ("fetch", "extract", "verify")
 _PAPER_HELP = (
     "the paper's method: claims by a language model, no guard, long windows cut off, FED, "
     "threshold 0.5 (docs/claims.md)"
 )
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, and whose help may end with text made on demand.
-
-    Attributes:
-        appendix: makes the text after the help; it may import what takes time.
-    """
-
-    appendix: Callable[[], str] | None = None
-
-    def error(self, message: str) -> NoReturn:
-        """Exit with the status for wrong usage, without printing the usage."""
-        self.exit(WRONG_USAGE, f"{self.prog}: {message} (see {self.prog} --help)\n")
-
-    def format_help(self) -> str:
-        """The help, with the appendix."""
-        text = super().format_help()
-        return text if self.appendix is None else f"{text}\n{self.appendix()}"
 
 
 def add_detector_options(parser: argparse.ArgumentParser) -> None:

@@ -9,8 +9,9 @@ import argparse
 from collections.abc import Iterator
 
 from halldetect.cli import EPILOG, build_parser
-from halldetect.cli.options import DETECTOR_GROUP, Parser, add_detector_options
-from halldetect.cli.text_io import print_result
+from halldetect.cli.options import DETECTOR_GROUP, add_detector_options
+from halldetect.cli.output import print_result
+from halldetect.cli.parser import Parser
 
 _ANCHOR = DETECTOR_GROUP.replace(" ", "-")
 _HEAD = """\

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from halldetect.cli.check import add_output_options, add_text_arguments, read_texts
 from halldetect.cli.exits import OF_VERDICT, interruptible
 from halldetect.cli.options import add_detector_options, detector_for
+from halldetect.cli.output import print_result, require_writable, write_file
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.cli.text_io import print_result, require_writable, write_file
 
 if TYPE_CHECKING:
     from halldetect.repair import Repair

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.options import add_detector_options, configuration_for
-from halldetect.cli.text_io import print_result
+from halldetect.cli.output import print_result
 from halldetect.errors import MissingExtra
 
 if TYPE_CHECKING:

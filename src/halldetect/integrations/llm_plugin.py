@@ -40,7 +40,7 @@ def register_commands(cli: click.Group) -> None:
         is checked. Exits with 1 if it is not faithful, 3 if it could not be checked.
         """
         from halldetect.cli.exits import OF_VERDICT
-        from halldetect.cli.text_io import read_file
+        from halldetect.cli.text_arguments import read_file
 
         if response is None:
             response = _last_response()

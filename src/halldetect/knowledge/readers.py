@@ -6,21 +6,16 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from html.parser import HTMLParser
 from pathlib import Path
 
 from halldetect.errors import InputError
+from halldetect.text.html_page import ENDINGS as HTML_ENDINGS
+from halldetect.text.html_page import html_text
 from halldetect.text.office_files import read_pages
 
 TEXT_ENDINGS = (".txt", ".text", ".md", ".markdown", ".rst")
-HTML_ENDINGS = (".html", ".htm", ".xhtml")
 ENDINGS = (*TEXT_ENDINGS, *HTML_ENDINGS, ".pdf", ".docx", ".jsonl")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_BLOCKS = frozenset(
-    "address article aside blockquote br dd div dl dt figcaption footer h1 h2 h3 h4 h5 h6 header "
-    "hr li main nav ol p pre section table td th tr ul".split()
-)
-_HIDDEN = frozenset({"script", "style", "template", "noscript", "head"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,50 +84,6 @@ def read_documents(file: SourceFile) -> Iterator[IndexDocument]:
         yield IndexDocument(file.name, _storable(title), _storable(text))
     else:
         yield IndexDocument(file.name, "", _storable(_decoded(file.path)))
-
-
-def html_text(page: str) -> tuple[str, str]:
-    """The title and the text of an HTML page, one block per line.
-
-    page  the page
-    """
-    parser = _PageText()
-    parser.feed(page)
-    parser.close()
-    lines = (" ".join(line.split()) for line in "".join(parser.parts).split("\n"))
-    return " ".join("".join(parser.title).split()), "\n\n".join(line for line in lines if line)
-
-
-class _PageText(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
-        self.title: list[str] = []
-        self._hidden: list[str] = []
-        self._in_title = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "body":
-            self._hidden.clear()
-        if tag in _HIDDEN:
-            self._hidden.append(tag)
-        self._in_title = tag == "title"
-        if tag in _BLOCKS:
-            self.parts.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in self._hidden:
-            while self._hidden.pop() != tag:
-                pass
-        self._in_title = False
-        if tag in _BLOCKS:
-            self.parts.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        if self._in_title:
-            self.title.append(data)
-        elif not self._hidden:
-            self.parts.append(data.replace("\n", " "))
 
 
 def _pages_text(path: Path) -> str:

@@ -1,8 +1,9 @@
-"""The report for people and for programs: terminal, Markdown, HTML, SARIF, JSON Schema."""
+"""The report for people and for programs: terminal, Markdown, HTML, SARIF, GitHub, JSON Schema."""
 
 from __future__ import annotations
 
 from halldetect.render.audit import CheckRecord, pdf
+from halldetect.render.github import github
 from halldetect.render.html import html, payload
 from halldetect.render.markdown import markdown
 from halldetect.render.sarif import sarif
@@ -13,6 +14,7 @@ from halldetect.render.terminal import terminal
 __all__ = [
     "CheckRecord",
     "claim_line",
+    "github",
     "html",
     "json_schema",
     "markdown",

@@ -86,10 +86,10 @@ def _results(report: Report, file: dict[str, Any], *, lines: bool) -> list[dict[
     for claim in report.claims:
         if claim.status is Status.SUPPORTED:
             continue
-        region = _region(report.response, claim.span) if lines and claim.span else None
+        place = region(report.response, claim.span) if lines and claim.span else None
         message = claim_line(report, claim, passages)
         level = _LEVELS[claim.status]
-        results.append(_result(str(claim.status), level, message, file, region, claim))
+        results.append(_result(str(claim.status), level, message, file, place, claim))
     if report.verdict is Verdict.HALLUCINATED and not any(
         result["kind"] == "fail" for result in results
     ):
@@ -103,10 +103,10 @@ def _result(
     level: str,
     message: str,
     file: dict[str, Any],
-    region: dict[str, int] | None,
+    lines: dict[str, int] | None,
     claim: ClaimReport | None,
 ) -> dict[str, Any]:
-    place = {"artifactLocation": file} | ({} if region is None else {"region": region})
+    place = {"artifactLocation": file} | ({} if lines is None else {"region": lines})
     result: dict[str, Any] = {
         "ruleId": rule,
         "ruleIndex": list(_RULES).index(rule),
@@ -121,8 +121,13 @@ def _result(
     return result
 
 
-def _region(text: str, span: Span) -> dict[str, int]:
-    """The place of a span: lines and columns from 1, the end behind its last character."""
+def region(text: str, span: Span) -> dict[str, int]:
+    """Return the place of a span: lines and columns from 1, the end behind its last character.
+
+    Args:
+        text: the text.
+        span: a part of it.
+    """
     start_line, start_column = _place(text, span.start)
     end_line, end_column = _place(text, span.end)
     return {

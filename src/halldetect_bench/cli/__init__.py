@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.exits import interruptible
 from halldetect.cli.options import add_option, configuration_for
+from halldetect.cli.output import print_result, write_file
 from halldetect.cli.progress import ProgressDisplay, RowsDisplay
-from halldetect.cli.text_io import print_result, read_file, write_file
+from halldetect.cli.text_arguments import read_file
 from halldetect.config import options
 from halldetect.errors import ConfigurationError, InputError
 from halldetect_bench.cli import compare_extractors

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halldetect.cli.output import print_result, write_file
 from halldetect.cli.progress import ProgressDisplay, RowsDisplay
-from halldetect.cli.text_io import print_result, write_file
 from halldetect.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:

@@ -1,15 +1,16 @@
-"""What a command reads and writes: text arguments, standard streams, files of results."""
+"""What a command reads: text arguments, standard input, files and web pages."""
 
 from __future__ import annotations
 
 import codecs
-import os
 import re
 import sys
 from pathlib import Path
 
 from halldetect.errors import InputError
 from halldetect.inputs import SourceDocument
+from halldetect.text.html_page import ENDINGS as HTML_ENDINGS
+from halldetect.text.html_page import html_text
 from halldetect.text.office_files import read_pages
 
 # Longest first: the byte order mark of UTF-32 begins with that of UTF-16.
@@ -25,6 +26,7 @@ _FILE_ENDING = re.compile(
     re.IGNORECASE,
 )
 _ANY_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
+_WEB_ADDRESS = re.compile(r"https?://[^\s/]\S*", re.IGNORECASE)
 _MAX_NAME_LENGTH = 255
 
 
@@ -33,10 +35,12 @@ class TextArguments:
 
     Args:
         literal: whether every argument is the text itself.
+        network: whether a web address may be fetched.
     """
 
-    def __init__(self, *, literal: bool) -> None:
+    def __init__(self, *, literal: bool, network: bool = False) -> None:
         self._literal = literal
+        self._network = network
         self._stdin_taken = False
 
     def read(self, argument: str, what: str) -> str:
@@ -53,6 +57,8 @@ class TextArguments:
         path = Path(argument)
         if _exists(path):
             return read_file(path, what)
+        if is_web_address(argument):
+            return "\n\n".join(self._fetch(argument, what))
         if looks_like_path(argument):
             raise InputError(f"{what}: no file {argument!r}; to check these very words, add --text")
         return argument
@@ -70,9 +76,12 @@ class TextArguments:
         if argument == "-" and (file or not self._literal):
             return [self._read_stdin(what)]
         name = file_name(argument, literal=self._literal and not file)
-        if name is None and not file:
+        if name is None and is_web_address(argument) and (file or not self._literal):
+            name, pages = argument, self._fetch(argument, what)
+        elif name is None and not file:
             return [self.read(argument, what)]
-        pages = _read_pages(Path(argument), what)
+        else:
+            pages = _read_pages(Path(argument), what)
         if len(pages) == 1:
             return [{"id": str(name), "text": pages[0]}]
         return [
@@ -80,6 +89,17 @@ class TextArguments:
             for number, page in enumerate(pages, start=1)
             if page
         ]
+
+    def _fetch(self, address: str, what: str) -> list[str]:
+        if not self._network:
+            raise InputError(
+                f"{what}: {address!r} is a web address; --allow-network fetches it, --text takes "
+                "these very words"
+            )
+        from halldetect.cli.web import fetch
+
+        page = fetch(address, what)
+        return _pages(page.data, what, repr(address), html=page.is_html, encoding=page.encoding)
 
     def _read_stdin(self, what: str) -> str:
         if self._stdin_taken:
@@ -95,7 +115,7 @@ class TextArguments:
 
 
 def read_file(path: Path, what: str) -> str:
-    """The text of a file, also of a PDF or DOCX file; InputError says why it cannot be read.
+    """The text of a file, also of PDF, DOCX and HTML; InputError says why it cannot be read.
 
     Args:
         path: the file.
@@ -116,23 +136,34 @@ def _read_pages(path: Path, what: str) -> list[str]:
         raise InputError(f"{what}: no permission to read {str(path)!r}") from error
     except (OSError, ValueError) as error:
         raise InputError(f"{what}: cannot read {str(path)!r}: {error}") from error
-    pages = read_pages(data, f"{what}: {str(path)!r}")
+    return _pages(data, what, repr(str(path)), html=is_html_file(path))
+
+
+def _pages(
+    data: bytes, what: str, name: str, *, html: bool, encoding: str | None = None
+) -> list[str]:
+    pages = read_pages(data, f"{what}: {name}")
     if pages is None:
-        return [decode(data, what, repr(str(path)))]
+        text = decode(data, what, name, encoding)
+        pages = [html_text(text)[1]] if html else [text]
+        if pages[0] or not text.strip():
+            return pages
     if not any(pages):
-        raise InputError(f"{what}: {str(path)!r} has no text; a scan has to go through OCR first")
+        raise InputError(f"{what}: {name} has no text; a scan has to go through OCR first")
     return pages
 
 
-def decode(data: bytes, what: str, name: str) -> str:
+def decode(data: bytes, what: str, name: str, encoding: str | None = None) -> str:
     """Decode UTF-8, or what a byte order mark announces; other encodings are not guessed.
 
     Args:
         data: the bytes.
         what: what they are, for messages.
         name: where they come from, for messages.
+        encoding: what a server says that it is; a byte order mark knows better.
     """
-    encoding = next((known for mark, known in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
+    announced = (known for mark, known in _BYTE_ORDER_MARKS if data.startswith(mark))
+    encoding = next(announced, encoding or "utf-8")
     if encoding == "utf-8" and b"\x00" in data:
         raise InputError(f"{what}: {name} is a binary file; extract its text first")
     try:
@@ -142,6 +173,16 @@ def decode(data: bytes, what: str, name: str) -> str:
             f"{what}: {name} is not {encoding.removesuffix('-sig').upper()} text "
             f"(byte {error.start}); convert it first, for example with iconv -t UTF-8"
         ) from error
+
+
+def is_html_file(path: Path) -> bool:
+    """Whether a file is read as an HTML page."""
+    return path.suffix.lower() in HTML_ENDINGS
+
+
+def is_web_address(argument: str) -> bool:
+    """Whether an argument is an address that could be fetched."""
+    return _WEB_ADDRESS.fullmatch(argument) is not None
 
 
 def looks_like_path(argument: str) -> bool:
@@ -176,48 +217,3 @@ def _exists(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-def print_result(text: str) -> None:
-    """Write a result to standard output as UTF-8; a reader that has left is no error."""
-    if sys.stdout is None:
-        return
-    try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
-        sys.stdout.flush()
-    except OSError as error:
-        # Python would complain again when it closes the stream at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            raise InputError(f"cannot write to standard output: {error.strerror}") from error
-
-
-def require_writable(path: Path | None) -> None:
-    """Raise InputError before the long work if its result could not be written to the path."""
-    if path is None:
-        return
-    try:
-        if path.is_dir():
-            why = "it is a directory"
-        elif not path.parent.is_dir():
-            why = f"there is no folder {str(path.parent)!r}"
-        elif not os.access(path if path.exists() else path.parent, os.W_OK):
-            why = "permission denied"
-        else:
-            return
-    except OSError as error:  # a name that no file can have
-        why = str(error.strerror)
-    raise InputError(f"cannot write {str(path)!r}: {why}")
-
-
-def write_file(path: Path | None, content: str | bytes) -> None:
-    """Write bytes to a file, or a text as UTF-8; without a path, do nothing."""
-    if path is None:
-        return
-    try:
-        path.write_bytes(
-            content if isinstance(content, bytes) else content.encode("utf-8", "replace")
-        )
-    except OSError as error:
-        raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from error

@@ -1,0 +1,214 @@
+"""What check reads and prints: files by suffix, web addresses, forms of the report, hints."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from halldetect import Report
+from halldetect.cli import build_parser, main
+from halldetect.cli.check import FORMATS
+from halldetect.cli.completion import SHELLS, completion_script
+from tests.support.fakes import OverlapVerifier
+
+SOURCE = "The mill was built in 1790. Today it is a museum."
+WRONG = "Today it is a museum.\n\nThe mill was built in 1850."
+PAGE = """<html><head><title>The mill</title></head><body><p>The mill was built in 1790.</p>
+<p>Today it is a <b>museum</b>.</p><script>ignored()</script></body></html>"""
+
+
+@pytest.fixture(autouse=True)
+def small_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "halldetect.verification.verifiers.load_verifier", lambda spec, **_: OverlapVerifier()
+    )
+
+
+def usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    try:
+        status = main(arguments)
+    except SystemExit as stop:
+        status = int(stop.code or 0)
+    assert status == 2
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_form_on_standard_output(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", SOURCE, WRONG, "--format", name, "--quiet"]) == 1
+    out = capsys.readouterr().out
+    assert "1850" in out
+    begins = {
+        "short": "hallucinated (score",
+        "json": "{",
+        "markdown": "#",
+        "html": "<!doctype html>",
+        "sarif": "{",
+        "github": "hallucinated (score",
+    }
+    assert out.lstrip().lower().startswith(begins.get(name, "✗ hallucinated"))
+    if name == "json":
+        assert Report.from_json(out).threshold == 0.5
+    if name == "sarif":
+        assert json.loads(out)["version"] == "2.1.0"
+
+
+def test_json_is_a_format(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", SOURCE, WRONG, "--json", "--format", "json", "--quiet"]) == 1
+    assert Report.from_json(capsys.readouterr().out)
+    message = usage_error(["check", SOURCE, WRONG, "--json", "--format", "short"], capsys)
+    assert "leave one of the two out" in message
+
+
+def test_github_notes_stand_at_the_lines_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a,b").mkdir()
+    (tmp_path / "a,b" / "50%.md").write_text(WRONG, encoding="utf-8")
+    assert main(["check", SOURCE, "a,b/50%.md", "--format", "github", "--quiet"]) == 1
+    verdict, note = capsys.readouterr().out.splitlines()
+    assert verdict.startswith("a,b/50%.md: hallucinated")
+    place, _, message = note.removeprefix("::error ").partition("::")
+    assert place == (
+        "file=a%2Cb/50%25.md,line=3,endLine=3,col=1,endColumn=28,title=contradicted claim"
+    )
+    assert message.startswith("contradicted: “The mill was built in 1850.”")
+    assert "1790" in message
+
+
+def test_github_calls_what_was_not_checked_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "", "It is a museum.", "--format", "github", "--quiet"]) == 3
+    assert "::error title=not checked::uncheckable" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("ending", ["html", "HTM", "xhtml"])
+def test_html_is_read_by_its_suffix(
+    ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / f"mill.{ending}"
+    source.write_text(PAGE, encoding="utf-8")
+    assert main(["check", str(source), WRONG, "--json"]) == 1
+    report = Report.from_json(capsys.readouterr().out)
+    assert report.documents == ("The mill was built in 1790.\n\nToday it is a museum.",)
+
+
+def test_a_page_without_text_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "empty.html"
+    source.write_text("<html><script>1</script></html>", encoding="utf-8")
+    assert "has no text" in usage_error(["check", str(source), WRONG], capsys)
+
+
+def test_a_response_in_html_has_no_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "answer.html").write_text("<p>The mill was built\nin 1850.</p>", encoding="utf-8")
+    assert main(["check", SOURCE, "answer.html", "--format", "github", "--quiet"]) == 1
+    assert "::error file=answer.html,title=" in capsys.readouterr().out
+
+
+class _Pages(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        if self.path == "/gone":
+            return self.send_error(404)
+        data = PAGE.replace("museum", "musée").encode("latin-1")
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=ISO-8859-1")
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    with HTTPServer(("127.0.0.1", 0), _Pages) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_web_address_is_fetched_only_where_that_is_allowed(
+    site: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    address = f"{site}/mill"
+    assert "--allow-network" in usage_error(["check", address, "Today it is a musée."], capsys)
+    allowed = ["--allow-network", "--json"]
+    for arguments in ([address], ["--source", address], ["--source", f"mill={address}"]):
+        assert main(["check", *arguments, "Today it is a musée.", *allowed]) == 0
+        report = Report.from_json(capsys.readouterr().out)
+        assert "Today it is a musée." in report.documents[0]
+        assert report.document_names == ("mill" if "=" in arguments[-1] else address,)
+    assert main(["check", f"{site}/gone", "It is a musée.", *allowed]) == 3
+    assert "status 404" in capsys.readouterr().err
+    monkeypatch.setenv("HALLDETECT_OFFLINE", "1")
+    assert "OFFLINE" in usage_error(["check", address, "It is.", "--allow-network"], capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["chek", "a.md", "b.md"], "did you mean check?"),
+        (["check", "a b", "c d", "--treshold", "0.3"], "did you mean --threshold?"),
+        (["check", "a b", "c d", "--jsn"], "did you mean --json?"),
+        (["check", "a b", "c d", "--format=githb"], "did you mean github?"),
+        (["models", "pul"], "did you mean pull?"),
+        (["nonsense"], "use check, compare"),
+    ],
+)
+def test_an_error_shows_what_was_probably_meant(
+    arguments: list[str], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert hint in usage_error(arguments, capsys)
+
+
+def test_a_file_in_place_of_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.md"
+    file.write_text(SOURCE, encoding="utf-8")
+    message = usage_error([str(file), "b.md"], capsys)
+    assert f"did you mean halldetect check {file} ...?" in message
+
+
+def test_options_may_stand_between_the_arguments() -> None:
+    parsed = build_parser().parse_args(["check", "a.md", "--source", "b.md", "answer.md"])
+    assert (parsed.texts, parsed.source) == (["a.md", "answer.md"], ["b.md"])
+    parsed = build_parser().parse_args(["batch", "a.jsonl", "--fail-on", "bad", "b.jsonl", "out"])
+    assert (parsed.input, parsed.output) == (["a.jsonl", "b.jsonl"], "out")
+    parsed = build_parser().parse_args(["check", "--source", "b.md", "--", "-x"])
+    assert parsed.texts == ["-x"]
+
+
+def test_bash_completes_commands_options_and_choices(tmp_path: Path) -> None:
+    script = tmp_path / "completion.bash"
+    script.write_text(completion_script("bash"), encoding="utf-8")
+    line = r"""source "$1"; shift
+COMP_WORDS=(halldetect "$@"); COMP_CWORD=$#
+_shtab_halldetect halldetect "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"
+echo "${COMPREPLY[@]}" """
+    for words, found in (
+        (["chec"], "check"),
+        (["check", "--form"], "--format"),
+        (["check", "--format", "gi"], "github"),
+        (["models", "pu"], "pull"),
+    ):
+        command = ["bash", "-c", line, "bash", str(script), *words]
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert run.stdout.split() == [found]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_every_shell_has_a_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    assert "allow" in capsys.readouterr().out
