@@ -10,8 +10,8 @@ from contextlib import closing, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halldetect.batch.counts import ROW_KINDS
-from halldetect.batch.gate import Condition, failed_conditions, parse_condition
+from halldetect.batch.counts import ROW_KINDS, RowCounts
+from halldetect.batch.gate import WORSE, Condition, failed_conditions, parse_condition
 from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, OF_VERDICT, interruptible
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.progress import BatchDisplay, ProgressDisplay, duration_text, rate_text
@@ -98,7 +98,14 @@ def _add_row_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_condition,
         metavar="CONDITION",
-        help='exit with 1 if it is met, as in "rate>0.05" or "uncheckable>=10"; may be repeated',
+        help='exit with 1 if it is met, as in "rate>0.05", "uncheckable>=10" or, with --baseline, '
+        '"worse>0"; may be repeated',
+    )
+    parser.add_argument(
+        "--baseline",
+        type=Path,
+        metavar="FILE",
+        help="the results of an earlier run over the same rows: say which rows got worse, and why",
     )
     existing = parser.add_mutually_exclusive_group()
     existing.add_argument("--resume", action="store_true", help="continue an unfinished run")
@@ -165,12 +172,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     job = _job(arguments)
     conditions = [*arguments.fail_if, *(Condition(kind, ">", 0) for kind in arguments.fail_on)]
-    if conditions and job.is_complete:
+    if arguments.baseline is None and any(item.name == WORSE for item in conditions):
+        raise InputError(f"--fail-if {WORSE!r} needs --baseline FILE")
+    if job.is_complete and any(item.name != WORSE for item in conditions):
         raise InputError(
             f"{job.target!r} is complete, and --fail-on and --fail-if count the rows of a run: "
             "add --overwrite to check it again"
         )
-    _require_report_possible(arguments, job)
+    _require_results_readable(arguments, job)
     engine = _engine(arguments)
     with ProgressDisplay(quiet=arguments.quiet) as display:
         if job.is_complete:
@@ -178,7 +187,7 @@ def run(arguments: argparse.Namespace) -> int:
                 remove_leftovers(job.out)
             display.notice(f"{job.target!r} is complete; --overwrite would check it all again")
             _write_report(arguments, job, display)
-            return 0
+            return _gate(arguments, job, RowCounts(), conditions, display)
         detector = detector_for(arguments, display, phases=("fetch",))
         interruptible(lambda stop: run_settings(detector), display)  # load the models first
         display.clear()
@@ -195,12 +204,30 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"halldetect: {message}", file=sys.stderr)
             return INTERRUPTED
         _write_report(arguments, job, display)
-        failures = failed_conditions(conditions, outcome.counts)
-        for line in failures:
-            print(f"halldetect: {line}", file=sys.stderr)
-    if failures:
-        return OF_VERDICT[Verdict.HALLUCINATED]
-    return 0 if outcome.counts.checked else COULD_NOT_CHECK
+        failed = _gate(arguments, job, outcome.counts, conditions, display)
+    return failed or (0 if outcome.counts.checked else COULD_NOT_CHECK)
+
+
+def _gate(
+    arguments: argparse.Namespace,
+    job: Job,
+    counts: RowCounts,
+    conditions: list[Condition],
+    display: ProgressDisplay,
+) -> int:
+    """Say what got worse since the earlier run; status 1 if a condition of failure is met."""
+    worse = None
+    if arguments.baseline is not None:
+        from halldetect.batch.baseline import compare_with_baseline
+
+        comparison = compare_with_baseline(arguments.baseline, job.out)
+        worse = comparison.worse
+        for line in comparison.lines(str(arguments.baseline)):
+            display.notice(line)
+    failures = failed_conditions(conditions, counts, worse)
+    for line in failures:
+        print(f"halldetect: {line}", file=sys.stderr)
+    return OF_VERDICT[Verdict.HALLUCINATED] if failures else 0
 
 
 def _condition(text: str) -> Condition:
@@ -233,19 +260,27 @@ def _job(arguments: argparse.Namespace) -> Job:
     )
 
 
-def _require_report_possible(arguments: argparse.Namespace, job: Job) -> None:
+def _require_results_readable(arguments: argparse.Namespace, job: Job) -> None:
+    """Refuse a report or a comparison of results that could not be read back."""
     from halldetect.batch.locations import STANDARD_STREAM, is_url
     from halldetect.batch.results import Level
 
-    if arguments.report is None:
-        if arguments.by:
-            raise InputError("--by is for --report")
-        return
-    if job.target == STANDARD_STREAM or is_url(job.target) or job.level is Level.CLAIM:
-        raise InputError("--report needs results per response, in a file or folder of this machine")
-    from halldetect.batch.dataset_report import require_folder
+    if arguments.by and arguments.report is None:
+        raise InputError("--by is for --report")
+    for flag in ("report", "baseline"):
+        unreadable = job.target == STANDARD_STREAM or is_url(job.target)
+        if getattr(arguments, flag) and (unreadable or job.level is Level.CLAIM):
+            raise InputError(
+                f"--{flag} needs results per response, in a file or folder of this machine"
+            )
+    if arguments.report is not None:
+        from halldetect.batch.dataset_report import require_folder
 
-    require_folder(arguments.report)
+        require_folder(arguments.report)
+    if arguments.baseline is not None:
+        from halldetect.batch.baseline import require_results
+
+        require_results(arguments.baseline)
 
 
 def _write_report(arguments: argparse.Namespace, job: Job, display: ProgressDisplay) -> None:

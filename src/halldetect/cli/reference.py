@@ -102,7 +102,9 @@ def _value(action: argparse.Action) -> str:
         return str(action.metavar)
     if action.choices:
         return ",".join(map(str, action.choices))
-    return str(action.metavar or action.dest.upper())
+    if isinstance(action.metavar, tuple):  # an option that takes several values
+        return " ".join(action.metavar)
+    return action.metavar or action.dest.upper()
 
 
 def _model_tables() -> str:

@@ -143,6 +143,20 @@ def _add_proxy(group: Any) -> None:
         help="also block answers that could not be checked",
     )
     add(
+        "--source-between",
+        action="append",
+        default=[],
+        nargs=2,
+        metavar=("BEGIN", "END"),
+        help="what stands between these words in a prompt is a source; repeatable (default: tool "
+        "messages, or the context in the usual RAG prompts)",
+    )
+    add(
+        "--source-path",
+        metavar="NAME.NAME",
+        help="the field of the request that has the sources, such as metadata.documents.text",
+    )
+    add(
         "--upstream-timeout",
         type=float,
         default=120.0,
@@ -217,8 +231,11 @@ def _check_settings(arguments: argparse.Namespace) -> CheckSettings:
 
 
 def _upstream(arguments: argparse.Namespace) -> UpstreamSettings | None:
+    from halldetect.serve.proxy.rag_prompt import SourcePlaces
     from halldetect.serve.settings import UpstreamSettings, upstream_key
 
+    markers = tuple((begin, end) for begin, end in arguments.source_between)
+    places = SourcePlaces(markers, arguments.source_path)
     if arguments.upstream is None:
         return None
     return UpstreamSettings(
@@ -228,6 +245,7 @@ def _upstream(arguments: argparse.Namespace) -> UpstreamSettings | None:
         block_unchecked=arguments.block_unchecked,
         timeout=arguments.upstream_timeout,
         key=upstream_key(),
+        sources=places,
     )
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError
+from halldetect.serve.proxy.rag_prompt import SourcePlaces
 
 # The name under which requests choose the verifier in the package (None in `Configuration`).
 EMBEDDED = "embedded"
@@ -98,6 +99,7 @@ class UpstreamSettings:
     timeout          seconds per request to the upstream
     max_bytes        bytes per answer of the upstream
     key              API key of the upstream; empty for none
+    sources          where requests have their sources, if not in the usual places
     """
 
     url: str
@@ -107,6 +109,7 @@ class UpstreamSettings:
     timeout: float = 120.0
     max_bytes: int = 8_000_000
     key: str = field(default="", repr=False)
+    sources: SourcePlaces = field(default_factory=SourcePlaces)
 
     def __post_init__(self) -> None:
         if self.action not in ACTIONS:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from halldetect.serve.proxy.rag_prompt import prompt_sources, request_sources
+from halldetect.errors import ConfigurationError
+from halldetect.serve.proxy.rag_prompt import SourcePlaces, prompt_sources, request_sources
 
 TEXT = "A ticket costs four euros."
 MORE = "The boat leaves at six."
@@ -45,3 +46,42 @@ def test_messages_that_are_sources_come_before_prompts() -> None:
     assert request_sources([prompt, asked, tool]) == [TEXT]
     assert request_sources([prompt, {**asked, "name": "source"}]) == ["What does it cost?"]
     assert request_sources([{"role": "assistant", "content": f"Context: {MORE}"}, asked]) == []
+
+
+def test_markers_say_where_an_application_puts_its_sources() -> None:
+    prompt = f"Answer.\n[[KB]] {TEXT} [[/KB]] [[KB]]{MORE}[[/KB]]\nContext: nothing of ours"
+    request = {
+        "messages": [
+            {"role": "system", "content": [{"type": "text", "text": prompt}]},
+            {"role": "assistant", "content": "[[KB]]said before[[/KB]]"},
+        ]
+    }
+    places = SourcePlaces(markers=(("[[KB]]", "[[/KB]]"),))
+    assert places.find(request) == [TEXT, MORE]
+    assert places.find({"messages": [{"role": "user", "content": f"Context: {TEXT}"}]}) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("metadata.documents.text", [TEXT, MORE]),
+        ("metadata.context", [MORE]),
+        ("metadata.documents", []),
+        ("metadata.none.text", []),
+        ("metadata.documents.page", []),
+    ],
+)
+def test_a_path_leads_to_the_sources_in_the_request(path: str, found: list[str]) -> None:
+    documents = [{"text": TEXT, "page": 1}, {"text": f" {MORE}"}, {"title": "none"}]
+    request = {
+        "messages": [{"role": "user", "content": f"Context: {TEXT}"}],
+        "metadata": {"documents": documents, "context": MORE},
+    }
+    assert SourcePlaces(path=path).find(request) == found
+
+
+def test_places_that_make_no_sense() -> None:
+    with pytest.raises(ConfigurationError, match="join names"):
+        SourcePlaces(path="metadata..text")
+    with pytest.raises(ConfigurationError, match="can be empty"):
+        SourcePlaces(markers=(("<kb>", " "),))

@@ -16,6 +16,7 @@ import pytest
 from halldetect import models
 from halldetect.errors import ModelError
 from halldetect.serve.proxy.messages import ChatRequest
+from halldetect.serve.proxy.rag_prompt import SourcePlaces
 from halldetect.serve.settings import (
     ACTIONS,
     Limits,
@@ -105,7 +106,31 @@ def test_an_answer_is_annotated(proxies: dict[str, LocalService], upstream_scrip
     assert (bad["verdict"], bad["action"]) == ("hallucinated", "annotated")
     assert bad["claims"][0]["status"] == "contradicted"
     assert bad["claims"][0]["span"] == {"start": 0, "end": 22}
+    assert "It is 503 metres long." in bad["claims"][0]["passage"]["text"]
     assert (good["verdict"], good["action"]) == ("faithful", "passed")
+
+
+def test_the_source_is_found_where_the_operator_says(
+    upstream_script: Script, supervisor: WorkerSupervisor, tmp_path: Path
+) -> None:
+    places = SourcePlaces(markers=(("[[KB]]", "[[/KB]]"),), path="metadata.documents.text")
+    settings = ServiceSettings(
+        StorageSettings(f"sqlite:///{tmp_path / 'x.db'}"),
+        upstream=UpstreamSettings(upstream_script.url, sources=places),
+    )
+    prompt = {"role": "system", "content": f"Answer from [[KB]]{SOURCE}[[/KB]] only."}
+    with http_front(settings, supervisor) as service:
+        for more in (
+            {"messages": [prompt, *ASKED["messages"]]},
+            {"metadata": {"documents": [{"text": SOURCE}]}},
+        ):
+            upstream_script.answers = [[BAD]]
+            (choice,) = chat(service, halldetect=None, **more).json()["halldetect"]["choices"]
+            assert choice["verdict"] == "hallucinated"
+            assert "503" in choice["claims"][0]["passage"]["text"]
+        upstream_script.answers = [[BAD]]
+        (choice,) = chat(service, halldetect=None).json()["halldetect"]["choices"]
+        assert choice["verdict"] == "uncheckable"
 
 
 def test_the_upstream_sees_the_request_but_nothing_of_ours(

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from halldetect.serve.error_responses import service_error
 from halldetect.serve.proxy.choices import ChoiceText
-from halldetect.serve.proxy.rag_prompt import is_source, message_text, request_sources
+from halldetect.serve.proxy.rag_prompt import SourcePlaces, is_source, message_text
 from halldetect.serve.schemas import CheckOptions, Text
 from halldetect.serve.settings import CheckSettings, UpstreamSettings
 from halldetect.serve.worker.wire import FinishedReport
@@ -47,11 +47,15 @@ class ChatRequest(BaseModel):
         """Return the fields to pass on to the upstream."""
         return self.model_dump(exclude={"halldetect", "stream"}, exclude_unset=True)
 
-    def sources(self) -> list[str]:
-        """Return `halldetect.sources`; without it, what the messages hold (see `rag_prompt`)."""
+    def sources(self, places: SourcePlaces) -> list[str]:
+        """Return `halldetect.sources`; without it, what the request holds.
+
+        Args:
+            places: where the operator says that sources are.
+        """
         if self.options.sources is not None:
             return self.options.sources
-        return request_sources(self.messages)
+        return places.find(self.upstream_body())
 
     def question(self) -> str | None:
         """Return the last message of the user that is not a source."""

@@ -3,14 +3,17 @@
 Messages with the role `tool` or `function`, or with the name `source`, are sources. Where there
 are none, the context that usual prompts put into a system or user message is taken: the text
 inside tags such as <context> or <document>, or what follows a line such as "Context:" up to the
-question.
+question. A `SourcePlaces` says where else an application puts it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+from halldetect.errors import ConfigurationError
 
 SOURCE_ROLES = ("tool", "function")
 SOURCE_NAME = "source"
@@ -32,6 +35,55 @@ _END = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _RULE = re.compile(r"^\s*[-=_*]{3,}\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePlaces:
+    """Where the requests of an application have their sources; if empty, as described above.
+
+    Attributes:
+        markers: pairs of words; what stands between them in a prompt is a source.
+        path: names of fields, joined by dots, that lead to the sources in the request, such as
+            "metadata.documents.text". Lists on the way are gone through.
+    """
+
+    markers: tuple[tuple[str, str], ...] = ()
+    path: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.path is not None and not all(self.path.split(".")):
+            raise ConfigurationError(
+                f"--source-path {self.path!r}: join names of fields by dots, as in "
+                "metadata.documents.text"
+            )
+        if not all(begin.strip() and end.strip() for begin, end in self.markers):
+            raise ConfigurationError("--source-between: neither of the two words can be empty")
+
+    def find(self, request: Mapping[str, Any]) -> list[str]:
+        """Return the sources of a request; where places are named, only from there.
+
+        Args:
+            request: the fields of a chat request.
+        """
+        messages = request.get("messages") or []
+        if self.path is None and not self.markers:
+            return request_sources(messages)
+        found = [] if self.path is None else _texts_at(request, self.path.split("."))
+        prompts = [item for item in messages if item.get("role") in _PROMPT_ROLES]
+        for begin, end in self.markers:
+            marked = re.compile(f"{re.escape(begin)}(.*?){re.escape(end)}", re.DOTALL)
+            for item in prompts:
+                found += marked.findall(message_text(item.get("content")))
+        return [text.strip() for text in found if text.strip()]
+
+
+def _texts_at(value: object, names: Sequence[str]) -> list[str]:
+    """Return the texts at the end of a path, in their order."""
+    if isinstance(value, list):
+        return [text for item in value for text in _texts_at(item, names)]
+    if not names:
+        return [value] if isinstance(value, str) else []
+    return _texts_at(value.get(names[0]), names[1:]) if isinstance(value, Mapping) else []
 
 
 def message_text(content: object) -> str:

@@ -77,8 +77,9 @@ async def chat_completions(
 ) -> Response:
     """Ask the upstream, and check its answer against the sources in the request.
 
-    The sources are `halldetect.sources`; without it, the messages of the role `tool` and those
-    whose `name` is `source`. Without any the answer is uncheckable.
+    The sources are `halldetect.sources`; without it, what the service is told to look for, by
+    default messages of the role `tool`, those whose `name` is `source`, or the context in a
+    prompt. Without any the answer is uncheckable.
     """
     if context.upstream is None:
         raise service_error("not_found", "this service has no upstream")
@@ -123,6 +124,7 @@ class _ProxiedChat:
         self.request = request
         self.request_id = request_id
         self.body = request.upstream_body()
+        self.sources = request.sources(upstream.settings.sources)
         self.attempts = 1
 
     @property
@@ -270,7 +272,7 @@ class _ProxiedChat:
     async def _rejection(self, shown: str, sentence: str) -> str | None:
         """Return why a sentence may not be shown behind what was shown; None if it may."""
         context = context_of(shown)
-        pair = Pair(self.request.sources(), context + sentence, self.request.question())
+        pair = Pair(self.sources, context + sentence, self.request.question())
         options = self.request.options.model_copy(update={"store": False})
         with await submit(self.context, options, [pair], judge_from=len(context)) as job:
             (finished,) = await job.reports()
@@ -283,7 +285,7 @@ class _ProxiedChat:
 
     async def _repaired_sentence(self, shown: str, sentence: str) -> str | None:
         """Return a repair of a sentence that holds behind what was shown; None if there is none."""
-        pair = Pair(self.request.sources(), sentence.strip(), self.request.question())
+        pair = Pair(self.sources, sentence.strip(), self.request.question())
         options = self.request.options.model_copy(update={"store": False})
         with await submit(self.context, options, [pair], repair=True) as job:
             (finished,) = await job.reports()
@@ -355,8 +357,8 @@ class _ProxiedChat:
         if not choices:
             return []
         options = self.request.options
-        sources, question = self.request.sources(), self.request.question()
-        pairs = [Pair(sources, choice.text, question) for choice in choices.values()]
+        question = self.request.question()
+        pairs = [Pair(self.sources, choice.text, question) for choice in choices.values()]
         with await submit(self.context, options, pairs) as job:
             reports = await wait_for_reports(self.context, job)
         stored = await store_reports(self.context, options, reports, self.request_id)
@@ -390,8 +392,8 @@ class _ProxiedChat:
         ]
         if self.mode != "repair" or not broken:
             return checked
-        sources, question = self.request.sources(), self.request.question()
-        pairs = [Pair(sources, item.choice.text, question) for item in broken]
+        question = self.request.question()
+        pairs = [Pair(self.sources, item.choice.text, question) for item in broken]
         with await submit(self.context, self.request.options, pairs, repair=True) as job:
             repairs = await job.reports()
         outcomes = {

@@ -1,0 +1,106 @@
+"""A run against an earlier one: which rows got worse, and by which claim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from halldetect.batch.baseline import SHOWN_ROWS, compare_with_baseline
+from halldetect.cli import main
+from tests.support.batch_files import BASE, GOOD, SOURCE, WRONG, rows, write_jsonl
+
+
+def run(folder: Path, name: str, responses: dict[str, str], *options: str) -> int:
+    """Check one row per response, by id, and write the results to `name`."""
+    lines = [{"id": id, "source": SOURCE, "response": text} for id, text in responses.items()]
+    source = write_jsonl(folder / f"rows-{name}.jsonl", lines)
+    return main(["batch", str(source), str(folder / name), *options, *BASE])
+
+
+BEFORE = {"same": GOOD, "breaks": GOOD, "mended": WRONG, "gone": GOOD, "more": WRONG, "empty": GOOD}
+AFTER = {
+    "empty": "",
+    "breaks": f"{GOOD} {WRONG}",
+    "same": GOOD,
+    "mended": GOOD,
+    "new": WRONG,
+    "more": f"{WRONG} The mill was sold in 1999.",
+}
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+def test_what_got_worse(ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    assert run(tmp_path, f"old.{ending}", BEFORE) == 0
+    old = str(tmp_path / f"old.{ending}")
+    capsys.readouterr()
+    status = run(tmp_path, "new.jsonl", AFTER, "--baseline", old, "--fail-if", "worse>2")
+    assert status == 1
+    lines = [line.removeprefix("halldetect: ") for line in capsys.readouterr().err.splitlines()]
+    (summary,) = (line for line in lines if "against" in line)
+    assert "3 worse, 1 better, 1 unchanged, 1 new, 1 gone" in summary
+    assert "rate 0.3333 → 0.6000" in summary
+    worse = [line.removeprefix("worse: ") for line in lines if line.startswith("worse: ")]
+    assert worse[0].startswith("empty: faithful → uncheckable. ")
+    assert worse[1].startswith(f"breaks: faithful → hallucinated. contradicted: “{WRONG}”")
+    assert "1790" in worse[1]
+    assert "“The mill was sold in 1999.”" in worse[2]  # not the claim that failed before
+    assert "failed by worse>2: 3 rows got worse" in lines
+
+
+def test_two_finished_runs_are_compared_without_a_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path, "old.jsonl", BEFORE) == run(tmp_path, "new.jsonl", AFTER) == 0
+    options = ["--resume", "--baseline", str(tmp_path / "old.jsonl")]
+    assert run(tmp_path, "new.jsonl", AFTER, *options) == 0
+    assert "3 worse" in capsys.readouterr().err
+    assert run(tmp_path, "new.jsonl", AFTER, *options, "--fail-if", "worse>0") == 1
+
+
+def test_rows_with_the_same_id_are_compared_in_their_order(tmp_path: Path) -> None:
+    for name, responses in (("old", (GOOD, WRONG)), ("new", (WRONG, WRONG))):
+        lines = [{"id": "a", "source": SOURCE, "response": text} for text in responses]
+        write_jsonl(tmp_path / f"{name}-in.jsonl", lines)
+        files = [str(tmp_path / f"{name}-in.jsonl"), str(tmp_path / f"{name}.jsonl")]
+        assert main(["batch", *files, *BASE]) == 0
+    found = compare_with_baseline(tmp_path / "old.jsonl", tmp_path / "new.jsonl")
+    assert (found.worse, found.unchanged, found.new, found.gone) == (1, 1, 0, 0)
+
+
+def test_only_the_first_rows_are_shown(tmp_path: Path) -> None:
+    for name, response in (("old", GOOD), ("new", WRONG)):
+        write_jsonl(tmp_path / f"{name}-in.jsonl", rows(SHOWN_ROWS + 5, [response]))
+        files = [str(tmp_path / f"{name}-in.jsonl"), str(tmp_path / f"{name}.jsonl")]
+        assert main(["batch", *files, *BASE]) == 0
+    found = compare_with_baseline(tmp_path / "old.jsonl", tmp_path / "new.jsonl")
+    assert found.worse == SHOWN_ROWS + 5
+    assert len(found.rows) == SHOWN_ROWS
+    assert list(found.lines("old"))[-1] == "worse: 5 more rows"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--baseline", "none.jsonl"], "there is no 'none.jsonl' to compare with"),
+        (["--baseline", "rows.jsonl"], "does not hold results"),
+        (["--baseline", "broken.jsonl"], "cannot read results"),
+        (["--fail-if", "worse>0"], "needs --baseline"),
+        (["--baseline", "rows.jsonl", "--level", "claim"], "results per response"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_the_work(
+    options: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(tmp_path / "rows.jsonl", rows(1))
+    (tmp_path / "broken.jsonl").write_text("{", encoding="utf-8")
+    assert main(["batch", "rows.jsonl", "out.jsonl", *options, *BASE]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out.jsonl").exists()
