@@ -1,8 +1,10 @@
 """Knowledge: what retrieval finds, how long it takes, and what it costs in accuracy.
 
     HALLDETECT_DATA=DIR python -m benchmarks.knowledge --pairs FILE.jsonl.xz
-    python -m benchmarks.knowledge --sizes 10000 100000 1000000
-    HALLDETECT_DATA=DIR python -m benchmarks.knowledge --check 349 --verifier large
+    python -m benchmarks.knowledge --sizes 10000 100000 1000000 --texts FILE.jsonl.xz ...
+    HALLDETECT_DATA=DIR python -m benchmarks.knowledge --check 349
+    HALLDETECT_DATA=DIR python -m benchmarks.knowledge --check 349 --verifier large \\
+        --device cuda [--base BASE.gguf]
 
 Recall: every source of WiCE is a document of one index, and every claim with gold evidence a
 query. A claim is found at k if its k best passages hold all sentences of one of its gold sets;
@@ -11,8 +13,10 @@ its document is found if one of them is of its source. --pairs names JSON Lines 
 premise is a document, and it is found at k if one of the k best passages is a part of it or has
 it as a part.
 
-Sizes: passages of 120 made-up words with the frequencies of a language (Zipf), ten per document;
-seconds to build, bytes, memory at its peak, and milliseconds per query of 12 words of a passage.
+Sizes: documents of one passage, from the `premise` of --texts. Where these are too few they are
+used again with every fifth word taken from another one, which keeps the frequencies of words.
+Seconds of `halldetect index build`, bytes, memory of that process at its peak, and milliseconds
+per query, which is a sentence of a passage.
 
 Check: responses of WiCE against their own source and against the index of all sources.
 
@@ -24,29 +28,35 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
+import os
 import random
-import resource
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
 from benchmarks.machine import processor
+from benchmarks.suites import load as load_verifier
 from halldetect import Detector
 from halldetect.knowledge.builder import build_index
 from halldetect.knowledge.index import KnowledgeIndex
+from halldetect.knowledge.passages import PASSAGE_CHARACTERS
 from halldetect.knowledge.readers import SourceFile
+from halldetect.protocols import Verifier
+from halldetect.text.sentences import sentences
 from halldetect_bench.registry import data_root
 from halldetect_bench.stats.classification_metrics import at_threshold, auroc
 
 RESULTS = Path(__file__).parent / "results" / "knowledge.json"
 DEPTHS = (1, 5, 10, 20)
-VOCABULARY = 50_000
-# Two paragraphs of so many words do not fit into one passage.
-WORDS, PASSAGES_PER_DOCUMENT, QUERIES, QUERY_WORDS = 120, 10, 100, 12
+QUERIES = 100
+# Of a text that is used again, every so many-th word is one of another text.
+EXCHANGED = 5
 
 
 def write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> SourceFile:
@@ -133,89 +143,114 @@ def pair_recall(folder: Path, file: Path) -> dict[str, Any]:
     return result
 
 
-def speed(folder: Path, size: int) -> dict[str, Any]:
-    """Build and query times of an index of made-up passages."""
+def read_texts(files: Iterable[Path]) -> list[str]:
+    """The different premises of files, none longer than one passage."""
+    found: dict[str, None] = {}
+    for file in files:
+        with (lzma.open if file.suffix == ".xz" else open)(file, "rt", encoding="utf-8") as stream:
+            for line in stream:
+                text = " ".join(str(json.loads(line)["premise"]).split())
+                found[text[:PASSAGE_CHARACTERS].strip()] = None
+    return [text for text in found if text]
+
+
+def variations(texts: Sequence[str], size: int, chance: random.Random) -> Iterator[str]:
+    """So many texts: those given, then those given with words of others."""
+    yield from texts[:size]
+    for number in range(size - len(texts)):
+        words = texts[number % len(texts)].split()
+        for at in range(0, len(words), EXCHANGED):
+            words[at] = chance.choice(chance.choice(texts).split())
+        yield " ".join(words)[:PASSAGE_CHARACTERS]
+
+
+def speed(folder: Path, size: int, texts: Sequence[str]) -> dict[str, Any]:
+    """Build and query times of an index of so many passages."""
     chance = random.Random(size)
-    vocabulary = [_word(number) for number in range(VOCABULARY)]
-    weights = [1 / (rank + 2.7) for rank in range(VOCABULARY)]
-    total = 0.0
-    cumulative = [total := total + weight for weight in weights]
-
-    def passage() -> str:
-        return " ".join(chance.choices(vocabulary, cum_weights=cumulative, k=WORDS)) + "."
-
     queries: list[str] = []
 
     def documents() -> Iterable[dict[str, Any]]:
-        count = size // PASSAGES_PER_DOCUMENT
-        for number in range(count):
-            texts = [passage() for _ in range(PASSAGES_PER_DOCUMENT)]
-            if number % max(1, count // QUERIES) == 0:
-                queries.append(" ".join(chance.sample(texts[0].split(), QUERY_WORDS)))
-            yield {"id": number, "text": "\n\n".join(texts)}
+        for number, text in enumerate(variations(texts, size, chance)):
+            if number % max(1, size // QUERIES) == 0:
+                queries.append(chance.choice(sentences(text)).cut(text))
+            yield {"id": number, "text": text}
 
     file = write_lines(folder / "made.jsonl", documents())
     path = folder / "made.index"
-    started, used = time.perf_counter(), time.process_time()
-    summary = build_index(path, [file])
-    seconds, processor_seconds = time.perf_counter() - started, time.process_time() - used
+    started = time.perf_counter()
+    command = [
+        sys.executable,
+        "-m",
+        "halldetect",
+        "index",
+        "build",
+        str(file.path),
+        "-o",
+        str(path),
+    ]
+    build = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(build.pid, 0)
+    build.returncode = os.waitstatus_to_exitcode(status)
+    if build.returncode:
+        raise SystemExit(f"the build ended with {build.returncode}")
+    seconds = time.perf_counter() - started
     durations: list[float] = []
     used = time.process_time()
     with closing(KnowledgeIndex(path)) as index:
+        passages = index.passages
         for query in queries:
             begun = time.perf_counter()
             index.search([query], 5)
             durations.append(1000 * (time.perf_counter() - begun))
     query_cpu = 1000 * (time.process_time() - used) / len(queries)
     result = {
-        "passages": summary.passages,
+        "passages": passages,
+        "of_them_variations": max(0, size - len(texts)),
         "build_seconds": round(seconds, 1),
-        "build_cpu_seconds": round(processor_seconds, 1),
+        "build_cpu_seconds": round(usage.ru_utime + usage.ru_stime, 1),
         "bytes": path.stat().st_size,
         "text_bytes": file.path.stat().st_size,
-        "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "build_peak_memory_mb": round(usage.ru_maxrss / 1024),
         "query_cpu_ms_mean": round(query_cpu, 2),
         "query_ms_median": round(median(durations), 2),
         "query_ms_95": round(sorted(durations)[int(0.95 * len(durations))], 2),
+        "load_average": round(os.getloadavg()[0], 1),
     }
     path.unlink()
     file.path.unlink()
     return result
 
 
-def _word(number: int) -> str:
-    letters = "bcdfghjklmnprstvwz"
-    vowels = "aeiou"
-    word = ""
-    number += 100
-    while number:
-        number, rest = divmod(number, len(letters) * len(vowels))
-        word += letters[rest // len(vowels)] + vowels[rest % len(vowels)]
-    return word
-
-
-def check(folder: Path, count: int, verifier: str | None) -> dict[str, Any]:
+def check(folder: Path, count: int, verifier: str | Verifier, device: str) -> dict[str, Any]:
     """Verdicts with the gold source and with retrieved evidence."""
     rows = wice_rows()
-    chosen = random.Random(0).sample(range(len(rows)), min(count, len(rows)))
-    labels = [rows[at]["label"] != "supported" for at in chosen]
+    chosen = random.Random(0).sample(rows, min(count, len(rows)))
+    labels = [row["label"] != "supported" for row in chosen]
     index = wice_index(folder, rows)
-    result: dict[str, Any] = {"rows": len(chosen), "verifier": verifier or "base"}
-    plain, knowing = Detector(verifier=verifier), Detector(verifier=verifier, knowledge=index)
+    plain = Detector(verifier=verifier, device=device)
+    knowing = Detector(verifier=plain.verifier, knowledge=index, device=device)
+    result: dict[str, Any] = {
+        "rows": len(chosen), "verifier": plain.verifier.description["name"]
+    }  # fmt: skip
+    verdicts = []
     for name, detector in (("gold_source", plain), ("knowledge", knowing)):
-        started = time.perf_counter()
-        reports = [
-            detector.check(["\n".join(rows[at]["evidence"])] if detector is plain else [], text)
-            for at in chosen
-            for text in [rows[at]["claim"]]
-        ]
+        started, used = time.perf_counter(), time.process_time()
+        reports = detector.check_many(
+            (["\n".join(row["evidence"])] if detector is plain else [], row["claim"])
+            for row in chosen
+        )
+        seconds, cpu = time.perf_counter() - started, time.process_time() - used
         scores = [1.0 if report.score is None else report.score for report in reports]
         area = auroc(labels, scores)
+        verdicts.append([report.verdict for report in reports])
         result[name] = {
             "auroc": None if area is None else round(area, 4),
             "balanced_accuracy": at_threshold(labels, scores).balanced_accuracy,
-            "seconds": round((time.perf_counter() - started) / len(chosen), 2),
+            "seconds": round(seconds / len(chosen), 2),
+            "cpu_seconds": round(cpu / len(chosen), 2),
         }
+    same = [one == other for one, other in zip(*verdicts, strict=True)]
+    result["same_verdict"] = round(fmean(same), 4)
     return result
 
 
@@ -224,8 +259,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pairs", nargs="*", type=Path, help="recall on WiCE and on these files")
     parser.add_argument("--sizes", nargs="*", type=int, default=[], help="passages to index")
+    parser.add_argument("--texts", nargs="*", type=Path, default=[], help="JSON Lines, for --sizes")
     parser.add_argument("--check", type=int, default=0, help="so many responses of WiCE")
-    parser.add_argument("--verifier", help="default: the one in the package")
+    parser.add_argument("--verifier", default="base")
+    parser.add_argument("--base", type=Path, help="GGUF file of the base of large")
+    parser.add_argument("--adapter", type=Path, help="default: the one in the package")
+    parser.add_argument("--device", default="auto")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     known = json.loads(arguments.out.read_text("utf-8")) if arguments.out.exists() else {}
@@ -242,10 +281,13 @@ def main() -> None:
             save("recall", "wice", wice_recall(folder))
             for file in arguments.pairs:
                 save("recall", file.name.partition(".")[0], pair_recall(folder, file))
+        texts = read_texts(arguments.texts)
+        random.Random(0).shuffle(texts)
         for size in arguments.sizes:
-            save("sizes", str(size), speed(folder, size))
+            save("sizes", str(size), speed(folder, size, texts))
         if arguments.check:
-            measured = check(folder, arguments.check, arguments.verifier)
+            verifier = load_verifier(arguments)
+            measured = check(folder, arguments.check, verifier, arguments.device)
             save("check", measured["verifier"], measured)
 
 

@@ -26,6 +26,8 @@ MAX_RESPONSE = 200_000
 PAPER_EXTRACTOR = "qwen2.5-coder-1.5b"
 PAPER_VERIFIER = "deberta-v3-large"
 DEVICES = ("auto", "cpu", "cuda", "mps")
+# Where support and its absence weigh the same.
+DEFAULT_THRESHOLD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +206,7 @@ class Configuration:
         paper="fed",
     )
     threshold: float | str = _option(
-        0.5,
+        DEFAULT_THRESHOLD,
         "hallucinated at this score or above: a number, or recall, balanced or precision, whose "
         "numbers were fitted for the verifier",
         flag="--threshold",

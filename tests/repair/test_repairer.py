@@ -51,8 +51,11 @@ def detector() -> Detector:
     return Detector(verifier=OverlapVerifier())
 
 
-def assert_holds(repair: Repair, response: str) -> None:
-    """The guarantee: what is passed on is supported, and what is gone is listed."""
+def assert_holds(repair: Repair, response: str, threshold: float = 0.5) -> None:
+    """The guarantee: what is passed on is supported, and what is gone is listed.
+
+    With a threshold above the usual one, no claim is past it.
+    """
     if repair.outcome is Outcome.FAILED:
         assert repair.text is None
         assert repair.report is None
@@ -62,7 +65,12 @@ def assert_holds(repair: Repair, response: str) -> None:
     assert repair.report is not None
     assert repair.report.response == repair.text
     assert repair.report.verdict is Verdict.FAITHFUL
-    assert {claim.status for claim in repair.report.claims} == {Status.SUPPORTED}
+    assert repair.report.claims
+    for claim in repair.report.claims:
+        assert claim.support is not None
+        assert 1 - claim.support < threshold
+        if threshold <= 0.5:
+            assert claim.status is Status.SUPPORTED
     for change in repair.changes:
         assert change.span.cut(response) == change.before
         if change.action is Action.REMOVED:
@@ -211,6 +219,49 @@ def test_whatever_the_verifier_says(seed: int, parts: list[str]) -> None:
         SOURCE, response, rewriter=Writer("Zebras own all bridges.", GOOD, "")
     )
     assert_holds(repair, response)
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(0, 2**32),
+    st.lists(st.sampled_from([GOOD, WRONG_YEAR, INVENTED]), min_size=1),
+    st.sampled_from([0.3, 0.6, 0.95]),
+)
+def test_whatever_the_verifier_says_at_any_threshold(
+    seed: int, parts: list[str], threshold: float
+) -> None:
+    response = " ".join(parts[:6])
+    detector = Detector(verifier=MoodyVerifier(seed), threshold=threshold)
+    repair = detector.repair(SOURCE, response, rewriter=Writer("Zebras own all bridges.", GOOD))
+    assert_holds(repair, response, threshold)
+
+
+UNCLEAR = "The mayor, who wore a hat, praised the bridge."
+
+
+def test_only_what_clearly_fails_is_removed_at_a_high_threshold() -> None:
+    response = f"{UNCLEAR} {GOOD} {INVENTED}"
+    strict = Detector(verifier=OverlapVerifier()).repair(SOURCE, response)
+    assert strict.text is not None
+    assert UNCLEAR not in strict.text
+    lenient = Detector(verifier=OverlapVerifier(), threshold=0.95).repair(SOURCE, response)
+    assert lenient.text == f"{UNCLEAR} {GOOD}"
+    assert [change.action for change in lenient.changes] == ["kept", "kept", "removed"]
+    assert_holds(lenient, response, 0.95)
+
+
+def test_what_is_unclear_is_replaced_where_the_source_has_the_words() -> None:
+    response = f"The mayor praised the town hall. {GOOD}"
+    lenient = Detector(verifier=OverlapVerifier(), threshold=0.95).repair(SOURCE, response)
+    assert lenient.text == f"The mayor praised the bridge. {GOOD}"
+    assert lenient.changes[0].method is Method.REPLACE
+
+
+def test_an_unclear_response_is_unchanged_at_a_high_threshold() -> None:
+    lenient = Detector(verifier=OverlapVerifier(), threshold=0.95).repair(SOURCE, UNCLEAR)
+    assert lenient.outcome is Outcome.UNCHANGED
+    assert lenient.text == UNCLEAR
+    assert [change.action for change in lenient.changes] == ["kept"]
 
 
 @settings(max_examples=60)

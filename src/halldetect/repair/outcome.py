@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from halldetect.config import DEFAULT_THRESHOLD
 from halldetect.errors import CheckError, InputError
-from halldetect.report import Evidence, Report, Status, Verdict
+from halldetect.report import ClaimReport, Evidence, Report, Status, Verdict
 from halldetect.text.document import Span
 
 
@@ -74,7 +75,7 @@ class Repair:
     """The outcome of a repair.
 
     A text is only ever given together with a report that calls this very text faithful and all
-    its claims supported; anything else cannot be constructed.
+    its claims supported (see `passes`); anything else cannot be constructed.
 
     outcome   unchanged (it was faithful), repaired, or failed
     text      the new text; None if the repair failed
@@ -145,14 +146,30 @@ class Repair:
 
 
 def is_mended(report: Report | None, text: str) -> bool:
-    """Whether a report is of this text, calls it faithful, and every claim of it supported."""
+    """Whether a report is of this text, calls it faithful, and every claim of it passes."""
     return (
         report is not None
         and report.response == text
         and report.verdict is Verdict.FAITHFUL
         and bool(report.claims)
-        and all(claim.status is Status.SUPPORTED for claim in report.claims)
+        and all(passes(claim, report) for claim in report.claims)
     )
+
+
+def passes(claim: ClaimReport, report: Report) -> bool:
+    """Whether a claim may stay in a text that is passed on.
+
+    It may if it is supported. Who sets the threshold above the usual one asks for few false
+    alarms: then a claim whose own score is below the threshold may stay as well.
+
+    claim   of the report
+    report  whose threshold counts
+    """
+    if claim.status is Status.SUPPORTED:
+        return True
+    if report.scoring != "calibrated" or report.threshold <= DEFAULT_THRESHOLD:
+        return False
+    return claim.support is not None and 1.0 - claim.support < report.threshold
 
 
 def _plain_change(change: Change) -> dict[str, Any]:

@@ -5,6 +5,9 @@ replaced by words of the source (`replacements`), a language model writes it aga
 a part of it is left out, the sentence is removed. A proposal is taken only if the verifier
 supports it; then the whole text is checked anew, as any response is. A sentence that still fails
 gets what comes next in the order, and after `max_rounds` all that fails is removed.
+
+With a threshold above the usual one, a claim may be unclear: not supported, but not past the
+threshold either. Its sentence gets the first step only, and stays as it was if that does not help.
 """
 
 from __future__ import annotations
@@ -14,33 +17,25 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Protocol
 
-from halldetect.claims.guard.sentence_parts import sentence_parts
-from halldetect.errors import ConfigurationError, HallDetectError
+from halldetect.errors import ConfigurationError
 from halldetect.inputs import Pair, Source
-from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair, is_mended
-from halldetect.repair.replacements import corrections
+from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair, is_mended, passes
+from halldetect.repair.proposals import Proposals, is_change_of, sentence_key
 from halldetect.repair.revision import Revision, Sentence, without_mark
-from halldetect.repair.rewriters import MAX_EVIDENCE, Rewriter, first_sentence
+from halldetect.repair.rewriters import Rewriter
 from halldetect.report import ClaimReport, Report, Status, Verdict
 from halldetect.text.document import Document, Span
-from halldetect.text.overlap import WordIndex, content_keys, shared_part
-from halldetect.text.reading import read_units
 from halldetect.text.references import readings
 from halldetect.text.sentences import read_document
-from halldetect.text.words import NEGATIONS, normalize, words
+from halldetect.text.words import NEGATIONS, words
 
 # Proposals per sentence and step that the verifier is asked about.
 MAX_PROPOSALS = 12
-# Sentences of the source that corrections are taken from, and that a language model gets.
-CLOSEST = 3
-SHOWN = 5
 # The windows that proposals are judged against: the closest sentences together, and in halves.
 NEAR_SCALES = (1, 2)
-# A proposal that is longer than the sentence by more than this factor says something else.
-MAX_GROWTH = 1.6
-# The share of its content words that a changed sentence keeps; with less it is another one.
-MIN_KEPT = {Method.REPLACE: 0.5, Method.REWRITE: 0.4, Method.SHORTEN: 0.0}
 STEPS = (Method.REPLACE, Method.REWRITE, Method.SHORTEN)
+# What is tried for unclear sentences: nothing that takes words out of what may be true.
+UNCLEAR_STEPS = (Method.REPLACE,)
 _REFERRING = frozenset(
     "he she it they his her its their this these those that such both neither".split()
 )
@@ -74,11 +69,12 @@ class _Choice:
 class Repairer:
     """Repairs responses with one detector.
 
-    detector    checks
-    rewriter    writes sentences again; None: no language model is asked
-    max_rounds  after so many rounds of changes, what still fails is removed
-    steps       what is tried before a sentence is removed, in this order
-    notice      gets one-line messages for a person, such as that the rewriter failed
+    detector       checks
+    rewriter       writes sentences again; None: no language model is asked
+    max_rounds     after so many rounds of changes, what still fails is removed
+    steps          what is tried before a sentence is removed, in this order
+    unclear_steps  what is tried before an unclear sentence is left as it is
+    notice         gets one-line messages for a person, such as that the rewriter failed
     """
 
     def __init__(
@@ -88,6 +84,7 @@ class Repairer:
         *,
         max_rounds: int = 3,
         steps: Sequence[Method] = STEPS,
+        unclear_steps: Sequence[Method] = UNCLEAR_STEPS,
         notice: Callable[[str], None] | None = None,
     ) -> None:
         if max_rounds < 1:
@@ -96,6 +93,7 @@ class Repairer:
         self._rewriter = rewriter
         self._max_rounds = max_rounds
         self._steps = tuple(step for step in steps if step is not Method.REWRITE or rewriter)
+        self._unclear_steps = tuple(unclear_steps)
         self._notice = notice
 
     def repair(self, pair: Pair) -> Repair:
@@ -115,107 +113,98 @@ class Repairer:
         return self._detector.check(pair.source, text, question=pair.question)
 
     def _mend(self, pair: Pair, original: Report) -> Repair:
-        response = read_document(original.response)
-        revision = Revision(response)
-        if is_mended(original, original.response):
-            changes = _changes(revision, original)
-            return Repair(Outcome.UNCHANGED, original.response, None, original, original, changes)
         if not original.claims:
             reason = original.reason or "the response has nothing that can be checked"
             return _failed(reason, original)
-        source = _Source(original.documents)
+        response = read_document(original.response)
+        revision = Revision(response)
+        proposals = Proposals(original.documents, self._rewriter, self._notice)
         report = original
-        # Every round after the first ones removes a sentence, so that it comes to an end.
-        for number in range(self._max_rounds + len(revision.sentences) + 1):
+        # Every round after the first ones removes or restores a sentence, so it comes to an end.
+        for number in range(self._max_rounds + 2 * len(revision.sentences) + 1):
             text, places = revision.compose()
             if not any(place is not None for place in places):
                 return _failed("no sentence of the response is left", original)
             if number:
                 report = self._check(pair, text)
-                if is_mended(report, text) and not _unchecked_changes(revision, places, report):
-                    changes = _changes(revision, original)
-                    return Repair(Outcome.REPAIRED, text, None, report, original, changes)
-            failing = _failing(revision, places, report)
-            for at, claim in failing.items():
-                sentence = revision.sentences[at]
-                sentence.why = sentence.why or _why(claim)
-                if claim is not None:
-                    sentence.evidence = sentence.evidence or claim.evidence
-                if number >= self._max_rounds:
-                    sentence.remove()
+            failing = self._failing(revision, places, report, first=not number)
+            if not failing and is_mended(report, text):
+                outcome = Outcome.UNCHANGED if text == original.response else Outcome.REPAIRED
+                return Repair(outcome, text, None, report, original, _changes(revision, original))
             if not failing:
                 break
             if number < self._max_rounds:
-                self._change(list(failing), revision, source)
-            self._name_referents(revision, response, source)
+                self._change(failing, revision, proposals, first=not number)
+            else:
+                for at in failing:
+                    revision.sentences[at].give_up()
+            self._name_referents(revision, response, proposals)
         return _failed(report.reason or "what is left is not supported either", original)
 
-    def _change(self, failing: list[int], revision: Revision, source: _Source) -> None:
+    def _failing(
+        self, revision: Revision, places: Sequence[Span | None], report: Report, *, first: bool
+    ) -> list[int]:
+        """The sentences that are to be changed, by index; each of them gets its reason."""
+        found = []
+        for at, claim in _worst_claims(revision, places, report).items():
+            sentence = revision.sentences[at]
+            unclear = claim is not None and _is_unclear(claim, report)
+            sentence.optional = unclear and (first or sentence.optional)
+            if unclear and sentence.method is None and not (first and self._unclear_steps):
+                continue
+            sentence.why = sentence.why or _why(claim)
+            if claim is not None:
+                sentence.evidence = sentence.evidence or claim.evidence
+            found.append(at)
+        return found
+
+    def _change(
+        self, failing: list[int], revision: Revision, proposals: Proposals, *, first: bool
+    ) -> None:
         """Put the first proposal that is supported in the place of each sentence, or remove it."""
         waiting = failing
         for step in self._steps:
-            proposed = {at: self._proposed(step, revision.sentences[at], source) for at in waiting}
-            choice = self._choose(step, proposed, revision, source)
+            tried = [
+                at
+                for at in waiting
+                if not revision.sentences[at].optional or (first and step in self._unclear_steps)
+            ]
+            proposed = {at: proposals.of(step, revision.sentences[at].before) for at in tried}
+            choice = self._choose(step, proposed, revision, proposals)
             supported = choice.supported
             if step is Method.REPLACE:  # where one correction was not enough, add a second one
-                again = {at: source.corrections(text) for at, text in choice.nearest.items()}
-                supported |= self._choose(step, again, revision, source).supported
+                again = {at: proposals.corrections(text) for at, text in choice.nearest.items()}
+                supported |= self._choose(step, again, revision, proposals).supported
             for at, text in supported.items():
                 revision.sentences[at].change(text, step)
             waiting = [at for at in waiting if at not in supported]
         for at in waiting:
-            revision.sentences[at].remove()
-
-    def _proposed(self, step: Method, sentence: Sentence, source: _Source) -> list[str]:
-        mark, text = without_mark(sentence.before)
-        if step is Method.REPLACE:
-            return [mark + item for item in source.corrections(text)]
-        if step is Method.SHORTEN:
-            parts = sorted((part for part, _ in sentence_parts(text)), key=len, reverse=True)
-            return [mark + _ended(part[:1].upper() + part[1:], text) for part in parts]
-        return [mark + item for item in self._rewritten(text, source)]
-
-    def _rewritten(self, sentence: str, source: _Source) -> list[str]:
-        """What the language model writes; a model that fails proposes nothing."""
-        assert self._rewriter is not None
-        try:
-            answer = self._rewriter.rewrite(sentence, source.around(sentence))
-        except HallDetectError as error:
-            problem = str(error)
-        except Exception as error:
-            problem = f"{type(error).__name__}: {error}"
-        else:
-            if not isinstance(answer, str):
-                problem = "its answer is not text"
-            else:
-                text = first_sentence(answer)
-                return [_ended(text, sentence)] if text else []
-        if self._notice is not None:
-            self._notice(f"the rewriter failed: {' '.join(problem.split())[:200]}")
-        return []
+            revision.sentences[at].give_up()
 
     def _choose(
-        self, step: Method, proposed: dict[int, list[str]], revision: Revision, source: _Source
+        self, step: Method, proposed: dict[int, list[str]], revision: Revision, proposals: Proposals
     ) -> _Choice:
         """The best supported proposal of each sentence, all judged together.
 
         A shortened sentence is the longest that is supported; otherwise the most support wins.
         """
-        said = {_key(other.after) for other in revision.sentences if other.after is not None}
+        said = {
+            sentence_key(other.after) for other in revision.sentences if other.after is not None
+        }
         usable = {
             at: [
                 text
                 for text in dict.fromkeys(texts)
                 if text not in revision.sentences[at].tried
-                and _key(text) not in said
-                and _is_change_of(text, revision.sentences[at].before, MIN_KEPT[step])
+                and sentence_key(text) not in said
+                and is_change_of(text, revision.sentences[at].before, step)
             ][:MAX_PROPOSALS]
             for at, texts in proposed.items()
         }
         usable = {at: texts for at, texts in usable.items() if texts}
         if not usable:
             return _Choice({}, {})
-        judged = self._judge(source, usable, revision)
+        judged = self._judge(proposals, usable, revision)
         supported: dict[int, str] = {}
         nearest: dict[int, str] = {}
         for (at, group), claims in zip(usable.items(), judged, strict=True):
@@ -229,19 +218,19 @@ class Repairer:
         return _Choice(supported, nearest)
 
     def _judge(
-        self, source: _Source, proposed: dict[int, list[str]], revision: Revision
+        self, proposals: Proposals, proposed: dict[int, list[str]], revision: Revision
     ) -> list[list[ClaimReport]]:
         """Judge proposals against the closest sentences only: the whole text is checked later."""
         items = [
             (
-                source.around(revision.sentences[at].before),
+                proposals.around(revision.sentences[at].before),
                 [without_mark(item)[1] for item in texts],
             )
             for at, texts in proposed.items()
         ]
         return self._detector.judge(items, granularities=NEAR_SCALES)
 
-    def _name_referents(self, revision: Revision, response: Document, source: _Source) -> None:
+    def _name_referents(self, revision: Revision, response: Document, proposals: Proposals) -> None:
         """A sentence that refers to a removed one gets the name meant, or is removed too."""
         for at, sentence in enumerate(revision.sentences[1:], 1):
             before = revision.sentences[at - 1]
@@ -254,57 +243,18 @@ class Repairer:
             named = sentence.after if reading is None or not reading.resolved else reading.text
             sentence.why = "it refers to a sentence that was removed"
             if named != sentence.after and named not in sentence.tried:
-                ((claim,),) = self._judge(source, {at: [named]}, revision)
+                ((claim,),) = self._judge(proposals, {at: [named]}, revision)
                 if claim.status is Status.SUPPORTED:
                     sentence.change(named, Method.NAME)
                     continue
             sentence.remove()
 
 
-class _Source:
-    """The sentences of a source, and which of them a sentence of the response is about."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._documents = [read_document(text) for text in texts]
-        self._index = WordIndex(self._documents)
-        self._places = [
-            (number, span)
-            for number, document in enumerate(self._documents)
-            for span in document.sentences
-        ]
-
-    def _ranked(self, sentence: str) -> list[int]:
-        shares = self._index.shares(sentence, self._places)
-        return sorted(range(len(shares)), key=lambda at: -shares[at])
-
-    def _text(self, at: int) -> str:
-        number, span = self._places[at]
-        return span.cut(self._documents[number].text)
-
-    def corrections(self, sentence: str) -> list[str]:
-        """Corrections from the closest sentences, closest first."""
-        found: list[str] = []
-        for at in self._ranked(sentence)[:CLOSEST]:
-            found += corrections(sentence, self._text(at))
-        return list(dict.fromkeys(found))
-
-    def around(self, sentence: str) -> str:
-        """The closest sentences in the order of the source, for a language model."""
-        chosen: list[int] = []
-        size = 0
-        for at in self._ranked(sentence)[:SHOWN]:
-            size += len(self._text(at)) + 1
-            if size > MAX_EVIDENCE and chosen:
-                break
-            chosen.append(at)
-        return "\n".join(self._text(at) for at in sorted(chosen))
-
-
 def _failed(reason: str, original: Report) -> Repair:
     return Repair(Outcome.FAILED, None, reason, None, original, ())
 
 
-def _failing(
+def _worst_claims(
     revision: Revision, places: Sequence[Span | None], report: Report
 ) -> dict[int, ClaimReport | None]:
     """The sentences, by index, with a claim that is not supported, each with its worst claim."""
@@ -323,6 +273,11 @@ def _failing(
     return dict(sorted(failing.items()))
 
 
+def _is_unclear(claim: ClaimReport, report: Report) -> bool:
+    """Whether a claim is not supported, but may stay."""
+    return claim.status is not Status.SUPPORTED and passes(claim, report)
+
+
 def _unchecked_changes(
     revision: Revision, places: Sequence[Span | None], report: Report
 ) -> list[int]:
@@ -337,31 +292,10 @@ def _unchecked_changes(
     ]
 
 
-def _is_change_of(text: str, before: str, min_kept: float) -> bool:
-    """Whether a proposal is one asserting sentence on one line that still is about the same."""
-    if len(text) > MAX_GROWTH * len(before) + 40 or "\n" in text.strip():
-        return False
-    if shared_part(content_keys(before), content_keys(text)) < min_kept:
-        return False
-    units = read_units(text)
-    return len(units) == 1 and units[0].asserts
-
-
 def _refers(sentence: str) -> bool:
     """Whether a sentence begins with a word that refers to the sentence before."""
     spoken = words(without_mark(sentence)[1][:100])
     return bool(spoken) and spoken[0].norm in _REFERRING
-
-
-def _ended(part: str, sentence: str) -> str:
-    """A part as a sentence: a capital, and the full stop of the sentence it replaces."""
-    part = part.strip()
-    if not part:
-        return part
-    if sentence[:1].isupper():
-        part = part[0].upper() + part[1:]
-    ending = sentence.rstrip()[-1:]
-    return part if part[-1] in ".!?…" or ending not in ".!" else part + ending
 
 
 def _why(claim: ClaimReport | None) -> str:
@@ -424,7 +358,3 @@ def _says(spoken: Sequence[str], claim: str) -> bool:
 
 def _overlap(left: Span, right: Span) -> bool:
     return left.start < right.end and right.start < left.end
-
-
-def _key(text: str) -> str:
-    return " ".join(normalize(without_mark(text)[1]).split()).rstrip(".!")

@@ -24,6 +24,7 @@ class Sentence:
     method    how it was changed last
     why       why it is changed or removed
     evidence  the window of the source that decided
+    optional  whether it may stay as it was: it is unclear, but not past the threshold
     tried     texts that did not pass
     """
 
@@ -33,6 +34,7 @@ class Sentence:
     method: Method | None = None
     why: str | None = None
     evidence: Evidence | None = None
+    optional: bool = False
     tried: set[str] = field(default_factory=set)
 
     @property
@@ -48,6 +50,10 @@ class Sentence:
     def remove(self) -> None:
         """Take it out."""
         self.after, self.method = None, None
+
+    def give_up(self) -> None:
+        """Nothing better was found: put it back as it was if that is allowed, else take it out."""
+        self.after, self.method = (self.before if self.optional else None), None
 
 
 class Revision:
