@@ -13,8 +13,8 @@ from halldetect.render.repair_views import (
     difference,
     repair_html,
     repair_markdown,
-    repair_pieces,
     repair_terminal,
+    repair_view,
 )
 from halldetect.repair import Repair
 from tests.support.fakes import OverlapVerifier
@@ -44,8 +44,12 @@ def test_words_are_not_torn() -> None:
 
 
 def test_the_pieces_of_a_repair(repair: Repair) -> None:
-    pieces = repair_pieces(repair)
-    assert "".join(piece.text for piece in pieces if piece.kind != INSERTED) == RESPONSE
+    view = repair_view(repair)
+    assert "".join(piece["text"] for piece in view["before"]) == RESPONSE
+    after = "".join(piece["text"] for piece in view["after"])
+    assert after.split() == (repair.text or "").split()
+    assert [piece["kind"] for piece in view["pieces"]].count(DELETED) == 2
+    assert [change["action"] for change in view["changes"]] == ["changed", "removed"]
 
 
 def test_terminal(repair: Repair) -> None:

@@ -6,16 +6,18 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
+from typing import Any
 
-from halldetect.render.html_page import PALETTE, asset, html_page
+from halldetect.render.html_page import asset, html_page, shared_style
 from halldetect.render.markdown import escape
 from halldetect.render.passages import shorten
 from halldetect.render.phrases import one_line, visible
 from halldetect.render.terminal import new_console, print_line, wants_color
 from halldetect.repair.outcome import Action, Change, Outcome, Repair
 
+REPAIR_STYLE = "repair.css"
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 _QUOTE_LIMIT = 300
 SAME, DELETED, INSERTED = "same", "deleted", "inserted"
@@ -78,16 +80,8 @@ def _without_specks(pieces: Sequence[Piece]) -> list[Piece]:
     return merged
 
 
-def repair_pieces(repair: Repair) -> list[Piece]:
-    """The whole response with its deletions and insertions.
-
-    Args:
-        repair: the outcome of a repair.
-    """
-    return list(_pieces(repair))
-
-
 def _pieces(repair: Repair) -> Iterator[Piece]:
+    """The whole response with its deletions and insertions."""
     text = repair.original.response
     end = 0
     for change in repair.changes:
@@ -192,33 +186,44 @@ def _marked(piece: Piece) -> str:
     return f"{piece.text[:start]}{marked}{piece.text[start + len(shown) :]}"
 
 
+def repair_view(repair: Repair) -> dict[str, Any]:
+    """Return what a page shows: a headline, both texts in pieces, and the changes.
+
+    Args:
+        repair: the outcome of a repair.
+    """
+    pieces = [asdict(piece) for piece in _pieces(repair)] if repair.changes else []
+    return {
+        "headline": _HEADLINE[repair.outcome].title(),
+        "failed": repair.outcome is Outcome.FAILED,
+        "summary": repair_summary(repair),
+        "pieces": pieces,
+        "before": [piece for piece in pieces if piece["kind"] != INSERTED],
+        "after": [piece for piece in pieces if piece["kind"] != DELETED],
+        "changes": [
+            {
+                "action": str(change.action),
+                "pieces": [asdict(p) for p in difference(change.before, change.after or "")],
+                "remarks": _remarks(repair, change),
+            }
+            for change in _shown_changes(repair)
+        ],
+        "response": repair.original.response,
+    }
+
+
 def repair_html(repair: Repair) -> str:
     """Return a repair as one HTML page: inline, side by side, and as a list of changes.
 
     Args:
         repair: the outcome of a repair.
     """
-    pieces = repair_pieces(repair)
     return html_page(
         "halldetect.render",
         "repair.html.jinja",
         title=f"{repair.outcome.capitalize()}: HallDetect repair",
-        style="".join(asset(name) for name in (PALETTE, "repair.css")),
-        headline=_HEADLINE[repair.outcome].title(),
-        failed=repair.outcome is Outcome.FAILED,
-        summary=repair_summary(repair),
-        pieces=pieces if repair.changes else [],
-        before=[piece for piece in pieces if piece.kind != INSERTED],
-        after=[piece for piece in pieces if piece.kind != DELETED],
-        changes=[
-            {
-                "action": str(change.action),
-                "pieces": difference(change.before, change.after or ""),
-                "remarks": _remarks(repair, change),
-            }
-            for change in _shown_changes(repair)
-        ],
-        response=repair.original.response,
+        style=shared_style() + asset(REPAIR_STYLE),
+        **repair_view(repair),
     )
 
 

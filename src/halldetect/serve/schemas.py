@@ -198,6 +198,7 @@ class RepairResult(BaseModel):
 
     request_id: str
     repair: dict[str, Any]
+    view: dict[str, Any] = Field(description="What the page shows: the texts in pieces.")
 
 
 class BatchResult(BaseModel):

@@ -426,3 +426,37 @@ def test_two_responses_are_compared_side_by_side(page):
     button.click()
     assert "Dogs" in page.wait("#response-b").get_attribute("value")
     assert page.one("#submit").text == "Compare"
+
+
+def test_a_response_is_repaired(page):
+    response = "The bridge opened in 1923. Anna Holm designed it. Dogs <b>like</b> it."
+    page.open()
+    page.ask("The bridge over the Elbe opened in 1932. Anna Holm designed it.", response)
+    page.reported()
+    [button] = [node for node in page.every("#report button") if node.text == "Repair"]
+    button.click()
+    assert page.wait("#repair h1").text == "✓ Repaired"
+    inline, before, after = (node.text for node in page.every("#repair .repair-text"))
+    assert page.run("return document.activeElement.tagName") == "H1"
+    assert response in before.replace("\n", " ")
+    assert "1932" in after
+    assert "1923" not in after
+    assert [node.text for node in page.every("#repair .repair-text:first-of-type ins")] == ["1932"]
+    assert "Dogs <b>like</b> it." in inline
+    assert "Dogs" not in after
+    assert "nothing in the source says so" in page.one("#repair .changes").text
+    assert page.width() <= 1440
+    [use] = [node for node in page.every("#repair button") if node.text == "Use the new text"]
+    use.click()
+    assert "1932" in page.wait("#response").get_attribute("value")
+
+
+def test_a_repair_that_fails_says_why(page):
+    page.open()
+    page.ask("The bridge over the Elbe opened in 1932.", "Wild horses graze beside volcanoes.")
+    page.reported()
+    [button] = [node for node in page.every("#report button") if node.text == "Repair"]
+    button.click()
+    assert page.wait("#repair h1").text == "✗ Not Repaired"
+    assert "no sentence of the response is left" in page.one("#repair").text
+    assert not [node for node in page.every("#repair button") if "new text" in node.text]

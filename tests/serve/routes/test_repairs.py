@@ -21,7 +21,9 @@ def post(service: LocalService, **body: Any) -> Any:
 def test_a_repair(service: LocalService) -> None:
     answer = post(service, source=SOURCE, response=WRONG)
     assert answer.status_code == 200
-    repair = answer.json()["repair"]
+    repair, view = answer.json()["repair"], answer.json()["view"]
+    assert "".join(piece["text"] for piece in view["before"]) == WRONG
+    assert view["failed"] is False
     assert repair["outcome"] == "repaired"
     assert repair["text"] == "The bridge opened in 1932. Six lanes cross it."
     assert [change["action"] for change in repair["changes"]] == ["changed", "kept", "removed"]

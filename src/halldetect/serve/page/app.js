@@ -3,8 +3,8 @@
  *
  * The report's own scripts are read before this one; their names (element, textButton, visible,
  * TextPane, ReportView...) are used as they are. The address says which view it is: nothing,
- * `?view=history`, `?view=dashboard`, `?view=result`, `?view=comparison` or `?report=ID`; what follows a # belongs
- * to the report.
+ * `?view=history`, `?view=dashboard`, `?view=result`, `?view=comparison`, `?view=repair` or
+ * `?report=ID`; what follows a # belongs to the report.
  */
 
 import { Api, Fault } from "./api.js";
@@ -14,12 +14,13 @@ import { Dashboard } from "./dashboard.js";
 import { askToken, confirmed } from "./dialogs.js";
 import { History } from "./history.js";
 import { notice } from "./notices.js";
-import { Outcome } from "./outcome.js";
+import { Outcome, copied } from "./outcome.js";
+import { repairView } from "./repair.js";
 import { Review } from "./review.js";
 import { Watch } from "./watch.js";
 
 const find = (id) => document.getElementById(id);
-const VIEWS = ["check", "watch", "report", "comparison", "history", "dashboard"];
+const VIEWS = ["check", "watch", "report", "comparison", "repair", "history", "dashboard"];
 const WANTS_TOKEN = "This server wants a token. It is kept until you close this tab.";
 
 /** What the server says about itself and about our token. */
@@ -114,6 +115,7 @@ class App {
     if (report) this.showStored(report);
     else if (view === "result" && this.result) this.showOutcome(this.result);
     else if (view === "comparison" && this.comparison) this.showComparison();
+    else if (view === "repair" && this.repaired) this.showRepair();
     else if (view === "history" || view === "dashboard") this.showList(view);
     else if (view) this.replace("./");
     else this.showCheck();
@@ -131,7 +133,7 @@ class App {
       this.outcome = null;
     }
     for (const view of VIEWS) find(view).hidden = view !== name;
-    const current = { watch: "check", report: "", comparison: "" }[name] ?? name;
+    const current = { watch: "check", report: "", comparison: "", repair: "" }[name] ?? name;
     for (const link of document.querySelectorAll(".app-bar nav a")) {
       if (link.dataset.view === current) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
@@ -157,7 +159,8 @@ class App {
     await this[name].show();
   }
 
-  async check(request) {
+  /** Checks a response, or compares two (`a` and `b`), or repairs one. */
+  async check(request, { repair = false } = {}) {
     this.watch?.leave();
     const ends = new AbortController();
     const back = () => {
@@ -169,7 +172,7 @@ class App {
     const watch = new Watch(find("watch"), two ? { response: request.a } : request, {
       cancel: () => ends.abort(),
       back,
-      retry: () => this.check(request),
+      retry: () => this.check(request, { repair }),
     });
     this.watch = watch;
     this.show("watch", "Checking", watch.title);
@@ -180,11 +183,15 @@ class App {
       verdict: (data) => watch.verdict(data),
     };
     try {
-      if (two) {
-        watch.say("Checking both responses");
+      if (two || repair) {
+        watch.say(two ? "Checking both responses" : "Repairing the response");
+        const path = two ? "v1/compare" : "v1/repair";
         const body = JSON.stringify(request);
-        const options = { method: "POST", body, signal: ends.signal };
-        this.finishComparison(await this.api.json("v1/compare", options));
+        const found = await this.api.json(path, { method: "POST", body, signal: ends.signal });
+        this.endWatch();
+        if (two) this.comparison = found;
+        else this.repaired = found;
+        this.arrive(`./?view=${two ? "comparison" : "repair"}`);
         return;
       }
       this.finish(await this.api.check(request, on, ends.signal));
@@ -194,16 +201,44 @@ class App {
       watch.fail(fault);
       if (this.shown !== "") this.status("The check failed: see Check");
       if (fault.code !== "unauthorized") return;
-      if (await this.unlock("The server did not accept the token.")) this.check(request);
+      if (await this.unlock("The server did not accept the token.")) this.check(request, { repair });
     }
   }
 
-  finishComparison({ view, a, b }) {
+  endWatch() {
     this.watch.leave();
     this.watch = null;
     find("watch").replaceChildren();
-    this.comparison = { view, a, b };
-    this.arrive("./?view=comparison");
+  }
+
+  /** Repairs the response of a report, with the options that are set in the form. */
+  repair(payload) {
+    this.go("./");
+    this.form.fill(payload);
+    const request = this.form.request();
+    if (!request) return;
+    const { store, include, ...texts } = request;
+    this.check(texts, { repair: true });
+  }
+
+  showRepair() {
+    const { view, repair } = this.repaired;
+    const { original, text } = repair;
+    const copy = async () => {
+      this.status((await copied(text)) ? "New text copied" : "The browser did not allow copying");
+    };
+    const actions = [
+      textButton({ class: "quiet" }, () => this.again(null), "New check"),
+      textButton({ class: "quiet" }, () => this.again(original), "Edit the texts"),
+    ];
+    if (text !== null) {
+      const use = () => this.again({ ...original, response: text });
+      actions.push(textButton({ class: "quiet" }, use, "Use the new text"));
+      actions.push(textButton({ class: "quiet" }, copy, "Copy the new text"));
+    }
+    const { title, nodes } = repairView(view, actions);
+    find("repair").replaceChildren(...nodes);
+    this.show("repair", "Repair", title);
   }
 
   /** Goes to what a check has found; a reader who has opened another view meanwhile stays. */
@@ -229,9 +264,7 @@ class App {
   }
 
   finish({ report, view, markdown, html, stored, store_error: storeError }) {
-    this.watch.leave();
-    this.watch = null;
-    find("watch").replaceChildren();
+    this.endWatch();
     const formats = {
       json: () => `${JSON.stringify(report, null, 2)}\n`,
       html: () => html,
@@ -293,6 +326,9 @@ class App {
       textButton({ class: "quiet" }, () => this.again(null), "New check"),
       textButton({ class: "quiet" }, () => this.again(payload), "Edit the texts"),
     ];
+    if (payload.verdict === "hallucinated" && this.session.data.scopes.includes("check")) {
+      actions.push(textButton({ class: "quiet" }, () => this.repair(payload), "Repair"));
+    }
     if (id && this.session.data.scopes.includes("admin")) {
       actions.push(textButton({ class: "quiet danger" }, () => this.remove(id), "Delete"));
     }

@@ -90,7 +90,8 @@ export function saveFile(name, content, type) {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-async function copied(text) {
+/** Puts a text into the clipboard; whether the browser allowed it. */
+export async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;

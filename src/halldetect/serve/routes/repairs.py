@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
 from halldetect.serve.dependencies import Context, RequestId
@@ -24,5 +25,13 @@ async def repair(
         raise service_error("invalid_request", "store: a repair cannot be stored")
     with await submit(context, body, [item_pair(body)], repair=True) as job:
         (finished,) = await cancel_on_disconnect(request, job.reports())
-    text = f'{{"request_id":{json.dumps(request_id)},"repair":{finished.json}}}'
+    view = await anyio.to_thread.run_sync(_view, finished.json)
+    text = f'{{"request_id":{json.dumps(request_id)},"repair":{finished.json},"view":{view}}}'
     return Response(text.encode(), media_type="application/json")
+
+
+def _view(text: str) -> str:
+    from halldetect.render.repair_views import repair_view
+    from halldetect.repair.outcome import Repair
+
+    return json.dumps(repair_view(Repair.from_dict(json.loads(text))))

@@ -20,6 +20,7 @@ from halldetect import demo
 from halldetect.render.comparison_views import COMPARISON_STYLE
 from halldetect.render.html import SCRIPTS, VIEW_STYLES
 from halldetect.render.html_page import asset
+from halldetect.render.repair_views import REPAIR_STYLE
 
 router = APIRouter(include_in_schema=False)
 
@@ -39,6 +40,7 @@ FILES = (
     "icon.svg",
     "notices.js",
     "outcome.js",
+    "repair.js",
     "review.js",
     "watch.js",
 )
@@ -93,7 +95,9 @@ def static_files() -> dict[str, StaticFile]:
     """Return every file of the page by its name."""
     folder = resources.files("halldetect.serve") / "page"
     texts = {name: (folder / name).read_text(encoding="utf-8") for name in (INDEX, *FILES)}
-    texts |= {name: asset(name) for name in (*VIEW_STYLES, COMPARISON_STYLE, *SCRIPTS)}
+    texts |= {
+        name: asset(name) for name in (*VIEW_STYLES, COMPARISON_STYLE, REPAIR_STYLE, *SCRIPTS)
+    }
     texts[EXAMPLE] = json.dumps(
         {"source": [demo.SOURCE], "response": demo.RESPONSE, "question": demo.QUESTION}
     )
