@@ -68,7 +68,15 @@ class MissingExtra(CheckError):
         super().__init__(f"{what} needs an optional dependency: pip install 'halldetect[{extra}]'")
 
 
-def one_line(error: Exception) -> str:
+def one_line(error: object) -> str:
+    """The text of an error in one line of at most 300 characters.
+
+    error  what was raised, or a message
+    """
+    return " ".join(str(error).split())[:300] or type(error).__name__
+
+
+def described(error: Exception) -> str:
     """The error in one line, with its type unless it is one of ours.
 
     error  what was raised

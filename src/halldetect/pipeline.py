@@ -15,7 +15,7 @@ from time import perf_counter
 from halldetect.claims import Claim
 from halldetect.claims.extraction import Extraction, extract_claims
 from halldetect.config import Configuration
-from halldetect.errors import one_line
+from halldetect.errors import described
 from halldetect.explanation.explain import Explained, Findings, explain
 from halldetect.explanation.proofs import find_proofs
 from halldetect.inputs import CleanPair, read_texts, refusal
@@ -170,7 +170,7 @@ def extract(
             with state.clock("extract"):
                 state.extraction = extract_claims(state.texts.response, extractor, guard=guard)
         except Exception as error:
-            state.problem = f"the claims could not be extracted: {one_line(error)}"
+            state.problem = f"the claims could not be extracted: {described(error)}"
             continue
         if not state.extraction.claims:
             refuse_without_claims(state, guard)
@@ -198,7 +198,7 @@ def retrieve_evidence(states: Sequence[PairState], knowledge: Knowledge) -> None
             with state.clock("retrieve"):
                 found = retrieve(state.pair, state.extraction.claims, knowledge)
         except Exception as error:
-            state.problem = f"the knowledge could not be searched: {one_line(error)}"
+            state.problem = f"the knowledge could not be searched: {described(error)}"
             continue
         documents = (*state.texts.documents, *found.documents)
         state.pair, state.texts = found.pair, replace(state.texts, documents=documents)
@@ -261,7 +261,7 @@ def judge(
         )
     except Exception as error:
         if len(states) == 1:
-            states[0].problem = f"the verifier failed: {one_line(error)}"
+            states[0].problem = f"the verifier failed: {described(error)}"
             return
         for state in states:  # find out for which of them it fails
             judge([state], models, progress, observe)
@@ -331,7 +331,7 @@ def _explain(
         )
     except Exception as error:
         for state in states:
-            state.notes += (f"{failure}: {one_line(error)}",)
+            state.notes += (f"{failure}: {described(error)}",)
         return
     results = list(zip(states, explained, strict=True))
     share_seconds(phase, started, [(state, item.judged) for state, item in results if item.judged])

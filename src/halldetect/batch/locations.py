@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Any
 
-from halldetect.errors import InputError, MissingExtra
+from halldetect.errors import InputError, MissingExtra, one_line
 
 STANDARD_STREAM = "-"
 BUFFER_BYTES = 1 << 20
@@ -79,7 +79,7 @@ def file_system(location: str) -> tuple[Any, str]:
     try:
         system, path = FileSystem.from_uri(location)
     except (ArrowException, OSError) as error:
-        raise InputError(f"cannot reach {location!r}: {_one_line(error)}") from error
+        raise InputError(f"cannot reach {location!r}: {one_line(error)}") from error
     return system, path
 
 
@@ -95,7 +95,7 @@ def _matches_of_url(pattern: str) -> list[str]:
     try:
         entries = system.get_file_info(FileSelector(folder, recursive=True))
     except OSError as error:
-        raise InputError(f"cannot list {beginning!r}: {_one_line(error)}") from error
+        raise InputError(f"cannot list {beginning!r}: {one_line(error)}") from error
     names = [
         entry.path[len(folder) :].lstrip("/") for entry in entries if entry.type == FileType.File
     ]
@@ -127,7 +127,7 @@ def open_bytes(file: str) -> Iterator[tuple[IO[bytes], int]]:
             stream = Path(file).open("rb")  # noqa: SIM115
             size = status.st_size if stat.S_ISREG(status.st_mode) else 0
     except OSError as error:
-        raise InputError(f"cannot read {file!r}: {error.strerror or _one_line(error)}") from error
+        raise InputError(f"cannot read {file!r}: {error.strerror or one_line(error)}") from error
     with stream:
         yield stream, size
 
@@ -147,7 +147,3 @@ def _file_size(file: str) -> int:
         return 0 if file == STANDARD_STREAM else Path(file).stat().st_size
     except OSError:
         return 0
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

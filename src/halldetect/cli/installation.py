@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from halldetect import demo, models
 from halldetect._version import __version__
 from halldetect.detector import Detector
-from halldetect.errors import HallDetectError, MissingExtra, ModelError
+from halldetect.errors import MissingExtra, ModelError, described
 from halldetect.protocols import Verifier
 from halldetect.verification.presets import DEFAULT, LARGE, LARGE_BASE
 
@@ -188,7 +188,7 @@ def check_problem(detector: Detector) -> str | None:
     try:
         found = demo.deviations(detector.check(demo.SOURCE, demo.RESPONSE, question=demo.QUESTION))
     except Exception as error:  # a damaged library raises anything; the doctor has to name it
-        return _one_line(error)
+        return described(error)
     return f"the built-in example is judged wrongly: {'; '.join(found)}" if found else None
 
 
@@ -294,7 +294,7 @@ def _plan(verifier: str, make: Callable[[], Plan]) -> Plan:
     try:
         return make()
     except Exception as error:  # as above: PyTorch without its libraries raises OSError, say
-        return Plan(verifier, problem=_one_line(error))
+        return Plan(verifier, problem=described(error))
 
 
 def _plan_base() -> Plan:
@@ -339,8 +339,3 @@ def _advice(large: Plan, extras: tuple[Extra, ...]) -> tuple[str, ...]:
 
 def _install(extra: str) -> str:
     return f"pip install '{PACKAGE}[{extra}]'"
-
-
-def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return text if isinstance(error, HallDetectError) else f"{type(error).__name__}: {text}"

@@ -16,7 +16,7 @@ from halldetect.report import ErrorKind, ErrorReport
 from halldetect.text.noun_phrases import noun_phrases
 from halldetect.text.overlap import content_keys, content_words, shared_part
 from halldetect.text.sentences import sentences
-from halldetect.text.words import FUNCTION_WORDS, Word, words
+from halldetect.text.words import FUNCTION_WORDS, MONTHS, WEEKDAYS, Word, words
 
 # Below this share of common words the source speaks of something else.
 MIN_SHARED = 0.3
@@ -31,10 +31,9 @@ CLAUSE_SHARE = 0.8
 _CLAUSE_END = re.compile(r"[;:]\s|,\s(?:and|but|though|although|while|so|which|who)\s|\sbut\s")
 _MAX_WORDS = 6
 _MONTHS = frozenset(
-    "january february march april may june july august september october november december "
-    "jan feb mar apr jun jul aug sep sept oct nov dec".split()
+    [*map(str.lower, MONTHS), *"jan feb mar apr jun jul aug sep sept oct nov dec".split()]
 )
-_DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+_DAYS = frozenset(map(str.lower, WEEKDAYS))
 _SEASONS = frozenset("spring summer autumn fall winter".split())
 _NUMBER_WORDS = frozenset(
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "

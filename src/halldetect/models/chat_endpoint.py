@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import urlsplit, urlunsplit
 
 from halldetect.errors import CheckError, ConfigurationError, MissingExtra
@@ -32,6 +32,16 @@ class ChatAnswer:
     text: str
     tokens_in: int = 0
     tokens_out: int = 0
+
+
+class ServerOptions(TypedDict, total=False):
+    """How a server is reached; see `ChatEndpoint`."""
+
+    base_url: str | None
+    api_key: str | None
+    timeout: float
+    retries: int
+    sleep: Callable[[float], None]
 
 
 class ChatEndpoint:
@@ -87,7 +97,7 @@ class ChatEndpoint:
     def complete(self, body: Callable[[set[str]], dict[str, Any]]) -> ChatAnswer:
         """One answer; what the server refuses to take is left out, for ever once that helped.
 
-        body  makes the request without the optional fields named in its argument
+        body  makes the request; its argument names the fields that will be left out of it
         """
         answer = self._ask(body)
         try:
@@ -107,7 +117,7 @@ class ChatEndpoint:
     def _ask(self, body: Callable[[set[str]], dict[str, Any]]) -> dict[str, Any]:
         left_out = set(self.left_out)
         while True:
-            response = self._post({"model": self.model, **body(left_out)})
+            response = self._post({"model": self.model, **_without(body(left_out), left_out)})
             if response.status_code in _REFUSED:
                 unwanted = _unwanted(response.text, left_out)
                 if unwanted is not None:
@@ -156,6 +166,13 @@ class ChatEndpoint:
     def _redacted(self, text: str) -> str:
         """Servers like to quote the key they reject."""
         return text.replace(self._key, "***") if self._key else text
+
+
+def _without(body: dict[str, Any], left_out: set[str]) -> dict[str, Any]:
+    kept = {name: value for name, value in body.items() if name not in left_out}
+    if "max_tokens" in left_out:  # its newer name
+        kept["max_completion_tokens"] = body["max_tokens"]
+    return kept
 
 
 def _unwanted(complaint: str, left_out: set[str]) -> str | None:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from halldetect.errors import MissingExtra, ModelError
+from halldetect.errors import MissingExtra, ModelError, one_line
 
 # More threads than this only wait for each other on models of this size.
 _MAX_THREADS = 8
@@ -94,8 +94,3 @@ def default_threads() -> int:
     else:
         available = os.cpu_count() or 1
     return max(1, min(available, _MAX_THREADS))
-
-
-def one_line(error: object) -> str:
-    """The text of an error, shortened to one line."""
-    return " ".join(str(error).split())[:200] or type(error).__name__

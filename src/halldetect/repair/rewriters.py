@@ -10,17 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
-from halldetect import models
 from halldetect.claims.extractors.prompt import special_pattern, unmarked
-from halldetect.errors import ConfigurationError, ModelError
-from halldetect.models.chat_endpoint import ChatEndpoint
+from halldetect.errors import ConfigurationError, ModelError, one_line
+from halldetect.models.chat_endpoint import ChatEndpoint, ServerOptions
+from halldetect.models.gguf_file import GgufFile, fetch_if_stored
 from halldetect.models.gguf_header import read_header
-from halldetect.models.llama import default_threads, one_line, require_library
+from halldetect.models.llama import default_threads, require_library
 from halldetect.models.llama import start as start_llama
 from halldetect.text.sentences import sentences
 
@@ -102,31 +101,22 @@ class GgufRewriter:
 
     def __init__(self, model: str | Path, *, threads: int | None = None, seed: int = 0) -> None:
         """`model` is a name of the store, which must be in the cache, or the path of a file."""
-        from halldetect.claims.extractors.gguf import is_stored
-
-        self._stored = is_stored(model)
-        self._model = str(model).lower() if self._stored else str(model)
-        self._path = models.path(self._model) if self._stored else Path(model).expanduser()
-        self._special = special_pattern(read_header(self._path).control_tokens)
+        self._file = GgufFile(model)
+        self._special = special_pattern(read_header(self._file.path).control_tokens)
         self._seed = seed
         self._lock = Lock()
-        self._server = start_llama(self._path, threads or default_threads(), seed, CONTEXT)
+        self._server = start_llama(self._file.path, threads or default_threads(), seed, CONTEXT)
 
     @property
     def description(self) -> dict[str, Any]:
         """Name, digests and settings."""
         return {
-            "name": f"gguf:{self._model if self._stored else self._path.resolve()}",
-            "model_digest": self._digest,
+            "name": self._file.name,
+            "model_digest": self._file.digest,
             "prompt_digest": prompt_digest(),
             "max_new_tokens": MAX_NEW_TOKENS,
             "seed": self._seed,
         }
-
-    @cached_property
-    def _digest(self) -> str:
-        digest = models.sha256_of(self._model) if self._stored else models.digest_of(self._path)
-        return f"sha256:{digest}"
 
     def rewrite(self, sentence: str, evidence: str) -> str:
         """Ask the model; see `Rewriter`."""
@@ -152,27 +142,14 @@ class GgufRewriter:
 class OpenAIRewriter:
     """A model on a server that speaks the OpenAI chat protocol.
 
-    The arguments are those of `ChatEndpoint`; `seed` is sent along.
+    model   the name of the model
+    seed    is sent along
+    server  how it is reached, as for `ChatEndpoint`
     """
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        timeout: float = 60.0,
-        retries: int = 3,
-        seed: int = 0,
-    ) -> None:
+    def __init__(self, model: str, *, seed: int = 0, **server: Unpack[ServerOptions]) -> None:
         self._endpoint = ChatEndpoint(
-            model,
-            what="the rewriter `openai`",
-            failure=ModelError,
-            base_url=base_url,
-            api_key=api_key,
-            timeout=timeout,
-            retries=retries,
+            model, what="the rewriter `openai`", failure=ModelError, **server
         )
         self._seed = seed
 
@@ -192,15 +169,8 @@ class OpenAIRewriter:
         messages = rewriting_messages(
             unmarked(sentence[:MAX_SENTENCE]), unmarked(evidence[:MAX_EVIDENCE])
         )
-        optional = {"seed": self._seed, "temperature": 0.0, "max_tokens": MAX_NEW_TOKENS}
-
-        def body(left_out: set[str]) -> dict[str, Any]:
-            kept = {name: value for name, value in optional.items() if name not in left_out}
-            if "max_tokens" in left_out:  # its newer name
-                kept["max_completion_tokens"] = MAX_NEW_TOKENS
-            return {"messages": messages, **kept}
-
-        return self._endpoint.complete(body).text
+        options = {"seed": self._seed, "temperature": 0.0, "max_tokens": MAX_NEW_TOKENS}
+        return self._endpoint.complete(lambda _: {"messages": messages, **options}).text
 
 
 def load_rewriter(
@@ -228,10 +198,6 @@ def load_rewriter(
         raise ConfigurationError(
             f"unknown rewriter {name!r}: use gguf, gguf:NAME, a .gguf file or openai:MODEL"
         )
-    from halldetect.claims.extractors import fetch_model
-    from halldetect.claims.extractors.gguf import is_stored
-
-    require_library()
-    if is_stored(model):
-        fetch_model(model, notice)
+    require_library()  # before a download that would be of no use
+    fetch_if_stored(model, notice)
     return GgufRewriter(model, threads=threads, seed=seed)

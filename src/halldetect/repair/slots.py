@@ -6,12 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from halldetect.text.words import FUNCTION_WORDS, normalize
+from halldetect.text.words import FUNCTION_WORDS, MONTHS, WEEKDAYS, normalize
 
-_MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
-_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _COUNTS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety "
@@ -28,8 +24,8 @@ _NUMBER = re.compile(
     rf"|(?P<clock>\b\d?\d:\d\d(?:\s?[ap]\.?m\b\.?)?|\b\d?\d\s?[ap]m\b)"
     rf"|(?P<number>(?:(?<!\w)[-−]?{_DIGITS}(?:\s(?:thousand|million|billion|trillion)\b)?)"
     rf"|\b{_COUNT}(?:[- ]{_COUNT})*\b)"
-    rf"|(?P<month>\b(?:{'|'.join(_MONTHS)})\b)"
-    rf"|(?P<day>\b(?:{'|'.join(_DAYS)})\b)",
+    rf"|(?P<month>\b(?:{'|'.join(MONTHS)})\b)"
+    rf"|(?P<day>\b(?:{'|'.join(WEEKDAYS)})\b)",
 )
 _CAPITAL = r"[^\W\d_a-zß-öø-ÿ][\w’'&.-]*\w|[^\W\d_a-zß-öø-ÿ]\b"
 _NAME = re.compile(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from halldetect.text.document import Span
 from halldetect.text.tracked import TrackedText
 from halldetect.text.units import Citation
+from halldetect.text.words import MONTHS
 
 # What a source is called when it has no name of its own.
 _SOURCE = (
@@ -61,11 +62,8 @@ _CLOSER = re.compile(
     rf"{_NAMED_SOURCE}\s*(?=[.!]?\s*$)",
     re.IGNORECASE,
 )
-_MONTHS = (
-    "January|February|March|April|May|June|July|August|September|October|November|December|"
-    "Spring|Summer|Autumn|Winter"
-)
-_NAME = rf"(?!(?:{_MONTHS})\b)[A-ZÀ-Ý][\w'’-]+"
+_DATES = "|".join([*MONTHS, "Spring", "Summer", "Autumn", "Winter"])
+_NAME = rf"(?!(?:{_DATES})\b)[A-ZÀ-Ý][\w'’-]+"
 _AUTHORS = rf"{_NAME}(?:(?:,|\s+and|\s*&)\s+{_NAME})*(?:,?\s+et\s+al\.?)?"
 _CITATION = re.compile(
     r"\s*(?:"

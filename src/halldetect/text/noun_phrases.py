@@ -11,10 +11,12 @@ from halldetect.text.words import (
     ARTICLES,
     AUXILIARIES,
     COORDINATORS,
+    MONTHS,
     NEGATIONS,
     PREPOSITIONS,
     RELATIVES,
     SUBJECTS,
+    WEEKDAYS,
     Word,
     is_finite_verb,
     may_be_verb,
@@ -34,10 +36,8 @@ _NOT_PERSONS = frozenset(
     "clinic institute museum theatre theater cinema hotel church cathedral castle dam bridge tower "
     "river lake bay island mount mountain street road lane avenue square park town city county "
     "united club fc airport station agency ministry council committee court party press times "
-    "foundation association society university union army police team january february march april "
-    "may june july august september october november december monday tuesday wednesday thursday "
-    "friday saturday sunday".split()
-)
+    "foundation association society university union army police team".split()
+).union(map(str.lower, MONTHS), map(str.lower, WEEKDAYS))
 _NUMBERS = frozenset("two three four five six seven eight nine ten eleven twelve both".split())
 _ADVERBS = frozenset(
     "then later now here there today yesterday tomorrow also however moreover meanwhile still soon "

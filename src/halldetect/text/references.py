@@ -26,6 +26,7 @@ from halldetect.text.words import (
     ARTICLES,
     AUXILIARIES,
     COORDINATORS,
+    MONTHS,
     PREPOSITIONS,
     RELATIVES,
     Word,
@@ -40,9 +41,6 @@ _SINGULAR = frozenset({"it", "its", "this", "that"})
 _PLURAL = frozenset({"they", "their", "them", "these", "those"})
 _PERSONAL = frozenset({"he", "she", "his", "her", "him"})
 _PRONOUNS = _SINGULAR | _PLURAL | _PERSONAL
-_MONTHS = (
-    "january february march april may june july august september october november december"
-).split()
 _COUNTS = {
     word: number
     for number, word in enumerate("zero one two three four five six seven eight nine ten".split())
@@ -59,7 +57,7 @@ _SAME = re.compile(
 _PAIR = re.compile(r"\bthe (?P<which>former|latter)\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
 _DAY = re.compile(
-    rf"\b(?:(?P<day>\d{{1,2}}) )?(?P<month>{'|'.join(_MONTHS)})\b(?: (?P<year>\d{{4}}))?",
+    rf"\b(?:(?P<day>\d{{1,2}}) )?(?P<month>{'|'.join(MONTHS)})\b(?: (?P<year>\d{{4}}))?",
     re.IGNORECASE,
 )
 _SO_DID = re.compile(
@@ -439,11 +437,11 @@ def _moved(years: set[str], days: list[re.Match[str]], unit: str, count: int) ->
     if len(days) != 1:
         return None
     found = days[0]
-    month = _MONTHS.index(found["month"].casefold()) + 1
+    month = MONTHS.index(found["month"].capitalize()) + 1
     year = int(found["year"]) if found["year"] else None
     if unit == "month":
         total = month - 1 + count
-        named = _MONTHS[total % 12].capitalize()
+        named = MONTHS[total % 12]
         return f"in {named}" + ("" if year is None else f" {year + total // 12}")
     if not found["day"]:
         return None
@@ -454,7 +452,7 @@ def _moved(years: set[str], days: list[re.Match[str]], unit: str, count: int) ->
         )
     except (ValueError, OverflowError):
         return None
-    named = _MONTHS[moved.month - 1].capitalize()
+    named = MONTHS[moved.month - 1]
     return f"on {moved.day} {named}" + ("" if year is None else f" {moved.year}")
 
 

@@ -18,6 +18,10 @@ _ENDING = re.compile(r"(.+?)(n't|'(?:s|re|ve|ll|m|d)|(?<=s)')")
 _EXPANDED = {"'re": "are", "'ve": "have", "'ll": "will", "'m": "am", "'": "'s"}
 _IRREGULAR_NOT = {"ca": "can", "wo": "will", "sha": "shall"}
 
+MONTHS = (
+    "January February March April May June July August September October November December"
+).split()
+WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 ARTICLES = frozenset({"a", "an", "the"})
 _FILLERS = ARTICLES | {"also", "however", "moreover", "furthermore", "additionally"}
 COORDINATORS = frozenset({"and", "but"})

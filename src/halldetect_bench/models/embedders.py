@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from halldetect.errors import ModelError
+from halldetect.errors import ModelError, one_line
 from halldetect.models.integrity import digest_of
-from halldetect.models.llama import default_threads, one_line, start
+from halldetect.models.llama import default_threads, start
 from halldetect.verification.verifiers.encoding import encodable, reading_limit
 from halldetect_bench.models.llm import locate_model
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from halldetect import models
 from halldetect.claims.extractors import prompt
-from halldetect.claims.extractors.gguf import is_stored
-from halldetect.errors import CheckError, ModelError
+from halldetect.errors import CheckError, ModelError, one_line
+from halldetect.models.gguf_file import is_stored
 from halldetect.models.gguf_header import read_header
-from halldetect.models.llama import default_threads, one_line, start
+from halldetect.models.llama import default_threads, start
 
 CONTEXT = 8192
 
@@ -196,15 +196,3 @@ def locate_model(model: str | Path) -> tuple[str, Path, str]:
     path = Path(model).expanduser()
     read_header(path)  # raises an error that says what is wrong with the file
     return f"gguf:{path.name}", path, f"sha256:{models.digest_of(path)}"
-
-
-def fetch_if_stored(model: str, notice: Callable[[str], None]) -> str:
-    """Download a model if it is one of `halldetect models list`; returns its name.
-
-    model: a name or a path. notice: called with each message for the user.
-    """
-    from halldetect.claims.extractors import fetch_model
-
-    if is_stored(model):
-        fetch_model(model, notice)
-    return model

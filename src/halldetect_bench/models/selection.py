@@ -59,10 +59,9 @@ class RunModels:
     @cached_property
     def llm(self) -> Llm:
         """The language model, in llama.cpp or PyTorch."""
-        from halldetect_bench.models.llm import CONTEXT, LlamaLlm, fetch_if_stored
+        from halldetect_bench.models.llm import CONTEXT, LlamaLlm
 
-        options = self.options
-        model = fetch_if_stored(options.llm or DEFAULT_EXTRACTOR, options.notice)
+        options, model = self.options, self._fetched_llm()
         context = options.context or CONTEXT
         if options.device is None:
             return LlamaLlm(model, threads=self.configuration.threads, context=context)
@@ -74,7 +73,6 @@ class RunModels:
     def embedder(self) -> Embedder:
         """The model that turns texts into vectors."""
         from halldetect_bench.models.embedders import load_embedder
-        from halldetect_bench.models.llm import fetch_if_stored
 
         options = self.options
         if options.device is not None and options.embedder is None:
@@ -86,10 +84,16 @@ class RunModels:
             llm = self.llm
             assert isinstance(llm, TransformersLlm)
             return TransformersEmbedder(llm)
-        model = options.embedder or fetch_if_stored(
-            options.llm or DEFAULT_EXTRACTOR, options.notice
-        )
+        model = options.embedder or self._fetched_llm()
         return load_embedder(model, threads=self.configuration.threads)
+
+    def _fetched_llm(self) -> str:
+        """The name or file of the language model, downloaded if it is one of the store."""
+        from halldetect.models.gguf_file import fetch_if_stored
+
+        model = self.options.llm or DEFAULT_EXTRACTOR
+        fetch_if_stored(model, self.options.notice)
+        return model
 
     def splitter(self, name: str) -> ClaimSplitter:
         """How the ablation gets its claims.

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from halldetect.claims.extractors import prompt
-from halldetect.errors import ConfigurationError, MissingExtra, ModelError
+from halldetect.errors import ConfigurationError, MissingExtra, ModelError, one_line
 from halldetect.models.integrity import digest_of
-from halldetect.models.llama import one_line
 from halldetect.models.store import home
 from halldetect_bench.models.decoding import MIN_P, TOP_K, Choice, Decoder, Job
 from halldetect_bench.models.embedders import GGUF_CONTEXT, Embedding

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from halldetect import models
 from halldetect.errors import ConfigurationError
 from halldetect.models import DEFAULT_EXTRACTOR, Progress, entries
 from halldetect.protocols import Extractor
@@ -78,23 +77,13 @@ def load_extractor(
     else:
         raise ConfigurationError(_unknown(spec, stored))
 
-    from halldetect.claims.extractors.gguf import GgufExtractor, is_stored
+    from halldetect.claims.extractors.gguf import GgufExtractor
+    from halldetect.models.gguf_file import fetch_if_stored
     from halldetect.models.llama import require_library
 
     require_library()  # before a download that would be of no use
-    if is_stored(model):
-        fetch_model(model, notice, progress)
+    fetch_if_stored(model, notice, progress)
     return GgufExtractor(model, threads=threads, seed=seed)
-
-
-def fetch_model(name: str, notice: Callable[[str], None], progress: Progress | None = None) -> None:
-    """Download a model of the store unless it is in the cache; the arguments are as above."""
-    if models.is_cached(name):
-        return
-    if not models.offline():
-        size = models.megabytes(models.find(name).bytes)
-        notice(f"fetching {name} ({size}, once); HALLDETECT_OFFLINE=1 forbids this")
-    models.pull(name, progress)
 
 
 def _unknown(spec: str, stored: set[str]) -> str:

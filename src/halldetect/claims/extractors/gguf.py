@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from halldetect import models
 from halldetect.claims.extraction import Draft
 from halldetect.claims.extractors import prompt
-from halldetect.errors import ExtractionError
+from halldetect.errors import ExtractionError, one_line
+from halldetect.models.gguf_file import GgufFile
 from halldetect.models.gguf_header import read_header
-from halldetect.models.llama import default_threads, one_line
+from halldetect.models.llama import default_threads
 from halldetect.models.llama import start as _start
 
 CONTEXT = 2048
@@ -39,23 +37,21 @@ class GgufExtractor:
 
     def __init__(self, model: str | Path, *, threads: int | None = None, seed: int = 0) -> None:
         """`model` is a name of the store, which must be in the cache, or the path of a file."""
-        self._stored = is_stored(model)
-        self._model = str(model).lower() if self._stored else str(model)
-        self._path = models.path(self._model) if self._stored else Path(model).expanduser()
-        header = read_header(self._path)
+        self._file = GgufFile(model)
+        header = read_header(self._file.path)
         self._has_template = header.has_chat_template
         self._special = prompt.special_pattern(header.control_tokens)
         self._seed = seed
         self._lock = Lock()
-        self._server = _start(self._path, threads or default_threads(), seed, CONTEXT)
+        self._server = _start(self._file.path, threads or default_threads(), seed, CONTEXT)
         self._prefix = self._rewind()
 
     @property
     def description(self) -> dict[str, Any]:
         """What the report records; see `protocols`."""
         return {
-            "name": f"gguf:{self._model if self._stored else self._path.resolve()}",
-            "model_digest": self._digest,
+            "name": self._file.name,
+            "model_digest": self._file.digest,
             "prompt_digest": prompt.digest(),
             "chat_template": "from the model" if self._has_template else "chatml",
             "context": CONTEXT,
@@ -63,11 +59,6 @@ class GgufExtractor:
             "max_new_tokens": MAX_NEW_TOKENS,
             "seed": self._seed,
         }
-
-    @cached_property
-    def _digest(self) -> str:
-        digest = models.sha256_of(self._model) if self._stored else models.digest_of(self._path)
-        return f"sha256:{digest}"
 
     def draft(self, block: str, limit: int) -> Draft:
         """The claims that the model lists for the block, at most `limit`."""
@@ -183,11 +174,3 @@ class _Answer:
             return True
         block = max(self.tokens_in - self._prefix, 0)
         return self.tokens_out > _LENGTH_FACTOR * block + _LENGTH_MARGIN
-
-
-def is_stored(model: str | Path) -> bool:
-    """Whether this is a model name of the store, not a path; raises ModelError for neither."""
-    if isinstance(model, Path) or model.lower().endswith(".gguf") or os.sep in model:
-        return False
-    models.find(model)
-    return True

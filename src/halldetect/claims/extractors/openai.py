@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 from halldetect.claims.extraction import Draft
 from halldetect.claims.extractors import prompt
 from halldetect.errors import ExtractionError
-from halldetect.models.chat_endpoint import ChatEndpoint
+from halldetect.models.chat_endpoint import ChatEndpoint, ServerOptions
 
 TEMPERATURE = 0.2
 MAX_NEW_TOKENS = 512
@@ -21,27 +19,10 @@ class OpenAIExtractor:
 
     name = "openai"
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        timeout: float = 60.0,
-        retries: int = 3,
-        seed: int = 0,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        """The base URL ends where `/chat/completions` begins, mostly in `/v1`."""
+    def __init__(self, model: str, *, seed: int = 0, **server: Unpack[ServerOptions]) -> None:
+        """`server` says how it is reached, as for `ChatEndpoint`; `seed` is sent along."""
         self._endpoint = ChatEndpoint(
-            model,
-            what="the extractor `openai`",
-            failure=ExtractionError,
-            base_url=base_url,
-            api_key=api_key,
-            timeout=timeout,
-            retries=retries,
-            sleep=sleep,
+            model, what="the extractor `openai`", failure=ExtractionError, **server
         )
         self._seed = seed
 
@@ -70,9 +51,9 @@ class OpenAIExtractor:
 
     def _body(self, text: str, limit: int, left_out: set[str]) -> dict[str, Any]:
         structured = "response_format" not in left_out
-        body: dict[str, Any] = {"messages": prompt.messages(text, limit, as_json=structured)}
         schema = {"name": "claims", "strict": True, "schema": prompt.SCHEMA}
-        optional = {
+        return {
+            "messages": prompt.messages(text, limit, as_json=structured),
             "response_format": {"type": "json_schema", "json_schema": schema},
             "seed": self._seed,
             "temperature": TEMPERATURE,
@@ -80,7 +61,3 @@ class OpenAIExtractor:
             # JSON may be laid out with empty lines, and has an end of its own.
             **({} if structured else {"stop": [STOP]}),
         }
-        body |= {key: value for key, value in optional.items() if key not in left_out}
-        if "max_tokens" in left_out:  # its newer name
-            body["max_completion_tokens"] = MAX_NEW_TOKENS
-        return body

@@ -18,10 +18,12 @@ from halldetect.text.words import (
     AUXILIARIES,
     COORDINATORS,
     MODALS,
+    MONTHS,
     NEGATIONS,
     PREPOSITIONS,
     RELATIVES,
     SUBJECTS,
+    WEEKDAYS,
     Word,
     is_finite_verb,
     is_past_verb,
@@ -69,11 +71,11 @@ _HEARSAY = frozenset(
 # A subject with one of these says less of each predicate than of both.
 _NOT_EACH = NEGATIONS | frozenset("only fewer less most half all every each some any".split())
 _YEAR = r"(?:1[0-9]|20)\d\d"
-_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+_MONTH = f"(?:{'|'.join(MONTHS)})"
 _NAME = r"(?:the )?[A-Z][\w'’.-]*(?: (?:of |the |de |and )?[A-Z][\w'’.-]*){0,3}"
 _TIME = (
     rf"(?:in (?:{_MONTH} )?{_YEAR}|in {_MONTH}|on (?:\d{{1,2}} {_MONTH}(?: {_YEAR})?|"
-    rf"{_MONTH} \d{{1,2}}(?:, {_YEAR})?|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day))"
+    rf"{_MONTH} \d{{1,2}}(?:, {_YEAR})?|(?:{'|'.join(WEEKDAYS)})))"
 )
 _PLACE = rf"(?:in|at) {_NAME}"
 _AGENT = r"by (?:the |an? )?(?:[\w'’-]+ ){0,3}[\w'’-]+"

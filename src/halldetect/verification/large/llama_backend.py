@@ -20,12 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from halldetect.errors import MissingExtra, ModelError
+from halldetect.errors import MissingExtra, ModelError, one_line
 from halldetect.models import llama
 from halldetect.verification.large.adapter import Adapter, write_llama_adapter
 from halldetect.verification.large.backend import Group, Logits, Tokens
 from halldetect.verification.large.gguf_tensors import GgufFile
-from halldetect.verification.verifiers.encoding import one_line
 
 # Added to the logits of the answers: far above any logit, and float32 still has five places.
 _BIAS = 100.0

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halldetect.errors import ModelError
+from halldetect.errors import ModelError, one_line
 from halldetect.models.download import Progress
 from halldetect.verification.large.adapter import Adapter
 from halldetect.verification.large.backend import KeptPassages, Logits, Tokens
 from halldetect.verification.large.gguf_tensors import GgufFile
 from halldetect.verification.large.onnx_build import Rounding, built
 from halldetect.verification.large.shape import Shape
-from halldetect.verification.verifiers.encoding import one_line
 from halldetect.verification.verifiers.onnx import physical_cores, runtime
 
 # Tokens of a passage per run. Scores of attention are a table of heads x these x all tokens so

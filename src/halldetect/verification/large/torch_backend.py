@@ -10,14 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from halldetect.errors import ModelError
+from halldetect.errors import ModelError, one_line
 from halldetect.verification.devices import free_memory, out_of_memory, torch_device
 from halldetect.verification.large.adapter import Adapter
 from halldetect.verification.large.backend import Group, KeptPassages, Logits, Tokens
 from halldetect.verification.large.gguf_tensors import GgufFile
 from halldetect.verification.large.packing import BLOCK, Packed, Unit, fitted, packed, units
 from halldetect.verification.large.torch_model import Past, TorchModel
-from halldetect.verification.verifiers.encoding import one_line
 
 # Tokens of a passage, or of claims, that a run of `TorchReader` takes at once.
 _RUN_TOKENS = 1024

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from halldetect.errors import MissingExtra, ModelError
+from halldetect.errors import MissingExtra, ModelError, one_line
+from halldetect.report import Probabilities
+
+if TYPE_CHECKING:
+    from halldetect.verification.verifiers.wordpiece import WordPieceEncoder
 
 # These number their positions after the padding token's own number.
 _POSITIONS_AFTER_PADDING = ("mpnet", "roberta", "xlm-roberta", "camembert", "longformer")
@@ -266,6 +270,43 @@ def refuse_too_long(encoded: Sequence[Encoded], limit: int, where: str) -> None:
         raise ModelError(f"{where}: a pair has {longest} tokens, the model reads {limit}")
 
 
-def one_line(error: BaseException) -> str:
-    """The text of an error in one line of at most 300 characters."""
-    return " ".join(str(error).split())[:300] or type(error).__name__
+class EncodingVerifier:
+    """What verifiers share that encode texts in this process; `_judge` is their own.
+
+    _encoder  turns texts into tokens
+    _limit    the greatest number of tokens of a pair, special tokens included
+    """
+
+    _encoder: PairEncoder | WordPieceEncoder
+    _limit: int
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest premise and hypothesis together, special tokens not counted."""
+        return self._limit - self._encoder.special_tokens
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text, special tokens not counted."""
+        return self._encoder.count(texts)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the tokens of a text are those of its parts between plain spaces."""
+        return self._encoder.adds_up
+
+    def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """The tokens of each text, special tokens left out."""
+        return self._encoder.tokenize(texts)
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        """The probabilities of each (premise, hypothesis), in the order given."""
+        return self._judge(self._encoder.encode(pairs))
+
+    def judge_tokens(
+        self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
+    ) -> list[Probabilities]:
+        """The same for pairs that are given as tokens."""
+        return self._judge([self._encoder.frame(*pair) for pair in pairs])
+
+    def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
+        raise NotImplementedError

@@ -33,13 +33,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halldetect.errors import ModelError
+from halldetect.errors import ModelError, one_line
 from halldetect.models.integrity import file_digests, joint_digest
 from halldetect.report import Probabilities
 from halldetect.verification.verifiers.encoding import (
     Encoded,
+    EncodingVerifier,
     PairEncoder,
-    one_line,
     reading_limit,
     refuse_too_long,
 )
@@ -54,7 +54,7 @@ _TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 _PAIRS_BEFORE_SECOND_SESSION = 128
 
 
-class OnnxVerifier:
+class OnnxVerifier(EncodingVerifier):
     """A folder with an ONNX model, `tokenizer.json` and `config.json` with a label map.
 
     `config.json` may also state `max_tokens`, `languages`, `calibration` and `operating_points`.
@@ -117,38 +117,10 @@ class OnnxVerifier:
         beside = self._file.parent.glob(f"{self._file.name}?*")
         return sorted(file for file in beside if file.is_file())
 
-    @property
-    def max_tokens(self) -> int:
-        """The longest premise and hypothesis together, special tokens not counted."""
-        return self._limit - self._encoder.special_tokens
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text, special tokens not counted."""
-        return self._encoder.count(texts)
-
-    @property
-    def adds_up(self) -> bool:
-        """Whether the tokens of a text are those of its parts between plain spaces."""
-        return self._encoder.adds_up
-
-    def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """The tokens of each text, special tokens left out."""
-        return self._encoder.tokenize(texts)
-
     def unknown_words(self, text: str) -> list[str]:
         """The words of a text that the model cannot read; none are known of some tokenizers."""
         found = getattr(self._encoder, "unknown_words", None)
         return [] if found is None else list(found(text))
-
-    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
-        """The probabilities of each (premise, hypothesis), in the order given."""
-        return self._judge(self._encoder.encode(pairs))
-
-    def judge_tokens(
-        self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
-    ) -> list[Probabilities]:
-        """The same for pairs that are given as tokens."""
-        return self._judge([self._encoder.frame(*pair) for pair in pairs])
 
     def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
         refuse_too_long(encoded, self._limit, self._name)

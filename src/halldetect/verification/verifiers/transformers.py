@@ -21,16 +21,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halldetect.errors import FetchError, MissingExtra, ModelError
+from halldetect.errors import FetchError, MissingExtra, ModelError, one_line
 from halldetect.report import Probabilities
 from halldetect.verification.devices import free_memory, out_of_memory, torch_device
 from halldetect.verification.presets import AFTER_CLAIM, BEFORE_CLAIM, Format, Preset
 from halldetect.verification.verifiers.encoding import (
     Encoded,
+    EncodingVerifier,
     JoinedEncoder,
     PairEncoder,
     QuestionEncoder,
-    one_line,
     reading_limit,
     refuse_too_long,
 )
@@ -41,7 +41,7 @@ GPU_TOKENS = 4096
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 
 
-class TransformersVerifier:
+class TransformersVerifier(EncodingVerifier):
     """A sequence classifier by its name on the hub or its folder; labels from its configuration."""
 
     def __init__(
@@ -120,37 +120,9 @@ class TransformersVerifier:
         }
 
     @property
-    def max_tokens(self) -> int:
-        """The longest premise and hypothesis together, special tokens not counted."""
-        return self._limit - self._encoder.special_tokens
-
-    @property
     def pairs_at_once(self) -> int:
         """A GPU wants many of each length: a run is filled up with copies."""
         return 64 if self._device == "cpu" else 8192
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text, special tokens not counted."""
-        return self._encoder.count(texts)
-
-    @property
-    def adds_up(self) -> bool:
-        """Whether the tokens of a text are those of its parts between plain spaces."""
-        return self._encoder.adds_up
-
-    def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """The tokens of each text, special tokens left out."""
-        return self._encoder.tokenize(texts)
-
-    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
-        """The probabilities of each (premise, hypothesis), in the order given."""
-        return self._judge(self._encoder.encode(pairs))
-
-    def judge_tokens(
-        self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
-    ) -> list[Probabilities]:
-        """The same for pairs that are given as tokens."""
-        return self._judge([self._encoder.frame(*pair) for pair in pairs])
 
     def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
         refuse_too_long(encoded, self._limit, self._name)
