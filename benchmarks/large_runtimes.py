@@ -8,7 +8,9 @@ Every runtime judges the same pairs: short passages with six claims each, and a 
 long passage and of its claims, the memory of the process, and the greatest and mean difference of
 a probability and of a logit from the reference, which is torch in float32. Each runtime runs in a
 process of its own. CPU seconds tell runtimes apart on a machine that is busy with other things;
-tokens per second are given per second of both.
+tokens per second are given per second of both. "base" is the small verifier on every window of the
+long passage with the same claims, the work that reading the passage once replaces; each runtime's
+time is also given as a multiple of it.
 
 Writes benchmarks/results/large_runtimes.json.
 """
@@ -27,6 +29,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.machine import processor
+from halldetect import Detector
 from halldetect.models.integrity import digest_of
 from halldetect.verification.large.adapter import read_adapter
 from halldetect.verification.large.answer_prompt import Prompt
@@ -134,7 +138,7 @@ LONG_CLAIMS = [
     "The museum in the mill can be visited on Wednesdays in January.",
     "Ines Wolter voted for the plant in May 2019.",
 ]
-VARIANTS = ("torch float32", "onnx", "llama")
+VARIANTS = ("torch float32", "onnx", "llama", "base")
 
 
 def load(name: str, base: Path, adapter: Path, threads: int, cache: Path) -> tuple[Backend, Prompt]:
@@ -199,6 +203,34 @@ def measured(name: str, base: Path, adapter: Path, threads: int, cache: Path) ->
     }
 
 
+def measured_base(threads: int) -> dict[str, Any]:
+    """What the small verifier takes for every window of the long passage."""
+    detector = Detector(verifier="base", exact=True, threads=threads)
+    response = " ".join(LONG_CLAIMS)
+    detector.check("The ferry leaves at nine.", "The ferry leaves at nine.")  # loads the weights
+    wall, cpu = time.perf_counter(), time.process_time()
+    report = detector.check(LONG_PASSAGE, response)
+    step = {
+        "claims": len(report.claims),
+        "seconds": time.perf_counter() - wall,
+        "cpu_seconds": time.process_time() - cpu,
+    }
+    return {"threads": threads, "steps": {"every window": step}}
+
+
+def multiples(results: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """The time of every runtime for passage and claims over that of `base` on every window."""
+    base = results["base"]["steps"]["every window"]
+    return {
+        name: {
+            kind: sum(step[kind] for step in found["steps"].values()) / base[kind]
+            for kind in ("seconds", "cpu_seconds")
+        }
+        for name, found in results.items()
+        if name != "base"
+    }
+
+
 def compared(logits: list[Any], reference: list[Any]) -> dict[str, float]:
     """How far answers lie from those of the reference."""
     ours, theirs = (
@@ -236,7 +268,10 @@ def main() -> None:
     options = parser.parse_args()
     cache = options.cache or Path(tempfile.mkdtemp())
     if options.run:
-        result = measured(options.run, options.base, options.adapter, options.threads, cache)
+        if options.run == "base":
+            result = measured_base(options.threads)
+        else:
+            result = measured(options.run, options.base, options.adapter, options.threads, cache)
         options.out.write_text(json.dumps(result))
         return
     results: dict[str, Any] = {}
@@ -253,17 +288,23 @@ def main() -> None:
             command += ["--threads", str(options.threads), "--cache", str(cache)]
             subprocess.run([*command, "--out", str(out), "--run", name], check=True)
             results[name] = json.loads(out.read_text())
+        if name == "base":
+            print(f"base: {results[name]['steps']['every window']}", flush=True)
+            continue
         reference = results[options.only[0]]["logits"]
         results[name]["difference"] = compared(results[name]["logits"], reference)
         steps = results[name]["steps"].values()
         speeds = ", ".join(f"{step['tokens_per_cpu_second']:.1f}" for step in steps)
         print(f"{name}: {speeds} tokens per CPU second; {results[name]['difference']}", flush=True)
     found = {
+        "processor": processor(),
         "base_sha256": digest_of(options.base),
         "adapter_sha256": digest_of(options.adapter),
         "reference": options.only[0],
         "runtimes": results,
     }
+    if "base" in results:
+        found["times_base"] = multiples(results)
     options.out.write_text(json.dumps(found, indent=1) + "\n")
 
 

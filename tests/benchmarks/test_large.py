@@ -43,3 +43,22 @@ def test_runtimes(tiny: TinyModel, tmp_path: Path, name: str) -> None:
     same = large_runtimes.compared(result["logits"], result["logits"])
     assert same["pairs"] == 12
     assert same["probability_greatest"] == 0.0
+
+
+def test_time_of_a_runtime_as_a_multiple_of_base() -> None:
+    reading = {"seconds": 6.0, "cpu_seconds": 9.0}
+    claims = {"seconds": 2.0, "cpu_seconds": 3.0}
+    windows = {"seconds": 4.0, "cpu_seconds": 6.0}
+    results = {
+        "onnx": {"steps": {"passage": reading, "claims": claims}},
+        "base": {"steps": {"every window": windows}},
+    }
+    assert large_runtimes.multiples(results) == {"onnx": {"seconds": 2.0, "cpu_seconds": 2.0}}
+
+
+def test_small_verifier_judges_every_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_runtimes, "LONG_PASSAGE", "The ferry leaves at nine. It is green.")
+    monkeypatch.setattr(large_runtimes, "LONG_CLAIMS", ["The ferry leaves at nine."])
+    step = large_runtimes.measured_base(1)["steps"]["every window"]
+    assert step["claims"] == 1
+    assert step["seconds"] > 0
