@@ -144,7 +144,9 @@ def load(options: argparse.Namespace) -> str | Verifier:
     from halldetect.verification.large import load_large
 
     adapter = options.adapter or ROOT / "src/halldetect/weights/large/adapter.lora8"
-    return load_large(options.base, adapter, device=torch_device(options.device))
+    points = json.loads(adapter.with_name("config.json").read_text("utf-8"))["operating_points"]
+    device = torch_device(options.device)
+    return load_large(options.base, adapter, device=device, operating_points=points)
 
 
 def main() -> None:
