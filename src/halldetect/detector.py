@@ -46,8 +46,8 @@ class Detector:
     extractor    a name (see `claims.extractors`) or an object; default: what `config` says
     verifier     a name (see `verification.verifiers`) or an object; default: what `config` says
     knowledge    what evidence for each claim is retrieved from, besides the source given: the
-                 path of an index (see `knowledge.builder`) or an object; default: what `config`
-                 says
+                 path or URL of an index (see `knowledge.builder`) or an object; default: what
+                 `config` says
     config       the options, as in `Configuration`; default: `Configuration()`
     calibration  replaces the one that the verifier brings
     notice       gets one-line messages for a person; default: standard error
@@ -209,9 +209,9 @@ class Detector:
         """What evidence is retrieved from, opened on first use; None where nothing is."""
         if self._knowledge is not None or self.configuration.knowledge is None:
             return self._knowledge
-        from halldetect.knowledge.index import KnowledgeIndex
+        from halldetect.knowledge.builder import open_index
 
-        return KnowledgeIndex(self.configuration.knowledge)
+        return open_index(self.configuration.knowledge)
 
     @cached_property
     def calibration(self) -> Calibration:

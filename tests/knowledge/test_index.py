@@ -245,8 +245,8 @@ def test_passages_hold_every_word_once(text: str) -> None:
 CHILD = """
 import sys
 from pathlib import Path
-from halldetect.knowledge import builder
-builder.COMMIT_PASSAGES = 20
+from halldetect.knowledge import builder, writer
+writer.COMMIT_PASSAGES = 20
 from halldetect.knowledge.readers import SourceFile
 builder.build_index(Path(sys.argv[2]), [SourceFile(Path(sys.argv[1]), "rows.jsonl")])
 """

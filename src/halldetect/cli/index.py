@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
     )
     build.add_argument("paths", nargs="+", type=Path, metavar="DIR_OR_FILES", help="what to index")
     build.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="INDEX", help="the index file"
+        "-o", "--output", required=True, metavar="INDEX", help="the index file, or postgresql://..."
     )
     build.add_argument(
         "--remove-missing",
@@ -44,20 +44,21 @@ def add(commands: Any) -> None:
     build.add_argument("--quiet", action="store_true", help="no progress on standard error")
     build.set_defaults(run=run_build)
     remove = actions.add_parser("remove", help="remove documents from an index", allow_abbrev=False)
-    remove.add_argument("index", type=Path, metavar="INDEX", help="the index file")
+    remove.add_argument("index", metavar="INDEX", help="the index file, or postgresql://...")
     remove.add_argument("names", nargs="+", metavar="NAME", help="names of documents")
     remove.set_defaults(run=run_remove)
     info = actions.add_parser("info", help="describe an index", allow_abbrev=False)
-    info.add_argument("index", type=Path, metavar="INDEX", help="the index file")
+    info.add_argument("index", metavar="INDEX", help="the index file, or postgresql://...")
     info.set_defaults(run=run_info)
 
 
 def run_build(arguments: argparse.Namespace) -> int:
     """Make an index or bring it up to date."""
-    from halldetect.knowledge.builder import build_index
+    from halldetect.knowledge.builder import build_index, is_url
     from halldetect.knowledge.readers import find_files
 
-    require_writable(arguments.output)
+    if not is_url(arguments.output):
+        require_writable(Path(arguments.output))
     files = find_files(arguments.paths)
     with ProgressDisplay(quiet=arguments.quiet) as display:
         summary = build_index(
@@ -88,9 +89,9 @@ def run_remove(arguments: argparse.Namespace) -> int:
 
 def run_info(arguments: argparse.Namespace) -> int:
     """Print what an index holds."""
-    from halldetect.knowledge.index import KnowledgeIndex
+    from halldetect.knowledge.builder import open_index
 
-    with closing(KnowledgeIndex(arguments.index)) as index:
+    with closing(open_index(arguments.index)) as index:
         lines = [f"{name}: {value}" for name, value in index.description.items()]
     print_result("\n".join(lines) + "\n")
     return 0

@@ -110,12 +110,7 @@ class KnowledgeIndex:
         found = [
             Passage(text, name, Span(start, end), title) for text, name, start, end, title in rows
         ]
-        wanted = content_keys(claim)
-        return [
-            passage
-            for passage in found
-            if shared_part(wanted, content_keys(passage.text_with_title)) >= MIN_SHARED
-        ]
+        return about(claim, found)
 
     def _terms(self, claim: str) -> list[str]:
         """The words to look for: those that the index has, the rarest first."""
@@ -141,6 +136,16 @@ class KnowledgeIndex:
             )
         ]
         return min(counts, default=0)
+
+
+def about(claim: str, passages: Sequence[Passage]) -> list[Passage]:
+    """The passages that have enough of the content words of a claim."""
+    wanted = content_keys(claim)
+    return [
+        passage
+        for passage in passages
+        if shared_part(wanted, content_keys(passage.text_with_title)) >= MIN_SHARED
+    ]
 
 
 @contextmanager

@@ -59,6 +59,18 @@ class Knowledge(Protocol):
         ...
 
 
+class SearchIndex(Knowledge, Protocol):
+    """An index of our own, which knows its documents."""
+
+    def has_document(self, name: str) -> bool:
+        """Whether there is a document of that name."""
+        ...
+
+    def close(self) -> None:
+        """Close the file or connection."""
+        ...
+
+
 def cut_passages(text: str) -> Iterator[Span]:
     """The passages of a document: runs of whole paragraphs, or of sentences of a long one.
 

@@ -116,7 +116,9 @@ def _json_document(name: str, number: int, line: str) -> IndexDocument:
     identity, title = record.get("id", number), record.get("title") or ""
     if not isinstance(identity, (str, int)) or not isinstance(title, str):
         raise InputError(f'{where}: "id" must be text or a number, and "title" text')
-    return IndexDocument(f"{name}#{identity}", _storable(title), _storable(record["text"]))
+    return IndexDocument(
+        _storable(f"{name}#{identity}"), _storable(title), _storable(record["text"])
+    )
 
 
 def _decoded(path: Path) -> str:

@@ -79,8 +79,10 @@ class ModelDetectorPool:
         self._detectors: dict[Configuration, Detector] = {}
 
     def load(self) -> None:
-        """Load the default extractor and verifier."""
-        _ = self.get(self._default).verifier
+        """Load the default extractor and verifier, and open the index if there is one."""
+        detector = self.get(self._default)
+        _ = detector.knowledge
+        _ = detector.verifier
 
     def get(self, configuration: Configuration) -> Detector:
         """Return the detector with that configuration."""
@@ -98,6 +100,8 @@ class ModelDetectorPool:
             self._extractors[name] = extractor
         detector.extractor = self._extractors[name]
         detector.rewriters = self._rewriters
+        if (default := self._detectors.get(self._default)) is not None:
+            detector.knowledge = default.knowledge  # opened once for all
         return detector
 
 

@@ -1,0 +1,185 @@
+"""The index in a real PostgreSQL server, started here."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from halldetect import Detector, Status
+from halldetect.cli import main
+from halldetect.errors import CheckError, InputError
+from halldetect.knowledge.builder import build_index, open_index, remove_documents
+from halldetect.knowledge.readers import SourceFile, find_files
+from tests.support.fakes import OverlapVerifier
+from tests.support.paths import ROOT
+from tests.support.postgres import Server, postgres_server
+
+pytestmark = pytest.mark.database
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with postgres_server() as running:
+        yield running
+
+
+@pytest.fixture
+def url(server: Server, request: pytest.FixtureRequest) -> str:
+    """A database of its own for each test."""
+    return server.create(f"k{abs(hash(request.node.nodeid))}")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    text = "The bridge over the Elbe opened in 1932.\n\nAnna Holm designed the bridge."
+    (folder / "bridge.md").write_text(text, encoding="utf-8")
+    (folder / "rome.txt").write_text("Rome is the capital of Italy.", encoding="utf-8")
+    rows = [{"id": "O'Neill \\ \x00", "title": "Ships", "text": "Sails are \ud800 white."}]
+    (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return folder
+
+
+def test_it_finds_what_a_file_finds(url: str, folder: Path, tmp_path: Path) -> None:
+    files = find_files([folder])
+    summary = build_index(url, files)
+    assert summary == build_index(tmp_path / "same.index", files)
+    claims = [
+        "The bridges opened in 1932",
+        "Italy's capital is Rome",
+        "White sails",
+        "Zebras sing",
+        "It is.",
+        "' | ! & :* <-> \\ \x00 %s ?",
+        "",
+    ]
+    with closing(open_index(url)) as one, closing(open_index(tmp_path / "same.index")) as other:
+        assert one.search(claims, 5) == other.search(claims, 5)
+        assert one.search(claims[:1], 0) == [[]]
+        assert one.description["digest"] == other.description["digest"]
+        assert one.description["name"].startswith("postgresql://127.0.0.1/k")
+
+
+def test_updates(url: str, folder: Path) -> None:
+    build_index(url, find_files([folder]))
+    (folder / "rome.txt").write_text("Rome has seven hills.", encoding="utf-8")
+    (folder / "bridge.md").unlink()
+    summary = build_index(url, find_files([folder]), remove_missing=True)
+    assert (summary.added, summary.updated, summary.unchanged, summary.removed) == (0, 1, 1, 1)
+    with closing(open_index(url)) as index:
+        hills, capital, bridge = index.search(
+            ["Rome has hills", "The capital of Italy", "The bridge over the Elbe"], 5
+        )
+    assert [passage.text for passage in hills] == ["Rome has seven hills."]
+    assert capital == bridge == []
+    assert remove_documents(url, ["rome.txt"]) == 1
+    with pytest.raises(InputError, match="has no document"):
+        remove_documents(url, ["rome.txt"])
+
+
+def test_a_check(url: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "halldetect.verification.verifiers.load_verifier",
+        lambda spec, threads=None, **options: OverlapVerifier(),
+    )
+    assert main(["index", "build", str(folder), "-o", url, "--quiet"]) == 0
+    assert main(["index", "info", url]) == 0
+    assert main(["check", "Rome is the capital of Italy.", "--knowledge", url]) == 0
+    report = Detector(knowledge=url).check([], "Anna Holm designed the bridge. Zebras sing.")
+    right, unknown = report.claims
+    assert right.status is Status.SUPPORTED
+    assert right.evidence is not None
+    assert report.document_name(right.evidence.document) == "bridge.md, characters 0–72"
+    assert unknown.reason is not None
+    assert unknown.reason.startswith("nothing found")
+
+
+def test_what_is_no_index(url: str, server: Server, folder: Path) -> None:
+    with pytest.raises(InputError, match="holds no halldetect index"):
+        open_index(url)
+    with pytest.raises(InputError, match="cannot be used"):
+        open_index(server.url("none"))
+    with pytest.raises(InputError, match="password"):
+        open_index(url.replace("postgres@", "postgres:secret@"))
+    with pytest.raises(InputError, match="an index is a file or postgresql"):
+        open_index("https://localhost/index")
+    build_index(url, [])
+    with pytest.raises(InputError, match="has no passages"):
+        open_index(url)
+    build_index(url, find_files([folder]))
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE halldetect.meta SET value = 'building' WHERE name = 'state'")
+        with pytest.raises(InputError, match="not complete"):
+            open_index(url)
+        connection.execute("UPDATE halldetect.meta SET value = '9' WHERE name = 'version'")
+        with pytest.raises(InputError, match="version 9"):
+            open_index(url)
+        with pytest.raises(InputError, match="version 9"):
+            build_index(url, [])
+        connection.execute("UPDATE halldetect.meta SET value = '1' WHERE name = 'version'")
+        connection.execute("SELECT pg_advisory_lock(%s)", (0x48444B4E,))
+        with pytest.raises(InputError, match="another process"):
+            build_index(url, [])
+
+
+def test_a_server_that_goes_and_comes_back(url: str, server: Server, folder: Path) -> None:
+    build_index(url, find_files([folder]))
+    with closing(open_index(url)) as index:
+        server.stop()
+        for _ in range(2):
+            with pytest.raises(CheckError, match="cannot be searched"):
+                index.search(["Rome is the capital of Italy"], 5)
+        server.start()
+        assert index.search(["Rome is the capital of Italy"], 5)[0]
+
+
+CHILD = """
+import sys
+from pathlib import Path
+from halldetect.knowledge import builder, writer
+writer.COMMIT_PASSAGES = 20
+from halldetect.knowledge.readers import SourceFile
+builder.build_index(sys.argv[2], [SourceFile(Path(sys.argv[1]), "rows.jsonl")])
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+def test_a_build_that_is_killed_goes_on(url: str, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    facts = [{"id": at, "text": f"Fact {at} is true."} for at in range(1000)]
+    rows.write_text("\n".join(map(json.dumps, facts)), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-c", CHILD, str(rows), url]
+    chance = random.Random(0)
+    killed = 0
+    for _ in range(3):
+        child = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+        time.sleep(0.3 + 0.4 * chance.random())
+        if child.poll() is None:
+            child.send_signal(signal.SIGKILL)
+            killed += 1
+            child.wait()
+            with pytest.raises(InputError):
+                open_index(url)
+    assert killed
+    time.sleep(0.2)  # the server needs a moment to notice that the writer is gone
+    subprocess.run(command, env=environment, check=True)
+    whole = tmp_path / "whole.index"
+    build_index(whole, [SourceFile(rows, "rows.jsonl")])
+    with closing(open_index(url)) as one, closing(open_index(whole)) as other:
+        assert one.description["passages"] == 1000
+        assert one.description["digest"] == other.description["digest"]
+        assert one.search(["Fact 999 is true"], 1) == other.search(["Fact 999 is true"], 1)
