@@ -64,6 +64,9 @@ rules = st.builds(
     min_overlap=st.sampled_from([0.0, 0.2, 1.0]),
     silent_below=st.sampled_from([0.0, 0.1, 1.0]),
     max_windows=st.sampled_from([1, 3, 1000]),
+    unrelated_below=st.sampled_from([0.0, 0.5]),
+    hopeless_below=st.sampled_from([0.1, 1.0]),
+    hopeless_windows=st.sampled_from([1, 4, 1000]),
 )
 
 
@@ -310,6 +313,7 @@ def test_a_rule_judges_no_pair_twice_and_leaves_no_doubt_about_the_worst_claim(
     assert len(pairs) == len(set(pairs))
     # Below the line nothing is skipped.
     complete = rule.min_overlap == rule.silent_below == 0.0 and rule.max_windows == 1000
+    given_up = rule.hopeless_windows < 1000  # nothing is silent below 0
     for few, many in zip(lazy, exact, strict=True):
         for here, there in zip(few, many, strict=True):
             assert (here.claim, here.reason) == (there.claim, there.reason)
@@ -321,7 +325,7 @@ def test_a_rule_judges_no_pair_twice_and_leaves_no_doubt_about_the_worst_claim(
             assert len(here.windows) <= rule.max_windows
             if here.windows:  # nothing is called supported that judging everything would not
                 assert support(here) <= support(there)
-            if here.skipped and complete:
+            if here.skipped and complete and not given_up:
                 assert support(here) > rule.supported_above
         judged = [(support(a), support(b)) for a, b in zip(few, many, strict=True) if a.windows]
         if judged:
@@ -329,7 +333,9 @@ def test_a_rule_judges_no_pair_twice_and_leaves_no_doubt_about_the_worst_claim(
             assert found <= true
             if complete:
                 assert (found > rule.supported_above) == (true > rule.supported_above)
-                if true <= rule.supported_above or rule.max_windows_supported == 1000:
+                if true <= rule.supported_above:
+                    assert true - rule.min_gain <= found
+                elif rule.max_windows_supported == 1000:
                     assert found == true or found >= 1.0 - rule.min_gain
 
 
@@ -418,6 +424,61 @@ def test_a_claim_meets_the_most_promising_windows_of_a_long_source_and_no_more()
     [[judged]] = verify(Literal(60), [given], rule=StoppingRule(entailment, max_windows=10))
     assert len(judged.windows) == 10
     assert judged.skipped > 100
+
+
+MANY_WINDOWS = " ".join(f"Rider {at} crossed the wide ford at {at} past nine." for at in range(64))
+
+
+def test_unsupported_claims_are_given_up_but_not_all_of_them() -> None:
+    """One is judged to its end: the verdict rests on it."""
+    unrelated = [f"Zebra{at} ate violet{at} yoghurt{at} at the ford." for at in range(5)]
+    related = [f"Nobody{at} crossed the wide ford at midnight{at}." for at in range(5)]
+    given = task(MANY_WINDOWS, *unrelated, *related)
+    [judged] = verify(Against(2000), [given], rule=StoppingRule(entailment))
+    counts = [len(item.windows) for item in judged]
+    assert counts[1:5] == [1] * 4, "few of their words are in the source, and it is silent on them"
+    assert MANY_WINDOWS in [window.text for window in judged[0].windows], "judged to its end"
+    assert counts[5:] == [4] * 5
+
+
+class Against(Literal):
+    """Certain that the claims about riders are wrong, and silent on all others."""
+
+    @staticmethod
+    def answer(premise: str, hypothesis: str) -> Probabilities:
+        against = 0.95 * ("Nobody" in hypothesis)
+        return Probabilities(0.0, 1.0 - against, against)
+
+
+class Wavering(Literal):
+    """Neither sure that a claim is contradicted nor that it is not."""
+
+    @staticmethod
+    def answer(premise: str, hypothesis: str) -> Probabilities:
+        return Probabilities(0.0, 0.4, 0.6)
+
+
+def test_whether_a_claim_is_contradicted_is_found_out() -> None:
+    claims = [f"Nobody{at} crossed the wide ford at midnight{at}." for at in range(3)]
+    rule = StoppingRule(entailment)
+    [unclear] = verify(Wavering(2000), [task(MANY_WINDOWS, *claims)], rule=rule)
+    [clear] = verify(Against(2000), [task(MANY_WINDOWS, *claims)], rule=rule)
+    assert min(len(item.windows) for item in unclear) > 4
+    assert [len(item.windows) for item in clear[1:]] == [4, 4]
+
+
+def test_a_claim_that_was_given_up_is_taken_up_again_before_the_response_is_flagged() -> None:
+    """Few of their words are in the source, and not their first window but the whole supports."""
+
+    class Late(Literal):
+        @staticmethod
+        def answer(premise: str, hypothesis: str) -> Probabilities:
+            yes = 0.9 * (premise == MANY_WINDOWS)
+            return Probabilities(yes, 1.0 - yes, 0.0)
+
+    given = task(MANY_WINDOWS, "Zebras ate yoghurt at a ford.", "Lions drank ink at a ford.")
+    [judged] = verify(Late(2000), [given], rule=StoppingRule(entailment))
+    assert [support(item) for item in judged] == [0.9, 0.9]
 
 
 def test_progress_ends_where_all_is_done_though_not_all_was_judged() -> None:

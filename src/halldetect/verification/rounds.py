@@ -343,15 +343,17 @@ class _TaskRun:
         share_supported  of the claims that were not judged yet, how many their first window will
                          support
         """
-        tokens = 0.0
+        rule, tokens = self._stopping, 0.0
         for claim, sizes in zip(self._schedule.claims, self._sizes, strict=True):
             left = [sizes[window] for window in claim.remaining]
-            if self._stopping is None:
+            if rule is None:
                 tokens += sum(left)
-            elif not claim.judged:
-                tokens += sum(left[:1]) + (1.0 - share_supported) * sum(left[1:])
-            elif claim.support <= self._stopping.supported_above:
-                tokens += sum(left)
+            elif claim.judged:
+                likely = rule.likely_windows(claim) if self._schedule.goes_on(claim) else 0
+                tokens += sum(left[:likely])
+            else:
+                further = sum(left[1 : rule.likely_windows(claim)])
+                tokens += sum(left[:1]) + (1.0 - share_supported) * further
         return round(tokens)
 
     def newly_settled(self, answers: Answers) -> Iterator[tuple[int, JudgedClaim]]:
