@@ -19,8 +19,9 @@ from halldetect.verification.rounds import JudgedClaim
 from halldetect.windows.scales import Window
 
 AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
-# The phase ("fetch", in bytes, "extract", in responses, or "verify", in tokens), how much of it is
-# done, and of how much. How many tokens there will be is an estimate, which may change.
+# The phase ("fetch", in bytes, "extract", in responses, "verify" and "explain", in tokens, or
+# "proof", in claims), how much of it is done, and of how much. How many tokens there will be is an
+# estimate, which may change.
 Progress = Callable[[str, int, int], None]
 
 
@@ -36,9 +37,9 @@ class ClaimsExtracted:
 class ClaimSettled:
     """An event: a claim needs no more windows for now; `index` is its index in the response.
 
-    The worst claim of a response may be taken up again: it is then reported again, with the
-    same state and no less support, unless a second verifier has judged it. The last event of a
-    claim agrees with the report.
+    The worst claim of a response may be taken up again: it is then reported again, with no less
+    support unless a second verifier has judged it. The last event of a claim agrees with the
+    report.
     """
 
     pair: int

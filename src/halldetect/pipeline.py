@@ -72,7 +72,7 @@ def finish(
     for chosen in dict.fromkeys(used.values()):
         if todo := [state for state in _unfinished(states) if used[id(state)] is chosen]:
             score_claims(todo, chosen)
-            explain_claims(todo, chosen, observe)
+            explain_claims(todo, chosen, progress, observe)
     return [conclude(state, used[id(state)]) for state in states]
 
 
@@ -295,15 +295,28 @@ def score_claims(states: Sequence[PairState], models: Models) -> None:
 
 
 def explain_claims(
-    states: Sequence[PairState], models: Models, observe: Observe | None = None
+    states: Sequence[PairState],
+    models: Models,
+    progress: Progress | None = None,
+    observe: Observe | None = None,
 ) -> None:
     """Why those claims fail that do, whether citations hold, and the shortest proofs."""
     verifier, rule = models.verifier, window_rule(models)
-    reasons = partial(explain, verifier=verifier, rule=rule, score=_scorer(models))
+
+    def advance(phase: str) -> Callable[[int, int], None] | None:
+        return None if progress is None else partial(progress, phase)
+
+    reasons = partial(
+        explain,
+        verifier=verifier,
+        rule=rule,
+        score=_scorer(models),
+        progress=advance("explain"),
+    )
     _explain(states, "explain", "failing claims could not be explained", reasons, observe)
     # The paper's settings judge its windows and no more.
     if not models.configuration.truncate:
-        proofs = partial(find_proofs, verifier=verifier)
+        proofs = partial(find_proofs, verifier=verifier, progress=advance("proof"))
         _explain(states, "proof", "no shorter proof could be looked for", proofs, observe)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from halldetect.detector import Detector
 
 DETECTOR_GROUP = "how to check"
-PHASES = ("fetch", "extract", "verify")
+PHASES = ("fetch", "extract", "verify", "explain", "proof")
 _PAPER_HELP = (
     "the paper's method: claims by a language model, no guard, long windows cut off, FED, "
     "threshold 0.5 (docs/claims.md)"

@@ -24,6 +24,11 @@ PLAIN_SECONDS = 5.0
 BAR_DELAY_SECONDS = 0.3
 _BAR_WIDTH = 28
 _DOWNLOAD_PHASE, _EXTRACT_PHASE = "fetch", "extract"
+_TASKS = {
+    "verify": "judging claims",
+    "explain": "judging parts of claims",
+    "proof": "looking for short proofs",
+}
 
 
 class ProgressDisplay:
@@ -99,7 +104,7 @@ class ProgressDisplay:
             detail = "" if fraction is None else f"{fraction:.0%}"
             if left is not None:
                 detail += f", about {duration_text(left)} left"
-            self.update("judging claims", detail, fraction)
+            self.update(_TASKS.get(phase, phase), detail, fraction)
 
     def download(self, done: int, total: int | None, what: str) -> None:
         """The progress of a download.

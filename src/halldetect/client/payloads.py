@@ -81,7 +81,7 @@ class Accepted:
 class Progress:
     """Event: a part of the work is done.
 
-    phase         "extract" or "verify"
+    phase         "extract", "verify", "explain" (of failing claims) or "proof" (short passages)
     done          how much of it is done: responses or, while claims are judged, tokens
     of            how much there probably is
     seconds_left  how long the phase will probably still take; None while that is unknown

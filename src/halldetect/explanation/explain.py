@@ -99,7 +99,11 @@ class _Question:
 
 
 def explain(
-    findings: Sequence[Findings], verifier: Verifier, rule: Rule | None, score: Score
+    findings: Sequence[Findings],
+    verifier: Verifier,
+    rule: Rule | None,
+    score: Score,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[Explained]:
     """Judge the parts of failing claims and what claims cite, batching across all responses.
 
@@ -107,13 +111,14 @@ def explain(
     verifier  judges
     rule      which windows a claim is judged against
     score     the report of a claim that was judged
+    progress  is called with the tokens judged and those that are expected in all
     """
     questions = [
         question
         for number, item in enumerate(findings)
         for question in (*_parts(number, item), *_citations(number, item))
     ]
-    answers = _answers(questions, findings, verifier, rule)
+    answers = _answers(questions, findings, verifier, rule, progress)
     return [
         _explained(
             item,
@@ -151,6 +156,7 @@ def _answers(
     findings: Sequence[Findings],
     verifier: Verifier,
     rule: Rule | None,
+    progress: Callable[[int, int], None] | None,
 ) -> list[JudgedClaim]:
     """The verifier's answers; questions about the same response and windows are one task."""
     groups: dict[tuple[int, int | None], list[int]] = {}
@@ -174,7 +180,8 @@ def _answers(
     if isinstance(rule, StoppingRule):
         rule = replace(rule, max_windows=PART_WINDOWS)
     answers: dict[int, JudgedClaim] = {}
-    for places, judged in zip(groups.values(), verify(verifier, tasks, rule=rule), strict=True):
+    results = verify(verifier, tasks, progress, rule=rule)
+    for places, judged in zip(groups.values(), results, strict=True):
         answers.update(zip(places, judged, strict=True))
     return [answers[at] for at in range(len(questions))]
 

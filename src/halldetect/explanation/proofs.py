@@ -10,7 +10,7 @@ windows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from halldetect.claims import Claim
@@ -27,15 +27,22 @@ from halldetect.windows.scales import Window
 _AROUND = (1, 3, 7)
 # The two best sentences are taken together if no more lie between them.
 _MOST_BETWEEN = 4
+# So many short passages are given to the verifier at a time: a check can be stopped between them.
+_PASSAGES_AT_ONCE = 16
 
 
-def find_proofs(findings: Sequence[Findings], verifier: Verifier) -> list[Explained]:
+def find_proofs(
+    findings: Sequence[Findings],
+    verifier: Verifier,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Explained]:
     """Look for short passages that settle claims, in rounds that are batched over all claims.
 
     Looked for is what is shorter than a proof of several sentences that a claim has already.
 
     findings  of each response
     verifier  judges the passages
+    progress  is called with the claims whose search is over and with all that are searched for
     """
     searches = [dict(_searches(item)) for item in findings]
     everywhere = [search for of_response in searches for search in of_response.values()]
@@ -44,7 +51,12 @@ def find_proofs(findings: Sequence[Findings], verifier: Verifier) -> list[Explai
             (search.text(span), search.hypothesis) for search, spans in rounds for span in spans
         ]
         distinct = list(dict.fromkeys(pairs))
-        answers = dict(zip(distinct, verifier.judge(distinct), strict=True))
+        answers: dict[tuple[str, str], Probabilities] = {}
+        for start in range(0, len(distinct), _PASSAGES_AT_ONCE):
+            if progress is not None:
+                progress(len(everywhere) - len(rounds), len(everywhere))
+            batch = distinct[start : start + _PASSAGES_AT_ONCE]
+            answers.update(zip(batch, verifier.judge(batch), strict=True))
         for search, spans in rounds:
             search.record([(span, answers[search.text(span), search.hypothesis]) for span in spans])
     explained = []

@@ -67,7 +67,10 @@ export class Watch {
     this.progress.max = of || 1;
     this.progress.value = done;
     this.left = left == null ? "" : `, about ${duration(left)} left`;
-    if (!this.cards.length) this.say("Judging");
+    this.explaining = phase !== "verify";
+    if (phase === "explain") this.say(`Looking why claims fail${this.left}`);
+    else if (phase === "proof") this.say(`Looking for the shortest passages${this.left}`);
+    else if (!this.cards.length) this.say("Judging");
     else this.tally();
   }
 
@@ -85,7 +88,7 @@ export class Watch {
     this.states[place] = claim.status;
     this.cards[place]?.settle(claim);
     this.paint();
-    this.tally();
+    if (!this.explaining) this.tally();
   }
 
   tally() {
