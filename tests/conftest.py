@@ -16,6 +16,8 @@ from hypothesis import settings
 
 # In CI the same examples every time: a change is not held up by what it did not break.
 settings.register_profile("halldetect", deadline=None, derandomize="CI" in os.environ)
+# For `python -m tests.mutation`, which runs the tests once for every mutant.
+settings.register_profile("mutation", deadline=None, derandomize=True, max_examples=20)
 settings.load_profile("halldetect")
 
 NO_SKIP = os.environ.get("HALLDETECT_NO_SKIP") == "1"

@@ -1,0 +1,1 @@
+"""How many changes to the code the tests notice; `python -m tests.mutation --help`."""

@@ -1,0 +1,114 @@
+"""Run mutmut over the modules of `[tool.mutmut]` in pyproject.toml and count what is killed.
+
+    python -m tests.mutation                      every mutant, on all cores
+    python -m tests.mutation 'halldetect.scoring*'  those whose name matches a pattern
+    python -m tests.mutation --report             what earlier runs found, without running
+
+Needs mutmut (`pip install mutmut`). It works in `mutants/`, a changed copy of the repository, and
+goes on from there the next time; mutants of a function that has changed are run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+# A mutant that hangs, or that ends the interpreter, is noticed as surely as one that fails.
+NOTICED = ("killed", "timeout", "segfault", "suspicious")
+RUN = (*NOTICED, "survived", "no tests")
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change and what came of it.
+
+    name    of mutmut, for `mutmut show` and as a pattern of this command
+    file    the module that was changed
+    status  one of mutmut: `killed`, `survived`, `no tests`, `timeout`, ...
+    diff    the change; empty for those that were noticed
+    """
+
+    name: str
+    file: str
+    status: str
+    diff: str = ""
+
+
+def mutants() -> Iterator[Mutant]:
+    """The mutants of the last run, in the order of the code."""
+    from mutmut.mutation.data import SourceFileMutationData
+    from mutmut.mutation.diff_apply import get_diff_for_mutant
+    from mutmut.stats import status_by_exit_code
+    from mutmut.utils.file_utils import walk_mutatable_files
+
+    for path in sorted(walk_mutatable_files()):
+        data = SourceFileMutationData(path=path)
+        data.load()
+        for name, code in data.exit_code_by_key.items():
+            status = status_by_exit_code[code]
+            missed = status in ("survived", "no tests")
+            diff = get_diff_for_mutant(name, path=path) if missed else ""
+            yield Mutant(name, str(path), status, diff)
+
+
+def table(found: Sequence[Mutant]) -> str:
+    """Mutants, noticed and score per module, and of all."""
+    counts: dict[str, Counter[str]] = {}
+    for mutant in found:
+        if mutant.status in RUN:
+            for row in (mutant.file.removeprefix("src/halldetect/"), "all"):
+                counts.setdefault(row, Counter())[mutant.status] += 1
+    lines = ["| module | mutants | noticed | survived | no tests | score |", "|---|---|---|---|---|---|"]
+    for row, of_row in sorted(counts.items(), key=lambda item: (item[0] == "all", item[0])):
+        noticed = sum(of_row[status] for status in NOTICED)
+        lines.append(
+            f"| {row} | {of_row.total()} | {noticed} | {of_row['survived']} | "
+            f"{of_row['no tests']} | {noticed / of_row.total():.1%} |"
+        )
+    return "\n".join(lines)
+
+
+def run(patterns: Sequence[str], processes: int, seconds: float | None) -> None:
+    """Run mutmut until it is done or the time is over; what it has found by then stays."""
+    program = "from mutmut.__main__ import cli; cli()"
+    command = [sys.executable, "-c", program, "run", "--max-children", str(processes), *patterns]
+    running = subprocess.Popen(command)
+    try:
+        code = running.wait(seconds)
+    except subprocess.TimeoutExpired:
+        running.send_signal(signal.SIGINT)  # it ends its children, and keeps its results
+        running.wait()
+    else:
+        if code:
+            raise SystemExit(code)
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("patterns", nargs="*", help="names of mutants")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, metavar="N")
+    parser.add_argument("--seconds", type=float, metavar="N", help="stop after this time")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every mutant to a file")
+    parser.add_argument("--report", action="store_true", help="only report what was run before")
+    options = parser.parse_args()
+    if not options.report:
+        run(options.patterns, options.processes, options.seconds)
+    found = list(mutants())
+    if options.json:
+        lines = (json.dumps(asdict(mutant)) + "\n" for mutant in found)
+        options.json.write_text("".join(lines), encoding="utf-8")
+    print(table(found))
+
+
+if __name__ == "__main__":
+    main()
