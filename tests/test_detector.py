@@ -432,6 +432,15 @@ def test_a_verifier_that_fails_on_one_pair_does_not_lose_the_others() -> None:
     assert untimed(reports[1]) == untimed(detector(verifier=Picky()).check(*pairs[1]))
 
 
+def test_every_claim_has_the_span_of_its_own_sentence() -> None:
+    response = f"{GOOD} {WRONG} {INVENTED}"
+    claims = detector().check(SOURCE, response).claims
+    assert len(claims) == 4
+    for claim in claims:
+        assert claim.span is not None
+        assert claim.span.cut(response) == claim.text
+
+
 def test_the_same_input_gives_the_same_bytes_apart_from_timings() -> None:
     first, second = (untimed(detector().check(SOURCE, f"{GOOD} {WRONG}")) for _ in range(2))
     assert first.to_json() == second.to_json()
@@ -445,6 +454,22 @@ def test_a_report_replays_from_its_provenance() -> None:
         read, extractor=SentenceExtractor(), verifier=OverlapVerifier()
     ).check(list(read.documents), read.response, question=read.question)
     assert untimed(again).to_json() == untimed(made).to_json()
+
+
+def test_seed_and_threads_reach_the_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[Any, ...]] = []
+
+    def load(name: str, *, threads: int, seed: int, **_: Any) -> SentenceExtractor:
+        given.append((name, threads, seed))
+        return SentenceExtractor()
+
+    monkeypatch.setattr("halldetect.claims.extractors.load_extractor", load)
+    monkeypatch.setattr("halldetect.repair.rewriters.load_rewriter", load)
+    checker = detector(extractor="gguf", seed=41, threads=3)
+    report = checker.check(SOURCE, GOOD)
+    checker.repair(SOURCE, INVENTED, rewriter="gguf:other")
+    assert given == [("gguf", 3, 41), ("gguf:other", 3, 41)]
+    assert report.provenance.seed == 41
 
 
 def test_a_report_of_the_default_extractor_replays(

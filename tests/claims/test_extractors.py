@@ -284,6 +284,23 @@ def test_the_seed_reaches_the_model_and_the_report(play: Any) -> None:
     assert extractor.description["seed"] == 41
 
 
+def test_seed_and_threads_reach_a_model_loaded_by_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "m.gguf"
+    path.write_bytes(gguf_bytes())
+    started: list[tuple[int, int]] = []
+
+    def start(path: Path, threads: int, seed: int, context: int) -> PlayedServer:
+        started.append((threads, seed))
+        return PlayedServer([])
+
+    monkeypatch.setattr(gguf, "_start", start)
+    for spec in (str(path), f"gguf:{path}"):
+        assert load_extractor(spec, threads=3, seed=41).description["seed"] == 41
+    assert started == [(3, 41), (3, 41)]
+
+
 def test_the_state_is_put_back_before_every_block(play: Any) -> None:
     extractor, server = play("The cat sat.")
     extractor.draft(BLOCK, 10)

@@ -66,7 +66,10 @@ def table(found: Sequence[Mutant]) -> str:
         if mutant.status in RUN:
             for row in (mutant.file.removeprefix("src/halldetect/"), "all"):
                 counts.setdefault(row, Counter())[mutant.status] += 1
-    lines = ["| module | mutants | noticed | survived | no tests | score |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| module | mutants | noticed | survived | no tests | score |",
+        "|---|---|---|---|---|---|",
+    ]
     for row, of_row in sorted(counts.items(), key=lambda item: (item[0] == "all", item[0])):
         noticed = sum(of_row[status] for status in NOTICED)
         lines.append(
