@@ -1,43 +1,85 @@
 """Run the evaluation on a GPU without network, in a limited time.
 
-    python -m benchmarks.gpu_bench prepare --data DIR --out ROWS.jsonl.gz [--limit 100]
-    python -m benchmarks.gpu_bench run --rows ROWS.jsonl.gz --out RESULTS --seconds 360 \\
-        [--verifier FOLDER] [--llm MODEL.gguf ...] \\
-        [--parts fit,verifier,llm,ablation,claims,latency]
-    halldetect bench report RESULTS
+    python -m benchmarks.gpu_bench prepare --data DIR --out FOLDER
+    python -m benchmarks.gpu_bench judge --from FOLDER --large MODEL.gguf --out RESULTS
+    python -m benchmarks.gpu_bench generate --from FOLDER --llm MODEL.gguf --embedder FOLDER2 \\
+        --out RESULTS
+    python -m benchmarks.gpu_bench latency --from FOLDER --large MODEL.gguf --out RESULTS
+    python -m benchmarks.pack RESULTS benchmarks/results/bench
+    halldetect bench report benchmarks/results/bench
 
-`prepare` samples the rows to fit SummaC-Conv's layer on, and the rows that `bench run --limit N`
-would sample, so that results of both can be combined. `run` does the jobs in order of importance,
-the rows of all datasets together, and skips the jobs that would start after the time is up. The
-results are in RESULTS, in the files of `bench run`; a second call adds what is missing. Generating
-text leaves most of a GPU idle, so several calls, one per model and folder, may run at the same
-time; only `latency` must run alone.
+`prepare` writes the rows of all datasets, the rows to fit SummaC-Conv's layer on, and the
+weights of the package in a form that needs no ONNX. `judge` runs the methods on the verifiers
+`base` and `large` over all rows, with workers on every core (`gpu_judges`); `generate` those
+that ask a language model, over a sample that all of them share; `latency` some rows one at a
+time, alone on the machine. Jobs are done in order of importance and not begun after `--seconds`.
+The results are in the files of `bench run`: a second call adds what is missing. `judge` and one
+`generate` per model may run at the same time.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
-import tarfile
-import time
+import lzma
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
-from functools import cache
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TextIO
 
+import numpy as np
+
+from benchmarks.gpu_judges import (
+    BASE,
+    LARGE,
+    BaseNetwork,
+    BaseTexts,
+    Clock,
+    Failure,
+    Judges,
+    RemoteBackend,
+    Work,
+    large_texts,
+    prepare_base,
+)
 from halldetect.config import Configuration
-from halldetect.protocols import Verifier
-from halldetect.report import Probabilities
-from halldetect.verification.verifiers import load_verifier
+from halldetect.detector import Detector
+from halldetect.models import digest_of
+from halldetect.models.integrity import WEIGHTS
+from halldetect.protocols import Extractor, Verifier
+from halldetect.verification.large.verifier import LargeVerifier
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.meter import Meter
-from halldetect_bench.methods.method import Method
+from halldetect_bench.methods import pairwise
+from halldetect_bench.methods.ablation import Ablation
+from halldetect_bench.methods.claim_splitters import BatchedExtractor, LlmExtractor
+from halldetect_bench.methods.embedding import EmbeddingDivergence, SelfCheck
+from halldetect_bench.methods.halldetect_method import HallDetect
+from halldetect_bench.methods.method import Method, Scored
+from halldetect_bench.methods.one_prompt import OnePrompt
+from halldetect_bench.methods.prompted import (
+    AcuEval,
+    FactScore,
+    LlmCot,
+    LongContext,
+)
+from halldetect_bench.methods.question_answering import QaFactEval
+from halldetect_bench.methods.rouge import RougeL
+from halldetect_bench.models import decoding
+from halldetect_bench.models.embedders import Embedder, load_embedder
 from halldetect_bench.models.selection import RunModels, RunOptions
-from halldetect_bench.predictions import LATENCY, header_of, open_predictions, prediction_of
-from halldetect_bench.registry import METHODS, load_dataset
+from halldetect_bench.predictions import (
+    LATENCY,
+    Prediction,
+    PredictionsWriter,
+    header_of,
+    open_predictions,
+    prediction_of,
+)
+from halldetect_bench.registry import load_dataset
 from halldetect_bench.runner import missing, sample
 from training import summac_conv
 
@@ -57,68 +99,42 @@ DATASETS = (
     "adversarial:qags-cnndm",
 )
 SEED = 0
-VERIFIED = ("minicheck", "nli-only", "summac-zs", "alignscore", "rouge-l")
-ASKED = (
-    "embedding",
-    "long-context",
-    "latency",
-    "ablation",
-    "llm-cot",
-    "selfcheck",
-    "acueval",
-    "factscore",
-)
-LATENCY_ROWS = 8
-# The ablation judges every window of every claim, so it runs on one dataset only.
-ABLATED = FIRST
-# The archive of the results is rewritten after this many seconds, and at the end.
-ARCHIVED = 45
+# Rows of each dataset for methods that ask a language model; of the first dataset all.
+SHARED_ROWS = 200
+LATENCY_ROWS = 24
+# Rows that a worker scores together: enough to fill batches, few enough to spread over workers.
+CHUNK = 48
+# Rows that ask a language model together.
+LLM_BATCH = 1024
 FIT = "fit:"
-LAYER = "summac_conv.json"
-# "claims" is the ablation over the claims of a language model.
-PARTS = ("fit", "verifier", "llm", "ablation", "claims", "latency")
-
-
-class Remembering:
-    """A verifier that judges no pair twice; the ablations of different extractors share pairs."""
-
-    def __init__(self, verifier: Verifier) -> None:
-        self._verifier = verifier
-        self._known: dict[tuple[str, str], Probabilities] = {}
-        self.description = verifier.description
-        self.max_tokens = verifier.max_tokens
-        self.count_tokens = verifier.count_tokens
-
-    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
-        """Judge only the pairs that are new."""
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
-        self._known.update(zip(new, self._verifier.judge(new), strict=True))
-        return [self._known[pair] for pair in pairs]
+ROWS, BASE_FOLDER = "rows.jsonl.xz", "base"
+Build = Callable[[], Method]
 
 
 @dataclass(frozen=True)
 class Job:
-    """A method over rows of datasets. With `batch` 1, rows one after the other: latency."""
+    """A method over rows of datasets."""
 
     name: str
-    folder: str
-    build: Callable[[], Method]
+    build: Build
     rows: dict[str, list[Row]]
-    batch: int | None = None
+
+
+# Rows
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """Write the rows of all datasets, and the rows to fit SummaC-Conv on."""
-    with gzip.open(options.out, "wt", encoding="utf-8") as file:
+    """Write the rows, and the weights of the package."""
+    options.out.mkdir(parents=True, exist_ok=True)
+    with lzma.open(options.out / ROWS, "wt", encoding="utf-8", preset=6) as file:
         for name in DATASETS:
-            loaded = load_dataset(name, options.data)
-            limit = None if name == FIRST else options.limit
-            rows = sample(loaded.rows, limit, SEED)
+            rows = load_dataset(name, options.data).rows
             write_rows(file, name, rows)
-            print(f"{name}: {len(rows)} of {len(loaded.rows)} rows")
+            print(f"{name}: {len(rows)} rows", flush=True)
         for name in summac_conv.DATA:
-            rows = sample(load_dataset(name, options.data).rows, options.fit, SEED)
-            write_rows(file, f"{FIT}{name}", rows)
+            write_rows(file, f"{FIT}{name}", load_dataset(name, options.data).rows)
+    for name, folder in (options.base or {BASE_FOLDER: WEIGHTS / BASE}).items():
+        prepare_base(folder, options.out / name)
 
 
 def write_rows(file: TextIO, name: str, rows: Sequence[Row]) -> None:
@@ -127,10 +143,10 @@ def write_rows(file: TextIO, name: str, rows: Sequence[Row]) -> None:
         file.write(json.dumps({"name": name, "row": asdict(row)}) + "\n")
 
 
-def read_rows(path: Path, limit: int | None) -> dict[str, list[Row]]:
+def read_rows(path: Path, limit: int | None = None) -> dict[str, list[Row]]:
     """The rows of each dataset, at most `limit` of each."""
     found: dict[str, list[Row]] = {}
-    with gzip.open(path, "rt", encoding="utf-8") as file:
+    with lzma.open(path, "rt", encoding="utf-8") as file:
         for line in file:
             record = json.loads(line)
             row = record["row"]
@@ -138,156 +154,425 @@ def read_rows(path: Path, limit: int | None) -> dict[str, list[Row]]:
                 row["source"] = tuple(row["source"])
             row["sentences"] = tuple((text, wrong) for text, wrong in row["sentences"])
             found.setdefault(record["name"], []).append(Row(**row))
-    return {name: rows[:limit] for name, rows in found.items()}
+    return {name: sample(rows, limit, SEED) for name, rows in found.items()}
 
 
-def jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> Iterator[Job]:
-    """The most important first: what the verifier does, then each language model's part."""
-    parts = options.parts.split(",")
-    few = {FIRST: rows[FIRST][:LATENCY_ROWS]}
-    ablated = {ABLATED: rows[ABLATED]}
-    layer = options.out / LAYER
-    judge = RunModels(
-        RunOptions(Configuration(extractor="sentences", verifier=options.verifier, seed=SEED))
+def evaluated(rows: dict[str, list[Row]]) -> dict[str, list[Row]]:
+    """Without the rows to fit on."""
+    return {name: found for name, found in rows.items() if not name.startswith(FIT)}
+
+
+def shared(rows: dict[str, list[Row]], count: int) -> dict[str, list[Row]]:
+    """The sample that all methods share which ask a language model."""
+    return {
+        name: found if name == FIRST else sample(found, count, SEED) for name, found in rows.items()
+    }
+
+
+# The verifiers
+
+
+class Verifiers:
+    """`base` and `large`, each with its network here or in another process."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        """options: of the command line."""
+        self.device: str = options.device
+        self._folder: Path = options.prepared / options.base_folder
+        self._gguf: Path | None = options.large
+        self._adapter_folder: Path = options.large_weights or WEIGHTS / LARGE
+        self._backend: Any = None
+        if self._gguf is not None:
+            remote = RemoteBackend(f"torch on {self.device}")
+            self._digest = digest_of(self._gguf)
+            self.large, self._model, self._adapter = large_texts(
+                self._gguf, self._adapter_folder, remote, self._digest
+            )
+        self.remote_base = BaseTexts(self._folder, self._on)
+
+    @property
+    def has_large(self) -> bool:
+        """Whether the large verifier was asked for."""
+        return self._gguf is not None
+
+    @property
+    def _on(self) -> dict[str, str]:
+        precision = "float16" if self.device == "cuda" else "float32"
+        return {"kind": "torch", "precision": precision, "device": self.device}
+
+    @cached_property
+    def network(self) -> BaseNetwork:
+        """The network of `base`, here."""
+        return BaseNetwork(self._folder, self.device)
+
+    @cached_property
+    def local_base(self) -> BaseTexts:
+        """`base` with its network in this process."""
+        return BaseTexts(self._folder, self._on, self.network.answer)
+
+    @cached_property
+    def backend(self) -> Any:
+        """The network of `large`, here."""
+        from halldetect.verification.large.torch_backend import torch_backend
+
+        return torch_backend(
+            self._model,
+            self._adapter,
+            self.large.prompt.answers,
+            device=self.device,
+            step_tokens=65_536,
+        )
+
+    @cached_property
+    def local_large(self) -> LargeVerifier:
+        """`large` with its network in this process."""
+        assert self._gguf is not None
+        return large_texts(self._gguf, self._adapter_folder, self.backend, self._digest)[0]
+
+    def judge(self) -> dict[str, Callable[[list[Any]], list[Any]]]:
+        """What answers the requests of workers, by the name of the model."""
+        judges: dict[str, Callable[[list[Any]], list[Any]]] = {BASE: self.network.judge}
+        if self.has_large:
+            judges[LARGE] = self._answer_large
+        return judges
+
+    def _answer_large(self, requests: list[Any]) -> list[Any]:
+        answers = iter(self.backend.answer([group for groups in requests for group in groups]))
+        return [[next(answers) for _ in groups] for groups in requests]
+
+
+def detecting(
+    verifier: Verifier,
+    config: Configuration | None = None,
+    extractor: Extractor | None = None,
+    name: str = "halldetect",
+    *,
+    explanations: bool = False,
+) -> HallDetect:
+    """The detector on a verifier, with the configuration that a user would write."""
+    chosen = config or Configuration()
+    detector = Detector(extractor, verifier, config=chosen)
+    large = verifier.description["name"] == LARGE
+    detector.configuration = chosen.replaced(
+        verifier=LARGE if large else chosen.verifier,
+        extractor=detector.configuration.extractor,
+    )
+    return HallDetect(detector, name, explanations=explanations)
+
+
+# Methods on a verifier, over all rows
+
+
+class Histograms:
+    """Not a method: what SummaC-Conv's layer is fitted on."""
+
+    description = {"name": "histograms"}  # noqa: RUF012
+
+    def __init__(self, verifier: Verifier) -> None:
+        """verifier: judges."""
+        self._verifier = verifier
+
+    def score_many(self, rows: Sequence[Row]) -> list[Scored]:
+        """A mean histogram per row, in the details."""
+        found = pairwise.mean_histograms(rows, self._verifier)
+        return [Scored(None, details={"spread": spread}) for spread in found]
+
+
+def first_jobs(verifiers: Verifiers, rows: dict[str, list[Row]]) -> list[Job]:
+    """What the main tables need."""
+    base = verifiers.remote_base
+    every = evaluated(rows)
+    fitted_on = {name: found for name, found in rows.items() if name.startswith(FIT)}
+    jobs = [
+        Job("halldetect", lambda: detecting(base), every),
+        Job("histograms", lambda: Histograms(base), fitted_on),
+        Job("nli-only", lambda: pairwise.NliOnly(base), every),
+        Job("minicheck", lambda: pairwise.MiniCheck(base), every),
+    ]
+    if verifiers.has_large:
+        large = verifiers.large
+        jobs += [
+            Job("halldetect, large", lambda: detecting(large), every),
+            Job("nli-only, large", lambda: pairwise.NliOnly(large), every),
+            Job("one-prompt, large", lambda: OnePrompt(large), every),
+        ]
+    return [
+        *jobs,
+        Job("alignscore", lambda: pairwise.AlignScore(base), every),
+        Job("summac-zs", lambda: pairwise.SummacZs(base), every),
+        Job("rouge-l", RougeL, every),
+    ]
+
+
+def second_jobs(
+    verifiers: Verifiers, rows: dict[str, list[Row]], layer: dict[str, Any] | None, count: int
+) -> list[Job]:
+    """What needs the fitted layer, and the ablations."""
+    base = verifiers.remote_base
+    every = evaluated(rows)
+    models = RunModels(RunOptions(Configuration()))
+    jobs = []
+    if layer is not None:
+        jobs.append(Job("summac-conv", lambda: pairwise.SummacConv(base, layer), every))
+    jobs += [
+        Job(f"ablation, {name}", lambda name=name: Ablation(models.splitter(name), base), every)
+        for name in ("auto", "whole", "sentences", "groups:2")
+    ]
+    if verifiers.has_large:
+        large = verifiers.large
+        few = shared(every, count)
+        jobs.append(Job("ablation, large", lambda: Ablation(models.splitter("auto"), large), few))
+    return jobs
+
+
+def judge(options: argparse.Namespace) -> None:
+    """Run the methods that need only a verifier."""
+    clock = Clock(options.seconds)
+    rows = read_rows(options.prepared / ROWS, options.limit)
+    verifiers = Verifiers(options)
+    spreads: list[tuple[Row, Any]] = []
+    run_jobs(first_jobs(verifiers, rows), verifiers, options, clock, spreads)
+    file = options.out / pairwise.SUMMAC_LAYER
+    if not file.is_file():
+        fitted = fitted_layer(spreads, verifiers.remote_base.description)
+        file.write_text(json.dumps(fitted) + "\n", encoding="utf-8")
+    layer = json.loads(file.read_text(encoding="utf-8"))
+    jobs = second_jobs(verifiers, rows, layer, options.shared_rows)
+    run_jobs(jobs, verifiers, options, clock, spreads)
+    network = verifiers.network
+    print(f"{network.pairs:,} pairs, {network.tokens:,} tokens, {clock.spent:.0f} s", flush=True)
+
+
+def fitted_layer(
+    spreads: Sequence[tuple[Row, Any]], verifier: dict[str, Any]
+) -> dict[str, Any] | None:
+    """The layer of SummaC-Conv; None where the rows to fit on were not reached."""
+    known = [(row, np.array(spread)) for row, spread in spreads if spread is not None]
+    if not known:
+        return None
+    return summac_conv.layer(
+        [spread for _, spread in known],
+        [not row.hallucinated for row, _ in known],
+        sorted({row.dataset for row, _ in known}),
+        verifier,
     )
 
-    @cache
-    def remembering() -> Verifier:
-        return Remembering(judge.verifier)
 
-    def of(models: RunModels, name: str, extractor: str | None = None) -> Callable[[], Method]:
-        def build() -> Method:
-            if extractor is not None:
-                from halldetect_bench.methods.ablation import Ablation
-
-                return Ablation(models.splitter(extractor), remembering())
-            return METHODS[name].build(models)
-
-        return build
-
-    def conv() -> Method:
-        from halldetect_bench.methods.pairwise import SummacConv
-
-        fitted = json.loads(layer.read_text()) if layer.is_file() else None
-        return SummacConv(judge.verifier, fitted)
-
-    def detecting(models: RunModels) -> Callable[[], Method]:
-        """HallDetect with the language model's claims: its one generative pass counts too."""
-
-        def build() -> Method:
-            from halldetect.detector import Detector
-            from halldetect_bench.methods.claim_splitters import LlmExtractor
-            from halldetect_bench.methods.halldetect_method import HallDetect
-
-            return HallDetect(Detector(LlmExtractor(models.llm, seed=SEED), options.verifier))
-
-        return build
-
-    if "verifier" in parts:
-        yield Job("halldetect", "", of(judge, "halldetect"), rows)
-        for name in VERIFIED:
-            yield Job(name, "", of(judge, name), rows)
-        yield Job("summac-conv", "", conv, rows)
-    if "ablation" in parts:
-        for extractor in ("sentences", "whole", "groups:2"):
-            yield Job(f"ablation, {extractor}", "", of(judge, "ablation", extractor), ablated)
-    if "latency" in parts:
-        for name in ("halldetect", "minicheck"):
-            yield Job(f"{name}, one by one", LATENCY, of(judge, name), few, 1)
-    # Each step for all models, the smallest model last: what is left out is of least interest.
-    llms = [
-        RunModels(RunOptions(Configuration(seed=SEED), llm=str(path), device=options.device))
-        for path in options.llm
+def run_jobs(
+    jobs: Sequence[Job],
+    verifiers: Verifiers,
+    options: argparse.Namespace,
+    clock: Clock,
+    spreads: list[tuple[Row, Any]],
+) -> None:
+    """Score what is missing, on many workers; `spreads` gets what is to be fitted on."""
+    methods = [job.build() for job in jobs]
+    ordered = [
+        {name: sorted(rows, key=lambda row: str(row.source)) for name, rows in job.rows.items()}
+        for job in jobs
     ]
-    fewer = {
-        name: found if name == FIRST else sample(found, options.llm_rows, SEED)
-        for name, found in rows.items()
-    }
-    for step in ASKED:
-        for models in llms:
-            title = f"{step}, {Path(models.options.llm or '').name}"
-            if step == "ablation" and "claims" in parts:
-                yield Job(title, "", of(models, step, "llm"), ablated)
-            elif step == LATENCY and "latency" in parts:
-                for name in ("long-context", "llm-cot"):
-                    yield Job(f"{title}, {name}", LATENCY, of(models, name), few, 1)
-                yield Job(f"{title}, halldetect", LATENCY, detecting(models), few, 1)
-            elif step in METHODS and step != "ablation" and "llm" in parts:
-                yield Job(title, "", of(models, step), fewer)
+
+    def score(work: Work) -> list[Any]:
+        rows = [ordered[work.job][work.dataset][place] for place in work.rows]
+        found = methods[work.job].score_many(rows)
+        if work.dataset.startswith(FIT):
+            return [item.details["spread"] for item in found]
+        return [without_time(row, item) for row, item in zip(rows, found, strict=True)]
+
+    with ExitStack() as stack:
+        books: dict[tuple[int, str], PredictionsWriter] = {}
+        todo: list[Work] = []
+        for number, method in enumerate(methods):
+            for name, rows in ordered[number].items():
+                places = list(range(len(rows)))
+                if not name.startswith(FIT):
+                    header = header_of(
+                        name,
+                        method.description,
+                        command=options.command,
+                        sample={"rows": len(rows), "of": options.counts[name], "seed": SEED},
+                    )
+                    book = stack.enter_context(open_predictions(options.out, header))
+                    books[number, name] = book
+                    left = {row.id for row in missing(rows, book.done, options.out / header.path)}
+                    places = [place for place in places if rows[place].id in left]
+                todo += [
+                    Work(number, name, tuple(places[at : at + CHUNK]))
+                    for at in range(0, len(places), CHUNK)
+                ]
+        rows_left = [0] * len(jobs)
+        for work in todo:
+            rows_left[work.job] += len(work.rows)
+
+        def handed_out() -> Iterator[Work]:
+            for work in todo:
+                if clock.is_up:
+                    return
+                yield work
+
+        def done(work: Work, found: Any) -> None:
+            job = jobs[work.job]
+            rows_left[work.job] -= len(work.rows)
+            if isinstance(found, Failure):
+                print(f"{job.name}, {work.dataset}: FAILED: {found.reason}", flush=True)
+            elif work.dataset.startswith(FIT):
+                rows = ordered[work.job][work.dataset]
+                spreads.extend(zip((rows[at] for at in work.rows), found, strict=True))
+            else:
+                for prediction in found:
+                    books[work.job, work.dataset].append(prediction)
+            if rows_left[work.job] == 0:
+                print(f"{job.name}: done after {clock.spent:.0f} s", flush=True)
+
+        # Workers are forked before anything touches the GPU.
+        workers = Judges(options.workers, score)
+        workers.run(handed_out(), verifiers.judge(), done)
 
 
-def run(options: argparse.Namespace) -> None:
-    """Run the jobs until the time is up."""
-    start = time.perf_counter()
-    every = read_rows(options.rows, options.limit)
-    rows = {name: found for name, found in every.items() if not name.startswith(FIT)}
-    if "fit" in options.parts.split(","):
-        training = [row for name, found in every.items() if name.startswith(FIT) for row in found]
-        fit(training, options.verifier, options.out / LAYER)
-        print(f"summac-conv fitted, {time.perf_counter() - start:.0f} s so far", flush=True)
-    archived = start
-    for job in jobs(options, rows):
-        spent = time.perf_counter() - start
-        if spent > options.seconds:
-            print(f"{job.name}: left out, {spent:.0f} s are over", flush=True)
+def without_time(row: Row, scored: Scored) -> Prediction:
+    """The prediction without seconds: rows of many methods were scored at the same time."""
+    return prediction_of(row, replace(scored, cost=replace(scored.cost, seconds={})))
+
+
+# Methods that ask a language model, over the shared sample
+
+
+def asked_jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> Iterator[Job]:
+    """The most important first."""
+    few = shared(evaluated(rows), options.shared_rows)
+    verifiers = Verifiers(options)
+    models = RunModels(RunOptions(Configuration(), llm=str(options.llm), device=options.device))
+
+    def paper() -> Method:
+        extractor = BatchedExtractor(models.llm, seed=SEED)
+        config = Configuration.paper(verifier=BASE, seed=SEED)
+        return detecting(verifiers.local_base, config, extractor, "paper")
+
+    def guarded() -> Method:
+        extractor = BatchedExtractor(models.llm, seed=SEED)
+        return detecting(verifiers.local_base, None, extractor)
+
+    def embedder() -> Embedder:
+        return load_embedder(options.embedder, device=options.device)
+
+    wanted = options.parts.split(",")
+    first = {FIRST: few[FIRST]}
+    others = {name: found for name, found in few.items() if name != FIRST}
+    jobs = [
+        Job("paper", paper, first),
+        Job("long-context", lambda: LongContext(models.llm), few),
+        Job("paper", paper, others),
+        Job("claims", lambda: Ablation(models.splitter("llm"), verifiers.local_base), few),
+        Job("llm-cot", lambda: LlmCot(models.llm), few),
+        Job("qafacteval", lambda: QaFactEval(models.llm), few),
+        Job("selfcheck", lambda: SelfCheck(models.llm, embedder(), seed=SEED), few),
+        Job("acueval", lambda: AcuEval(models.llm), few),
+        Job("factscore", lambda: FactScore(models.llm), few),
+        Job("guard", guarded, first),
+    ]
+    if options.embedder:
+        every = evaluated(rows)
+        yield Job("embedding", lambda: EmbeddingDivergence(embedder()), every)
+    yield from (job for job in jobs if not wanted[0] or job.name in wanted)
+
+
+def generate(options: argparse.Namespace) -> None:
+    """Run the methods that ask a language model."""
+    clock = Clock(options.seconds)
+    if options.memory is not None:
+        decoding.GPU_SHARE = options.memory
+    rows = read_rows(options.prepared / ROWS, options.limit)
+    for job in asked_jobs(options, rows):
+        if clock.is_up:
+            print(f"{job.name}: left out, {clock.spent:.0f} s are over", flush=True)
             continue
-        began = time.perf_counter()
         try:
-            done = work(job, options.out)
+            count = work_through(job, options, clock)
         except Exception as error:  # one failed job must not cost the others
             print(f"{job.name}: FAILED: {type(error).__name__}: {error}"[:400], flush=True)
             continue
-        took = time.perf_counter() - began
-        print(f"{job.name}: {done} rows in {took:.1f} s, {spent + took:.0f} s so far", flush=True)
-        if options.archive and time.perf_counter() - archived > ARCHIVED:
-            archive(options.out, options.archive)
-            archived = time.perf_counter()
-    if options.archive:
-        archive(options.out, options.archive)
+        print(f"{job.name}: {count} rows, done after {clock.spent:.0f} s", flush=True)
 
 
-def fit(rows: list[Row], verifier: str | None, file: Path) -> None:
-    """Fit the layer of SummaC-Conv and write it."""
-    layer = summac_conv.fit(rows, load_verifier(verifier))
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(layer) + "\n", encoding="utf-8")
-
-
-def archive(folder: Path, file: Path) -> None:
-    """All results as one file, whole at any moment."""
-    part = file.with_name(f".{file.name}.part")
-    with tarfile.open(part, "w:gz", compresslevel=3) as tar:
-        for path in sorted(folder.rglob("*.json*")):
-            tar.add(path, path.relative_to(folder))
-    part.replace(file)
-
-
-def work(job: Job, out: Path) -> int:
-    """Score the rows that are missing, those of all datasets together."""
+def work_through(job: Job, options: argparse.Namespace, clock: Clock, folder: str = "") -> int:
+    """Score the rows that are missing; with a folder, one at a time and with what that costs."""
     method = job.build()
+    out = options.out / folder
     meter = Meter()
+    size = 1 if folder else LLM_BATCH
     with ExitStack() as stack:
-        books: dict[str, Any] = {}
+        books: dict[str, PredictionsWriter] = {}
         todo: list[tuple[str, Row]] = []
         for name, rows in job.rows.items():
-            header = header_of(name, method.description)
-            book = stack.enter_context(open_predictions(out / job.folder, header))
-            books[name] = book
-            todo += [(name, row) for row in missing(rows, book.done, out / header.path)]
-        if job.batch == 1 and todo:
-            method.score_many([todo[0][1]])  # the first call of all also warms up
-        for part in _parts(todo, job.batch):
+            drawn = {"rows": len(rows), "of": options.counts[name], "seed": SEED}
+            header = header_of(name, method.description, command=options.command, sample=drawn)
+            books[name] = stack.enter_context(open_predictions(out, header))
+            todo += [(name, row) for row in missing(rows, books[name].done, out / header.path)]
+        # Datasets mixed: where the time is up, each has about the same share of its rows.
+        todo.sort(key=lambda item: job.rows[item[0]].index(item[1]) / len(job.rows[item[0]]))
+        if folder and todo:
+            method.score_many([todo[0][1]])  # the first call of all also loads and warms up
+        done = 0
+        for at in range(0, len(todo), size):
+            if clock.is_up:
+                break
+            part = todo[at : at + size]
             with meter.measure(len(part)):
                 found = method.score_many([row for _, row in part])
             for (name, row), scored in zip(part, found, strict=True):
-                books[name].append(prediction_of(row, scored, meter.last))
-    return len(todo)
+                written = (
+                    prediction_of(row, scored, meter.last) if folder else without_time(row, scored)
+                )
+                books[name].append(written)
+            done += len(part)
+    return done
 
 
-def _parts(items: Sequence[Any], size: int | None) -> Iterator[Sequence[Any]]:
-    step = size or max(1, len(items))
-    for start in range(0, len(items), step):
-        yield items[start : start + step]
+# Rows one at a time
+
+
+def latency(options: argparse.Namespace) -> None:
+    """Time rows one at a time; nothing else may run on the machine."""
+    clock = Clock(options.seconds)
+    rows = evaluated(read_rows(options.prepared / ROWS, options.limit))
+    few = {name: sample(rows[name], options.latency_rows, SEED) for name in (FIRST, "wice")}
+    verifiers = Verifiers(options)
+    base, large = verifiers.local_base, None
+    jobs = [
+        Job("halldetect", lambda: detecting(base, explanations=True), few),
+        Job("halldetect, scores only", lambda: detecting(base), few),
+        Job("minicheck", lambda: pairwise.MiniCheck(base), few),
+        Job("nli-only", lambda: pairwise.NliOnly(base), few),
+    ]
+    if verifiers.has_large:
+        large = verifiers.local_large
+        jobs += [
+            Job("halldetect, large", lambda: detecting(large, explanations=True), few),
+            Job("halldetect, large, scores only", lambda: detecting(large), few),
+            Job("one-prompt, large", lambda: OnePrompt(large), few),
+            Job("nli-only, large", lambda: pairwise.NliOnly(large), few),
+        ]
+    if options.llm is not None:
+        models = RunModels(RunOptions(Configuration(), llm=str(options.llm), device=options.device))
+        jobs += [
+            Job("long-context", lambda: LongContext(models.llm), few),
+            Job(
+                "halldetect, claims of the model",
+                lambda: detecting(base, None, LlmExtractor(models.llm, seed=SEED)),
+                few,
+            ),
+            Job("llm-cot", lambda: LlmCot(models.llm), few),
+        ]
+    for job in jobs:
+        if clock.is_up:
+            print(f"{job.name}: left out", flush=True)
+            continue
+        try:
+            work_through(job, options, clock, f"{LATENCY}-{options.latency_name}")
+        except Exception as error:  # one failed job must not cost the others
+            print(f"{job.name}: FAILED: {type(error).__name__}: {error}"[:400], flush=True)
+            continue
+        print(f"{job.name}, one at a time: done after {clock.spent:.0f} s", flush=True)
 
 
 def main() -> None:
@@ -297,25 +582,48 @@ def main() -> None:
     preparing = actions.add_parser("prepare")
     preparing.add_argument("--data", type=Path, required=True)
     preparing.add_argument("--out", type=Path, required=True)
-    preparing.add_argument("--limit", type=int, default=100)
-    preparing.add_argument("--fit", type=int, default=400, help="rows per dataset to fit on")
-    preparing.set_defaults(do=prepare)
-    running = actions.add_parser("run")
-    running.add_argument("--rows", type=Path, required=True)
-    running.add_argument("--out", type=Path, required=True)
-    running.add_argument("--seconds", type=float, default=360)
-    running.add_argument("--verifier")
-    running.add_argument("--llm", type=Path, nargs="*", default=[])
-    running.add_argument("--parts", default=",".join(PARTS))
-    running.add_argument("--device", default="cuda")
-    running.add_argument(
-        "--llm-rows", type=int, help="rows per dataset for methods that ask a language model"
+    preparing.add_argument(
+        "--base", type=_named_folder, action="append", help="NAME=FOLDER of other weights"
     )
-    running.add_argument("--archive", type=Path, help="the results as one .tar.gz too")
-    running.add_argument("--limit", type=int, help="rows per dataset, for a trial run")
-    running.set_defaults(do=run)
+    preparing.set_defaults(do=prepare)
+    for name, function in (("judge", judge), ("generate", generate), ("latency", latency)):
+        running = actions.add_parser(name)
+        running.add_argument("--from", dest="prepared", type=Path, required=True)
+        running.add_argument("--out", type=Path, required=True)
+        running.add_argument("--seconds", type=float, default=500)
+        running.add_argument("--device", default="cuda")
+        running.add_argument("--base-folder", default=BASE_FOLDER)
+        running.add_argument("--large", type=Path, help="the GGUF file of large")
+        running.add_argument("--large-weights", type=Path, help="its adapter, if not the package's")
+        running.add_argument("--shared-rows", type=int, default=SHARED_ROWS)
+        running.add_argument("--limit", type=int, help="rows per dataset, for a trial run")
+        running.add_argument("--llm", type=Path, help="a GGUF file or a transformers folder")
+        if name == "judge":
+            running.add_argument("--workers", type=int, default=14)
+        if name == "generate":
+            running.add_argument("--embedder", help="a sentence-transformers folder")
+            running.add_argument("--parts", default="", help="only the jobs of these names")
+            running.add_argument("--memory", type=float, help="share of the GPU's memory to use")
+        if name == "latency":
+            running.add_argument("--latency-rows", type=int, default=LATENCY_ROWS)
+            running.add_argument("--latency-name", default="gpu")
+        running.set_defaults(do=function)
     options = parser.parse_args()
+    if options.do is prepare:
+        options.base = dict(options.base or [])
+    else:
+        options.command = "python -m benchmarks.gpu_bench " + " ".join(
+            Path(word).name if "/" in word else word for word in sys.argv[1:]
+        )
+        counted = read_rows(options.prepared / ROWS)
+        options.counts = {name: len(found) for name, found in counted.items()}
+        options.out.mkdir(parents=True, exist_ok=True)
     options.do(options)
+
+
+def _named_folder(text: str) -> tuple[str, Path]:
+    name, _, folder = text.partition("=")
+    return name, Path(folder)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def pack(folder: Path, out: Path) -> Iterator[Path]:
 def _pack(folder: Path, out: Path) -> Iterator[Path]:
     for results in read_all(folder):
         path = (out / results.header.path).with_suffix(".jsonl.gz")
-        lines = [asdict(results.header), *map(asdict, _without_texts(results))]
+        lines = [asdict(results.header), *map(_compact, _without_texts(results))]
         text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,6 +58,14 @@ def _without_texts(results: Results) -> Iterator[Prediction]:
         ]
         claims = [[f"s{at}", score] for at, score in enumerate(scores, start=1)]
         yield replace(item, claims=claims, gold_claims=gold)
+
+
+def _compact(item: Prediction) -> dict[str, Any]:
+    """The fields of a prediction, without those that reading fills in."""
+    fields = {key: value for key, value in asdict(item).items() if value not in ([], {})}
+    if "cost" in fields:
+        fields["cost"] = {key: value for key, value in fields["cost"].items() if value}
+    return fields
 
 
 def main() -> None:

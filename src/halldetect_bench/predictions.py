@@ -22,8 +22,10 @@ from typing import Any, TypeVar
 from halldetect import __version__
 from halldetect.batch.resume import lock_for_writing
 from halldetect.errors import InputError
-from halldetect.report import DECIMALS
+from halldetect.report import DECIMALS, Cost
+from halldetect_bench.code_digest import code_digest
 from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.datasets.training_overlap import trained_on
 from halldetect_bench.methods.method import Scored
 
 FORMAT = 1
@@ -35,17 +37,27 @@ LATENCY = "latency"
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file of predictions was made with: the dataset, and the method with its settings."""
+    """What a file of predictions was made with.
+
+    `method` has the settings, models and digests of weights. `code` is the digest of the code
+    that can change a score. `sample` says how many `rows` were drawn, `of` how many, by which
+    `seed`. `trained_on` says what of this dataset, or close to it, the verifiers in the package
+    were trained on; None: nothing.
+    """
 
     dataset: str
     method: dict[str, Any]
     version: str = __version__
     format: int = FORMAT
+    code: str = ""
+    command: str = ""
+    sample: dict[str, int] = field(default_factory=dict)
+    trained_on: str | None = None
 
     @property
     def digest(self) -> str:
-        """Identifies the configuration; the dataset is not part of it."""
-        identity = json.dumps([self.version, self.method], sort_keys=True)
+        """Identifies method, settings, weights and code; the rows are not part of it."""
+        identity = json.dumps([self.version, self.code, self.method], sort_keys=True)
         return hashlib.sha256(identity.encode()).hexdigest()[:_DIGITS]
 
     @property
@@ -77,6 +89,10 @@ class Prediction:
     resources: dict[str, Any] = field(default_factory=dict)
     gold_claims: list[list[Any]] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        # Packed files leave out what is zero.
+        object.__setattr__(self, "cost", {**asdict(Cost()), **self.cost})
+
 
 @dataclass(frozen=True, slots=True)
 class Results:
@@ -89,12 +105,27 @@ class Results:
 Record = TypeVar("Record", Header, Prediction)
 
 
-def header_of(dataset: str, description: dict[str, Any]) -> Header:
+def header_of(
+    dataset: str,
+    description: dict[str, Any],
+    *,
+    command: str = "",
+    sample: dict[str, int] | None = None,
+) -> Header:
     """The header of a method's predictions for a dataset, without paths of this machine.
 
-    dataset: its name. description: the method's.
+    dataset: its name. description: the method's. command: what makes the predictions.
+    sample: how many `rows` were drawn, `of` how many, by which `seed`.
     """
-    return Header(_dataset_name(dataset), _portable(description))
+    name = _dataset_name(dataset)
+    return Header(
+        name,
+        _portable(description),
+        code=code_digest(),
+        command=command,
+        sample=sample or {},
+        trained_on=trained_on(name),
+    )
 
 
 def prediction_of(row: Row, scored: Scored, resources: dict[str, Any] | None = None) -> Prediction:

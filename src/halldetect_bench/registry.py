@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from halldetect.errors import InputError
+from halldetect.errors import ConfigurationError, InputError
+from halldetect.verification.large.verifier import LargeVerifier
 from halldetect_bench.datasets import (
     bump,
     defacto,
@@ -37,6 +38,7 @@ from halldetect_bench.datasets.labelled_rows import Loaded
 from halldetect_bench.methods.ablation import Ablation
 from halldetect_bench.methods.embedding import EmbeddingDivergence, SelfCheck
 from halldetect_bench.methods.method import Method
+from halldetect_bench.methods.one_prompt import OnePrompt
 from halldetect_bench.methods.pairwise import (
     AlignScore,
     MiniCheck,
@@ -52,6 +54,7 @@ from halldetect_bench.methods.prompted import (
     LongContext,
     PromptedMethod,
 )
+from halldetect_bench.methods.question_answering import QaFactEval
 from halldetect_bench.methods.rouge import RougeL
 from halldetect_bench.models.selection import RunModels
 
@@ -200,6 +203,13 @@ def _embedding(run: RunModels) -> Method:
     return EmbeddingDivergence(run.embedder)
 
 
+def _one_prompt(run: RunModels) -> Method:
+    verifier = run.verifier
+    if not isinstance(verifier, LargeVerifier):
+        raise ConfigurationError("the method one-prompt needs --verifier large")
+    return OnePrompt(verifier)
+
+
 def _ablation(run: RunModels) -> Method:
     return Ablation(run.splitter(run.configuration.extractor), run.verifier)
 
@@ -216,8 +226,10 @@ METHODS: dict[str, MethodEntry] = {
         _pairwise(AlignScore, "sentences against chunks, mean"),
         _prompted(LlmCot, "reasoning, then yes or no"),
         _prompted(LongContext, "one call for all sentences"),
+        MethodEntry("one-prompt", "all sentences in one prompt", "the verifier large", _one_prompt),
         _prompted(FactScore, "facts against the nearest passages"),
         _prompted(AcuEval, "content units against the source"),
+        _prompted(QaFactEval, "questions about the response, asked about the source"),
         MethodEntry(
             "selfcheck", "distance to five responses of the model", "llm, embedder", _selfcheck
         ),

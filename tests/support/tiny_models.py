@@ -292,3 +292,30 @@ def gguf_bytes(
     head = b"GGUF" + struct.pack("<IQQ", version, 1, len(values)) + b"".join(values) + tensor
     head += b"\0" * (-len(head) % 32)
     return (head + b"\0" * 20)[: len(head) + 20 - cut]
+
+
+def write_sentence_model(folder: Path, pooling: str) -> Path:
+    """A model for sentence vectors with random weights, as sentence-transformers keeps them.
+
+    pooling: mean, first or last.
+    """
+    import torch
+    import transformers
+
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=word_piece(), pad_token="<pad>", unk_token="<unk>"
+    )
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=32, max_position_embeddings=64,
+    )  # fmt: skip
+    transformers.BertModel(config).save_pretrained(folder)
+    keys = {"mean": "mean_tokens", "first": "cls_token", "last": "lasttoken"}
+    settings = {f"pooling_mode_{key}": name == pooling for name, key in keys.items()}
+    (folder / "1_Pooling").mkdir(exist_ok=True)
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(settings))
+    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 48}))
+    return folder

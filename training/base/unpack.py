@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import torch
 from numpy.typing import NDArray
-from onnx import numpy_helper
 
 from halldetect.verification.verifiers.packed_weights import packed_beside, unpacked
 from training.base.encoder import Encoder, Shape
@@ -30,6 +28,9 @@ Arrays = dict[str, NDArray[Any]]
 
 def student(folder: Path) -> Encoder:
     """The encoder of a shipped folder."""
+    import onnx
+    from onnx import numpy_helper
+
     file = folder / "model.onnx"
     model = onnx.load(str(file), load_external_data=False)
     stored = {
@@ -37,7 +38,15 @@ def student(folder: Path) -> Encoder:
         for item in model.graph.initializer
         if item.data_location != onnx.TensorProto.EXTERNAL
     }
-    stored |= dict(unpacked(packed_beside(file)))
+    return student_of(stored, packed_beside(file))
+
+
+def student_of(stored: Arrays, packed: Path) -> Encoder:
+    """The encoder of the arrays inside a shipped model and of those packed beside it.
+
+    stored: arrays by the names of the model. packed: the file beside it.
+    """
+    stored = stored | dict(unpacked(packed))
     state: Arrays = {
         name.removeprefix("model."): value
         for name, value in stored.items()

@@ -16,7 +16,9 @@ from halldetect.claims.extraction import Extraction
 from halldetect.protocols import Verifier
 from halldetect.report import Cost, rounded
 from halldetect.scoring import Calibration, contradiction_of, fed
-from halldetect.text.sentences import read_document
+from halldetect.text.document import Document
+from halldetect.text.sources import read_source
+from halldetect.verification.injections import blank_injections
 from halldetect.verification.rounds import JudgedClaim, Task, verify
 from halldetect.windows.scales import GRANULARITIES, source_windows
 from halldetect_bench.datasets.labelled_rows import Row
@@ -57,6 +59,10 @@ def _maxima(scales: Sequence[Sequence[float]]) -> list[float]:
     return [max(values) for values in zip(*scales, strict=True)]
 
 
+def _read_as_the_detector_does(row: Row) -> tuple[Document, ...]:
+    return tuple(read_source(blank_injections(text)[0]) for text in documents(row))
+
+
 class Ablation:
     """HallDetect with every pair judged, and the maxima of each scale in the details."""
 
@@ -89,7 +95,7 @@ class Ablation:
         tasks = [
             Task(found.claims, source_windows(source), source)
             for row, found in zip(rows, extractions, strict=True)
-            for source in [tuple(map(read_document, documents(row)))]
+            for source in [_read_as_the_detector_does(row)]
         ]
         results = verify(self.verifier, tasks)
         done = time.perf_counter()

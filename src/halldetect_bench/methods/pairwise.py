@@ -79,17 +79,21 @@ class PairwiseMethod(ABC):
         supports: the support of each of its units.
         """
 
+    def task(self, row: Row) -> Task:
+        """The pairs to judge for a row.
+
+        row: the row to score.
+        """
+        source = tuple(map(read_document, documents(row)))
+        return Task(self.response_units(row.response), self.source_parts(source), source)
+
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
         """Judge all pairs of all rows together.
 
         rows: the rows to score.
         """
         start = time.perf_counter()
-        tasks = []
-        for row in rows:
-            source = tuple(map(read_document, documents(row)))
-            parts = self.source_parts(source)
-            tasks.append(Task(self.response_units(row.response), parts, source))
+        tasks = [self.task(row) for row in rows]
         results = verify(self.verifier, tasks, truncate=self.truncate)
         # Rows are judged together, so each gets an equal share of the time.
         seconds = (time.perf_counter() - start) / max(1, len(rows))
@@ -211,6 +215,20 @@ def histogram(values: Sequence[float]) -> NDArray[np.float64]:
     """
     counts, _ = np.histogram(np.clip(values, 0, 1), bins=HISTOGRAM_BINS, range=(0, 1))
     return counts.astype(np.float64)
+
+
+def mean_histograms(rows: Sequence[Row], verifier: Verifier) -> list[NDArray[np.float64] | None]:
+    """The mean over a response's sentences of their histograms; None where one cannot be judged.
+
+    rows: the responses with their sources. verifier: judges sentence against sentence.
+    """
+    method = SummacZs(verifier)
+    found: list[NDArray[np.float64] | None] = []
+    for judged in verify(verifier, [method.task(row) for row in rows]):
+        usable = judged and all(item.probabilities for item in judged)
+        spreads = [histogram([p.entailment for p in item.probabilities]) for item in judged]
+        found.append(np.mean(spreads, axis=0) if usable else None)
+    return found
 
 
 def packaged_layer() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Texts as vectors, from a GGUF model in llama.cpp or from a folder with an ONNX model."""
+"""Texts as vectors: the protocol, GGUF models in llama.cpp and ONNX models."""
 
 from __future__ import annotations
 
@@ -55,12 +55,18 @@ def cosine(one: Embedding, other: Embedding) -> float:
     return float(one.vector @ other.vector) / lengths if lengths else 0.0
 
 
-def load_embedder(spec: str, *, threads: int | None = None) -> Embedder:
+def load_embedder(spec: str, *, threads: int | None = None, device: str | None = None) -> Embedder:
     """Load an embedder.
 
-    spec: a folder with an .onnx file and tokenizer.json, or a GGUF model by name or path.
+    spec: a folder of sentence-transformers, `hf:NAME` for one of the hub, a folder with an .onnx
+        file and tokenizer.json, or a GGUF model by name or path.
     threads: for a GGUF model; default is the number of cores.
+    device: for a model of sentence-transformers; default is the GPU where there is one.
     """
+    from halldetect_bench.models.sentence_embedder import SentenceEmbedder, is_sentence_model
+
+    if is_sentence_model(spec):
+        return SentenceEmbedder(spec, device=device)
     if Path(spec).expanduser().is_dir():
         return OnnxEmbedder(Path(spec).expanduser())
     return LlamaEmbedder(spec, threads=threads)

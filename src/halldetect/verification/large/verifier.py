@@ -47,9 +47,9 @@ class LargeVerifier:
             temperature: what logits are divided by before they become probabilities.
             description: what the report records besides runtime and limits.
         """
-        self._backend = backend
-        self._prompt = prompt
-        self._context = context
+        self.backend = backend
+        self.prompt = prompt
+        self.context = context
         self._temperature = temperature
         self._description = dict(description or {})
         self._lock = Lock()  # states and buffers of a backend serve one call at a time
@@ -62,22 +62,22 @@ class LargeVerifier:
             **self._description,
             "max_tokens": self.max_tokens,
             "temperature": self._temperature,
-            "runtime": self._backend.runtime,
+            "runtime": self.backend.runtime,
         }
 
     @property
     def max_tokens(self) -> int:
         """The longest passage and claim together, without the words around them."""
-        return self._context - self._prompt.frame_tokens
+        return self.context - self.prompt.frame_tokens
 
     @property
     def pairs_at_once(self) -> int:
         """The number of pairs that a call should bring."""
-        return self._backend.pairs_at_once
+        return self.backend.pairs_at_once
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """The number of tokens of each text by itself."""
-        return self._prompt.count(texts)
+        return self.prompt.count(texts)
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
         """The probabilities of each (passage, claim), in the order given.
@@ -89,8 +89,8 @@ class LargeVerifier:
             raise InputError("the large verifier cannot judge an empty passage or claim")
         passages = list(dict.fromkeys(passage for passage, _ in pairs))
         claims = list(dict.fromkeys(claim for _, claim in pairs))
-        passage_tokens = dict(zip(passages, self._prompt.passages(passages), strict=True))
-        claim_tokens = dict(zip(claims, self._prompt.claims(claims), strict=True))
+        passage_tokens = dict(zip(passages, self.prompt.passages(passages), strict=True))
+        claim_tokens = dict(zip(claims, self.prompt.claims(claims), strict=True))
         # A claim that comes twice with the same passage is judged once.
         wanted: dict[str, dict[str, None]] = {}
         for passage, claim in pairs:
@@ -101,20 +101,21 @@ class LargeVerifier:
             for passage, found in wanted.items()
         ]
         with self._lock:
-            logits = self._backend.answer(groups)
+            logits = self.backend.answer(groups)
         answers = {}
         for (passage, found), rows in zip(wanted.items(), logits, strict=True):
-            for claim, answer in zip(found, self._probabilities(rows), strict=True):
+            for claim, answer in zip(found, self.probabilities(rows), strict=True):
                 answers[passage, claim] = answer
         return [answers[pair] for pair in pairs]
 
     def _refuse_too_long(self, tokens: int) -> None:
-        if tokens > self._context:
+        if tokens > self.context:
             raise ModelError(
-                f"large: a passage and claim have {tokens} tokens, the context is {self._context}"
+                f"large: a passage and claim have {tokens} tokens, the context is {self.context}"
             )
 
-    def _probabilities(self, logits: Logits) -> list[Probabilities]:
+    def probabilities(self, logits: Logits) -> list[Probabilities]:
+        """The probabilities of answers, from their logits (claims x 3)."""
         if not np.isfinite(logits).all():
             raise ModelError("large: the model gave numbers that are not finite")
         scaled = logits.astype(np.float64) / self._temperature
