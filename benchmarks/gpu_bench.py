@@ -26,7 +26,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -77,6 +77,7 @@ from halldetect_bench.predictions import (
     PredictionsWriter,
     header_of,
     open_predictions,
+    portable_command,
     prediction_of,
 )
 from halldetect_bench.registry import load_dataset
@@ -314,10 +315,9 @@ def second_jobs(
     jobs = []
     if layer is not None:
         jobs.append(Job("summac-conv", lambda: pairwise.SummacConv(base, layer), every))
-    jobs += [
-        Job(f"ablation, {name}", lambda name=name: Ablation(models.splitter(name), base), every)
-        for name in ("auto", "whole", "sentences", "groups:2")
-    ]
+    for name in ("auto", "whole", "sentences", "groups:2"):
+        build = partial(Ablation, models.splitter(name), base)
+        jobs.append(Job(f"ablation, {name}", build, every))
     if verifiers.has_large:
         large = verifiers.large
         few = shared(every, count)
@@ -612,9 +612,7 @@ def main() -> None:
     if options.do is prepare:
         options.base = dict(options.base or [])
     else:
-        options.command = "python -m benchmarks.gpu_bench " + " ".join(
-            Path(word).name if "/" in word else word for word in sys.argv[1:]
-        )
+        options.command = portable_command("python -m benchmarks.gpu_bench", sys.argv[1:])
         counted = read_rows(options.prepared / ROWS)
         options.counts = {name: len(found) for name, found in counted.items()}
         options.out.mkdir(parents=True, exist_ok=True)

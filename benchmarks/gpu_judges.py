@@ -244,7 +244,7 @@ def prepare_base(shipped: Path, out: Path) -> None:
         for item in model.graph.initializer
         if item.data_location != onnx.TensorProto.EXTERNAL
     }
-    np.savez(out / "initializers.npz", **arrays)
+    np.savez(out / "initializers.npz", **arrays)  # type: ignore[arg-type]
     described = OnnxVerifier(shipped, name=BASE).description
     kept = {key: value for key, value in described.items() if key not in ("kind", "runtime")}
     (out / "description.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -291,6 +291,14 @@ def slug(name: str) -> str:
     name: any text.
     """
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "unnamed"
+
+
+def portable_command(program: str, words: Sequence[str]) -> str:
+    """A command line without folders of this machine.
+
+    program: what is called. words: its arguments.
+    """
+    return " ".join([program, *(str(_portable(word)) for word in words)])
 
 
 def _dataset_name(name: str) -> str:

@@ -121,7 +121,7 @@ def load_dataset(name: str, root: Path | str | None = None) -> Loaded:
 
     name: a name of DATASETS; `jsonl:PATH` for a file of your own; or `adversarial:NAME` for the
         faithful responses of another dataset, each as it is and once per kind of edit that
-        applies (see `perturbation`), always with the same seed.
+        applies (see `held_out_edits`), always with the same seed.
     root: the folder that holds the datasets' folders; default: HALLDETECT_DATA.
     """
     if name.startswith(USER_FILE):

@@ -56,6 +56,8 @@ def run(
     *,
     batch: int = 1,
     progress: Progress | None = None,
+    command: str = "",
+    sample: dict[str, int] | None = None,
 ) -> RunOutcome:
     """Score the rows that are not in the results yet, and append them.
 
@@ -63,10 +65,11 @@ def run(
     batch: the rows per call. More is faster on some machines, but rows of a batch share their
         time equally, and the whole batch is lost when the process is killed.
     progress: called after each batch.
+    command, sample: for the header; see `predictions.header_of`.
     """
     if batch < 1:
         raise InputError(f"--batch must be at least 1, not {batch}")
-    header = header_of(dataset, method.description)
+    header = header_of(dataset, method.description, command=command, sample=sample)
     with open_predictions(folder, header) as writer:
         todo = missing(rows, writer.done, folder / header.path)
         kept = len(rows) - len(todo)

@@ -119,6 +119,7 @@ def large_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tiny.base
 
 
+@pytest.mark.slow
 def test_all_methods_on_verifiers_score_all_rows_and_a_second_call_adds_nothing(
     prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +191,7 @@ def language_model(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_methods_on_a_language_model_share_their_rows(
     prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ import are imported where they are used.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -69,7 +70,7 @@ def _add_run(actions: Any) -> None:
     )
     add = parser.add_argument
     add("--method", type=_names, required=True, metavar="NAME,...", help="see `bench list`")
-    add("--embedder", metavar="NAME", help="a GGUF model or an ONNX folder; default: the --llm")
+    add("--embedder", metavar="NAME", help="a model for sentence vectors: FOLDER or hf:NAME")
     _add_common(parser)
     group = parser.add_argument_group("how the method halldetect checks")
     for option in options():
@@ -226,10 +227,12 @@ def _run(arguments: argparse.Namespace, build: BuildMethods) -> int:
     with ProgressDisplay(quiet=arguments.quiet) as display:
         # Load all data first: a wrong name must not show up after hours.
         rows: dict[str, list[Row]] = {}
+        counts: dict[str, int] = {}
         for name in arguments.dataset:
             loaded = load_dataset(name, arguments.data)
             _report_dropped(name, loaded, display)
             rows[name] = sample(loaded.rows, arguments.limit, arguments.seed)
+            counts[name] = len(loaded.rows)
             if not rows[name]:
                 raise InputError(f"{name} has no usable row")
         methods = build(display.notice)
@@ -237,7 +240,7 @@ def _run(arguments: argparse.Namespace, build: BuildMethods) -> int:
         def work(stop: Callable[[], bool]) -> None:
             for name, chosen in rows.items():
                 for method in methods:
-                    _run_one(name, chosen, method, arguments, display)
+                    _run_one(name, chosen, counts[name], method, arguments, display)
 
         interruptible(work, display)
     return 0
@@ -246,14 +249,25 @@ def _run(arguments: argparse.Namespace, build: BuildMethods) -> int:
 def _run_one(
     dataset: str,
     rows: Sequence[Row],
+    count: int,
     method: Method,
     arguments: argparse.Namespace,
     display: ProgressDisplay,
 ) -> None:
+    from halldetect_bench.predictions import portable_command
     from halldetect_bench.runner import run
 
     progress = RowsDisplay(display, f"{dataset}, {method.description['name']}").advance
-    outcome = run(dataset, rows, method, arguments.out, batch=arguments.batch, progress=progress)
+    outcome = run(
+        dataset,
+        rows,
+        method,
+        arguments.out,
+        batch=arguments.batch,
+        progress=progress,
+        command=portable_command("halldetect", sys.argv[1:]),
+        sample={"rows": len(rows), "of": count, "seed": arguments.seed},
+    )
     display.clear()
     print_result(f"{outcome.path}: {outcome.new} new, {outcome.kept} already there\n")
 

@@ -1,7 +1,7 @@
 """`adversarial:NAME`: the faithful responses of a dataset, and each of them made wrong on purpose.
 
 Each wrong row has one known edit, and its kind is recorded, so that recall can be measured per
-kind. `halldetect_bench.perturbation` makes the edits.
+kind. `held_out_edits` makes the edits: kinds that the verifiers were never trained on.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import random
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from halldetect_bench.datasets.held_out_edits import HELD_OUT_KINDS, held_out_edit
 from halldetect_bench.datasets.labelled_rows import Row
-from halldetect_bench.perturbation.perturb import KINDS, perturb
 
 
-def adversarial(rows: Iterable[Row], *, seed: int, kinds: Iterable[str] = KINDS) -> Iterator[Row]:
+def adversarial(
+    rows: Iterable[Row], *, seed: int, kinds: Iterable[str] = HELD_OUT_KINDS
+) -> Iterator[Row]:
     """Every faithful row once as it is, and once for each kind of edit that applies to it.
 
     rows: a dataset. seed: of the edits. kinds: the kinds of edit to make.
@@ -26,9 +28,8 @@ def adversarial(rows: Iterable[Row], *, seed: int, kinds: Iterable[str] = KINDS)
         if row.hallucinated is not False:
             continue
         yield replace(row, dataset=f"adversarial-{row.dataset}", sentences=(), kind=None)
-        source = row.source if isinstance(row.source, str) else "\n\n".join(row.source)
         for kind in chosen:
-            text = perturb(row.response, source, kind, random.Random(f"{seed}/{row.id}/{kind}"))
+            text = held_out_edit(row.response, kind, random.Random(f"{seed}/{row.id}/{kind}"))
             if text is not None:
                 yield replace(
                     row,

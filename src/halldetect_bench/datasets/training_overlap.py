@@ -10,7 +10,7 @@ from __future__ import annotations
 TRAINING_OVERLAP = {
     "defacto": "the train and validation splits",
     "bump": "24 articles of task 1, of the weights that training started from",
-    "pubmedqa": "half of the abstracts, without their conclusions",
+    "pubmedqa": "half of the abstracts, and the kinds of edit that make its wrong answers",
     "factcg": "the whole set",
 }
 

@@ -207,18 +207,6 @@ class Decoder:
             mask[place, : len(row)] = 1
         return ids.to(self._device), mask.to(self._device)
 
-    def hidden(self, rows: Sequence[tuple[int, ...]]) -> Iterator[Any]:
-        """The index of each text with the last layer's vectors of its tokens.
-
-        rows: the tokens of each text.
-        """
-        for places in batches([len(row) for row in rows], self._room):
-            with self._torch.inference_mode():
-                ids, mask = self.padded([rows[place] for place in places])
-                found = self._network.model(input_ids=ids, attention_mask=mask, use_cache=False)
-                for row, place in enumerate(places):
-                    yield place, found.last_hidden_state[row, : len(rows[place])]
-
 
 class _State:
     """The texts read so far: keys and values, and the hidden state of each last token."""

@@ -24,7 +24,7 @@ class RunOptions:
 
     configuration: of the detector; other methods take verifier, seed and threads from it.
     llm: a GGUF model, by name or path, for the methods that ask a language model.
-    embedder: a GGUF model or a folder with an ONNX model; by default the language model.
+    embedder: a model for sentence vectors; see `embedders.load_embedder`.
     context: the tokens that the language model reads.
     device: None for llama.cpp; `cpu` or `cuda` for PyTorch.
     notice: called with each message for the user.
@@ -75,17 +75,14 @@ class RunModels:
         from halldetect_bench.models.embedders import load_embedder
 
         options = self.options
-        if options.device is not None and options.embedder is None:
-            from halldetect_bench.models.transformers_llm import (
-                TransformersEmbedder,
-                TransformersLlm,
+        if options.embedder is None:
+            raise ConfigurationError(
+                "say which model turns texts into vectors: --embedder FOLDER, or hf:NAME such as "
+                "hf:sentence-transformers/all-MiniLM-L6-v2"
             )
-
-            llm = self.llm
-            assert isinstance(llm, TransformersLlm)
-            return TransformersEmbedder(llm)
-        model = options.embedder or self._fetched_llm()
-        return load_embedder(model, threads=self.configuration.threads)
+        return load_embedder(
+            options.embedder, threads=self.configuration.threads, device=options.device
+        )
 
     def _fetched_llm(self) -> str:
         """The name or file of the language model, downloaded if it is one of the store."""

@@ -12,14 +12,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-import numpy as np
-
 from halldetect.claims.extractors import prompt
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError, one_line
 from halldetect.models.integrity import digest_of
 from halldetect.models.store import home
 from halldetect_bench.models.decoding import MIN_P, TOP_K, Choice, Decoder, Job
-from halldetect_bench.models.embedders import GGUF_CONTEXT, Embedding
 from halldetect_bench.models.gguf_to_transformers import convert
 from halldetect_bench.models.llm import (
     CONTEXT,
@@ -152,32 +149,6 @@ class TransformersLlm(BatchLlm):
 
     def _ids(self, text: str) -> tuple[int, ...]:
         return tuple(self._tokenizer(text, add_special_tokens=False)["input_ids"])
-
-
-class TransformersEmbedder:
-    """The mean of the last layer's vectors of a language model."""
-
-    def __init__(self, llm: TransformersLlm) -> None:
-        """llm: the model whose vectors are taken."""
-        self._llm = llm
-
-    @property
-    def description(self) -> dict[str, Any]:
-        """The model's description with pooling and context."""
-        model = self._llm.description
-        kept = ("name", "kind", "digest", "precision", "device")
-        return {**{key: model[key] for key in kept}, "pooling": "mean", "context": GGUF_CONTEXT}
-
-    def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        """One vector per text; see `Embedder.embed`."""
-        # A text without a token has no mean, so a space replaces it.
-        rows = [self._llm._ids(text or " ")[:GGUF_CONTEXT] for text in texts]
-        found: dict[int, Embedding] = {}
-        with self._llm.lock:
-            for place, vectors in self._llm.decoder.hidden(rows):
-                mean = vectors.float().mean(0).cpu().numpy().astype(np.float64)
-                found[place] = Embedding(mean, len(rows[place]))
-        return [found[place] for place in range(len(texts))]
 
 
 def _folder(model: str | Path) -> tuple[str, str, Path]:

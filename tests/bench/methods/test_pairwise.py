@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +24,6 @@ from halldetect_bench.methods.pairwise import (
     SummacConv,
     SummacZs,
     histogram,
-    packaged_layer,
     token_chunks,
 )
 from halldetect_bench.methods.rouge import RougeL, common_length
@@ -166,10 +166,14 @@ def test_summac_conv_by_hand() -> None:
     assert method.description["layer"] == layer
 
 
-def test_the_shipped_layer_says_where_it_comes_from() -> None:
-    layer = packaged_layer()
-    assert len(layer["weights"]) == layer["bins"] == HISTOGRAM_BINS
-    assert set(layer["data"]) <= {"factcg", "bump-task1", "bump", "defacto-train", "defacto-val"}
-    assert layer["rows"] > layer["faithful"] > 0
-    # More support must not make a sentence look worse.
-    assert layer["weights"][-1] > layer["weights"][0]
+def test_bins_that_the_data_do_not_reach_weigh_as_much_as_the_bin_below() -> None:
+    from training.summac_conv import monotone_fit
+
+    # Faithful responses have one sentence at P(E) 0.7, wrong ones at 0.1; none is above 0.8.
+    faithful = np.arange(40) % 2 == 0
+    values = np.where(faithful, 0.7, 0.1)
+    weights, offset = monotone_fit(np.array([histogram([value]) for value in values]), faithful)
+    assert (np.diff(weights) >= 0).all()
+    assert weights[-1] == pytest.approx(weights[35])
+    scores = [histogram([value]) @ weights + offset for value in (0.1, 0.7, 0.99)]
+    assert scores[0] < 0 < scores[1] <= scores[2]

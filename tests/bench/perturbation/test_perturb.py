@@ -1,4 +1,4 @@
-"""The adversarial edits: what each kind does, and what none may do."""
+"""Edits for training and for wrong answers of PubMedQA: what each kind does, what none may."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.errors import InputError
-from halldetect_bench.datasets.adversarial import adversarial
-from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.perturbation import lexicon
 from halldetect_bench.perturbation.perturb import KINDS, perturb, perturb_any
 from halldetect_bench.registry import load_dataset
@@ -135,20 +133,6 @@ def test_any_text_is_survived(sentence: str, source: str, kind: str, seed: int) 
     text = perturb(sentence, source, kind, random.Random(seed))
     assert text is None or text != sentence
     assert text == perturb(sentence, source, kind, random.Random(seed))
-
-
-def test_adversarial_rows() -> None:
-    faithful = Row("d", "1", SOURCE, "The plant in Utah employs 340 people.", False)
-    wrong = Row("d", "2", SOURCE, "The plant is in Spain.", True)
-    rows = list(adversarial([faithful, wrong], seed=0))
-    assert rows[0].response == faithful.response
-    assert rows[0].hallucinated is False
-    edited = {row.kind: row for row in rows[1:]}
-    assert {"number", "entity", "detail"} <= set(edited)
-    assert all(row.hallucinated for row in edited.values())
-    assert all(row.document == faithful.document for row in rows)
-    again = {row.kind: row for row in adversarial([faithful], seed=0, kinds=["detail"])}
-    assert again["detail"] == edited["detail"]
 
 
 def test_verb_forms() -> None:
