@@ -19,10 +19,11 @@ _DETECTOR = (
     "text",
     "windows",
     "verification",
-    "inputs.py",
-    "pipeline.py",
-    "scoring.py",
-    "report.py",
+    "inputs",
+    "pipeline",
+    "pair_state",
+    "scoring",
+    "report",
 )
 _BENCH = ("methods", "models")
 
@@ -30,9 +31,14 @@ _BENCH = ("methods", "models")
 @cache
 def code_digest() -> str:
     """The digest of the modules behind a score, of this installation."""
-    roots = [Path(halldetect.__file__).parent / name for name in _DETECTOR]
-    roots += [Path(halldetect_bench.__file__).parent / name for name in _BENCH]
-    return digest_of_modules(roots)
+    roots = [(Path(halldetect.__file__).parent, name) for name in _DETECTOR]
+    roots += [(Path(halldetect_bench.__file__).parent, name) for name in _BENCH]
+    return digest_of_modules([_module(*root) for root in roots])
+
+
+def _module(folder: Path, name: str) -> Path:
+    package = folder / name
+    return package if package.is_dir() else package.with_suffix(".py")
 
 
 def digest_of_modules(roots: list[Path]) -> str:

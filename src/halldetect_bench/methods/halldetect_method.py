@@ -9,9 +9,10 @@ from typing import Any
 from halldetect import pipeline
 from halldetect.detector import Detector
 from halldetect.inputs import Pair
-from halldetect.pipeline import PairState, window_rule
+from halldetect.pair_state import PairState
 from halldetect.report import Report
-from halldetect.scoring import score_claim
+from halldetect.report.conclusion import conclude
+from halldetect.scoring import score_claim, window_rule
 from halldetect.verification.rounds import Task, verify
 from halldetect.verification.schedule import WholeSourceRule
 from halldetect_bench.datasets.labelled_rows import Row
@@ -84,7 +85,7 @@ class HallDetect:
             state.claims = tuple(
                 score_claim(item, scoring, detector.calibration) for item in judged
             )
-        return [pipeline.conclude(state, detector) for state in states]
+        return [conclude(state, detector) for state in states]
 
 
 def _source(row: Row) -> str | list[str]:

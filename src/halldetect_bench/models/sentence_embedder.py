@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from halldetect.errors import FetchError, MissingExtra, ModelError
+from halldetect.errors import FetchError, MissingExtra, ModelError, one_line
 from halldetect.models.integrity import digest_of
-from halldetect.verification.verifiers.encoding import encodable, one_line
+from halldetect.verification.verifiers.encoding import encodable
 from halldetect_bench.models.decoding import batches
 from halldetect_bench.models.embedders import Embedding
 

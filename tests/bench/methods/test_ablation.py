@@ -23,6 +23,7 @@ from halldetect_bench.methods.claim_splitters import (
     LlmSplitter,
     WholeResponse,
 )
+from halldetect_bench.methods.halldetect_method import HallDetect
 from halldetect_bench.models.selection import RunModels, RunOptions
 from halldetect_bench.predictions import Results, header_of, prediction_of
 from halldetect_bench.stats.ablation_table import ablation_cells
@@ -43,11 +44,7 @@ def grid_of(row: Row = ROW) -> Any:
 
 @pytest.mark.parametrize("scales", SCALE_SETS.values(), ids=SCALE_SETS)
 @pytest.mark.parametrize("scoring", ["fed", "calibrated"])
-def test_every_cell_is_what_the_detector_says(
-    scoring: str, scales: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The search for a shorter proof judges passages of its own.
-    monkeypatch.setattr("halldetect.pipeline.show_proofs", lambda *_: None)
+def test_every_cell_is_what_the_detector_says(scoring: str, scales: tuple[int, ...]) -> None:
     detector = Detector(
         SentenceExtractor(),
         OverlapVerifier(),
@@ -55,7 +52,8 @@ def test_every_cell_is_what_the_detector_says(
         granularities=scales,
         exact=True,
     )
-    expected = detector.check(SOURCE, RESPONSE)
+    # The search for a shorter proof judges passages of its own.
+    (expected,) = HallDetect(detector, explanations=False).score_many([ROW])
     found = grid_of()
     assert score_from_maxima(found.details["scales"], scoring, scales) == pytest.approx(
         expected.score, abs=2e-6

@@ -166,6 +166,38 @@ def test_summac_conv_by_hand() -> None:
     assert method.description["layer"] == layer
 
 
+def test_the_shipped_layer_says_where_it_comes_from() -> None:
+    layer = packaged_layer()
+    assert len(layer["weights"]) == layer["bins"] == HISTOGRAM_BINS
+    # Nothing that is evaluated on.
+    assert set(layer["data"]) <= {"factcg", "defacto-train", "defacto-val"}
+    assert layer["rows"] > layer["faithful"] > 0
+
+
+def test_the_shipped_layer_never_punishes_support() -> None:
+    weights = packaged_layer()["weights"]
+    assert weights == sorted(weights)
+    assert weights[-1] > weights[len(weights) // 2] >= 0
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=6),
+    st.integers(0, 5),
+    st.floats(0, 1),
+)
+def test_a_source_sentence_that_says_more_makes_no_response_worse(
+    values: list[float], place: int, more: float
+) -> None:
+    method = SummacConv(OverlapVerifier())
+    better = list(values)
+    better[place % len(values)] = max(values[place % len(values)], more)
+
+    def support(numbers: list[float]) -> float:
+        return method.support([Probabilities(value, 1 - value, 0.0) for value in numbers])
+
+    assert support(better) >= support(values) - 1e-9
+
+
 def test_bins_that_the_data_do_not_reach_weigh_as_much_as_the_bin_below() -> None:
     from training.summac_conv import monotone_fit
 

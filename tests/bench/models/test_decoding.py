@@ -139,17 +139,6 @@ def test_choices_are_those_of_the_likelier_word(model: tuple[Any, Any]) -> None:
     assert decoder.choose([PROMPTS[0]], [[]]) == [[]]
 
 
-@pytest.mark.hf
-def test_vectors_do_not_depend_on_the_padding(model: tuple[Any, Any]) -> None:
-    network, tokenizer = model
-    decoder = Decoder(network, tokenizer, "cpu", frozenset({63}))
-    together = dict(decoder.hidden(PROMPTS))
-    for place, ids in enumerate(PROMPTS):
-        (alone,) = [vectors for _, vectors in decoder.hidden([ids])]
-        assert together[place].shape == (len(ids), 32)
-        assert np.allclose(together[place].numpy(), alone.numpy(), atol=1e-5)
-
-
 def tiny_gguf(path: Path, kind: str) -> dict[str, np.ndarray]:
     """A model of one layer with quantised weights, as llama.cpp lays it out."""
     gguf = pytest.importorskip("gguf")
