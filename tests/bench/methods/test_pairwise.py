@@ -24,6 +24,7 @@ from halldetect_bench.methods.pairwise import (
     SummacConv,
     SummacZs,
     histogram,
+    packaged_layer,
     token_chunks,
 )
 from halldetect_bench.methods.rouge import RougeL, common_length
