@@ -1,6 +1,7 @@
 """Knowledge: what retrieval finds, how long it takes, and what it costs in accuracy.
 
     HALLDETECT_DATA=DIR python -m benchmarks.knowledge --pairs FILE.jsonl.xz
+    HALLDETECT_DATA=DIR python -m benchmarks.knowledge --among 100000 --texts FILE.jsonl.xz ...
     python -m benchmarks.knowledge --sizes 10000 100000 1000000 --texts FILE.jsonl.xz ...
     HALLDETECT_DATA=DIR python -m benchmarks.knowledge --check 349
     HALLDETECT_DATA=DIR python -m benchmarks.knowledge --check 349 --verifier large \\
@@ -8,7 +9,8 @@
 
 Recall: every source of WiCE is a document of one index, and every claim with gold evidence a
 query. A claim is found at k if its k best passages hold all sentences of one of its gold sets;
-its document is found if one of them is of its source. --pairs names JSON Lines with `premise`,
+its document is found if one of them is of its source. --among adds so many other documents of one
+passage, from the `premise` of --texts. --pairs names JSON Lines with `premise`,
 `hypothesis` and `label` (FEVER-like: the premise is the gold evidence of the hypothesis); every
 premise is a document, and it is found at k if one of the k best passages is a part of it or has
 it as a part.
@@ -73,19 +75,23 @@ def wice_rows() -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def wice_index(folder: Path, rows: Sequence[dict[str, Any]]) -> KnowledgeIndex:
-    """An index of all sources; a document has the number of its first row."""
+def wice_index(
+    folder: Path, rows: Sequence[dict[str, Any]], others: Iterable[str] = ()
+) -> KnowledgeIndex:
+    """An index of all sources, and of other texts; a source has the number of its first row."""
     texts = {"\n".join(row["evidence"]): at for at, row in reversed(list(enumerate(rows)))}
     documents = [{"id": at, "text": text} for text, at in texts.items()]
+    documents += [{"id": f"other {at}", "text": text} for at, text in enumerate(others)]
+    (folder / "wice.index").unlink(missing_ok=True)
     build_index(folder / "wice.index", [write_lines(folder / "wice.jsonl", documents)])
     return KnowledgeIndex(folder / "wice.index")
 
 
-def wice_recall(folder: Path) -> dict[str, Any]:
-    """Recall of gold evidence on WiCE."""
+def wice_recall(folder: Path, others: Iterable[str] = ()) -> dict[str, Any]:
+    """Recall of gold evidence on WiCE, among other texts."""
     rows = wice_rows()
     known = [row for row in rows if any(row["supporting_sentences"])]
-    with closing(wice_index(folder, rows)) as index:
+    with closing(wice_index(folder, rows, others)) as index:
         passages = index.passages
         found = index.search([row["claim"] for row in known], max(DEPTHS))
     result: dict[str, Any] = {"claims": len(known), "passages": passages}
@@ -258,6 +264,7 @@ def main() -> None:
     """Measure what was asked for and add it to the results file."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pairs", nargs="*", type=Path, help="recall on WiCE and on these files")
+    parser.add_argument("--among", nargs="*", type=int, default=[], help="other passages")
     parser.add_argument("--sizes", nargs="*", type=int, default=[], help="passages to index")
     parser.add_argument("--texts", nargs="*", type=Path, default=[], help="JSON Lines, for --sizes")
     parser.add_argument("--check", type=int, default=0, help="so many responses of WiCE")
@@ -283,6 +290,9 @@ def main() -> None:
                 save("recall", file.name.partition(".")[0], pair_recall(folder, file))
         texts = read_texts(arguments.texts)
         random.Random(0).shuffle(texts)
+        for count in arguments.among:
+            others = variations(texts, count, random.Random(count))
+            save("recall", f"wice_among_{count}", wice_recall(folder, others))
         for size in arguments.sizes:
             save("sizes", str(size), speed(folder, size, texts))
         if arguments.check:

@@ -34,6 +34,11 @@ from halldetect.verification.injections import blank_injections
 from halldetect.verification.rounds import JudgedClaim, Task, verify
 from halldetect.windows.scales import source_windows
 
+# How the reason of a report begins whose check failed.
+NOT_EXTRACTED = "the claims could not be extracted"
+NOT_SEARCHED = "the knowledge could not be searched"
+VERIFIER_FAILED = "the verifier failed"
+CHECK_FAILED = (NOT_EXTRACTED, NOT_SEARCHED, VERIFIER_FAILED)
 NOTHING_ASSERTED = "the response asserts nothing that can be checked"
 ABSTAINED = "the response says that it gives no answer"
 LOOK_ALIKES = "letters of the response were read as the letters that they look like"
@@ -170,7 +175,7 @@ def extract(
             with state.clock("extract"):
                 state.extraction = extract_claims(state.texts.response, extractor, guard=guard)
         except Exception as error:
-            state.problem = f"the claims could not be extracted: {described(error)}"
+            state.problem = f"{NOT_EXTRACTED}: {described(error)}"
             continue
         if not state.extraction.claims:
             refuse_without_claims(state, guard)
@@ -198,7 +203,7 @@ def retrieve_evidence(states: Sequence[PairState], knowledge: Knowledge) -> None
             with state.clock("retrieve"):
                 found = retrieve(state.pair, state.extraction.claims, knowledge)
         except Exception as error:
-            state.problem = f"the knowledge could not be searched: {described(error)}"
+            state.problem = f"{NOT_SEARCHED}: {described(error)}"
             continue
         documents = (*state.texts.documents, *found.documents)
         state.pair, state.texts = found.pair, replace(state.texts, documents=documents)
@@ -261,7 +266,7 @@ def judge(
         )
     except Exception as error:
         if len(states) == 1:
-            states[0].problem = f"the verifier failed: {described(error)}"
+            states[0].problem = f"{VERIFIER_FAILED}: {described(error)}"
             return
         for state in states:  # find out for which of them it fails
             judge([state], models, progress, observe)

@@ -65,6 +65,15 @@ def test_nothing_is_found_at_all(detector: Detector) -> None:
     assert all((claim.reason or "").startswith("nothing found") for claim in report.claims)
 
 
+@pytest.mark.parametrize("response", ["It is what it is.", "They were there.", "This."])
+def test_a_claim_without_content_words_is_not_called_faithful(
+    detector: Detector, response: str
+) -> None:
+    report = detector.check([], response)
+    assert report.verdict is not Verdict.FAITHFUL
+    assert report.reason or report.claims[0].reason
+
+
 def test_a_source_may_be_given_too(detector: Detector) -> None:
     report = detector.check("Zebras sing at night.", "Zebras sing. Rome is the capital of Italy.")
     assert report.verdict is Verdict.FAITHFUL

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -24,9 +25,9 @@ TOKENIZER = "porter unicode61 remove_diacritics 2"
 MIN_SHARED = 0.25
 # The words of a claim that are looked for: the rarest of them tell passages apart.
 MAX_TERMS = 12
-# A word in more than this share of a large index tells nothing and costs the most.
-MAX_FREQUENCY = 0.05
-_LARGE = 20_000
+# The passages with one of these words, counted per word, that are ranked: common words of a large
+# index tell little and cost the most.
+MAX_RANKED = 20_000
 _TERM = re.compile(r"\w+")
 
 
@@ -116,12 +117,7 @@ class KnowledgeIndex:
         """The words to look for: those that the index has, the rarest first."""
         spoken = [word.norm for word in words(claim[:2000]) if word.norm not in FUNCTION_WORDS]
         terms = list(dict.fromkeys(term for norm in spoken for term in _TERM.findall(norm)))
-        counts = {term: self._passages_with(term) for term in terms}
-        known = sorted((term for term in terms if counts[term]), key=lambda term: counts[term])
-        if self.passages >= _LARGE:
-            rare = [term for term in known if counts[term] <= MAX_FREQUENCY * self.passages]
-            known = rare or known[:1]
-        return known[:MAX_TERMS]
+        return list(rarest({term: self._passages_with(term) for term in terms}))
 
     def _passages_with(self, term: str) -> int:
         """The number of passages with a word, by the stem that the index has of it."""
@@ -136,6 +132,18 @@ class KnowledgeIndex:
             )
         ]
         return min(counts, default=0)
+
+
+def rarest(counts: Mapping[str, int]) -> dict[str, int]:
+    """The words to look for, rarest first, with the number of passages that have each.
+
+    counts  words and the number of passages that have them
+    """
+    chosen: dict[str, int] = {}
+    for word, count in sorted(counts.items(), key=lambda item: item[1]):
+        if count and (not chosen or sum(chosen.values()) + count <= MAX_RANKED):
+            chosen[word] = count
+    return dict(islice(chosen.items(), MAX_TERMS))
 
 
 def about(claim: str, passages: Sequence[Passage]) -> list[Passage]:

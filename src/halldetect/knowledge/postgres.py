@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from halldetect.errors import CheckError, InputError, MissingExtra
-from halldetect.knowledge.index import MAX_FREQUENCY, MAX_TERMS, about
+from halldetect.knowledge.index import about, rarest
 from halldetect.knowledge.passages import Passage, cut_passages
 from halldetect.knowledge.readers import IndexDocument
 from halldetect.knowledge.writer import IndexWriter
@@ -26,7 +26,6 @@ CONNECT_SECONDS = 10
 SEARCH_SECONDS = 60
 # Held while an index is written: "HDKN".
 _LOCK = 0x48444B4E
-_LARGE = 20_000
 _TABLES = f"""
 CREATE SCHEMA {SCHEMA};
 CREATE TABLE {SCHEMA}.meta (name text PRIMARY KEY, value text NOT NULL);
@@ -137,14 +136,12 @@ class PostgresIndex:
         """The words of a claim to look for, as queries, the rarest first, and how rare each is."""
         rows = self._connection.execute(
             f"SELECT word, passages FROM {SCHEMA}.words"
-            " WHERE word = ANY (tsvector_to_array(to_tsvector('english', %s))) ORDER BY 2, 1",
+            " WHERE word = ANY (tsvector_to_array(to_tsvector('english', %s))) ORDER BY 1",
             (claim,),
         ).fetchall()
-        if self.passages >= _LARGE:
-            rare = [row for row in rows if row[1] <= MAX_FREQUENCY * self.passages]
-            rows = rare or rows[:1]
         return {
-            _quoted(word): math.log(1.0 + self.passages / count) for word, count in rows[:MAX_TERMS]
+            _quoted(word): math.log(1.0 + self.passages / count)
+            for word, count in rarest(dict(rows)).items()
         }
 
 

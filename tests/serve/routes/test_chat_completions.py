@@ -246,11 +246,11 @@ def test_where_the_sources_are_found() -> None:
         {"role": "assistant", "content": None},
     ]
     request = ChatRequest(messages=messages)
-    assert (request.sources(), request.question()) == (["One.", "Two."], "And?")
+    assert (request.sources(SourcePlaces()), request.question()) == (["One.", "Two."], "And?")
     named = ChatRequest.model_validate(
         {"messages": messages, "halldetect": {"sources": ["Three."]}}
     )
-    assert named.sources() == ["Three."]
+    assert named.sources(SourcePlaces()) == ["Three."]
 
 
 def test_without_sources_nothing_is_called_faithful(
@@ -624,6 +624,40 @@ def test_a_stream_is_guarded_sentence_by_sentence(
     assert "400 metres" not in json.dumps(chunks[:-1])
     (choice,) = chunks[-1]["halldetect"]["choices"]
     assert (choice["verdict"], choice["action"]) == ("hallucinated", "blocked")
+
+
+def test_a_slow_verifier_lets_nothing_through_unjudged(
+    proxies: dict[str, LocalService], upstream_script: Script
+) -> None:
+    upstream_script.answers = [[f"{GOOD} The verifier sleeps 800 ms. {GOOD} {GOOD}"]]
+    arrived: list[tuple[float, str]] = []
+    with (
+        proxies["block"].client() as client,
+        client.stream("POST", "/v1/chat/completions", json={**ASKED, "stream": True}) as stream,
+    ):
+        for line in stream.iter_lines():
+            arrived.append((time.monotonic(), line))
+    first, *others = [(at, line) for at, line in arrived if '"content"' in line]
+    assert GOOD in first[1]
+    assert others[0][0] - first[0] > 0.6, "something came before the second sentence was judged"
+    chunks = [json.loads(line[6:]) for _, line in arrived if line.startswith("data: {")]
+    assert said(chunks).startswith(f"{GOOD}\n\nThe rest of this answer was held back")
+    assert said(chunks).count(GOOD) == 1
+
+
+@pytest.mark.parametrize("action", ["block", "repair"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_verifier_that_fails_lets_nothing_through(
+    proxies: dict[str, LocalService], upstream_script: Script, action: str, stream: bool
+) -> None:
+    upstream_script.answers = [[f"{GOOD} The verifier fails here."]]
+    answer = chat(proxies[action], stream=stream)
+    if stream:
+        shown = said(streamed(answer)[0])
+    else:
+        shown = answer.json()["choices"][0]["message"]["content"]
+    assert "verifier fails" not in shown
+    assert "held back" in shown or shown == GOOD
 
 
 def test_a_sentence_of_a_stream_is_mended(

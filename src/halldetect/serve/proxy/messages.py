@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
+from halldetect.pipeline import CHECK_FAILED
 from halldetect.serve.error_responses import service_error
 from halldetect.serve.proxy.choices import ChoiceText
 from halldetect.serve.proxy.rag_prompt import SourcePlaces, is_source, message_text
@@ -88,8 +89,11 @@ class CheckedChoice:
         return str(self.report.overview["verdict"])
 
     def is_rejected(self, upstream: UpstreamSettings) -> bool:
-        """Return whether the operator does not want such an answer."""
+        """Return whether the operator does not want such an answer, or the check failed."""
         if self.verdict == "hallucinated":
+            return True
+        reason = str(json.loads(self.report.json)["reason"] or "")
+        if self.verdict == "uncheckable" and reason.startswith(CHECK_FAILED):
             return True
         # A choice without text, such as a tool call, has nothing to block.
         has_text = bool(self.choice.text.strip())

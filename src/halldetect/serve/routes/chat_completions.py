@@ -26,6 +26,7 @@ from starlette.types import Receive, Scope, Send
 
 from halldetect.errors import ServiceError
 from halldetect.inputs import Pair
+from halldetect.pipeline import CHECK_FAILED
 from halldetect.serve.dependencies import Context, RequestId, ServiceContext
 from halldetect.serve.error_responses import error_object, service_error
 from halldetect.serve.proxy.choices import (
@@ -280,7 +281,8 @@ class _ProxiedChat:
         if verdict == "hallucinated":
             return "it is not backed by the sources"
         if verdict == "uncheckable" and reason not in ASSERTS_NOTHING:
-            return reason if self.upstream.settings.block_unchecked else None
+            blocked = self.upstream.settings.block_unchecked or reason.startswith(CHECK_FAILED)
+            return str(reason) if blocked else None
         return None
 
     async def _repaired_sentence(self, shown: str, sentence: str) -> str | None:
