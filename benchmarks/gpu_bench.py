@@ -102,7 +102,9 @@ DATASETS = (
 SEED = 0
 # Rows of each dataset for methods that ask a language model; of the first dataset all.
 SHARED_ROWS = 200
-LATENCY_ROWS = 24
+LATENCY_ROWS = 30
+# Of the methods that write long texts.
+SLOW_LATENCY_ROWS = 8
 # Rows that a worker scores together: enough to fill batches, few enough to spread over workers.
 CHUNK = 48
 # Rows that ask a language model together.
@@ -331,14 +333,14 @@ def judge(options: argparse.Namespace) -> None:
     rows = read_rows(options.prepared / ROWS, options.limit)
     verifiers = Verifiers(options)
     spreads: list[tuple[Row, Any]] = []
-    run_jobs(first_jobs(verifiers, rows), verifiers, options, clock, spreads)
+    run_jobs(chosen(first_jobs(verifiers, rows), options), verifiers, options, clock, spreads)
     file = options.out / pairwise.SUMMAC_LAYER
     if not file.is_file():
         fitted = fitted_layer(spreads, verifiers.remote_base.description)
         file.write_text(json.dumps(fitted) + "\n", encoding="utf-8")
     layer = json.loads(file.read_text(encoding="utf-8"))
     jobs = second_jobs(verifiers, rows, layer, options.shared_rows)
-    run_jobs(jobs, verifiers, options, clock, spreads)
+    run_jobs(chosen(jobs, options), verifiers, options, clock, spreads)
     network = verifiers.network
     print(f"{network.pairs:,} pairs, {network.tokens:,} tokens, {clock.spent:.0f} s", flush=True)
 
@@ -437,7 +439,13 @@ def without_time(row: Row, scored: Scored) -> Prediction:
 # Methods that ask a language model, over the shared sample
 
 
-def asked_jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> Iterator[Job]:
+def chosen(jobs: Sequence[Job], options: argparse.Namespace) -> list[Job]:
+    """The jobs that `--parts` names; all without it."""
+    wanted = options.parts.split(",")
+    return [job for job in jobs if not options.parts or job.name in wanted]
+
+
+def asked_jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> list[Job]:
     """The most important first."""
     few = shared(evaluated(rows), options.shared_rows)
     verifiers = Verifiers(options)
@@ -448,32 +456,32 @@ def asked_jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> Itera
         config = Configuration.paper(verifier=BASE, seed=SEED)
         return detecting(verifiers.local_base, config, extractor, "paper")
 
-    def guarded() -> Method:
-        extractor = BatchedExtractor(models.llm, seed=SEED)
-        return detecting(verifiers.local_base, None, extractor)
+    def claims(guard: bool) -> Method:
+        extractor = BatchedExtractor(models.llm, seed=SEED, guard=guard)
+        return detecting(verifiers.local_base, Configuration(guard=guard), extractor)
 
     def embedder() -> Embedder:
         return load_embedder(options.embedder, device=options.device)
 
-    wanted = options.parts.split(",")
     first = {FIRST: few[FIRST]}
     others = {name: found for name, found in few.items() if name != FIRST}
     jobs = [
         Job("paper", paper, first),
         Job("long-context", lambda: LongContext(models.llm), few),
         Job("paper", paper, others),
+        Job("guard", lambda: claims(True), few),
+        Job("no-guard", lambda: claims(False), few),
         Job("claims", lambda: Ablation(models.splitter("llm"), verifiers.local_base), few),
         Job("llm-cot", lambda: LlmCot(models.llm), few),
         Job("qafacteval", lambda: QaFactEval(models.llm), few),
         Job("selfcheck", lambda: SelfCheck(models.llm, embedder(), seed=SEED), few),
         Job("acueval", lambda: AcuEval(models.llm), few),
         Job("factscore", lambda: FactScore(models.llm), few),
-        Job("guard", guarded, first),
     ]
     if options.embedder:
         every = evaluated(rows)
-        yield Job("embedding", lambda: EmbeddingDivergence(embedder()), every)
-    yield from (job for job in jobs if not wanted[0] or job.name in wanted)
+        jobs.insert(0, Job("embedding", lambda: EmbeddingDivergence(embedder()), every))
+    return chosen(jobs, options)
 
 
 def generate(options: argparse.Namespace) -> None:
@@ -536,6 +544,7 @@ def latency(options: argparse.Namespace) -> None:
     clock = Clock(options.seconds)
     rows = evaluated(read_rows(options.prepared / ROWS, options.limit))
     few = {name: sample(rows[name], options.latency_rows, SEED) for name in (FIRST, "wice")}
+    slow = {FIRST: sample(rows[FIRST], min(SLOW_LATENCY_ROWS, options.latency_rows), SEED)}
     verifiers = Verifiers(options)
     base, large = verifiers.local_base, None
     jobs = [
@@ -559,9 +568,9 @@ def latency(options: argparse.Namespace) -> None:
             Job(
                 "halldetect, claims of the model",
                 lambda: detecting(base, None, LlmExtractor(models.llm, seed=SEED)),
-                few,
+                slow,
             ),
-            Job("llm-cot", lambda: LlmCot(models.llm), few),
+            Job("llm-cot", lambda: LlmCot(models.llm), slow),
         ]
     for job in jobs:
         if clock.is_up:
@@ -600,9 +609,10 @@ def main() -> None:
         running.add_argument("--llm", type=Path, help="a GGUF file or a transformers folder")
         if name == "judge":
             running.add_argument("--workers", type=int, default=14)
+        if name != "latency":
+            running.add_argument("--parts", default="", help="only the jobs of these names")
         if name == "generate":
             running.add_argument("--embedder", help="a sentence-transformers folder")
-            running.add_argument("--parts", default="", help="only the jobs of these names")
             running.add_argument("--memory", type=float, help="share of the GPU's memory to use")
         if name == "latency":
             running.add_argument("--latency-rows", type=int, default=LATENCY_ROWS)

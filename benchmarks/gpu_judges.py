@@ -245,7 +245,8 @@ def prepare_base(shipped: Path, out: Path) -> None:
         if item.data_location != onnx.TensorProto.EXTERNAL
     }
     np.savez(out / "initializers.npz", **arrays)  # type: ignore[arg-type]
-    described = OnnxVerifier(shipped, name=BASE).description
+    name = BASE if out.name == BASE else f"{BASE}-{out.name}"
+    described = OnnxVerifier(shipped, name=name).description
     kept = {key: value for key, value in described.items() if key not in ("kind", "runtime")}
     (out / "description.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 

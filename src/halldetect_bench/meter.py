@@ -2,8 +2,9 @@
 
 Energy is read where the machine counts it: from the GPU through NVML (nvidia-ml-py), from the
 processor through RAPL. RAPL counts the whole processor package, including other processes and
-idle power. Without RAPL the processor's share is a model: WATTS_PER_CORE for every second that a
-core worked for this process (psutil). `Meter.energy` says which of these a figure came from.
+idle power. Without RAPL the GPU's energy alone is given; without a GPU too, the processor's is a
+model: WATTS_PER_CORE for every second that a core worked for this process (psutil).
+`Meter.energy` says which of these a figure came from.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ class Meter:
     @property
     def energy(self) -> str:
         """Where the joules come from; result files hold this text."""
-        processor = "RAPL" if self._rapl else f"{WATTS_PER_CORE:g} W a busy core (model)"
-        return f"NVML + {processor}" if self._gpu else processor
+        if self._rapl:
+            return "NVML + RAPL" if self._gpu else "RAPL"
+        return "NVML (GPU only)" if self._gpu else f"{WATTS_PER_CORE:g} W a busy core (model)"
 
     @contextmanager
     def measure(self, rows: int) -> Iterator[None]:
@@ -64,9 +66,11 @@ class Meter:
         total = self._gpu.joules() if self._gpu else 0.0
         if self._rapl:
             return total + sum(int(path.read_text()) for path in self._rapl) / 1e6
+        if self._gpu:
+            return total
         times = self._process.cpu_times()
         worked: float = times.user + times.system + times.children_user + times.children_system
-        return total + WATTS_PER_CORE * worked
+        return WATTS_PER_CORE * worked
 
     def _peak_bytes(self) -> int:
         """Peak memory since `_reset_peak`, models included.

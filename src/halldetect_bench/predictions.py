@@ -23,10 +23,11 @@ from halldetect import __version__
 from halldetect.batch.resume import lock_for_writing
 from halldetect.errors import InputError
 from halldetect.report import DECIMALS, Cost
+from halldetect.text.sentences import sentences
 from halldetect_bench.code_digest import code_digest
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.datasets.training_overlap import trained_on
-from halldetect_bench.methods.method import Scored
+from halldetect_bench.methods.method import Scored, documents
 
 FORMAT = 1
 _DIGITS = 12
@@ -148,10 +149,21 @@ def prediction_of(row: Row, scored: Scored, resources: dict[str, Any] | None = N
         reason=scored.reason,
         claims=[[text, rounded(score)] for text, score in scored.claims],
         cost=asdict(scored.cost),
-        details=scored.details,
+        details={**sizes(row), **scored.details},
         resources=resources or {},
         gold_claims=[[text, wrong] for text, wrong in row.sentences],
     )
+
+
+def sizes(row: Row) -> dict[str, int]:
+    """How long the texts of a row are: accuracy and cost may depend on it.
+
+    row: the row.
+    """
+    return {
+        "source_words": sum(len(text.split()) for text in documents(row)),
+        "response_sentences": len(sentences(row.response)),
+    }
 
 
 def row_digest(row: Row) -> str:

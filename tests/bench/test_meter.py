@@ -55,7 +55,7 @@ def test_a_counter_of_the_processor_is_read(
 
 
 @pytest.mark.usefixtures("bare")
-def test_a_gpu_comes_on_top() -> None:
+def test_without_rapl_the_joules_are_those_of_the_gpu() -> None:
     class Gpu:
         read = 0.0
 
@@ -65,7 +65,7 @@ def test_a_gpu_comes_on_top() -> None:
 
     measured = Meter()
     measured._gpu = Gpu()  # type: ignore[assignment]
-    assert measured.energy.startswith("NVML + ")
+    assert measured.energy == "NVML (GPU only)"
     with measured.measure(1):
         pass
     assert measured.last["joules"] == pytest.approx(100, abs=0.5)

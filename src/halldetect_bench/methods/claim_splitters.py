@@ -7,18 +7,18 @@ model that gets the prompt of the GGUF extractor.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from halldetect.claims import Claim
-from halldetect.claims.extraction import Draft, Extraction, claim_limit, extract_claims
+from halldetect.claims.extraction import Draft, Extraction, extract_claims
 from halldetect.claims.extractors import prompt
 from halldetect.claims.extractors.gguf import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.errors import ExtractionError
 from halldetect.protocols import Extractor
 from halldetect.text.document import Span
 from halldetect.text.reading import read_response
-from halldetect.text.sentences import sentences
 from halldetect_bench.models.llm import BatchLlm, Llm, TooLong
 from halldetect_bench.models.question_batches import run_together
 
@@ -192,11 +192,14 @@ class LlmExtractor:
 
 
 class BatchedExtractor(LlmExtractor):
-    """Asks a language model about many whole responses at once, as in the paper's first phase."""
+    """Asks a language model about many responses at once, and keeps its answers."""
 
-    def __init__(self, llm: Llm, *, seed: int = 0) -> None:
-        """llm: the model to ask. seed: of its answers."""
+    def __init__(self, llm: Llm, *, seed: int = 0, guard: bool = False) -> None:
+        """llm: the model to ask. seed: of its answers.
+        guard: whether the detector checks the claims; it then asks about parts of a response.
+        """
         super().__init__(llm, seed=seed)
+        self._guard = guard
         self._known: dict[tuple[str, int], Draft] = {}
 
     def prepare(self, responses: Sequence[str]) -> None:
@@ -204,20 +207,35 @@ class BatchedExtractor(LlmExtractor):
 
         responses: the texts to split.
         """
-        if not isinstance(self._llm, BatchLlm):
-            return
-        asked = [(text, claim_limit(len(sentences(text)))) for text in dict.fromkeys(responses)]
+        if isinstance(self._llm, BatchLlm):
+            run_together(self._llm, list(dict.fromkeys(responses)), self._ask)
 
-        def propose(item: tuple[str, int], llm: Llm) -> Draft:
-            return LlmExtractor(llm, seed=self._seed).draft(*item)
-
-        answers = run_together(self._llm, asked, propose)
-        self._known = dict(zip(asked, answers, strict=True))
+    def _ask(self, response: str, llm: Llm) -> None:
+        # What cannot be extracted is found out again, and reported, when it is asked for.
+        with suppress(ExtractionError):
+            asking = _Keeping(LlmExtractor(llm, seed=self._seed), self._known)
+            extract_claims(read_response(response), asking, guard=self._guard)
 
     def draft(self, block: str, limit: int) -> Draft:
-        """The claims of a response, asked for now unless `prepare` has.
+        """The claims of a text, asked for now unless `prepare` has.
 
-        block: the response. limit: the greatest number of claims.
+        block: the text. limit: the greatest number of claims.
         """
         known = self._known.get((block, limit))
         return super().draft(block, limit) if known is None else known
+
+
+@dataclass(frozen=True, slots=True)
+class _Keeping:
+    """An extractor whose answers are kept."""
+
+    extractor: Extractor
+    answers: dict[tuple[str, int], Draft]
+
+    @property
+    def description(self) -> dict[str, Any]:
+        return self.extractor.description
+
+    def draft(self, block: str, limit: int) -> Draft:
+        found = self.answers[block, limit] = self.extractor.draft(block, limit)
+        return found
