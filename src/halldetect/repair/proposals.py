@@ -14,6 +14,7 @@ from halldetect.repair.outcome import Method
 from halldetect.repair.replacements import corrections
 from halldetect.repair.revision import without_mark
 from halldetect.repair.rewriters import MAX_EVIDENCE, Rewriter, first_sentence
+from halldetect.repair.shortening import shortened
 from halldetect.text.overlap import WordIndex, content_keys, shared_part
 from halldetect.text.reading import read_units
 from halldetect.text.sentences import read_document
@@ -64,8 +65,24 @@ class Proposals:
         elif step is Method.SHORTEN:
             parts = sorted((part for part, _ in sentence_parts(text)), key=len, reverse=True)
             found = [_ended(part[:1].upper() + part[1:], text) for part in parts]
+            found += shortened(text, self.around(text))
         else:
             found = self._rewritten(text)
+        return [mark + item for item in found]
+
+    def further(self, step: Method, sentence: str) -> list[str]:
+        """The proposals of a step for a sentence that this step has changed already.
+
+        step      how to change it
+        sentence  as it is proposed
+        """
+        mark, text = without_mark(sentence)
+        if step is Method.REPLACE:
+            found = self.corrections(text)
+        elif step is Method.SHORTEN:
+            found = shortened(text, self.around(text))
+        else:
+            return []
         return [mark + item for item in found]
 
     def corrections(self, sentence: str) -> list[str]:

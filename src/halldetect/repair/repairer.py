@@ -172,9 +172,9 @@ class Repairer:
             proposed = {at: proposals.of(step, revision.sentences[at].before) for at in tried}
             choice = self._choose(step, proposed, revision, proposals)
             supported = choice.supported
-            if step is Method.REPLACE:  # where one correction was not enough, add a second one
-                again = {at: proposals.corrections(text) for at, text in choice.nearest.items()}
-                supported |= self._choose(step, again, revision, proposals).supported
+            # Where one change was not enough, add a second one.
+            again = {at: proposals.further(step, text) for at, text in choice.nearest.items()}
+            supported |= self._choose(step, again, revision, proposals).supported
             for at, text in supported.items():
                 revision.sentences[at].change(text, step)
             waiting = [at for at in waiting if at not in supported]
@@ -211,7 +211,7 @@ class Repairer:
             reports = dict(zip(group, claims, strict=True))
             passed = [text for text in group if reports[text].status is Status.SUPPORTED]
             if passed and step is Method.SHORTEN:
-                supported[at] = passed[0]
+                supported[at] = max(passed, key=len)
             else:
                 best = max(passed or group, key=lambda text: reports[text].support or 0.0)
                 (supported if passed else nearest)[at] = best

@@ -1,0 +1,66 @@
+"""Sentences without one of their phrases."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halldetect import Detector
+from halldetect.inputs import Pair
+from halldetect.repair import Method
+from halldetect.repair.repairer import Repairer
+from halldetect.repair.shortening import shortened
+from tests.support.fakes import OverlapVerifier
+
+
+@pytest.mark.parametrize(
+    ("sentence", "shorter"),
+    [
+        ("A man in his thirties has been arrested.", "A man has been arrested."),
+        ("A 16-year-old boy was found in the park.", "A boy was found in the park."),
+        ("The senior officer spoke to the press.", "The officer spoke to the press."),
+        ("A senior officer spoke to the press.", "An officer spoke to the press."),
+        ("The old club fell in Leeds last week.", "The old club fell."),
+        ("The firm, founded in 1902, makes glass.", "The firm makes glass."),
+        ("In March, the firm opened a shop.", "The firm opened a shop."),
+        ("The roof fell in after it had rained all day.", "The roof fell in."),
+        ("The club won the cup, said its coach.", "The club won the cup."),
+    ],
+)
+def test_a_phrase_is_left_out(sentence: str, shorter: str) -> None:
+    assert shorter in shortened(sentence, "")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "torn"),
+    [
+        ("They met in York and Leeds.", "They met and Leeds."),
+        ("They proposed in Kyoto, Japan.", "They proposed, Japan."),
+        ("They look for a girl who is missing.", "They look who is missing."),
+        ("They played in the Champions League there.", "They played in the League there."),
+        ("It is the most popular sport there.", "It is the popular sport there."),
+    ],
+)
+def test_phrases_are_not_torn(sentence: str, torn: str) -> None:
+    assert torn not in shortened(sentence, "")
+
+
+def test_what_the_evidence_does_not_know_goes_first() -> None:
+    first, *_ = shortened("The fire began in Leeds on Friday.", "The fire began on Friday.")
+    assert first == "The fire began on Friday."
+
+
+@given(st.text(max_size=120))
+def test_any_text(sentence: str) -> None:
+    for text in shortened(sentence, "evidence"):
+        assert len(text) < len(sentence) + 2
+
+
+def test_two_phrases_are_left_out() -> None:
+    source = "The mayor praised the new bridge over the river."
+    response = "The mayor praised the new bridge with zebras in Patagonia."
+    repairer = Repairer(Detector(verifier=OverlapVerifier()), steps=(Method.SHORTEN,))
+    repair = repairer.repair(Pair(source, response))
+    assert repair.text == "The mayor praised the new bridge."
+    assert repair.changes[0].method is Method.SHORTEN
