@@ -187,11 +187,11 @@ def real_model() -> Extractor:
         pytest.skip(f"the model cannot be had here: {error}")
 
 
-# Every third: a model takes seconds a text, and the made-up behaviours above see them all.
+# A few: a model takes seconds per text, and the made-up behaviours above see them all.
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES[::3], ids=[case["id"] for case in CASES[::3]])
+@pytest.mark.parametrize("case", CASES[::15], ids=[case["id"] for case in CASES[::15]])
 def test_a_real_model_cannot_be_turned(case: dict[str, Any], real_model: Extractor) -> None:
-    extraction = extract_claims(read_response(case["response"]), real_model, max_passes=12)
+    extraction = extract_claims(read_response(case["response"]), real_model, max_passes=4)
     assert extraction.generative_passes > 0
     assert _escaped(case, extraction) == []
     assert _invented(case, extraction) == []

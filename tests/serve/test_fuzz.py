@@ -80,7 +80,7 @@ def named(options: object) -> bool:
 
 def fuzz(cases: Any, headers: dict[str, str]) -> None:
     @settings(
-        max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), database=None
+        max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), database=None
     )
     @given(case=cases)
     def ask(case: Any) -> None:

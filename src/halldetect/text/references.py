@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
 from itertools import pairwise
 
 from halldetect.text.document import Span
@@ -22,11 +21,11 @@ from halldetect.text.noun_phrases import (
     joined,
     noun_phrases,
 )
+from halldetect.text.relative_times import DAY, YEAR, named_time, relative_time
 from halldetect.text.words import (
     ARTICLES,
     AUXILIARIES,
     COORDINATORS,
-    MONTHS,
     PREPOSITIONS,
     RELATIVES,
     Word,
@@ -41,25 +40,7 @@ _SINGULAR = frozenset({"it", "its", "this", "that"})
 _PLURAL = frozenset({"they", "their", "them", "these", "those"})
 _PERSONAL = frozenset({"he", "she", "his", "her", "him"})
 _PRONOUNS = _SINGULAR | _PLURAL | _PERSONAL
-_COUNTS = {
-    word: number
-    for number, word in enumerate("zero one two three four five six seven eight nine ten".split())
-} | {"a": 1, "an": 1}
-_LATER = re.compile(
-    r"\b(?:(?P<next>(?:in )?the (?:following|next))|(?P<last>(?:in )?the (?:previous|preceding))|"
-    r"(?P<count>an?|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2})) "
-    r"(?P<unit>day|week|month|year)s?(?: (?P<way>later|earlier|before|afterwards|after))?\b",
-    re.IGNORECASE,
-)
-_SAME = re.compile(
-    r"\b(?:in )?(?:that(?: same)?|the same) (?P<unit>day|month|year)\b", re.IGNORECASE
-)
 _PAIR = re.compile(r"\bthe (?P<which>former|latter)\b", re.IGNORECASE)
-_YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
-_DAY = re.compile(
-    rf"\b(?:(?P<day>\d{{1,2}}) )?(?P<month>{'|'.join(MONTHS)})\b(?: (?P<year>\d{{4}}))?",
-    re.IGNORECASE,
-)
 _SO_DID = re.compile(
     r"^(?:and )?(?:so|neither|nor) (?P<aux>\w+) (?P<who>[^,;]+?)[.!]?$", re.IGNORECASE
 )
@@ -143,8 +124,7 @@ def leans(sentence: str) -> bool:
         _pronoun(sentence)
         or _there(sentence)
         or _pair(sentence)
-        or _relative_time(sentence)
-        or _SAME.search(sentence)
+        or relative_time(sentence)
         or _SO_DID.match(sentence)
         or _DID_TOO.match(sentence)
         or _role(sentence)
@@ -301,7 +281,7 @@ def _may_be_thing(item: NounPhrase) -> bool:
 
 
 def _dated(item: NounPhrase) -> bool:
-    return bool(_YEAR.search(item.text) or _DAY.search(item.text)) and item.after != ""
+    return bool(YEAR.search(item.text) or DAY.search(item.text)) and item.after != ""
 
 
 def _role(sentence: str) -> bool:
@@ -363,8 +343,8 @@ def _resolve_place(sentence: str, before: str, phrases: Sequence[NounPhrase]) ->
         item
         for item in phrases
         if item.after in ("in", "at", "on", "to", "near", "behind", "outside", "inside")
-        and not _YEAR.fullmatch(item.text)
-        and not _DAY.fullmatch(item.text)
+        and not YEAR.fullmatch(item.text)
+        and not DAY.fullmatch(item.text)
     ]
     if not places and len(phrases) > 1 and not phrases[-1].after:
         places = [phrases[-1]]
@@ -400,60 +380,12 @@ def _resolve_pair(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> 
     return None
 
 
-def _relative_time(sentence: str) -> re.Match[str] | None:
-    match = _LATER.search(sentence)
-    if match is None or not (match["next"] or match["last"] or match["way"]):
-        return None
-    if match["way"] in ("before", "after") and not re.match(r"[.,;!]|$", sentence[match.end() :]):
-        return None  # "a day before the match" leans on nothing
-    return match
-
-
 def _resolve_time(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
-    match = _relative_time(sentence)
-    same = _SAME.search(sentence) if match is None else None
-    if match is None and same is None:
+    match = relative_time(sentence)
+    if match is None:
         return sentence
-    years, days = set(_YEAR.findall(before)), list(_DAY.finditer(before))
-    if same is not None:
-        if same["unit"].casefold() == "year" and len(years) == 1:
-            return _put(sentence, Span(*same.span()), f"in {years.pop()}")
-        return None
-    assert match is not None
-    backwards = bool(match["last"]) or match["way"] in ("earlier", "before")
-    count = 1 if match["count"] is None else _number(match["count"])
-    time = _moved(years, days, match["unit"].casefold(), -count if backwards else count)
+    time = named_time(match, before)
     return None if time is None else _put(sentence, Span(*match.span()), time)
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isdigit() else _COUNTS[text.casefold()]
-
-
-def _moved(years: set[str], days: list[re.Match[str]], unit: str, count: int) -> str | None:
-    """The one time of the sentence before, moved; None where it has none or several."""
-    if unit == "year":
-        return f"in {int(years.pop()) + count}" if len(years) == 1 else None
-    if len(days) != 1:
-        return None
-    found = days[0]
-    month = MONTHS.index(found["month"].capitalize()) + 1
-    year = int(found["year"]) if found["year"] else None
-    if unit == "month":
-        total = month - 1 + count
-        named = MONTHS[total % 12]
-        return f"in {named}" + ("" if year is None else f" {year + total // 12}")
-    if not found["day"]:
-        return None
-    try:
-        # 2001 is no leap year: without a year, 29 February is not counted over
-        moved = date(year or 2001, month, int(found["day"])) + timedelta(
-            days=count * (7 if unit == "week" else 1)
-        )
-    except (ValueError, OverflowError):
-        return None
-    named = MONTHS[moved.month - 1]
-    return f"on {moved.day} {named}" + ("" if year is None else f" {moved.year}")
 
 
 def _resolve_ellipsis(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:

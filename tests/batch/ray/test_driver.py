@@ -49,13 +49,19 @@ def ray_here() -> Iterator[Any]:
 
 
 def on_ray(
-    source: Any, target: Path | str, make_detector: Any = detector, **options: Any
+    source: Any,
+    target: Path | str,
+    make_detector: Any = detector,
+    workers: int = 1,
+    **options: Any,
 ) -> BatchOutcome:
+    """A run with few workers and small parts: a worker takes seconds to start."""
     from halldetect.batch.ray.cluster import Cluster
     from halldetect.batch.ray.driver import run_on_ray
 
     job = Job(source, str(target), in_parts=True, **options)
-    return run_on_ray(detector(), job, Cluster(workers=2, part_rows=8), make_detector=make_detector)
+    cluster = Cluster(workers=workers, part_rows=8)
+    return run_on_ray(detector(), job, cluster, make_detector=make_detector)
 
 
 def here(source: Any, target: Path, **options: Any) -> Path:
@@ -63,15 +69,15 @@ def here(source: Any, target: Path, **options: Any) -> Path:
     return target
 
 
-@pytest.mark.parametrize("level", list(Level))
-def test_the_same_bytes_as_the_local_engine(tmp_path: Path, level: Level) -> None:
-    source = str(write_jsonl(tmp_path / "in.jsonl", [*rows_of_all_kinds(100), "no row"]))
-    expected = here(source, tmp_path / "here.jsonl", level=level)
-    outcome = on_ray(source, tmp_path / "there.jsonl", level=level)
+def test_the_same_bytes_as_the_local_engine(tmp_path: Path) -> None:
+    """With a line per claim; the other tests have a line per response."""
+    source = str(write_jsonl(tmp_path / "in.jsonl", [*rows_of_all_kinds(50), "no row"]))
+    expected = here(source, tmp_path / "here.jsonl", level=Level.CLAIM)
+    outcome = on_ray(source, tmp_path / "there.jsonl", workers=2, level=Level.CLAIM)
     assert untimed(tmp_path / "there.jsonl") == untimed(expected)
     assert (outcome.counts.rows, outcome.counts.by_kind["bad"], outcome.interrupted) == (
-        101,
-        21,
+        51,
+        11,
         False,
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == [
@@ -119,9 +125,9 @@ def test_a_folder_of_parts_at_an_address(tmp_path: Path, ending: str) -> None:
         on_ray(f"file://{source}", f"file://{folder}")
     with pytest.raises(InputError, match="another list of input files"):
         on_ray(source, f"file://{folder}", resume=True)
-    # nothing left to do
-    outcome = on_ray(f"file://{source}", f"file://{folder}", resume=True)
-    assert (outcome.counts.rows, outcome.rows_before) == (30, 30)
+    if ending == "jsonl":  # nothing left to do
+        outcome = on_ray(f"file://{source}", f"file://{folder}", resume=True)
+        assert (outcome.counts.rows, outcome.rows_before) == (30, 30)
 
 
 class Dying(OverlapVerifier):
@@ -141,16 +147,17 @@ class Dying(OverlapVerifier):
 
 
 def test_a_killed_actor_costs_no_row(tmp_path: Path) -> None:
-    source = str(write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(60)))
+    source = str(write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(40)))
     expected = here(source, tmp_path / "here.jsonl")
     mark = tmp_path / "killed"
     outcome = on_ray(
         source,
         tmp_path / "there.jsonl",
+        workers=2,
         make_detector=lambda: Detector(SentenceExtractor(), _named(Dying(mark))),
     )
     assert mark.exists()
-    assert outcome.counts.rows == 60
+    assert outcome.counts.rows == 40
     assert untimed(tmp_path / "there.jsonl") == untimed(expected)
 
 
@@ -279,28 +286,34 @@ def museum(folder: Path) -> Path:
         folder / "in.jsonl",
         [
             {"source": f"The mill was built in {1790 + n}. Today it is a museum.", "response": text}
-            for n, text in enumerate([GOOD, WRONG, "The museum has a roof of straw."] * 12)
+            for n, text in enumerate([GOOD, WRONG, "The museum has a roof of straw."] * 8)
         ],
     )
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_the_command_with_the_embedded_models(tmp_path: Path, how: signal.Signals) -> None:
-    """Killed, and interrupted as a terminal does it; benchmarks/batch.py compares 500 rows."""
+def test_the_command_with_the_embedded_models(tmp_path: Path) -> None:
+    """Killed, interrupted as a terminal does it, finished; benchmarks/batch.py has more rows."""
     source, target = museum(tmp_path), tmp_path / "there.jsonl"
-    ray = [source, target, "--engine", "ray", "--workers", 2, "--part-rows", 1, "--resume"]
     parts = tmp_path / "there.jsonl.parts"
-    process = command(*ray, "--cache", tmp_path / "kept")
-    while process.poll() is None and not list(parts.glob("part-*")):
-        time.sleep(0.05)
-    os.killpg(process.pid, how)
-    status, _, err = done(process)
-    if how is signal.SIGINT:
-        assert status == 130, err
-        assert b"finishing the rows in hand" in err
-        assert b"the same command with --resume" in err
-    assert not target.exists()
-    assert len(list(parts.glob("part-*"))) < 36
+    ray = [source, target, "--engine", "ray", "--workers", 1, "--part-rows", 1, "--resume"]
+
+    def stopped(how: signal.Signals) -> tuple[int, bytes]:
+        """Run until there is one more part, then send the signal."""
+        before = len(list(parts.glob("part-*")))
+        process = command(*ray, "--cache", tmp_path / "kept")
+        while process.poll() is None and len(list(parts.glob("part-*"))) <= before:
+            time.sleep(0.05)
+        os.killpg(process.pid, how)
+        status, _, err = done(process)
+        assert not target.exists()
+        assert before < len(list(parts.glob("part-*"))) < 24
+        return status, err
+
+    stopped(signal.SIGKILL)
+    status, err = stopped(signal.SIGINT)
+    assert status == 130, err
+    assert b"finishing the rows in hand" in err
+    assert b"the same command with --resume" in err
     assert done(command(*ray, "--quiet")) == (0, b"", b"")
     assert done(command(source, tmp_path / "here.jsonl", "--quiet")) == (0, b"", b"")
     assert untimed(target) == untimed(tmp_path / "here.jsonl")
