@@ -1,6 +1,7 @@
 """Speed and memory of `halldetect batch`, and whether Ray gives the same results.
 
     python -m benchmarks.batch throughput [--rows N]   rows per second, phases, 1 and 2 workers
+    python -m benchmarks.batch workers [--rows N]      where the time of Ray workers goes
     python -m benchmarks.batch generative [--rows N]   the same with a generative extractor
     python -m benchmarks.batch same [--rows N]         local and Ray, byte for byte (500 rows)
     python -m benchmarks.batch flat [--rows N]         memory over 1,000,000 tiny rows
@@ -121,20 +122,108 @@ def measured(work: Callable[[], Any], results: Path, rows: int) -> dict[str, Any
     }
 
 
-def counting(folder: str, configuration: Any, cpus: int) -> Any:
-    """A worker's detector that notes, after each slice, its processor time and the clock."""
-    detector: Any = rebuild_detector(configuration, cpus)
-    used, began = time.process_time(), time.time()
+def counting(folder: str, configuration: Any, cpus: int, pretend: float | None = None) -> Any:
+    """A worker's detector that notes when it was ready, and of each slice time and processor time.
+
+    folder         a file for each worker is written there
+    configuration  of the detector
+    cpus           of the worker
+    pretend        seconds that each row takes, asleep, instead of being judged: what is then left
+                   of the time is Ray's, and other programs hardly disturb it
+    """
+    detector: Any
+    if pretend is None:
+        detector = rebuild_detector(configuration, cpus)
+    else:
+        detector = Detector("sentences", Words())
+        detector.configuration = configuration
+    notes = Path(folder, str(os.getpid()))
+    notes.write_text(json.dumps({"ready": time.time()}) + "\n")
     finish = detector.finish
 
-    def counted(*arguments: Any) -> Any:
-        reports = finish(*arguments)
-        note = {"used": time.process_time() - used, "began": began, "ended": time.time()}
-        Path(folder, str(os.getpid())).write_text(json.dumps(note))
+    def counted(states: Any, *arguments: Any) -> Any:
+        began, used = time.time(), time.process_time()
+        reports = finish(states, *arguments)
+        if pretend is not None:
+            time.sleep(pretend * len(reports))
+        spent = time.process_time() - used
+        note = {"began": began, "ended": time.time(), "used": spent, "rows": len(reports)}
+        with notes.open("a") as file:
+            file.write(json.dumps(note) + "\n")
         return reports
 
     detector.finish = counted
     return detector
+
+
+def worker_times(notes: Path) -> dict[str, Any]:
+    """What the workers of a run did, from their notes; seconds count from the first that was ready.
+
+    notes  the folder of `counting`
+    """
+    logs = [
+        [json.loads(line) for line in path.read_text().splitlines()] for path in notes.iterdir()
+    ]
+    logs.sort(key=lambda log: log[0]["ready"])
+    slices = [log[1:] for log in logs]
+    first = logs[0][0]["ready"]
+    last = max(item["ended"] for log in slices for item in log)
+    used = sum(item["used"] for log in slices for item in log)
+    rows = sum(item["rows"] for log in slices for item in log)
+    # All were at work from here to there.
+    start = max(log[0]["began"] for log in slices if log)
+    end = min(log[-1]["ended"] for log in slices if log)
+    inside = [
+        item for log in slices for item in log if item["began"] >= start and item["ended"] <= end
+    ]
+    busy = sum(item["ended"] - item["began"] for item in inside)
+    return {
+        "rows": rows,
+        "seconds": round(last - first, 2),
+        "rows_a_second": round(rows / (last - first), 2),
+        "rows_of_each": [sum(item["rows"] for item in log) for log in slices],
+        "ready_after": [round(log[0]["ready"] - first, 2) for log in logs],
+        "first_row_after": [round(log[0]["began"] - first, 2) for log in slices if log],
+        "last_row_before_the_end": [round(last - log[-1]["ended"], 2) for log in slices if log],
+        "together_seconds": round(end - start, 2),
+        "busy_together": round(busy / (end - start) / len(logs), 3) if end > start else None,
+        "cpu_seconds": round(used, 2),
+        "rows_a_cpu_second": round(rows / used, 2) if used else None,
+    }
+
+
+def workers(rows: int) -> dict[str, Any]:
+    """Where the time of one and of two workers goes.
+
+    Twice: with rows that take 40 ms asleep, and with the verifier of the package, for which
+    processor time per row is what a busy machine can tell. Two workers get twice the rows of one.
+    """
+    found: dict[str, Any] = {"load_before": round(os.getloadavg()[0], 1)}
+    for name, pretend, share in (("asleep", 0.04, 1.0), ("judging", None, 0.2)):
+        for count in (1, 2):
+            with tempfile.TemporaryDirectory() as folder_name:
+                folder = Path(folder_name)
+                source = write_rows(folder / "in.jsonl", made_rows(int(rows * share * count), 4))
+                notes = folder / "notes"
+                notes.mkdir()
+                configuration = Detector("sentences").configuration
+                own = Detector("sentences", Words()) if pretend else Detector("sentences")
+                own.configuration = configuration
+                run_on_ray(
+                    own,
+                    Job(source, str(folder / "out.jsonl"), in_parts=True),
+                    Cluster(workers=count),
+                    make_detector=partial(counting, str(notes), configuration, 1, pretend),
+                )
+                found[f"{name}, {count} workers"] = worker_times(notes)
+            print(name, count, found[f"{name}, {count} workers"], flush=True)
+        one, two = (found[f"{name}, {count} workers"] for count in (1, 2))
+        found[f"{name}, efficiency"] = {
+            "rows_a_second": round(two["rows_a_second"] / one["rows_a_second"] / 2, 3),
+            "rows_a_cpu_second": round(two["rows_a_cpu_second"] / one["rows_a_cpu_second"], 3),
+        }
+    found["load_after"] = round(os.getloadavg()[0], 1)
+    return found
 
 
 def on_ray(source: str, folder: Path, workers: int, part_rows: int, rows: int) -> dict[str, Any]:
@@ -155,15 +244,12 @@ def on_ray(source: str, folder: Path, workers: int, part_rows: int, rows: int) -
         out,
         rows,
     )
-    found = [json.loads(note.read_text()) for note in notes.iterdir()]
-    used = sum(note["used"] for note in found)
     # Without the start of Ray and of the models, which a long run does not notice.
-    checking = max(note["ended"] for note in found) - min(note["began"] for note in found)
-    outcome["start_seconds"] = round(outcome["wall_seconds"] - checking, 2)
-    outcome["rows_a_second"] = round(rows / checking, 2)
-    outcome["cpu_seconds"] = round(used, 2)
-    outcome["rows_a_cpu_second"] = round(rows / used, 2)
-    outcome["cpus_used"] = round(used / checking, 2)
+    times = worker_times(notes)
+    outcome["start_seconds"] = round(outcome["wall_seconds"] - times["seconds"], 2)
+    for name in ("rows_a_second", "cpu_seconds", "rows_a_cpu_second"):
+        outcome[name] = times[name]
+    outcome["cpus_used"] = round(times["cpu_seconds"] / times["seconds"], 2)
     return outcome
 
 
@@ -388,7 +474,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument(
-        "what", choices=("throughput", "generative", "same", "flat", "sizes", "table")
+        "what", choices=("throughput", "workers", "generative", "same", "flat", "sizes", "table")
     )
     parser.add_argument("--rows", type=int)
     arguments = parser.parse_args()
@@ -397,6 +483,7 @@ def main() -> None:
         return
     work, rows = {
         "throughput": (throughput, 96),
+        "workers": (workers, 3000),
         "generative": (generative, 8),
         "same": (same, 500),
         "flat": (flat, 1_000_000),

@@ -5,13 +5,9 @@
     python -m halldetect.models.refresh_digests        # the weights' folder has changed
 
 Responses of the development sets (never the six sets of the results) are checked with all
-defaults; checks that are done are kept in OUT and not repeated. Every set counts the same,
-whatever its size and its share of hallucinations:
-
-    recall     the highest threshold that finds 80 % of the hallucinated responses
-    balanced   the threshold with the greatest balanced accuracy
-    precision  the lowest threshold at which 80 % of what is flagged is hallucinated, if as many
-               responses are hallucinated as are not; where none is, the one nearest to it
+defaults; checks that are done are kept in OUT and not repeated. What the names mean is in
+`halldetect_bench.stats.operating_points`; `halldetect bench calibrate` fits the same points on
+data of your own.
 
 The numbers go into `operating_points` of the weights' config.json; scores, labels and what each
 point measures go into benchmarks/results/operating_points/NAME.json, with digests of the weights
@@ -33,68 +29,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halldetect.report import Probabilities
 from halldetect.scoring import Calibration
+from halldetect_bench.stats.operating_points import Scores, fit, measured
 
 DEVELOPMENT = ("storysumm", "dialsummeval", "wice", "bump", "pubmedqa", "defacto-val")
 SIX = ("qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto-test")
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "operating_points"
 WEIGHTS = ROOT / "src" / "halldetect" / "weights"
-TARGET = 0.8
-STEP = 0.001
-Floats = NDArray[np.float64]
-# Of one set: which responses are hallucinated, and their scores.
-Scores = tuple[NDArray[np.bool_], Floats]
-
-
-def curve(sets: Mapping[str, Scores], thresholds: Floats) -> tuple[Floats, Floats]:
-    """Recall and false alarms at each threshold, as means over the sets."""
-    recall, alarms = [], []
-    for wrong, scores in sets.values():
-        flagged = scores[None, :] >= thresholds[:, None]
-        recall.append(flagged[:, wrong].mean(1))
-        alarms.append(flagged[:, ~wrong].mean(1))
-    return np.mean(recall, 0), np.mean(alarms, 0)
-
-
-def fit(sets: Mapping[str, Scores]) -> dict[str, float]:
-    """The three points.
-
-    Args:
-        sets: per development set, labels and scores; a set without both labels is an error.
-    """
-    thresholds = np.round(np.arange(STEP, 1.0, STEP), 6)
-    recall, alarms = curve(sets, thresholds)
-    flagged = recall + alarms
-    precision = np.divide(recall, flagged, out=np.zeros_like(recall), where=flagged > 0)
-    # Of equals the middle, so that a point does not lie at the edge of a flat stretch.
-    best = np.flatnonzero(recall - alarms >= (recall - alarms).max() - 1e-9)
-    enough = np.flatnonzero(recall >= TARGET)
-    precise = np.flatnonzero(precision >= min(TARGET, precision.max()))
-    points = {
-        "recall": thresholds[enough[-1]] if len(enough) else thresholds[0],
-        "balanced": thresholds[best[len(best) // 2]],
-        "precision": thresholds[precise[0]],
-    }
-    # A verifier that finds 80 % at its balanced point already has no use for a lower threshold.
-    points["recall"] = min(points["recall"], points["balanced"])
-    points["precision"] = max(points["precision"], points["balanced"])
-    return {name: float(value) for name, value in points.items()}
-
-
-def measured(sets: Mapping[str, Scores], threshold: float) -> dict[str, float]:
-    """What a threshold comes to, as means over the sets."""
-    recall, alarms = (float(values[0]) for values in curve(sets, np.array([threshold])))
-    return {
-        "threshold": threshold,
-        "recall": round(recall, 4),
-        "false_alarms": round(alarms, 4),
-        "precision_at_equal_shares": round(recall / max(recall + alarms, 1e-9), 4),
-        "balanced_accuracy": round((recall + 1 - alarms) / 2, 4),
-    }
 
 
 def checked(options: argparse.Namespace) -> tuple[dict[str, Any], dict[str, list[Any]]]:

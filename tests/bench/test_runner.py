@@ -290,6 +290,20 @@ def test_mistakes_get_one_line(
     assert "Traceback" not in err
 
 
+def test_a_threshold_needs_rows_of_both_kinds(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "out")
+    assert main(["bench", "calibrate", out]) == 2
+    assert capsys.readouterr().err.startswith("halldetect: ")
+    run = ["bench", "run", "--dataset", f"jsonl:{data}", "-o", out, "--quiet", "--limit", "1"]
+    assert main([*run, "--method", "rouge-l"]) == 0
+    capsys.readouterr()
+    for method, message in (("halldetect", "no results of the method"), ("rouge-l", "needs both")):
+        assert main(["bench", "calibrate", out, "--method", method]) == 2
+        assert message in capsys.readouterr().err
+
+
 def test_a_model_that_is_not_there(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

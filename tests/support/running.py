@@ -43,10 +43,11 @@ class Running:
 
     def worker(self) -> int:
         """The process id of the verifier worker: the only child that runs `spawn_main`."""
-        own = self.process.pid
-        for child in Path(f"/proc/{own}/task/{own}/children").read_text().split():
-            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
-                return int(child)
+        # Each thread has its own children, and a worker is started again by another thread.
+        for children in Path(f"/proc/{self.process.pid}/task").glob("*/children"):
+            for child in children.read_text().split():
+                if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    return int(child)
         raise AssertionError("no worker")
 
     def said(self) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from halldetect_bench.stats import operating_points as fitting
 from training import operating_points
 
 
@@ -19,13 +20,13 @@ def test_the_points_lie_where_the_sets_say() -> None:
     for name, size in (("small", 500), ("large", 5000)):
         wrong = np.arange(size) % 2 == 0
         sets[name] = (wrong, np.where(wrong, random.beta(3, 2, size), random.beta(2, 3, size)))
-    points = operating_points.fit(sets)
+    points = fitting.fit(sets)
     assert points["recall"] < points["balanced"] < points["precision"]
     assert points["balanced"] == pytest.approx(0.5, abs=0.05)
-    found = {name: operating_points.measured(sets, value) for name, value in points.items()}
-    assert found["recall"]["recall"] == pytest.approx(operating_points.TARGET, abs=0.01)
+    found = {name: fitting.measured(sets, value) for name, value in points.items()}
+    assert found["recall"]["recall"] == pytest.approx(fitting.TARGET, abs=0.01)
     precision = found["precision"]["precision_at_equal_shares"]
-    assert precision == pytest.approx(operating_points.TARGET, abs=0.01)
+    assert precision == pytest.approx(fitting.TARGET, abs=0.01)
     assert found["balanced"]["balanced_accuracy"] == max(
         values["balanced_accuracy"] for values in found.values()
     )

@@ -1,4 +1,4 @@
-"""The command `halldetect bench`: list, run, ablate, report and extract.
+"""The command `halldetect bench`: list, run, ablate, report, calibrate and extract.
 
 The detector's command line adds these through `halldetect.cli.bench`. Modules that take time to
 import are imported where they are used.
@@ -20,7 +20,7 @@ from halldetect.cli.progress import ProgressDisplay, RowsDisplay
 from halldetect.cli.text_arguments import read_file
 from halldetect.config import options
 from halldetect.errors import ConfigurationError, InputError
-from halldetect_bench.cli import compare_extractors
+from halldetect_bench.cli import calibrate, compare_extractors
 
 if TYPE_CHECKING:
     from halldetect_bench.datasets.labelled_rows import Loaded, Row
@@ -61,6 +61,7 @@ def add(commands: Any) -> None:
     _add_run(actions)
     _add_ablate(actions)
     _add_report(actions)
+    calibrate.add(actions)
     compare_extractors.add(actions)
 
 

@@ -10,8 +10,10 @@ import httpx
 import pytest
 
 from halldetect import Report
+from halldetect.cli import main
 from halldetect_bench.datasets.user_file import load
 from tests.support.api_requests import ASKED, RESPONSE, SOURCE, refused, report_in, shown
+from tests.support.fakes import OverlapVerifier
 
 
 def test_reports_are_kept_only_where_asked_for(client: httpx.Client) -> None:
@@ -83,8 +85,11 @@ def test_reports_are_searched_filtered_and_deleted_in_bulk(client: httpx.Client)
     assert client.delete("/v1/reports").json() == {"deleted": 1}
 
 
-def test_decisions_become_a_labelled_dataset_that_the_evaluation_reads(
-    client: httpx.Client, tmp_path: Path
+def test_decisions_become_a_labelled_dataset_that_evaluation_and_calibration_read(
+    client: httpx.Client,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     client.delete("/v1/reports")
     three = kept(client, RESPONSE)
@@ -120,6 +125,20 @@ def test_decisions_become_a_labelled_dataset_that_the_evaluation_reads(
         ("Whales live nearby.", False),
     )
     assert (rows[one].hallucinated, rows[one].question) == (False, "Which year?")
+    # `bench run` scores them, and `bench calibrate` fits thresholds on the decisions.
+    monkeypatch.setattr(
+        "halldetect.verification.verifiers.load_verifier", lambda spec, **_: OverlapVerifier()
+    )
+    out = str(tmp_path / "out")
+    run = ["bench", "run", "--dataset", f"jsonl:{file}", "--method", "halldetect", "-o", out]
+    assert main([*run, "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["bench", "calibrate", out, "--json"]) == 0
+    fitted = json.loads(capsys.readouterr().out)
+    assert list(fitted["rows"].values()) == [[1, 1]]
+    assert fitted["points"]["balanced"]["balanced_accuracy"] == 1.0
+    assert main(["bench", "calibrate", out]) == 0
+    assert "few: the thresholds are uncertain" in capsys.readouterr().out
     whole = [json.loads(line) for line in client.get("/v1/reports/export").text.splitlines()]
     assert {line["id"] for line in whole} == {three, one, half, unseen}
     assert all(Report.from_dict(line["report"]) for line in whole)

@@ -1,0 +1,261 @@
+"""A mixed load on the service for a long time: does anything grow that should not?
+
+    python -m benchmarks.soak [--minutes 20] [--out benchmarks/results/soak.json]
+
+The service runs with the models of the package, history and two kinds of token. Beside each other
+run: small checks, equal checks, long checks, streams that are left half-way, comparisons and
+repairs, a history that is filled, searched, reviewed and emptied, requests that are refused, and
+connections that stop in the middle of a body. Half-way the worker is killed. Memory, open files,
+threads and the queue are noted throughout, and once more when all is quiet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from benchmarks.batch import made_rows
+from benchmarks.machine import processor
+from benchmarks.serve import megabytes
+from tests.support.running import Running, serving
+
+RESULTS = Path(__file__).parent / "results" / "soak.json"
+SAMPLE_SECONDS = 5.0
+QUIET_SECONDS = 20.0
+SIZES = ("http_mb", "worker_mb", "http_files", "worker_files", "http_threads", "worker_threads")
+
+
+class Traffic:
+    """Clients that send requests until they are told to stop, and what came of them."""
+
+    def __init__(self, service: Running) -> None:
+        self._url = service.url
+        self._rows = made_rows(5000, 10)
+        self._stop = threading.Event()
+        self.statuses: dict[str, Counter[str]] = {}
+        self.seconds: dict[str, list[float]] = {}
+        self.mixed_up = 0
+        self._threads = [
+            threading.Thread(target=self._run, args=(name, client, seed), daemon=True)
+            for seed, (name, client) in enumerate(
+                {
+                    "small check": self._small,
+                    "another small check": self._small,
+                    "equal check": self._equal,
+                    "long check": self._long,
+                    "stream left half-way": self._leave,
+                    "comparison or repair": self._compare,
+                    "history": self._history,
+                    "refused": self._refused,
+                    "unfinished body": self._unfinished,
+                }.items()
+            )
+        ]
+
+    def start(self) -> None:
+        """Let all clients begin."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Tell all clients to stop, and wait for their last answers."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(120)
+
+    def _run(self, name: str, act: Callable[[httpx.Client, random.Random], str], seed: int) -> None:
+        rng = random.Random(seed)
+        statuses = self.statuses[name] = Counter()
+        seconds = self.seconds[name] = []
+        with httpx.Client(base_url=self._url, timeout=90) as client:
+            while not self._stop.is_set():
+                began = time.perf_counter()
+                try:
+                    statuses[act(client, rng)] += 1
+                except (httpx.HTTPError, OSError) as error:
+                    statuses[type(error).__name__] += 1
+                seconds.append(time.perf_counter() - began)
+                time.sleep(rng.uniform(0.05, 0.4))
+
+    def _row(self, rng: random.Random) -> dict[str, str]:
+        row = rng.choice(self._rows)
+        return {"source": row["source"], "response": row["response"]}
+
+    def _small(self, client: httpx.Client, rng: random.Random) -> str:
+        row = self._row(rng)
+        answer = client.post("/v1/check", json=row)
+        if answer.status_code == 200 and answer.json()["report"]["response"] != row["response"]:
+            self.mixed_up += 1
+        return str(answer.status_code)
+
+    def _equal(self, client: httpx.Client, rng: random.Random) -> str:
+        row = self._rows[rng.randrange(3)]
+        body = {"source": row["source"], "response": row["response"]}
+        return str(client.post("/v1/check", json=body).status_code)
+
+    def _long(self, client: httpx.Client, rng: random.Random) -> str:
+        rows = [self._row(rng) for _ in range(12)]
+        body = {
+            "source": " ".join(row["source"] for row in rows[:8]),
+            "response": " ".join(row["response"] for row in rows),
+        }
+        return str(client.post("/v1/check", json=body).status_code)
+
+    def _leave(self, client: httpx.Client, rng: random.Random) -> str:
+        rows = [self._row(rng) for _ in range(6)]
+        body = {"source": rows[0]["source"], "response": " ".join(r["response"] for r in rows)}
+        with client.stream("POST", "/v1/check/stream", json=body) as answer:
+            for _, _ in zip(range(rng.randrange(4)), answer.iter_lines(), strict=False):
+                pass
+            return f"left after {answer.status_code}"
+
+    def _compare(self, client: httpx.Client, rng: random.Random) -> str:
+        row, other = self._row(rng), self._row(rng)
+        if rng.random() < 0.5:
+            return str(client.post("/v1/repair", json=row).status_code)
+        body = {"source": row["source"], "a": row["response"], "b": other["response"]}
+        return str(client.post("/v1/compare", json=body).status_code)
+
+    def _history(self, client: httpx.Client, rng: random.Random) -> str:
+        stored = client.post("/v1/check", json={**self._row(rng), "store": True})
+        if stored.status_code != 200:
+            return str(stored.status_code)
+        name = (stored.json().get("stored") or {}).get("id")
+        client.get("/v1/reports", params={"search": "ferry"})
+        client.get(f"/v1/reports/{name}.html")
+        review = {"note": "seen", "decisions": {"0": "agree"}}
+        reviewed = client.post(f"/v1/reports/{name}/review", json=review).status_code
+        if rng.random() < 0.5:
+            return f"deleted {client.delete(f'/v1/reports/{name}').status_code}"
+        return f"reviewed {reviewed}"
+
+    def _refused(self, client: httpx.Client, rng: random.Random) -> str:
+        kind = rng.randrange(4)
+        if kind == 0:
+            return str(client.post("/v1/check", content=b'{"source": ').status_code)
+        if kind == 1:
+            return str(client.post("/v1/check", json={"source": "A.", "respons": "A."}).status_code)
+        if kind == 2:
+            return str(client.get("/v1/reports/none-of-that-name").status_code)
+        return str(client.post("/v1/check", content=b"x" * 40_000_000).status_code)
+
+    def _unfinished(self, client: httpx.Client, rng: random.Random) -> str:
+        address = urlsplit(self._url)
+        with socket.create_connection((address.hostname or "", address.port or 0), 10) as line:
+            head = "POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            line.sendall(f'{head}Content-Length: 500\r\n\r\n{{"source": "'.encode())
+            self._stop.wait(rng.uniform(0, 5))
+        return "left"
+
+
+def process_sizes(pid: int) -> tuple[float, int, int]:
+    """The memory in MB, the open files and the threads of a process."""
+    folder = Path(f"/proc/{pid}")
+    found = re.search(r"^Threads:\s*(\d+)", (folder / "status").read_text(), re.MULTILINE)
+    return megabytes(pid), len(list((folder / "fd").iterdir())), int(found[1]) if found else 0
+
+
+def sample(service: Running, began: float) -> dict[str, Any]:
+    """What the processes hold now, and what waits."""
+    noted: dict[str, Any] = {"seconds": round(time.monotonic() - began)}
+    for name, pid in (("http", service.process.pid), ("worker", service.worker())):
+        sizes = process_sizes(pid)
+        noted |= {f"{name}_mb": sizes[0], f"{name}_files": sizes[1], f"{name}_threads": sizes[2]}
+    metrics = httpx.get(f"{service.url}/metrics", timeout=30).text
+    for name in ("queued", "running"):
+        if found := re.search(
+            rf"^halldetect_\w*{name}(?:\{{.*\}})? ([\d.]+)$", metrics, re.MULTILINE
+        ):
+            noted[name] = float(found[1])
+    return noted
+
+
+def watch(service: Running, minutes: float) -> list[dict[str, Any]]:
+    """Note sizes until the time is over; the worker is killed once."""
+    began, samples, killed = time.monotonic(), [], False
+    while (spent := time.monotonic() - began) < 60 * minutes:
+        if not killed and spent > 30 * minutes:
+            os.kill(service.worker(), signal.SIGKILL)
+            killed = True
+        with suppress(AssertionError, OSError, httpx.HTTPError):  # while another worker starts
+            samples.append(sample(service, began))
+            if len(samples) % 6 == 0:
+                print(samples[-1], file=sys.stderr, flush=True)
+        time.sleep(SAMPLE_SECONDS)
+    return samples
+
+
+def growth(samples: list[dict[str, Any]]) -> dict[str, float]:
+    """The mean of the last fifth of some samples less that of the second fifth."""
+    fifth = max(len(samples) // 5, 1)
+    return {
+        name: round(
+            fmean(item[name] for item in samples[-fifth:])
+            - fmean(item[name] for item in samples[fifth : 2 * fifth] or samples[:1]),
+            1,
+        )
+        for name in SIZES
+    }
+
+
+def main() -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=20.0)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    arguments = parser.parse_args()
+    load = round(os.getloadavg()[0], 1)
+    with tempfile.TemporaryDirectory() as folder:
+        database = f"sqlite:///{folder}/soak.db"
+        options = ("--store", "--database", database, "--rate", "0", "--extractor", "sentences")
+        with serving(*options, real=True) as service:
+            before = sample(service, time.monotonic())
+            traffic = Traffic(service)
+            traffic.start()
+            samples = watch(service, arguments.minutes)
+            traffic.stop()
+            time.sleep(QUIET_SECONDS)
+            after = sample(service, time.monotonic())
+            row = made_rows(1, 4)[0]
+            body = {"source": row["source"], "response": row["response"]}
+            works = httpx.post(f"{service.url}/v1/check", json=body, timeout=60).status_code == 200
+    half = 60 * arguments.minutes / 2
+    result = {
+        "command": f"python -m benchmarks.soak --minutes {arguments.minutes:g}",
+        "machine": {"processor": processor(), "cores": os.cpu_count(), "load_before": load},
+        "before": before,
+        "after": after,
+        "works_after": works,
+        "growth_first_half": growth([item for item in samples if item["seconds"] < half]),
+        "growth_second_half": growth([item for item in samples if item["seconds"] > half + 30]),
+        "answers_mixed_up": traffic.mixed_up,
+        "statuses": {name: dict(found) for name, found in traffic.statuses.items()},
+        "seconds_median": {
+            name: round(median(found), 3) for name, found in traffic.seconds.items() if found
+        },
+        "samples": samples[:: max(1, len(samples) // 40)],
+    }
+    arguments.out.write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps({key: value for key, value in result.items() if key != "samples"}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
