@@ -205,6 +205,8 @@ def watch(service: Running, minutes: float) -> list[dict[str, Any]]:
 
 def growth(samples: list[dict[str, Any]]) -> dict[str, float]:
     """The mean of the last fifth of some samples less that of the second fifth."""
+    if not samples:
+        return {}
     fifth = max(len(samples) // 5, 1)
     return {
         name: round(

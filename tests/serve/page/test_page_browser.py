@@ -393,6 +393,11 @@ def test_the_first_screen_has_both_fields_the_example_and_the_button(page, width
             selector,
         )
         assert 0 <= box[0] < box[1] <= height, selector
+    if width > 1000:  # side by side, so of the same height
+        heights = page.run(
+            "return [...document.querySelectorAll('.texts > .panel')].map((it) => it.offsetHeight)"
+        )
+        assert max(heights) - min(heights) <= 1
 
 
 def test_the_theme_button_follows_a_system_that_turns_dark(page):

@@ -80,6 +80,8 @@ def connected(address: str | None, cpus: int) -> Iterator[Any]:
         ("RAY_USAGE_STATS_ENABLED", "0"),
         ("RAY_BACKEND_LOG_LEVEL", "fatal"),
         ("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0"),
+        # Ray starts workers with a niceness of 15: any other program would go before them.
+        ("RAY_worker_niceness", "0"),
     ):
         os.environ.setdefault(name, value)
     import ray
