@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import sqlalchemy as sa
 
 from halldetect.errors import ConfigurationError, ServiceError
 from halldetect.serve.storage.database import Database
-from halldetect.serve.storage.report_store import ReportStore, Retention
+from halldetect.serve.storage.report_store import DAY_SECONDS, ReportStore, Retention
 from tests.support import store_checks
 from tests.support.store_checks import finished_report
 
@@ -98,6 +99,21 @@ def test_retention_deletes_for_good_too(database: Database, tmp_path: Path) -> N
     store.add([finished_report("Zanzibarquux was never here.")])
     store.add([finished_report()])
     assert b"Zanzibarquux" not in written(tmp_path)
+
+
+@pytest.mark.parametrize("days", [400, -400])
+def test_a_clock_that_jumps_deletes_nothing(
+    database: Database, monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    database.migrate()
+    store = ReportStore(database, Retention(days=30))
+    (before,) = store.add([finished_report()])
+    clock = time.time
+    monkeypatch.setattr(time, "time", lambda: clock() + days * DAY_SECONDS)
+    (after,) = store.add([finished_report()])
+    assert store.get(before), "a month old, by a clock that was set ahead"
+    if days > 0:
+        assert store.get(after)
 
 
 def test_a_full_disk_is_a_problem_and_no_more(database: Database) -> None:

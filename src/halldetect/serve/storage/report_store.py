@@ -97,6 +97,7 @@ class ReportStore:
     def __init__(self, database: Database, retention: Retention) -> None:
         self._database = database
         self._retention = retention
+        self._clock_offset = time.time() - time.monotonic()
 
     def add(self, finished: list[FinishedReport]) -> list[str]:
         """Store reports, all or none, then delete those that retention no longer keeps.
@@ -130,7 +131,9 @@ class ReportStore:
         """
         retention, expired = self._retention, []
         if retention.days is not None:
-            expired.append(reports.c.created < time.time() - retention.days * DAY_SECONDS)
+            # By a clock that nobody sets: a system clock that jumps ahead deletes nothing.
+            now = self._clock_offset + time.monotonic()
+            expired.append(reports.c.created < now - retention.days * DAY_SECONDS)
         if retention.count is not None:
             newest = sa.select(reports.c.id).order_by(*_NEWEST_FIRST).limit(retention.count)
             expired.append(reports.c.id.not_in(newest.scalar_subquery()))
