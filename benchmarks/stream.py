@@ -1,12 +1,14 @@
 """The delay that guarding a stream adds to each sentence.
 
     HALLDETECT_DATA=DIR python -m benchmarks.stream --rows 40
-    HALLDETECT_DATA=DIR python -m benchmarks.stream --rows 200 --verifier large
+    HALLDETECT_DATA=DIR python -m benchmarks.stream --rows 200 --verifier large --device cuda \\
+        [--base BASE.gguf]
 
 Summaries of a dataset are streamed word by word, as fast as they are taken, against their
 articles. For each sentence: the seconds between its last character and the moment it is passed
 on, held back or repaired, on the clock and of the processor. One whole check of each summary, for
-comparison, gives the seconds that waiting for the end would add.
+comparison, gives the seconds that waiting for the end would add. Seconds on the clock depend on
+what else the machine does: the load average is noted.
 
 Writes benchmarks/results/stream.json.
 """
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from pathlib import Path
 from statistics import fmean, median
@@ -22,6 +25,7 @@ from typing import Any
 
 from benchmarks.machine import processor
 from benchmarks.repair import sample
+from benchmarks.suites import load as load_verifier
 from halldetect import Detector
 from halldetect_bench.registry import load_dataset
 
@@ -70,13 +74,21 @@ def main() -> None:
     parser.add_argument("--dataset", default="qags-cnndm")
     parser.add_argument("--rows", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--verifier", help="default: the one in the package")
+    parser.add_argument("--verifier", default="base")
+    parser.add_argument("--base", type=Path, help="GGUF file of the base of large")
+    parser.add_argument("--adapter", type=Path, help="default: the one in the package")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--threads", type=int)
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
-    detector = Detector(verifier=arguments.verifier)
+    detector = Detector(
+        verifier=load_verifier(arguments), device=arguments.device, threads=arguments.threads
+    )
+    recorded = ("dataset", "rows", "seed", "verifier", "device", "threads")
     results = {
-        "command": {key: value for key, value in vars(arguments).items() if key != "out"},
+        "command": {name: getattr(arguments, name) for name in recorded},
         "processor": processor(),
+        "load_average": round(os.getloadavg()[0], 1),
         **measure(detector, arguments.dataset, arguments.rows, arguments.seed),
     }
     arguments.out.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
