@@ -32,6 +32,7 @@ import json
 import lzma
 import os
 import random
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -172,16 +173,9 @@ def variations(texts: Sequence[str], size: int, chance: random.Random) -> Iterat
 
 def speed(folder: Path, size: int, texts: Sequence[str]) -> dict[str, Any]:
     """Build and query times of an index of so many passages."""
-    chance = random.Random(size)
-    queries: list[str] = []
-
-    def documents() -> Iterable[dict[str, Any]]:
-        for number, text in enumerate(variations(texts, size, chance)):
-            if number % max(1, size // QUERIES) == 0:
-                queries.append(chance.choice(sentences(text)).cut(text))
-            yield {"id": number, "text": text}
-
-    file = write_lines(folder / "made.jsonl", documents())
+    made = variations(texts, size, random.Random(size))
+    documents = ({"id": number, "text": text} for number, text in enumerate(made))
+    file = write_lines(folder / "made.jsonl", documents)
     path = folder / "made.index"
     started = time.perf_counter()
     command = [
@@ -200,31 +194,43 @@ def speed(folder: Path, size: int, texts: Sequence[str]) -> dict[str, Any]:
     if build.returncode:
         raise SystemExit(f"the build ended with {build.returncode}")
     seconds = time.perf_counter() - started
-    durations: list[float] = []
-    used = time.process_time()
-    with closing(KnowledgeIndex(path)) as index:
-        passages = index.passages
-        for query in queries:
-            begun = time.perf_counter()
-            index.search([query], 5)
-            durations.append(1000 * (time.perf_counter() - begun))
-    query_cpu = 1000 * (time.process_time() - used) / len(queries)
     result = {
-        "passages": passages,
         "of_them_variations": max(0, size - len(texts)),
         "build_seconds": round(seconds, 1),
         "build_cpu_seconds": round(usage.ru_utime + usage.ru_stime, 1),
         "bytes": path.stat().st_size,
         "text_bytes": file.path.stat().st_size,
         "build_peak_memory_mb": round(usage.ru_maxrss / 1024),
-        "query_cpu_ms_mean": round(query_cpu, 2),
-        "query_ms_median": round(median(durations), 2),
-        "query_ms_95": round(sorted(durations)[int(0.95 * len(durations))], 2),
         "load_average": round(os.getloadavg()[0], 1),
+        **query_times(path),
     }
     path.unlink()
     file.path.unlink()
     return result
+
+
+def query_times(path: Path) -> dict[str, Any]:
+    """The times of queries, each of them a sentence of a passage."""
+    durations: list[float] = []
+    with closing(KnowledgeIndex(path)) as index:
+        step = max(1, index.passages // QUERIES)
+        with closing(sqlite3.connect(path)) as connection:
+            chosen = connection.execute("SELECT text FROM passages WHERE id % ? = 0", (step,))
+            texts = [text for (text,) in chosen]
+        queries = [random.Random(text).choice(sentences(text)).cut(text) for text in texts]
+        used = time.process_time()
+        for query in queries:
+            begun = time.perf_counter()
+            index.search([query], 5)
+            durations.append(1000 * (time.perf_counter() - begun))
+        query_cpu = 1000 * (time.process_time() - used) / len(queries)
+        return {
+            "passages": index.passages,
+            "queries": len(queries),
+            "query_cpu_ms_mean": round(query_cpu, 2),
+            "query_ms_median": round(median(durations), 2),
+            "query_ms_95": round(sorted(durations)[int(0.95 * len(durations))], 2),
+        }
 
 
 def check(folder: Path, count: int, verifier: str | Verifier, device: str) -> dict[str, Any]:

@@ -101,11 +101,13 @@ class KnowledgeIndex:
         if not terms or limit < 1:
             return []
         query = " OR ".join(f'"{term}"' for term in terms)
+        # The best are chosen before their texts are read.
         rows = self._connection.execute(
-            "SELECT p.text, d.name, p.start, p.end, p.title FROM passage_words"
-            " JOIN passages p ON p.id = passage_words.rowid"
-            " JOIN documents d ON d.id = p.document"
-            " WHERE passage_words MATCH ? ORDER BY bm25(passage_words), p.id LIMIT ?",
+            "WITH best AS (SELECT rowid AS id, bm25(passage_words) AS score FROM passage_words"
+            " WHERE passage_words MATCH ? ORDER BY score, id LIMIT ?)"
+            " SELECT p.text, d.name, p.start, p.end, p.title FROM best"
+            " JOIN passages p ON p.id = best.id JOIN documents d ON d.id = p.document"
+            " ORDER BY best.score, best.id",
             (query, limit),
         )
         found = [

@@ -121,11 +121,13 @@ class PostgresIndex:
         if not rarities or limit < 1:
             return []
         rows = self._connection.execute(
-            f'SELECT p.text, d.name, p."start", p."end", p.title FROM {SCHEMA}.passages p'
-            f" JOIN {SCHEMA}.documents d ON d.id = p.document WHERE p.words @@ %s::tsquery"
-            " ORDER BY (SELECT sum(w.rarity) FROM unnest(%s::text[], %s::float8[])"
-            " AS w(query, rarity) WHERE p.words @@ w.query::tsquery) DESC, p.id LIMIT %s",
-            (" | ".join(rarities), list(rarities), list(rarities.values()), limit),
+            "WITH best AS (SELECT id, (SELECT sum(w.rarity) FROM unnest(%s::text[], %s::float8[])"
+            " AS w(query, rarity) WHERE words @@ w.query::tsquery) AS score"
+            f" FROM {SCHEMA}.passages WHERE words @@ %s::tsquery ORDER BY score DESC, id LIMIT %s)"
+            ' SELECT p.text, d.name, p."start", p."end", p.title FROM best'
+            f" JOIN {SCHEMA}.passages p ON p.id = best.id"
+            f" JOIN {SCHEMA}.documents d ON d.id = p.document ORDER BY best.score DESC, best.id",
+            (list(rarities), list(rarities.values()), " | ".join(rarities), limit),
         )
         found = [
             Passage(text, name, Span(start, end), title) for text, name, start, end, title in rows
