@@ -250,15 +250,20 @@ def read_all(folder: Path) -> list[Results]:
 
     folder: where `bench run` wrote.
     """
+    from halldetect_bench.packed import read_packed  # which builds on this module
+
     if not folder.is_dir():
         raise InputError(f"no folder {folder}; `halldetect bench run -o {folder}` makes one")
     files = sorted(
         path for path in folder.glob("*/*") if path.name.endswith(_SUFFIXES) and path.stat().st_size
     )
-    if not files:
+    packed = [
+        one for inner in sorted(folder.iterdir()) if inner.is_dir() for one in read_packed(inner)
+    ]
+    if not files and not packed:
         raise InputError(f"no results in {folder}; `halldetect bench run -o {folder}` makes some")
     found: dict[tuple[str, str], Results] = {}
-    for one in map(read, files):
+    for one in (*packed, *map(read, files)):
         key = (one.header.dataset, one.header.digest)
         before = found[key].predictions if key in found else ()
         rows = {item.id: item for item in (*before, *one.predictions)}

@@ -11,7 +11,7 @@ import pytest
 from halldetect_bench import meter
 from halldetect_bench.meter import WATTS_PER_CORE, Meter
 from halldetect_bench.predictions import Prediction
-from halldetect_bench.stats.per_dataset import mean_cost
+from halldetect_bench.stats.cost import mean_cost
 
 
 @pytest.fixture
@@ -131,15 +131,11 @@ def test_costs_tell_means_and_the_greatest_memory() -> None:
         {},
     ]
     found = mean_cost(
-        "d",
-        "m",
         [
             Prediction(str(n), "", "", None, True, None, 0.5, None, [], cost, {}, one)
             for n, one in enumerate(taken)
-        ],
+        ]
     )
-    assert found.means["joules"] == 2.5
-    assert found.means["memory MiB"] == 30.0
-    assert found.means["GPU memory MiB"] is None
-    assert found.means["pairs"] == 4
+    assert found.joules == 2.5
+    assert found.counted["pairs"] == 4
     assert found.energy == "RAPL"

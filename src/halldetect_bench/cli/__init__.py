@@ -1,4 +1,4 @@
-"""The command `halldetect bench`: list, run, ablate, report, calibrate and extract.
+"""The command `halldetect bench`: list, run, ablate, report, reproduce, calibrate, extract.
 
 The detector's command line adds these through `halldetect.cli.bench`. Modules that take time to
 import are imported where they are used.
@@ -20,12 +20,11 @@ from halldetect.cli.progress import ProgressDisplay, RowsDisplay
 from halldetect.cli.text_arguments import read_file
 from halldetect.config import options
 from halldetect.errors import ConfigurationError, InputError
-from halldetect_bench.cli import calibrate, compare_extractors
+from halldetect_bench.cli import calibrate, compare_extractors, reproduce
 
 if TYPE_CHECKING:
     from halldetect_bench.datasets.labelled_rows import Loaded, Row
     from halldetect_bench.methods.method import Method
-    from halldetect_bench.predictions import Results
     from halldetect_bench.stats.tables import Tables
 
 # A smaller context has no room for a question and its answer.
@@ -40,6 +39,10 @@ ABLATE = """\
 Judge every claim against every window of every scale once for each extractor, and keep the
 results per scale. `bench report` then shows the quality of each set of scales and each scoring.
 Results are appended to a folder, and a run that was stopped continues, as with `bench run`.
+"""
+REPORT = """\
+Write the report of a folder of results: results.md, a page results.html, and every table as CSV
+in results/. A file `settings.toml` in the folder may say which weights the report is about.
 """
 BuildMethods = Callable[[Callable[[str], None]], "list[Method]"]
 
@@ -61,6 +64,7 @@ def add(commands: Any) -> None:
     _add_run(actions)
     _add_ablate(actions)
     _add_report(actions)
+    reproduce.add(actions)
     calibrate.add(actions)
     compare_extractors.add(actions)
 
@@ -131,20 +135,17 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 def _add_report(actions: Any) -> None:
     parser = actions.add_parser(
-        "report", help="write the report of a folder of results", allow_abbrev=False
+        "report",
+        help="write the report of a folder of results",
+        description=REPORT,
+        allow_abbrev=False,
     )
     add = parser.add_argument
     add("results", type=Path, metavar="DIR", help="a folder of results of `bench run`")
     add("-o", "--out", type=Path, metavar="DIR", help="where to write; default: the same folder")
     add("--against", metavar="NAME", help="compare with this method; default: halldetect")
-    add("--samples", type=int, default=1000, metavar="N", help="bootstrap samples: 1000")
-    add(
-        "--markdown",
-        type=Path,
-        metavar="FILE",
-        help="write the report as Markdown to this file too",
-    )
-    add("--no-figures", action="store_true", help="leave out the charts, which need matplotlib")
+    add("--samples", type=int, default=500, metavar="N", help="bootstrap samples: 500")
+    add("--readme", type=Path, metavar="FILE", help="rewrite the block of numbers in this file too")
     parser.set_defaults(run=run_report)
 
 
@@ -285,52 +286,54 @@ def run_report(arguments: argparse.Namespace) -> int:
 
     arguments: of `bench report`.
     """
-    from halldetect_bench.predictions import latency_folders, read_all
     from halldetect_bench.report.blocks import markdown, page
     from halldetect_bench.report.csv_files import csv_files
-    from halldetect_bench.report.sections import report_blocks
+    from halldetect_bench.report.full_page import page_blocks
+    from halldetect_bench.report.readme_block import with_block
+    from halldetect_bench.report.summary import summary_blocks
 
-    results = read_all(arguments.results)
-    tables = _tables(results, arguments.against, arguments.samples)
-    latency = {
-        folder.name: _tables(read_all(folder), None, arguments.samples)
-        for folder in latency_folders(arguments.results)
-    }
+    tables = read_tables(arguments.results, arguments.against, arguments.samples)
     out = arguments.out or arguments.results
+    texts = {
+        out / "results.md": markdown(summary_blocks(tables)),
+        out / "results.html": page(page_blocks(tables), "HallDetect: results"),
+        **{out / "results" / name: text for name, text in csv_files(tables).items()},
+    }
+    if arguments.readme is not None:
+        text = read_file(arguments.readme, "the file of --readme")
+        texts[arguments.readme] = with_block(text, tables)
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        (out / "results").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot write {str(out)!r}: {error.strerror}") from error
-    drawings: list[Path] = []
-    if not arguments.no_figures:
-        from halldetect_bench.report.charts import draw
-
-        drawings = draw(results, tables, out)
-    blocks = report_blocks(tables, latency, drawings, _remarks(arguments.results))
-    texts = {
-        out / "report.md": markdown(blocks),
-        out / "report.html": page(blocks, "HallDetect: results"),
-        **{out / name: text for name, text in csv_files(tables).items()},
-    }
-    if arguments.markdown is not None:
-        texts[arguments.markdown] = markdown(blocks)
     for path, text in texts.items():
         write_file(path, text)
-    print_result("".join(f"{path}\n" for path in (*texts, *drawings)))
+    print_result("".join(f"{path}\n" for path in texts))
     return 0
 
 
-def _tables(results: Sequence[Results], reference: str | None, samples: int) -> Tables:
-    from halldetect_bench.registry import METHODS
-    from halldetect_bench.stats.tables import make_tables
+def read_tables(folder: Path, reference: str | None = None, samples: int = 500) -> Tables:
+    """The tables of a folder of results.
 
-    return make_tables(results, order=tuple(METHODS), reference=reference, samples=samples)
+    folder: of results. reference: the method that the others are compared with.
+    samples: the number of bootstrap samples.
+    """
+    from halldetect_bench.predictions import latency_folders, read_all
+    from halldetect_bench.registry import DATASETS, METHODS
+    from halldetect_bench.stats.evidence import Evidence
+    from halldetect_bench.stats.selection import read_settings
+    from halldetect_bench.stats.tables import Tables
 
-
-def _remarks(folder: Path) -> list[str]:
-    """The paragraphs of `remarks.md` in the folder of results, if it has one."""
-    path = folder / "remarks.md"
-    return read_file(path, "remarks").strip().split("\n\n") if path.is_file() else []
+    evidence = Evidence(
+        read_all(folder),
+        read_settings(folder),
+        order=tuple(METHODS),
+        datasets=tuple(DATASETS),
+        reference=reference,
+        samples=samples,
+        latency={inner.name: read_all(inner) for inner in latency_folders(folder)},
+    )
+    return Tables(evidence, folder)
 
 
 def _names(text: str) -> list[str]:

@@ -1,13 +1,11 @@
-"""A document of headings, paragraphs, tables and drawings, as Markdown or as one HTML page."""
+"""A document of headings, paragraphs, lists, tables and charts, as Markdown or one HTML page."""
 
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halldetect.render.html_page import html_page, shared_style
@@ -32,8 +30,15 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
+class Listing:
+    """Points, each a text as in `Paragraph`."""
+
+    items: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
-    """The first `words` columns hold words, all others numbers."""
+    """The first `words` columns hold words, all others numbers; on the page, columns sort."""
 
     titles: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -41,25 +46,18 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
-    """An SVG file with its caption; only the HTML page shows it."""
+class Chart:
+    """A drawing with its caption; only the page shows it."""
 
-    file: Path
-    text: str
-
-    @property
-    def source(self) -> str:
-        """The drawing as a data URL: inside an image, equal identifiers cannot clash."""
-        svg = self.file.read_text(encoding="utf-8")
-        data = svg[svg.index("<svg") :].encode("utf-8")
-        return f"data:image/svg+xml;base64,{b64encode(data).decode('ascii')}"
+    drawing: Markup
+    caption: str
 
 
-Block = Heading | Paragraph | Table | Drawing
+Block = Heading | Paragraph | Listing | Table | Chart
 
 
 def markdown(blocks: Sequence[Block]) -> str:
-    """The document as Markdown, without its drawings.
+    """The document as Markdown, without its charts.
 
     blocks: the document.
     """
@@ -71,6 +69,8 @@ def _as_markdown(block: Block) -> str:
         return f"{'#' * block.level} {block.text}"
     if isinstance(block, Paragraph):
         return block.text
+    if isinstance(block, Listing):
+        return "\n".join(f"- {item}" for item in block.items)
     if isinstance(block, Table):
         lines = [block.titles, ["---"] * len(block.titles), *block.rows]
         cells = [[cell.replace("|", "\\|") for cell in line] for line in lines]
@@ -84,12 +84,16 @@ def page(blocks: Sequence[Block], title: str) -> str:
     blocks: the document. title: of the browser's tab.
     """
     package = "halldetect_bench.report"
+
+    def own(name: str) -> str:
+        return (resources.files(package) / name).read_text("utf-8")
+
     return html_page(
         package,
         "blocks.html.jinja",
         title=title,
-        style=shared_style() + (resources.files(package) / "blocks.css").read_text("utf-8"),
-        data_images=True,
+        style=shared_style() + own("blocks.css"),
+        script=own("sort.js"),
         sections=[
             block.text for block in blocks if isinstance(block, Heading) and block.level == 2
         ],
@@ -109,11 +113,12 @@ def _inline(text: str) -> Markup:
     from markupsafe import Markup, escape
 
     marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
+    marked = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", marked)
     return Markup(re.sub(r"[*]{2}([^*]+)[*]{2}", r"<strong>\1</strong>", marked))
 
 
 def _cell(text: str) -> Markup:
-    """A cell's text with an interval in brackets in small print."""
+    """A cell's text with an interval in small print."""
     from markupsafe import Markup, escape
 
-    return Markup(re.sub(r" (\[[^\]]*\])$", r" <small>\1</small>", str(escape(text))))
+    return Markup(re.sub(r" (\([^)]* to [^)]*\))$", r" <small>\1</small>", str(escape(text))))

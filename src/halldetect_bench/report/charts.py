@@ -1,128 +1,176 @@
-"""Charts of the results: ROC, precision and recall, reliability, and quality against time."""
+"""Charts of the page, as SVG that takes its colours from the style."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from math import floor, log10
+from typing import TYPE_CHECKING
 
-from halldetect.errors import InputError, MissingExtra
-from halldetect_bench.predictions import Results, slug
-from halldetect_bench.stats.classification_metrics import reliability
-from halldetect_bench.stats.method_labels import method_labels
-from halldetect_bench.stats.tables import Tables
+import numpy as np
+from markupsafe import Markup, escape
 
-# A fixed salt: the same results give the same file.
-_STYLE = {"svg.hashsalt": "halldetect", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3}
-_LINES = ("-", "--", ":", "-.")
-_MARKS = ("o", "s", "^", "D")
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Point = tuple[float, float]
+# As many lines as a reader can tell apart; the style has a colour for each.
+MAX_SERIES = 6
+_BINS = 10
+_SIZE, _LEFT, _RIGHT, _TOP, _BOTTOM = 300, 44, 10, 10, 40
+# A curve with more points looks the same.
+_MAX_POINTS = 100
 
 
-def draw(results: Sequence[Results], tables: Tables, out: Path) -> list[Path]:
-    """Draw the charts as SVG files.
+def curves(series: Sequence[tuple[str, Sequence[bool], Sequence[float]]], dataset: str) -> Markup:
+    """ROC, precision and recall, and reliability of methods on one dataset, with a legend.
 
-    results: what `read_all` gives. tables: their tables. out: the folder to write to.
-    Returns the files.
+    series: for each method its label, and gold labels and scores of the same rows.
+    dataset: its name.
     """
-    pyplot = _pyplot()
-    labels = method_labels(one.header for one in results)
-    scores = {
-        (one.header.dataset, labels[one.header.digest]): [
-            (item.gold, item.score)
-            for item in one.predictions
-            if item.gold is not None and item.score is not None
-        ]
-        for one in results
-    }
-    written = []
-    with pyplot.rc_context(_STYLE):
-        for dataset in dict.fromkeys(one.dataset for one in tables.quality):
-            curves = [
-                (one.method, scores[dataset, one.method])
-                for one in tables.quality
-                # A curve needs both classes.
-                if one.dataset == dataset and one.figures["AUROC"].value is not None
-            ]
-            if curves:
-                path = out / f"curves-{slug(dataset)}.svg"
-                with _figure(pyplot, path, 3, len(curves)) as axes:
-                    _curves(axes, curves)
-                written.append(path)
-        path = out / "quality-and-time.svg"
-        with _figure(pyplot, path, 1, len({one.method for one in tables.costs})) as axes:
-            _time(axes[0], tables)
-        written.append(path)
-    return written
-
-
-@contextmanager
-def _figure(pyplot: Any, path: Path, panels: int, names: int) -> Iterator[Any]:
-    columns = 4 if panels > 1 else 2
-    height = 4.0 + 0.2 * -(-names // columns)  # room for the legend
-    figure, axes = pyplot.subplots(
-        1, panels, figsize=(max(5 * panels, 8), height), layout="constrained", squeeze=False
+    arrays = [(name, np.array(gold), np.array(scores)) for name, gold, scores in series]
+    panels = (
+        ("ROC", "faithful flagged", "hallucinated flagged", roc),
+        ("Precision and recall", "recall", "precision", precision_recall),
+        ("Reliability", "mean score", "hallucinated", reliability),
     )
-    try:
-        yield axes[0]
-        handles, labels = axes[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
-        figure.savefig(path, metadata={"Date": None})
-    except OSError as error:
-        raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from error
-    finally:
-        pyplot.close(figure)
+    drawn = Markup("").join(
+        _panel(
+            f"{dataset}: {title}", across, up, [make(gold, scores) for _, gold, scores in arrays]
+        )
+        for title, across, up, make in panels
+    )
+    return Markup('<div class="panels">') + drawn + Markup("</div>") + _legend(series)
 
 
-def _curves(axes: Any, curves: Sequence[tuple[str, list[tuple[bool, float]]]]) -> None:
-    from sklearn.metrics import precision_recall_curve, roc_curve
+def roc(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> list[Point]:
+    """The share of faithful and of hallucinated rows flagged at each threshold.
 
-    roc, recall, calibration = axes
-    for place, (name, pairs) in enumerate(curves):
-        drawn = {"color": f"C{place % 10}", "linestyle": _LINES[place // 10 % len(_LINES)]}
-        gold, scores = [wrong for wrong, _ in pairs], [score for _, score in pairs]
-        rates = roc_curve(gold, scores)
-        roc.plot(rates[0], rates[1], label=name, **drawn)
-        precisions, recalls, _ = precision_recall_curve(gold, scores)
-        recall.plot(recalls, precisions, label=name, **drawn)
-        if max(scores) <= 1 and min(scores) >= 0:
-            bins = reliability(gold, scores)
-            calibration.plot([b[0] for b in bins], [b[1] for b in bins], marker="o", **drawn)
-    for axis in (roc, calibration):
-        axis.plot([0, 1], [0, 1], color="grey", linestyle=":", linewidth=1)
-    _label(roc, "ROC", "share of faithful flagged", "share of hallucinated flagged")
-    _label(recall, "precision and recall", "recall", "precision")
-    _label(calibration, "reliability", "mean score", "share hallucinated")
+    gold: True for each hallucinated row. scores: of the rows.
+    """
+    hits, flagged = _cuts(gold, scores)
+    wrong = max(1, int(gold.sum()))
+    right = max(1, len(gold) - int(gold.sum()))
+    return _thinned([(0.0, 0.0), *zip((flagged - hits) / right, hits / wrong, strict=True)])
 
 
-def _time(axis: Any, tables: Tables) -> None:
-    """AUROC against seconds, a point for each dataset, a colour for each method."""
-    auroc = {(one.dataset, one.method): one.figures["AUROC"].value for one in tables.quality}
-    for place, method in enumerate(dict.fromkeys(one.method for one in tables.costs)):
-        points = [
-            (one.means["seconds"] or 0.0, value)
-            for one in tables.costs
-            if one.method == method and (value := auroc[one.dataset, method]) is not None
-        ]
-        drawn = {"color": f"C{place % 10}", "marker": _MARKS[place // 10 % len(_MARKS)]}
-        axis.scatter([x for x, _ in points], [y for _, y in points], label=method, s=20, **drawn)
-    # Times span from microseconds to minutes; a logarithmic scale has no place for zero.
-    if any((one.means["seconds"] or 0.0) > 0 for one in tables.costs):
-        axis.set_xscale("log", nonpositive="mask")
-    axis.set(title="quality and time", xlabel="seconds per response", ylabel="AUROC")
+def precision_recall(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> list[Point]:
+    """Recall and precision at each threshold.
+
+    gold: True for each hallucinated row. scores: of the rows.
+    """
+    hits, flagged = _cuts(gold, scores)
+    wrong = max(1, int(gold.sum()))
+    return _thinned(list(zip(hits / wrong, hits / flagged, strict=True)))
 
 
-def _label(axis: Any, title: str, across: str, up: str) -> None:
-    axis.set(title=title, xlabel=across, ylabel=up, xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+def reliability(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> list[Point]:
+    """The mean score and the share of hallucinated rows of ten bins; empty beyond 0 to 1.
+
+    gold: True for each hallucinated row. scores: of the rows.
+    """
+    if scores.min() < 0 or scores.max() > 1:
+        return []
+    place = np.minimum((scores * _BINS).astype(int), _BINS - 1)
+    return [
+        (float(scores[place == at].mean()), float(gold[place == at].mean()))
+        for at in range(_BINS)
+        if (place == at).any()
+    ]
 
 
-def _pyplot() -> Any:
-    try:
-        import matplotlib
+def _cuts(
+    gold: NDArray[np.bool_], scores: NDArray[np.float64]
+) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
+    """The hallucinated rows and all rows at or above each threshold, from the highest down."""
+    order = np.argsort(-scores, kind="stable")
+    last = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
+    return np.cumsum(gold[order])[last], last + 1
 
-        # Figures go to files; no display is needed or looked for.
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise MissingExtra("drawing figures", "bench") from error
-    return pyplot
+
+def _thinned(points: Sequence[Point]) -> list[Point]:
+    if len(points) <= _MAX_POINTS:
+        return list(points)
+    return [points[at] for at in np.linspace(0, len(points) - 1, _MAX_POINTS).astype(int)]
+
+
+def _panel(title: str, across: str, up: str, lines: Sequence[Sequence[Point]]) -> Markup:
+    """Lines in a square from 0 to 1."""
+    width, height = _SIZE - _LEFT - _RIGHT, _SIZE - _TOP - _BOTTOM
+
+    def at(point: Point) -> str:
+        return f"{_LEFT + width * point[0]:.1f},{_TOP + height * (1 - point[1]):.1f}"
+
+    parts = []
+    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+        (left, y), (right, _) = (at((x, tick)).split(",") for x in (0, 1))
+        x = at((tick, 0)).split(",")[0]
+        parts.append(f'<line class="grid" x1="{left}" x2="{right}" y1="{y}" y2="{y}"/>')
+        parts.append(f'<text class="axis" x="{_LEFT - 6}" y="{float(y) + 4:.1f}" '
+                     f'text-anchor="end">{tick:g}</text>')  # fmt: skip
+        parts.append(f'<text class="axis" x="{x}" y="{_TOP + height + 16}" '
+                     f'text-anchor="middle">{tick:g}</text>')  # fmt: skip
+    parts += [
+        f'<polyline class="series s{place}" points="{" ".join(map(at, line))}"/>'
+        for place, line in enumerate(lines)
+        if line
+    ]
+    parts.append(_axis_names(across, up, _SIZE, _SIZE))
+    return _svg(title, _SIZE, _SIZE, parts)
+
+
+def accuracy_over_time(points: Sequence[tuple[str, float, float]]) -> Markup:
+    """Accuracy against seconds on a logarithmic axis, one mark per method.
+
+    points: label, seconds (above 0) and accuracy of each.
+    """
+    wide, height = 760, 320
+    low = floor(min(log10(seconds) for _, seconds, _ in points))
+    high = max(low + 1, -floor(-max(log10(seconds) for _, seconds, _ in points)))
+    bottom = floor(10 * min(value for _, _, value in points)) / 10
+    inner, tall = wide - _LEFT - 190, height - _TOP - _BOTTOM
+
+    def x(seconds: float) -> float:
+        return _LEFT + inner * (log10(seconds) - low) / (high - low)
+
+    def y(value: float) -> float:
+        return _TOP + tall * (1 - (value - bottom) / (1 - bottom))
+
+    parts = []
+    for power in range(low, high + 1):
+        parts.append(f'<text class="axis" x="{x(10.0**power):.1f}" y="{_TOP + tall + 16}" '
+                     f'text-anchor="middle">{10.0**power:g}</text>')  # fmt: skip
+    for tick in np.arange(bottom, 1.01, 0.1):
+        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{_LEFT + inner}" '
+                     f'y1="{y(tick):.1f}" y2="{y(tick):.1f}"/>')  # fmt: skip
+        parts.append(f'<text class="axis" x="{_LEFT - 6}" y="{y(tick) + 4:.1f}" '
+                     f'text-anchor="end">{tick:.1f}</text>')  # fmt: skip
+    for name, seconds, value in points:
+        parts.append(f'<circle class="mark" cx="{x(seconds):.1f}" cy="{y(value):.1f}" r="4"/>'
+                     f'<text class="axis" x="{x(seconds) + 8:.1f}" y="{y(value) + 4:.1f}">'
+                     f"{escape(name)}</text>")  # fmt: skip
+    parts.append(_axis_names("seconds per response", "mean AUROC", wide, height))
+    return _svg("Accuracy against seconds", wide, height, parts)
+
+
+def _axis_names(across: str, up: str, width: int, height: int) -> str:
+    return (
+        f'<text class="axis name" x="{(width + _LEFT) / 2:.1f}" y="{height - 6}" '
+        f'text-anchor="middle">{across}</text>'
+        f'<text class="axis name" transform="translate(12 {height / 2 - 10:.1f}) rotate(-90)" '
+        f'text-anchor="middle">{up}</text>'
+    )
+
+
+def _svg(title: str, width: int, height: int, parts: Sequence[str]) -> Markup:
+    return Markup(
+        f'<svg class="chart" viewBox="0 0 {width} {height}" role="img" '
+        f'aria-label="{escape(title)}"><title>{escape(title)}</title>{"".join(parts)}</svg>'
+    )
+
+
+def _legend(series: Sequence[tuple[str, Sequence[bool], Sequence[float]]]) -> Markup:
+    items = Markup("").join(
+        Markup('<li class="s{}">{}</li>').format(place, name)
+        for place, (name, _, _) in enumerate(series)
+    )
+    return Markup('<ul class="legend">') + items + Markup("</ul>")

@@ -1,105 +1,127 @@
-"""The tables as CSV files: numbers in full, an empty cell where there is no number."""
+"""The tables as CSV files, with six digits; an empty cell where there is no number."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
-from dataclasses import astuple, fields
+from collections.abc import Iterable, Sequence
 
-from halldetect_bench.stats.ablation_table import AblationCell
-from halldetect_bench.stats.bootstrap import Difference
-from halldetect_bench.stats.per_dataset import COSTS, METRICS
-from halldetect_bench.stats.sentence_level import SentenceQuality
-from halldetect_bench.stats.tables import COMPARED, Tables
+from halldetect_bench.stats.cost import COUNTED
+from halldetect_bench.stats.resampling import METRICS, Figure
+from halldetect_bench.stats.tables import Tables
 
 
 def csv_files(tables: Tables) -> dict[str, str]:
     """The names of the files with their content.
 
-    tables: all tables.
+    tables: everything that was computed.
     """
     return {
         "quality.csv": _csv(
-            ["dataset", "method", "rows", "answered", "hallucinated"]
-            + [f"{name}{part}" for name in METRICS for part in ("", " low", " high")],
-            [
-                [one.dataset, one.method, one.rows, one.answered, one.hallucinated]
-                + [
-                    value
-                    for name in METRICS
-                    for value in (
-                        one.figures[name].value,
-                        one.figures[name].low,
-                        one.figures[name].high,
-                    )
-                ]
-                for one in tables.quality
-            ],
-        ),
-        "means.csv": _csv(
-            ["method", "datasets"] + [f"{name}{part}" for name in METRICS for part in ("", " of")],
-            [
-                [one.method, one.datasets]
-                + [value for name in METRICS for value in one.figures[name] or (None, 0)]
-                for one in tables.means
-            ],
+            ["rows of", "dataset", "method", "rows", *_parts(METRICS)], _quality(tables)
         ),
         "differences.csv": _csv(
-            ["dataset", "method", "less", "rows"]
-            + [f"{name}{part}" for name in COMPARED for part in ("", " low", " high", " p")]
-            + ["right only here", "right only there", "McNemar p"],
-            [
-                [one.dataset, one.method, tables.reference, one.rows]
-                + [value for name in COMPARED for value in _parts(one.differences[name])]
-                + (
-                    [None] * 3
-                    if one.mcnemar is None
-                    else [one.mcnemar.only_second, one.mcnemar.only_first, one.mcnemar.p_value]
-                )
-                for one in tables.comparisons
-            ],
-        ),
-        "kinds.csv": _csv(
-            ["dataset", "method", "kind", "rows", "recall"],
-            [
-                [one.dataset, one.method, kind, rows, recall]
-                for one in tables.recalls
-                for kind, (recall, rows) in one.kinds.items()
-            ],
-        ),
-        "agreement.csv": _csv(
-            ["dataset", "method", "rows", "Spearman", "Pearson"],
-            [
-                [one.dataset, one.method, one.rows, one.spearman, one.pearson]
-                for one in tables.agreements
-            ],
-        ),
-        "sentences.csv": _csv(
-            [field.name.replace("_", " ") for field in fields(SentenceQuality)],
-            [astuple(one) for one in tables.sentences],
+            ["method", "less", "dataset", *_parts(("AUROC", "balanced accuracy"))],
+            (
+                [
+                    method,
+                    tables.evidence.reference,
+                    dataset,
+                    *_spread(one["AUROC"], one["balanced accuracy"]),
+                ]
+                for method, compared in tables.comparisons.items()
+                for dataset, one in {"mean": compared.means, **compared.by_dataset}.items()
+            ),
         ),
         "ablations.csv": _csv(
-            [field.name.replace("_", " ") for field in fields(AblationCell)],
-            [astuple(one) for one in tables.ablations],
+            [
+                "claims",
+                "verifier",
+                "granularities",
+                "scoring",
+                "datasets",
+                "rows",
+                *_parts(("AUROC", "balanced accuracy")),
+            ],
+            (
+                [
+                    one.extractor,
+                    one.verifier,
+                    one.scales,
+                    one.scoring,
+                    one.datasets,
+                    one.rows,
+                    *_spread(one.auroc, one.balanced_accuracy),
+                ]
+                for one in tables.ablations
+            ),
+        ),
+        "sizes.csv": _csv(
+            ["by", "size", "rows", "datasets", *_parts(("AUROC",)), "pairs", "verifier tokens"],
+            (
+                [
+                    one.by,
+                    one.range,
+                    one.rows,
+                    one.datasets,
+                    *_spread(one.auroc),
+                    _rounded(one.pairs),
+                    _rounded(one.tokens),
+                ]
+                for one in tables.growth
+            ),
+        ),
+        "kinds.csv": _csv(
+            ["dataset", "kind", "rows", "recall"],
+            ([one.dataset, one.kind, one.rows, _rounded(one.recall)] for one in tables.kinds),
         ),
         "cost.csv": _csv(
-            ["dataset", "method", "rows", *COSTS, "energy from"],
-            [
-                [one.dataset, one.method, one.rows, *map(one.means.get, COSTS), one.energy]
-                for one in tables.costs
-            ],
+            ["machine", "method", "rows", *COUNTED, "seconds", "joules", "energy from"],
+            (
+                [
+                    machine,
+                    method,
+                    cost.rows,
+                    *map(_rounded, cost.counted.values()),
+                    _rounded(cost.seconds),
+                    _rounded(cost.joules),
+                    cost.energy,
+                ]
+                for machine, method, cost in [
+                    *(("", name, one.without_time()) for name, one in tables.costs.items()),
+                    *((one.machine, one.method, one.cost) for one in tables.timed),
+                ]
+            ),
         ),
     }
 
 
-def _parts(found: Difference | None) -> tuple[float | None, ...]:
-    if found is None:
-        return (None,) * 4
-    return found.value, found.low, found.high, found.p_value
+def _quality(tables: Tables) -> Iterable[list[object]]:
+    evidence = tables.evidence
+    for title, scope in (("shared", evidence.on_shared_rows), ("all", evidence.on_all_rows)):
+        for method in scope.methods:
+            if scope.shared:
+                means = [scope.mean(method, name) for name in METRICS]
+                yield [title, "mean", method, scope.count, *_spread(*means)]
+            for dataset, rows in scope.rows.items():
+                if (dataset, method) in scope.measured:
+                    cells = [scope.cell(dataset, method, name) for name in METRICS]
+                    yield [title, dataset, method, len(rows.ids), *_spread(*cells)]
 
 
-def _csv(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+def _parts(names: Iterable[str]) -> list[str]:
+    return [f"{name}{part}" for name in names for part in ("", " low", " high")]
+
+
+def _spread(*found: Figure) -> list[object]:
+    return [_rounded(value) for one in found for value in (one.value, one.low, one.high)]
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
+
+
+def _csv(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(titles)

@@ -1,4 +1,4 @@
-"""Bootstrap intervals, and tests between two methods.
+"""Bootstrap intervals of any metric, and the difference between two methods.
 
 Everything is seeded. Rows are drawn with replacement, without stratification; with `documents`,
 whole documents are drawn instead, because rows of one document are not independent.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halldetect.errors import InputError, MissingExtra
+from halldetect.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,15 +49,6 @@ class Difference:
     high: float
     p_value: float
     samples: int
-
-
-@dataclass(frozen=True, slots=True)
-class McNemar:
-    """McNemar's exact test: rows only one of the two methods gets right."""
-
-    only_first: int
-    only_second: int
-    p_value: float
 
 
 def interval(
@@ -121,26 +112,6 @@ def difference(
     above = 1 + sum(value >= 0 for value in drawn)
     p_value = min(1.0, 2 * min(below, above) / (len(drawn) + 1))
     return Difference(there - here, low, high, p_value, len(drawn))
-
-
-def mcnemar(gold: Labels, first: Scores, second: Scores, threshold: float = 0.5) -> McNemar:
-    """McNemar's exact test of the verdicts of two methods.
-
-    gold: True for each hallucinated row. first, second: the scores of the two methods.
-    threshold: scores at or above it are flagged.
-    """
-    truth = np.asarray(gold, dtype=bool)
-    one = (np.asarray(first, dtype=float) >= threshold) == truth
-    two = (np.asarray(second, dtype=float) >= threshold) == truth
-    only_first, only_second = int((one & ~two).sum()), int((two & ~one).sum())
-    if only_first + only_second == 0:
-        return McNemar(0, 0, 1.0)
-    try:
-        from scipy.stats import binomtest
-    except ImportError as error:
-        raise MissingExtra("McNemar's test", "bench") from error
-    p_value = float(binomtest(only_first, only_first + only_second, 0.5).pvalue)
-    return McNemar(only_first, only_second, p_value)
 
 
 def _draws(

@@ -34,7 +34,8 @@ def _differences(settings: dict[str, str], family: dict[str, dict[str, str]]) ->
     differing = [key for key in keys if len({one.get(key) for one in family.values()}) > 1]
     # A model is known by its name; its digest is shown only where nothing else differs.
     plain = [key for key in differing if "digest" not in key]
-    for chosen in (_names_first(plain), plain, differing):
+    names = [key for key in plain if key.endswith(".name")]
+    for chosen in (names, _names_first(plain), plain, differing):
         if _distinct(chosen, family):
             break
     shown: dict[str, str] = {}

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from halldetect_bench.predictions import Prediction
-from halldetect_bench.stats.classification_metrics import at_threshold, auroc
+from halldetect_bench.stats.classification_metrics import auroc
 
 NEARLY_ALL = 0.8
 _WORD = re.compile(r"\w+")
@@ -22,23 +22,16 @@ _WORD = re.compile(r"\w+")
 class SentenceQuality:
     """`labelled` sentences, of which `scored` have a claim and `hallucinated` are wrong."""
 
-    dataset: str
-    method: str
     labelled: int
     scored: int
     hallucinated: int
     auroc: float | None
-    balanced_accuracy: float | None
-    f1: float | None
 
 
-def sentence_quality(
-    dataset: str, method: str, predictions: Sequence[Prediction], threshold: float
-) -> SentenceQuality | None:
+def sentence_quality(predictions: Sequence[Prediction]) -> SentenceQuality | None:
     """The quality on labelled sentences; None without labelled sentences or scored claims.
 
-    dataset, method: their names. predictions: of that method on that dataset.
-    threshold: scores at or above it are flagged.
+    predictions: of one method on one dataset.
     """
     gold: list[bool] = []
     scores: list[float] = []
@@ -55,17 +48,7 @@ def sentence_quality(
                 scores.append(score)
     if not scores:
         return None
-    cut = at_threshold(gold, scores, threshold)
-    return SentenceQuality(
-        dataset,
-        method,
-        labelled,
-        len(scores),
-        sum(gold),
-        auroc(gold, scores),
-        cut.balanced_accuracy,
-        cut.f1,
-    )
+    return SentenceQuality(labelled, len(scores), sum(gold), auroc(gold, scores))
 
 
 def sentence_scores(

@@ -13,7 +13,6 @@ from halldetect.cli import main
 from halldetect.errors import ConfigurationError
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.ablation import (
-    ABLATION_SCORINGS,
     SCALE_SETS,
     Ablation,
     score_from_maxima,
@@ -26,7 +25,7 @@ from halldetect_bench.methods.claim_splitters import (
 from halldetect_bench.methods.halldetect_method import HallDetect
 from halldetect_bench.models.selection import RunModels, RunOptions
 from halldetect_bench.predictions import Results, header_of, prediction_of
-from halldetect_bench.stats.ablation_table import ablation_cells
+from halldetect_bench.stats.ablation_table import VARIANTS, ablation_scores
 from tests.support.bench_fakes import ScriptedLlm, only_bob_is_wrong
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
@@ -116,12 +115,15 @@ def test_the_table_has_every_cell_and_the_mean_of_shared_datasets() -> None:
         prediction_of(row, found) for row, found in zip(rows, method.score_many(rows), strict=True)
     )
     results = [Results(header_of(name, method.description), predictions) for name in "ab"]
-    found = ablation_cells(results, 0.5)
-    assert len(found) == 3 * len(SCALE_SETS) * len(ABLATION_SCORINGS)
-    first, mean = found[0], next(cell for cell in found if cell.dataset == "mean of 2")
-    assert (first.dataset, first.scales, first.scoring, first.rows) == ("a", "1", "fed", 2)
-    assert (mean.rows, mean.auroc, mean.pairs) == (4, first.auroc, first.pairs)
-    assert ablation_cells([], 0.5) == ()
+    extractor, verifier = method.description["extractor"], method.description["verifier"]
+    found = ablation_scores(results, extractor["name"], verifier["name"])
+    assert set(found) == set(VARIANTS)
+    assert found["all", "calibrated"]["a"] == {item.id: item.score for item in predictions}
+    for scales, scoring in VARIANTS:
+        assert found[scales, scoring]["b"]["1"] == score_from_maxima(
+            predictions[0].details["scales"], scoring, SCALE_SETS[scales]
+        )
+    assert ablation_scores(results, "other", verifier["name"])["1", "fed"] == {}
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,7 +139,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main([*command, "--quiet"]) == 0
     assert capsys.readouterr().out.count("0 new, 2 already there") == 3
     assert main(["bench", "report", str(tmp_path / "out"), "--samples", "10"]) == 0
-    text = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
-    assert "## Ablations" in text
-    assert text.count("| support only |") == 3 * len(SCALE_SETS)
+    text = (tmp_path / "out" / "results" / "ablations.csv").read_text(encoding="utf-8")
+    assert text.count(",support only,") == 3
     assert main([*command, "--extractors", "nonsense"]) == 2

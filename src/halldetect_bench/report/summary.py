@@ -1,0 +1,213 @@
+"""The report that a person reads: at most `MAX_LINES` lines of Markdown."""
+
+from __future__ import annotations
+
+from halldetect_bench.report.blocks import Block, Heading, Listing, Paragraph, Table
+from halldetect_bench.report.texts import NONE, interval, number, pair
+from halldetect_bench.stats.answers import gain
+from halldetect_bench.stats.evidence import Evidence, Scope, is_labelled_by_people
+from halldetect_bench.stats.resampling import THRESHOLD
+from halldetect_bench.stats.selection import weights_of
+from halldetect_bench.stats.tables import Tables
+
+MAX_LINES = 150
+# So that the whole report stays below that.
+MAX_MEANS, MAX_MATRIX, MAX_LOSSES, MAX_TIMED, MAX_REASONS = 38, 34, 8, 14, 6
+TRAINED = "†"
+
+
+def summary_blocks(tables: Tables) -> list[Block]:
+    """The short report.
+
+    tables: everything that was computed.
+    """
+    evidence = tables.evidence
+    blocks: list[Block] = [
+        Heading(evidence.settings.title, 1),
+        *map(Paragraph, evidence.settings.notes),
+        Paragraph(_how(evidence)),
+    ]
+    if evidence.methods:
+        blocks += _means(tables)
+        blocks += _matrix(evidence)
+    if tables.answers:
+        blocks.append(Heading("Questions"))
+        blocks.append(Listing([f"**{one.question}** {one.text}" for one in tables.answers]))
+    if tables.comparisons:
+        blocks += _losses(tables)
+    if tables.timed:
+        blocks += _cost(tables)
+    if evidence.left_out:
+        blocks += _left_out(evidence)
+    return blocks
+
+
+def _how(evidence: Evidence) -> str:
+    return (
+        "Written by `halldetect bench report`. Hallucinated is the positive class; balanced "
+        f"accuracy and F1 are at the threshold {THRESHOLD}, which was fitted on none of these "
+        f"datasets. In brackets: 95 % intervals ({evidence.samples:,} bootstrap samples of "
+        f"documents). {_weights(evidence)}A mean counts each dataset the same and leaves out sets "
+        "made by edits."
+    )
+
+
+def _weights(evidence: Evidence) -> str:
+    """The digests of the weights, eight digits of each."""
+    found: dict[str, str] = {}
+    for header in evidence.headers.values():
+        for name, digests in weights_of(header).items():
+            if digests:
+                found[name] = ", ".join(sorted(digest[:8] for digest in digests))
+    if not found:
+        return ""
+    return f"Weights: {'; '.join(f'`{name}` {digests}' for name, digests in found.items())}. "
+
+
+def _means(tables: Tables) -> list[Block]:
+    evidence = tables.evidence
+    shared, every = evidence.on_shared_rows, evidence.on_all_rows
+    both = every.methods and every.count != shared.count
+    titles = ["method", "AUROC", "balanced accuracy", "F1"]
+    if both:
+        titles += ["AUROC, all rows", "balanced accuracy, all rows"]
+    rows = []
+    for method in _best(shared, evidence.reference, MAX_MEANS):
+        cells = [method]
+        cells += [interval(shared.mean(method, name)) for name in ("AUROC", "balanced accuracy")]
+        cells.append(number(shared.mean(method, "F1").value))
+        if both:
+            cells += [
+                interval(every.mean(method, name)) if method in every.methods else NONE
+                for name in ("AUROC", "balanced accuracy")
+            ]
+        cost = tables.costs[method]
+        cells += [number(cost.counted["generative passes"], 1), number(cost.tokens, 0)]
+        rows.append(cells)
+    text = (
+        f"Means over {len(shared.shared)} datasets, on the {shared.count:,} rows that all methods "
+        "scored"
+    )
+    if both:
+        text += (
+            f'; in the columns "all rows", on the {every.count:,} rows of {len(every.shared)} '
+            "datasets that the methods without a language model scored"
+        )
+    return [
+        Heading("Means"),
+        Paragraph(f"{text}. Passes of a language model and tokens are per response."),
+        Table([*titles, "passes", "tokens"], rows),
+    ]
+
+
+def _best(scope: Scope, reference: str, limit: int) -> list[str]:
+    """The reference and the methods with the highest mean AUROC, in the order of the methods."""
+    ranked = sorted(scope.methods, key=lambda one: -(scope.mean(one, "AUROC").value or 0.0))
+    chosen = {reference, *ranked[: limit - 1]}
+    return [method for method in scope.methods if method in chosen]
+
+
+def _matrix(evidence: Evidence) -> list[Block]:
+    scope = evidence.on_shared_rows
+    trained = evidence.trained_on
+    titles = [f"{name}{TRAINED if name in trained else ''}" for name in scope.rows]
+    rows = [["rows", *(f"{len(one.ids):,}" for one in scope.rows.values())]]
+    for method in _best(scope, evidence.reference, MAX_MATRIX):
+        rows.append(
+            [method]
+            + [
+                pair(
+                    scope.cell(name, method, "AUROC"), scope.cell(name, method, "balanced accuracy")
+                )
+                for name in scope.rows
+            ]
+        )
+    text = "AUROC / balanced accuracy on the rows that all methods scored."
+    told = [f"{name}: {trained[name]}" for name in scope.rows if name in trained]
+    if told:
+        text += f" {TRAINED} Siblings of the dataset were trained on ({'; '.join(told)})."
+    if any(not is_labelled_by_people(name) for name in scope.rows):
+        text += " `adversarial` sets are faithful responses with edits of our own."
+    return [Heading("By dataset"), Paragraph(text), Table(["", *titles], rows)]
+
+
+def _losses(tables: Tables) -> list[Block]:
+    reference = tables.evidence.reference
+    count = sum(len(one.by_dataset) for one in tables.comparisons.values())
+    heading = Heading(f"Where {reference} loses")
+    if not tables.losses:
+        return [
+            heading,
+            Paragraph(
+                f"In none of {count} comparisons is another method better by more than chance."
+            ),
+        ]
+    shown = tables.losses[:MAX_LOSSES]
+    worst = sorted(
+        (value, name)
+        for name in tables.evidence.on_shared_rows.rows
+        if (value := tables.evidence.on_shared_rows.cell(name, reference, "AUROC").value)
+        is not None
+    )[:3]
+    return [
+        heading,
+        Paragraph(
+            f"In {len(tables.losses)} of {count} comparisons (a method on a dataset, the rows that "
+            "both scored) another method has a higher AUROC and the 95 % interval of the "
+            "difference excludes zero; about one in forty does so by chance. The greatest "
+            f"differences{_rest(len(tables.losses), len(shown))}. Its lowest AUROCs: "
+            f"{', '.join(f'{name} {value:.3f}' for value, name in worst)}."
+        ),
+        Table(
+            ["dataset", "method", "AUROC gained"],
+            [[one.dataset, one.method, gain(one.auroc)] for one in shown],
+            2,
+        ),
+    ]
+
+
+def _rest(count: int, shown: int) -> str:
+    return "" if count <= shown else " (all are in `differences.csv`)"
+
+
+def _cost(tables: Tables) -> list[Block]:
+    sources = sorted({one.cost.energy for one in tables.timed if one.cost.energy})
+    energy = f"Joules from: {'; '.join(sources)}" if sources else "Energy was not measured"
+    return [
+        Heading("Cost"),
+        Paragraph(
+            "One response at a time, alone on the machine, extraction included, loading of models "
+            f"not. Tokens are all that were read or written by any model. {energy}."
+        ),
+        Table(
+            ["machine", "method", "rows", "seconds", "tokens", "joules"],
+            [
+                [
+                    one.machine,
+                    one.method,
+                    str(one.cost.rows),
+                    number(one.cost.seconds),
+                    number(one.cost.tokens, 0),
+                    number(one.cost.joules, 1),
+                ]
+                for one in tables.timed[:MAX_TIMED]
+            ],
+            2,
+        ),
+    ]
+
+
+def _left_out(evidence: Evidence) -> list[Block]:
+    reasons: dict[str, int] = {}
+    for _, reason in evidence.left_out:
+        reasons[reason] = reasons.get(reason, 0) + 1
+    ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    items = [f"{count} x {reason}" for reason, count in ranked[:MAX_REASONS]]
+    if len(ranked) > MAX_REASONS:
+        items.append(f"{sum(count for _, count in ranked[MAX_REASONS:])} for other reasons")
+    return [
+        Heading("Left out"),
+        Paragraph(
+            f"{len(evidence.left_out)} result files or methods are in no table: {'; '.join(items)}."
+        ),
+    ]

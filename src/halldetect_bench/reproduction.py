@@ -1,0 +1,174 @@
+"""Run the methods of stored results again, and compare the figures with the stored intervals.
+
+The stored files say what made them: method, settings, models, rows. What cannot be rebuilt here,
+because a model is missing, is listed with the reason. Scores may differ in the last digits on
+another machine or runtime; a figure is reproduced if it lies in the interval of the stored one,
+taken on the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from halldetect.config import Configuration, options
+from halldetect.errors import HallDetectError, InputError
+from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.methods.method import Method
+from halldetect_bench.models.selection import RunModels, RunOptions
+from halldetect_bench.predictions import Header, Results, row_digest
+from halldetect_bench.registry import METHODS, load_dataset
+from halldetect_bench.runner import run, sample
+from halldetect_bench.stats.resampling import Figure, figure, figures, rows_of
+
+COMPARED = ("AUROC", "balanced accuracy")
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduced:
+    """A figure of a stored file, and what it is now.
+
+    stored: on the rows that were run again, with its interval. reason: why it was not run.
+    """
+
+    dataset: str
+    method: str
+    rows: int
+    metric: str
+    stored: Figure
+    now: float | None
+    reason: str | None = None
+
+    @property
+    def inside(self) -> bool:
+        """Whether the figure lies in the stored interval, up to rounding."""
+        if self.now is None or self.stored.low is None or self.stored.high is None:
+            return self.reason is None and self.now == self.stored.value
+        return self.stored.low - 1e-6 <= self.now <= self.stored.high + 1e-6
+
+
+def reproduce(
+    stored: Sequence[tuple[str, Results]],
+    out: Path,
+    *,
+    data: Path | None = None,
+    limit: int | None = None,
+    batch: int = 1,
+    device: str | None = None,
+    notice: Callable[[str], None] = lambda line: None,
+) -> list[Reproduced]:
+    """Run stored results again, dataset by dataset.
+
+    stored: labels of methods with their results. out: the folder to write to; a run that was
+        stopped continues there. data: the folder of the datasets.
+    limit: how many of the stored rows of each dataset to run; None for all.
+    batch: rows per call of a method. device: of the language models; None for llama.cpp.
+    notice: called with a line about each file.
+    """
+    found: list[Reproduced] = []
+    methods: dict[str, Method | str] = {}
+    for label, results in stored:
+        header = results.header
+        if header.digest not in methods:
+            methods[header.digest] = _rebuilt(header, device, notice)
+        method = methods[header.digest]
+        if isinstance(method, str):
+            found.append(
+                Reproduced(header.dataset, label, 0, COMPARED[0], Figure(None), None, method)
+            )
+            continue
+        notice(f"{header.dataset}, {label}")
+        rows = _rows(results, data, limit)
+        again = run(header.dataset, rows, method, out, batch=batch)
+        found += _compared(label, results, out / again.header.path, rows)
+    return found
+
+
+def _rebuilt(header: Header, device: str | None, notice: Callable[[str], None]) -> Method | str:
+    """The method of a stored file, or why it cannot be built here."""
+    described = header.method
+    name = described["name"]
+    if name not in METHODS:
+        return f"no method named {name!r} in this version"
+    try:
+        models = RunModels(
+            RunOptions(
+                _configuration(described),
+                llm=_model(described, "llm"),
+                embedder=_model(described, "embedder"),
+                device=device,
+                notice=notice,
+            )
+        )
+        method = METHODS[name].build(models)
+        # The description names the models' digests, so it loads them.
+        return method if method.description else ""
+    except HallDetectError as error:
+        return str(error)
+
+
+def _configuration(described: dict[str, Any]) -> Configuration:
+    """The configuration that a file states, with the verifier by its name."""
+    stated = described.get("configuration") or {}
+    known = {option.name for option in options()} - {"verifier", "threads", "device"}
+    chosen = {name: value for name, value in stated.items() if name in known}
+    if "granularities" in chosen:
+        chosen["granularities"] = tuple(chosen["granularities"])
+    extractor = (described.get("extractor") or {}).get("name")
+    if "extractor" not in chosen and extractor is not None:
+        chosen["extractor"] = extractor
+    verifier = (described.get("verifier") or {}).get("name")
+    return Configuration(**chosen, verifier=None if verifier == "base" else verifier)
+
+
+def _model(described: dict[str, Any], role: str) -> str | None:
+    name = (described.get(role) or {}).get("name")
+    return None if name is None else str(name).removeprefix("gguf:").removesuffix(".gguf")
+
+
+def _rows(results: Results, data: Path | None, limit: int | None) -> list[Row]:
+    """The rows of a stored file; raises InputError where the data differ from those it had."""
+    stored = {item.id: item.row for item in results.predictions}
+    rows = [row for row in load_dataset(results.header.dataset, data).rows if row.id in stored]
+    for row in rows:
+        if row_digest(row) != stored[row.id]:
+            raise InputError(
+                f"{results.header.dataset}: row {row.id} is not the one that {results.header.path} "
+                "was made with; another version of the dataset?"
+            )
+    if len(rows) < len(stored):
+        raise InputError(
+            f"{results.header.dataset}: {len(stored) - len(rows)} rows of {results.header.path} "
+            "are not in the data"
+        )
+    return sample(rows, limit, 0)
+
+
+def _compared(label: str, results: Results, path: Path, rows: Sequence[Row]) -> list[Reproduced]:
+    from halldetect_bench.predictions import read
+
+    wanted = {row.id for row in rows}
+    now = {item.id: item.score for item in read(path).predictions if item.score is not None}
+    before = {item.id: item.score for item in results.predictions if item.score is not None}
+    both = [
+        item
+        for item in results.predictions
+        if item.id in wanted and item.id in now and item.id in before and item.gold is not None
+    ]
+    if not both:
+        return []
+    sampled = rows_of(results.header.dataset, both)
+    old, new = figures(sampled, before), figures(sampled, now)
+    return [
+        Reproduced(
+            results.header.dataset,
+            label,
+            len(both),
+            metric,
+            figure(old[metric]),
+            figure(new[metric]).value,
+        )
+        for metric in COMPARED
+    ]

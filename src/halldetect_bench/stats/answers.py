@@ -1,0 +1,268 @@
+"""The questions that the evaluation answers, each in a sentence with its numbers and intervals.
+
+A question whose results are missing is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+from halldetect.errors import InputError
+from halldetect_bench.stats.ablation_table import Variant, extractor_of
+from halldetect_bench.stats.evidence import Compared, Evidence, Scores
+from halldetect_bench.stats.growth import Bin, growth
+from halldetect_bench.stats.latency import latency_sentences
+from halldetect_bench.stats.resampling import Figure
+from halldetect_bench.stats.sentence_level import sentence_quality
+
+FULL: Variant = ("all", "calibrated")
+WHOLE_SOURCE: Variant = ("1", "calibrated")
+FINEST: Variant = ("16", "calibrated")
+SUPPORT_ONLY: Variant = ("all", "support only")
+FED: Variant = ("all", "fed")
+_NORMAL_95 = 1.96
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A question with its answer."""
+
+    question: str
+    text: str
+
+
+def gain(found: Figure) -> str:
+    """A difference with its interval.
+
+    found: the difference; it must exist.
+    """
+    if found.value is None:
+        return "not known"
+    if found.low is None or found.high is None:
+        return f"{found.value:+.3f}"
+    return f"{found.value:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
+
+
+def answers(evidence: Evidence, folder: Path) -> list[Answer]:
+    """Every answer that the results give.
+
+    evidence: the results. folder: where they are; the settings name other files relative to it.
+    """
+    asked: tuple[tuple[str, Callable[[], str | None]], ...] = (
+        ("What is decomposition worth?", lambda: _decomposition(evidence)),
+        ("Where does splitting pay?", lambda: _where_splitting_pays(evidence)),
+        ("What are windows worth?", lambda: _windows(evidence)),
+        ("What is contrastive scoring worth?", lambda: _contrast(evidence)),
+        ("What is the guard worth?", lambda: _guard(evidence)),
+        ("What does the planner cost in accuracy?", lambda: _planner(evidence)),
+        ("What is the teacher worth?", lambda: _teacher(evidence, folder)),
+        ("What is the larger verifier worth?", lambda: _large(evidence)),
+        (
+            "Is chunked verification cheaper than one long-context call, or than reading the "
+            "source once?",
+            lambda: latency_sentences(evidence) or None,
+        ),
+        (
+            "How do accuracy and cost grow with the source and the claims?",
+            lambda: _growth(growth(evidence)),
+        ),
+        ("Does it find the wrong sentence?", lambda: _sentences(evidence)),
+    )
+    found = ((question, answer()) for question, answer in asked)
+    return [Answer(question, text) for question, text in found if text is not None]
+
+
+def _both(compared: Compared) -> str:
+    auroc, accuracy = compared.means["AUROC"], compared.means["balanced accuracy"]
+    return f"{gain(auroc)} AUROC and {gain(accuracy)} balanced accuracy"
+
+
+def _verifier(evidence: Evidence, method: str) -> str | None:
+    return (evidence.headers[method].method.get("verifier") or {}).get("name")
+
+
+def _on_whole(evidence: Evidence, method: str) -> str | None:
+    """One call on the whole texts with the verifier of a method."""
+    verifier = _verifier(evidence, method)
+    return None if verifier is None else evidence.find("nli-only", verifier_name=verifier)
+
+
+def _decomposition(evidence: Evidence) -> str | None:
+    parts = []
+    ours = [evidence.reference, evidence.find("halldetect", verifier_name="large")]
+    for method in dict.fromkeys(one for one in ours if one):
+        whole = _on_whole(evidence, method)
+        if whole is None:
+            continue
+        found = evidence.compare(evidence.scores(whole), evidence.scores(method))
+        if found is not None:
+            parts.append(
+                f"With `{_verifier(evidence, method)}`, claims, windows and scoring together give "
+                f"{_both(found)} over one call on the whole texts, on {found.rows:,} rows"
+            )
+    return ". ".join(parts) + "." if parts else None
+
+
+def _where_splitting_pays(evidence: Evidence) -> str | None:
+    whole = _on_whole(evidence, evidence.reference) if evidence.reference else None
+    if whole is None:
+        return None
+    found = evidence.compare(evidence.scores(whole), evidence.scores(evidence.reference))
+    if found is None:
+        return None
+    by_size = sorted(
+        ((name, one["AUROC"]) for name, one in found.by_dataset.items()),
+        key=lambda item: -(item[1].value or 0.0),
+    )
+    better = [f"{name} {gain(one)}" for name, one in by_size if (one.low or 0) > 0]
+    worse = [f"{name} {gain(one)}" for name, one in by_size if (one.high or 0) < 0]
+    return (
+        f"AUROC of `{evidence.reference}` less that of `{whole}`: better than chance explains on "
+        f"{', '.join(better) or 'no dataset'}; worse on {', '.join(worse) or 'no dataset'}."
+    )
+
+
+def _variants(evidence: Evidence) -> tuple[str, Mapping[Variant, Scores]] | None:
+    """The ablation with the claims of the reference method, or with sentences."""
+    if not evidence.reference:
+        return None
+    method = evidence.headers[evidence.reference].method
+    verifier = _verifier(evidence, evidence.reference)
+    known = {extractor_of(one) for one in evidence.ablations}
+    for name in ((method.get("extractor") or {}).get("name"), "sentences"):
+        if name in known and verifier is not None:
+            scores = evidence.ablation(name, verifier)
+            if scores[FULL]:
+                return name, scores
+    return None
+
+
+def _compared(evidence: Evidence, first: Variant, second: Variant) -> Compared | None:
+    found = _variants(evidence)
+    return None if found is None else evidence.compare(found[1][first], found[1][second])
+
+
+def _windows(evidence: Evidence) -> str | None:
+    whole = _compared(evidence, WHOLE_SOURCE, FULL)
+    finest = _compared(evidence, FINEST, FULL)
+    if whole is None or finest is None:
+        return None
+    return (
+        f"Five granularities give {_both(whole)} over the whole source alone and {_both(finest)} "
+        f"over sixteenths alone, every pair judged, on {whole.rows:,} rows."
+    )
+
+
+def _contrast(evidence: Evidence) -> str | None:
+    ours = _compared(evidence, SUPPORT_ONLY, FULL)
+    fed = _compared(evidence, SUPPORT_ONLY, FED)
+    if ours is None or fed is None:
+        return None
+    return (
+        f"Counting contradiction in the same window (the default) gives {_both(ours)} over "
+        f"entailment alone; the paper's difference of two maxima (FED) gives {_both(fed)}, on "
+        f"{ours.rows:,} rows."
+    )
+
+
+def _guard(evidence: Evidence) -> str | None:
+    parts = []
+    for extractor in sorted({extractor_of(one) for one in evidence.ablations}):
+        guarded = evidence.find("halldetect", extractor_name=extractor, verifier_name="base")
+        if guarded is None or guarded == evidence.reference:
+            continue
+        raw = evidence.ablation(extractor, "base")[FULL]
+        found = evidence.compare(raw, evidence.scores(guarded))
+        if found is not None:
+            parts.append(f"with the claims of `{extractor}`, {_both(found)} on {found.rows:,} rows")
+    return f"The guard gives, {'; '.join(parts)}." if parts else None
+
+
+def _planner(evidence: Evidence) -> str | None:
+    found = _variants(evidence)
+    if found is None:
+        return None
+    name, scores = found
+    own = evidence.headers[evidence.reference].method.get("extractor") or {}
+    if own.get("name") != name:
+        return None
+    compared = evidence.compare(scores[FULL], evidence.scores(evidence.reference))
+    if compared is None:
+        return None
+    return f"{_both(compared)} against judging every pair, on {compared.rows:,} rows."
+
+
+def _large(evidence: Evidence) -> str | None:
+    large = evidence.find("halldetect", verifier_name="large")
+    if large is None or large == evidence.reference:
+        return None
+    found = evidence.compare(evidence.scores(evidence.reference), evidence.scores(large))
+    return None if found is None else f"{_both(found)} over `base`, on {found.rows:,} rows."
+
+
+def _teacher(evidence: Evidence, folder: Path) -> str | None:
+    before = evidence.find("halldetect", verifier_name="base-before")
+    if before is not None:
+        found = evidence.compare(evidence.scores(before), evidence.scores(evidence.reference))
+        if found is not None:
+            return f"{_both(found)} over the weights before, on {found.rows:,} rows."
+    paths = evidence.settings.teacher
+    if not {"before", "after"} <= set(paths):
+        return None
+    old, new = (_read_json(folder / paths[name])["sets"] for name in ("before", "after"))
+    shared = sorted(set(old) & set(new))
+    value = sum(new[name]["auroc"] - old[name]["auroc"] for name in shared) / len(shared)
+    accuracy = sum(
+        new[name]["balanced_accuracy"] - old[name]["balanced_accuracy"] for name in shared
+    ) / len(shared)
+    error = sqrt(sum(_variance(one[name]) for name in shared for one in (old, new))) / len(shared)
+    spread = Figure(value, value - _NORMAL_95 * error, value + _NORMAL_95 * error)
+    rows = sum(int(new[name]["rows"]) for name in shared)
+    return (
+        f"{gain(spread)} AUROC and {accuracy:+.3f} balanced accuracy over the weights before, on "
+        f"{rows:,} rows of {len(shared)} datasets (`{Path(paths['after']).name}`, "
+        f"`{Path(paths['before']).name}`; the interval takes the two as independent, so it is too "
+        "wide)."
+    )
+
+
+def _variance(figures: Mapping[str, float]) -> float:
+    """The variance that a stored 95 % interval of AUROC stands for."""
+    width = figures["auroc_high"] - figures["auroc_low"]
+    return float((width / (2 * _NORMAL_95)) ** 2)
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from error
+
+
+def _growth(bins: list[Bin]) -> str | None:
+    parts = []
+    for by in dict.fromkeys(one.by for one in bins):
+        known = [one for one in bins if one.by == by and one.auroc.value is not None]
+        if len(known) > 1:
+            steps = ", ".join(
+                f"{one.range}: {one.auroc.value:.3f} ({one.auroc.low:.3f} to "
+                f"{one.auroc.high:.3f}), {one.tokens:,.0f} tokens"
+                for one in known
+            )
+            parts.append(f"AUROC and the verifier's tokens per response by {by}: {steps}")
+    return ". ".join(parts) + "." if parts else None
+
+
+def _sentences(evidence: Evidence) -> str | None:
+    parts = []
+    for (dataset, method), cell in evidence.cells.items():
+        if method == evidence.reference:
+            found = sentence_quality(list(cell.values()))
+            if found is not None and found.auroc is not None:
+                parts.append(f"{dataset} {found.auroc:.3f} ({found.scored:,} sentences)")
+    return f"AUROC of its claims on labelled sentences: {', '.join(parts)}." if parts else None

@@ -1,0 +1,396 @@
+"""Results by method and dataset, and comparisons on the rows that the compared methods share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halldetect.config import Configuration
+from halldetect.errors import ConfigurationError, InputError
+from halldetect_bench.methods.ablation import Ablation
+from halldetect_bench.predictions import Header, Prediction, Results
+from halldetect_bench.stats.ablation_table import Variant, ablation_scores
+from halldetect_bench.stats.method_labels import method_labels
+from halldetect_bench.stats.resampling import (
+    METRICS,
+    SAMPLES,
+    Figure,
+    Rows,
+    figure,
+    figures,
+    mean,
+    rows_of,
+)
+from halldetect_bench.stats.selection import Settings, select
+
+if TYPE_CHECKING:
+    from halldetect_bench.stats.resampling import Values
+
+# The scores of a method: by dataset, then by the id of the row.
+Scores = Mapping[str, Mapping[str, float]]
+# A method that lacks more of the datasets is left out of the tables.
+MIN_DATASETS = 0.75
+# Datasets made by editing faithful responses.
+EDITED = "adversarial:"
+# Options that do not change a score.
+_INERT = ("threads", "device", "fallback", "max_source", "max_response", "knowledge")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Methods on the same rows of each dataset.
+
+    methods: their labels. rows: of each dataset.
+    measured: every metric of a dataset and method on all samples.
+    shared: the datasets that all the methods have and that people labelled; means are over these.
+    """
+
+    methods: tuple[str, ...]
+    rows: Mapping[str, Rows]
+    measured: Mapping[tuple[str, str], Mapping[str, Values]]
+    shared: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """The number of rows under a mean."""
+        return sum(len(self.rows[name].ids) for name in self.shared)
+
+    def cell(self, dataset: str, method: str, metric: str) -> Figure:
+        """A metric of one method on one dataset.
+
+        dataset, method: their names. metric: a name of `METRICS`.
+        """
+        found = self.measured.get((dataset, method))
+        return Figure(None) if found is None else figure(found[metric])
+
+    def mean(self, method: str, metric: str) -> Figure:
+        """The mean of a metric over the datasets that all the methods have.
+
+        method: its label. metric: a name of `METRICS`.
+        """
+        if not self.shared:
+            return Figure(None)
+        return figure(mean([self.measured[name, method][metric] for name in self.shared]))
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How much better the second method is than the first, on the rows that both scored.
+
+    rows: how many are under the means. means: the mean difference over the datasets that people
+        labelled, by metric.
+    by_dataset: the difference on each dataset, by metric.
+    """
+
+    rows: int
+    means: Mapping[str, Figure]
+    by_dataset: Mapping[str, Mapping[str, Figure]]
+
+
+class Evidence:
+    """The results that enter the tables, in order, and what was left out.
+
+    reference: the label of the method that the others are compared with.
+    methods, datasets: labels and names in the order of the tables.
+    """
+
+    def __init__(
+        self,
+        results: Sequence[Results],
+        settings: Settings | None = None,
+        *,
+        order: Sequence[str] = (),
+        datasets: Sequence[str] = (),
+        reference: str | None = None,
+        samples: int = SAMPLES,
+        latency: Mapping[str, Sequence[Results]] | None = None,
+    ) -> None:
+        """Select and index results.
+
+        results: what `read_all` gives. settings: of their folder.
+        order, datasets: names of methods and datasets in the order in which they are listed;
+            others come last.
+        reference: the label or name of a method; default: the `halldetect` nearest to the
+            default configuration, or else the first.
+        samples: the number of bootstrap samples. latency: the results of rows that were scored
+            one at a time, by the name of their folder.
+        """
+        if samples < 1:
+            raise ConfigurationError(f"--samples must be at least 1, not {samples}")
+        self.settings = settings or Settings()
+        self.samples = samples
+        # Few rows are enough to time a method.
+        timed = replace(self.settings, min_rows=1)
+        self.latency = {name: select(found, timed).kept for name, found in (latency or {}).items()}
+        chosen = select(results, self.settings)
+        self.ablations = tuple(one for one in chosen.kept if _name(one) == Ablation.name)
+        plain = [one for one in chosen.kept if _name(one) != Ablation.name]
+        self.labels = method_labels(one.header for one in plain)
+        rank = {name: at for at, name in enumerate(order)}
+        plain.sort(key=lambda one: (rank.get(_name(one), len(rank)), self._label(one)))
+        at = {name: place for place, name in enumerate(datasets)}
+        names = {one.header.dataset for one in chosen.kept}
+        self.datasets = tuple(sorted(names, key=lambda name: (at.get(name, len(at)), name)))
+        sizes = dict.fromkeys(map(self._label, plain), 0)
+        for one in plain:
+            sizes[self._label(one)] += 1
+        rare = {name for name, n in sizes.items() if n < MIN_DATASETS * len(self.datasets)}
+        self.left_out = [
+            *chosen.left_out,
+            *((name, f"{sizes[name]} of {len(self.datasets)} datasets") for name in sorted(rare)),
+        ]
+        plain = [one for one in plain if self._label(one) not in rare]
+        self.methods = tuple(dict.fromkeys(map(self._label, plain)))
+        self._headers = [one.header for one in chosen.kept]
+        self.headers = {self._label(one): one.header for one in plain}
+        self.cells = {
+            (one.header.dataset, self._label(one)): {item.id: item for item in one.predictions}
+            for one in plain
+        }
+        self._rows: dict[str, dict[str, Prediction]] = {name: {} for name in self.datasets}
+        for one in chosen.kept:
+            self._rows[one.header.dataset].update({item.id: item for item in one.predictions})
+        self.reference = self._reference(reference)
+        self._scores = {label: self._scores_of(label) for label in self.methods}
+        self._known_rows: dict[tuple[str, frozenset[str]], Rows] = {}
+        self._known_figures: dict[tuple[int, int], tuple[dict[str, Values], object]] = {}
+        self._ablated: dict[tuple[str, str], dict[Variant, Scores]] = {}
+
+    def _label(self, one: Results) -> str:
+        return self.labels[one.header.digest]
+
+    def _reference(self, wanted: str | None) -> str:
+        if not self.methods:
+            # Results of ablations alone have no method to compare with.
+            return ""
+        if wanted is not None:
+            for label in self.methods:
+                if wanted in (label, label.partition(" (")[0]):
+                    return label
+            raise ConfigurationError(
+                f"no method {wanted!r} in the results; there are {'; '.join(self.methods)}"
+            )
+        ours = [
+            label for label in self.methods if self.headers[label].method["name"] == "halldetect"
+        ]
+        return min(ours, key=lambda one: _distance(self.headers[one]), default=self.methods[0])
+
+    @property
+    def trained_on(self) -> dict[str, str]:
+        """The datasets whose siblings were trained on, and which those are."""
+        stated = {
+            name: text
+            for name, text in (
+                (one.dataset, getattr(one, "trained_on", None)) for one in self._headers
+            )
+            if text
+        }
+        return {**stated, **self.settings.trained_on}
+
+    def size(self, dataset: str) -> int:
+        """The number of rows of a dataset that any file has.
+
+        dataset: its name.
+        """
+        return len(self._rows[dataset])
+
+    def find(self, name: str, **settings: str) -> str | None:
+        """The first method of a name whose description has these settings.
+
+        name: of the method. settings: dotted keys with `_` for `.`, such as `verifier_name`.
+        """
+        for label in self.methods:
+            method = self.headers[label].method
+            if method["name"] == name and all(
+                (method.get(key.partition("_")[0]) or {}).get(key.partition("_")[2]) == value
+                for key, value in settings.items()
+            ):
+                return label
+        return None
+
+    def label_like(self, header: Header) -> str | None:
+        """The method with the same name, verifier and language model as a file.
+
+        header: of the file.
+        """
+
+        def models(one: Header) -> list[object]:
+            roles = ("verifier", "llm", "extractor")
+            return [
+                one.method["name"],
+                *((one.method.get(role) or {}).get("name") for role in roles),
+            ]
+
+        wanted = models(header)
+        return next((name for name in self.methods if models(self.headers[name]) == wanted), None)
+
+    def scores(self, method: str) -> Scores:
+        """The scores of a method.
+
+        method: its label.
+        """
+        return self._scores[method]
+
+    def _scores_of(self, method: str) -> Scores:
+        return {
+            name: {at: item.score for at, item in found.items() if item.score is not None}
+            for (name, label), found in self.cells.items()
+            if label == method
+        }
+
+    def ablation(self, extractor: str, verifier: str) -> Mapping[Variant, Scores]:
+        """The scores of every variant of an ablation; no datasets where it was not run.
+
+        extractor, verifier: their names.
+        """
+        key = (extractor, verifier)
+        if key not in self._ablated:
+            self._ablated[key] = ablation_scores(self.ablations, *key)
+        return self._ablated[key]
+
+    @cached_property
+    def on_shared_rows(self) -> Scope:
+        """All methods, on the rows that all of them scored."""
+        return self._scope(self.methods)
+
+    @cached_property
+    def on_all_rows(self) -> Scope:
+        """The methods that have every row of every dataset that they ran on."""
+        return self._scope(
+            tuple(
+                label
+                for label in self.methods
+                if all(
+                    len(found) == self.size(name)
+                    for (name, other), found in self.cells.items()
+                    if other == label
+                )
+            )
+        )
+
+    def _scope(self, methods: tuple[str, ...]) -> Scope:
+        rows: dict[str, Rows] = {}
+        measured: dict[tuple[str, str], Mapping[str, Values]] = {}
+        scores = {label: self.scores(label) for label in methods}
+        for dataset in self.datasets:
+            present = [label for label in methods if dataset in scores[label]]
+            found = self._shared([scores[label][dataset] for label in present], dataset)
+            if found is None:
+                continue
+            rows[dataset] = found
+            for label in present:
+                measured[dataset, label] = self._figures(found, scores[label][dataset])
+        shared = tuple(
+            name
+            for name in rows
+            if is_labelled_by_people(name)
+            and all(
+                (name, label) in measured and not np.isnan(measured[name, label]["AUROC"][0])
+                for label in methods
+            )
+        )
+        return Scope(methods, rows, measured, shared)
+
+    def _shared(self, scores: Sequence[Mapping[str, float]], dataset: str) -> Rows | None:
+        """The labelled rows that all have a score for; None where there are none."""
+        if not scores:
+            return None
+        known = set.intersection(*(set(one) for one in scores))
+        rows = [item for name, item in self._rows[dataset].items() if name in known]
+        labelled = [item for item in rows if item.gold is not None]
+        if not labelled:
+            return None
+        key = (dataset, frozenset(item.id for item in labelled))
+        if key not in self._known_rows:
+            self._known_rows[key] = rows_of(dataset, labelled, self.samples)
+        return self._known_rows[key]
+
+    def _figures(self, rows: Rows, scores: Mapping[str, float]) -> dict[str, Values]:
+        """The figures of scores; those of the same rows and scores are computed once."""
+        key = (id(rows), id(scores))
+        if key not in self._known_figures:
+            # The scores are kept, so that no other object gets their identity.
+            self._known_figures[key] = (figures(rows, scores), scores)
+        return self._known_figures[key][0]
+
+    def compare(self, first: Scores, second: Scores) -> Compared | None:
+        """The second method minus the first; None where they share no row.
+
+        first, second: their scores.
+        """
+        return self._summed([first, second])
+
+    def means_of(self, scores: Scores) -> Compared:
+        """The figures of one method on all its rows, with their means over the datasets.
+
+        scores: of the method.
+        """
+        found = self._summed([scores])
+        return Compared(0, dict.fromkeys(METRICS, Figure(None)), {}) if found is None else found
+
+    def _summed(self, methods: Sequence[Scores]) -> Compared | None:
+        """The figures of one method, or those of the second less those of the first."""
+        found: dict[str, dict[str, Values]] = {}
+        count = 0
+        for dataset in self.datasets:
+            if not all(dataset in scores for scores in methods):
+                continue
+            rows = self._shared([scores[dataset] for scores in methods], dataset)
+            if rows is None or rows.hallucinated in (0, len(rows.ids)):
+                continue
+            *before, after = (self._figures(rows, scores[dataset]) for scores in methods)
+            found[dataset] = {
+                name: after[name] - before[0][name] if before else after[name] for name in METRICS
+            }
+            count += len(rows.ids) if is_labelled_by_people(dataset) else 0
+        if not found:
+            return None
+        under = [one for name, one in found.items() if is_labelled_by_people(name)]
+        return Compared(
+            count,
+            {
+                name: figure(mean([one[name] for one in under or list(found.values())]))
+                for name in METRICS
+            },
+            {
+                dataset: {name: figure(values) for name, values in one.items()}
+                for dataset, one in found.items()
+            },
+        )
+
+
+def is_labelled_by_people(dataset: str) -> bool:
+    """Whether a dataset counts in a mean; sets made by edits of our own do not.
+
+    dataset: its name.
+    """
+    return not dataset.startswith(EDITED)
+
+
+def _name(one: Results) -> str:
+    name = one.header.method.get("name")
+    if not isinstance(name, str):
+        raise InputError(f"{one.header.path}: the header names no method")
+    return name
+
+
+def _distance(header: Header) -> tuple[int, bool]:
+    """In how many options a configuration differs from the default one."""
+    default = Configuration()
+    found = header.method.get("configuration", {})
+    differing = sum(
+        found.get(option.name, getattr(default, option.name))
+        not in (getattr(default, option.name), _listed(getattr(default, option.name)))
+        for option in fields(Configuration)
+        if option.name not in (*_INERT, "verifier")
+    )
+    verifier = (header.method.get("verifier") or {}).get("name")
+    return differing, verifier != "base"
+
+
+def _listed(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value

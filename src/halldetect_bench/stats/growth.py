@@ -1,0 +1,134 @@
+"""How accuracy and work grow with the length of the source and with the number of claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import fmean
+
+from halldetect_bench.predictions import Prediction
+from halldetect_bench.stats.evidence import Evidence, is_labelled_by_people
+from halldetect_bench.stats.resampling import Figure, figure, figures, mean, rows_of
+
+# The lower ends of the bins.
+SOURCE_WORDS = (0, 200, 400, 800, 1600)
+CLAIMS = (1, 2, 3, 5, 9)
+# An AUROC on fewer rows of a class says nothing.
+MIN_OF_A_CLASS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Responses of a size: AUROC is the mean over the datasets with enough of them.
+
+    by: what was measured. low, high: from and below; `high` is None for the last bin.
+    datasets: how many are under the AUROC. pairs, tokens: the verifier's work for a response.
+    """
+
+    by: str
+    low: int
+    high: int | None
+    rows: int
+    datasets: int
+    auroc: Figure
+    pairs: float
+    tokens: float
+
+    @property
+    def range(self) -> str:
+        """The sizes in words."""
+        if self.high is None:
+            return f"{self.low} or more"
+        return str(self.low) if self.high == self.low + 1 else f"{self.low} to {self.high - 1}"
+
+
+def source_words(item: Prediction) -> int | None:
+    """The number of words of the source, if the results have it.
+
+    item: of any method.
+    """
+    found = item.details.get("source_words")
+    return found if isinstance(found, int) else None
+
+
+def claims(item: Prediction) -> int | None:
+    """The number of claims that were judged, if the results have it.
+
+    item: of a method that judges claims.
+    """
+    found = item.details.get("claims")
+    if isinstance(found, int):
+        return found
+    return len(item.claims) or None
+
+
+def growth(evidence: Evidence) -> list[Bin]:
+    """Bins by length of the source and by number of claims, of the reference method.
+
+    evidence: the results.
+    """
+    found: list[Bin] = []
+    for by, measure, edges in (
+        ("words of the source", source_words, SOURCE_WORDS),
+        ("claims", claims, CLAIMS),
+    ):
+        sizes = _sizes(evidence, measure)
+        for low, high in zip(edges, (*edges[1:], None), strict=True):
+            bin = _bin(evidence, sizes, by, low, high)
+            if bin is not None:
+                found.append(bin)
+    return found
+
+
+def _sizes(
+    evidence: Evidence, measure: Callable[[Prediction], int | None]
+) -> dict[tuple[str, str], int]:
+    """The size of each row, from any method that recorded it; the reference goes first."""
+    found: dict[tuple[str, str], int] = {}
+    names = [evidence.reference, *(one for one in evidence.methods if one != evidence.reference)]
+    if measure is claims:
+        names = names[:1]  # every method has claims of its own
+    for name in names:
+        for (dataset, method), cell in evidence.cells.items():
+            if method == name:
+                for item in cell.values():
+                    size = measure(item)
+                    if size is not None:
+                        found.setdefault((dataset, item.id), size)
+    return found
+
+
+def _bin(
+    evidence: Evidence, sizes: Mapping[tuple[str, str], int], by: str, low: int, high: int | None
+) -> Bin | None:
+    inside: dict[str, list[Prediction]] = {}
+    for (dataset, method), cell in evidence.cells.items():
+        if method == evidence.reference and is_labelled_by_people(dataset):
+            inside[dataset] = [
+                item
+                for item in cell.values()
+                if item.score is not None
+                and item.gold is not None
+                and (size := sizes.get((dataset, item.id))) is not None
+                and low <= size < (high or size + 1)
+            ]
+    every = [item for part in inside.values() for item in part]
+    if not every:
+        return None
+    parts = []
+    for dataset, items in inside.items():
+        wrong = sum(bool(item.gold) for item in items)
+        if min(wrong, len(items) - wrong) >= MIN_OF_A_CLASS:
+            rows = rows_of(dataset, items, evidence.samples)
+            scores = {item.id: item.score for item in items if item.score is not None}
+            parts.append(figures(rows, scores)["AUROC"])
+    return Bin(
+        by,
+        low,
+        high,
+        len(every),
+        len(parts),
+        figure(mean(parts)) if parts else Figure(None),
+        fmean(item.cost.get("pairs_judged", 0) for item in every),
+        fmean(item.cost.get("verifier_tokens", 0) for item in every),
+    )

@@ -1,0 +1,113 @@
+"""Seconds, tokens and joules of rows that were scored one at a time, alone on a machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from halldetect_bench.predictions import Header, Results
+from halldetect_bench.stats.cost import MeanCost, mean_cost
+from halldetect_bench.stats.evidence import Evidence
+from halldetect_bench.stats.resampling import SEED, Figure
+
+CHUNKED = "halldetect"
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A method on one machine.
+
+    machine: the name of the folder. times: how many times as long it takes as chunked
+        verification with `base`, on the same rows.
+    """
+
+    machine: str
+    method: str
+    header: Header
+    cost: MeanCost
+    times: Figure
+
+
+def timed(evidence: Evidence) -> list[Timed]:
+    """Every method of every machine, the chunked one first.
+
+    evidence: the results.
+    """
+    found = []
+    for machine, results in evidence.latency.items():
+        base = next((one for one in results if _is_chunked(one.header)), None)
+        for one in sorted(results, key=lambda item: (item is not base, short_label(item.header))):
+            found.append(
+                Timed(
+                    machine,
+                    short_label(one.header),
+                    one.header,
+                    mean_cost(one.predictions),
+                    Figure(None) if base is None or one is base else _times(base, one),
+                )
+            )
+    return found
+
+
+def latency_sentences(evidence: Evidence) -> str:
+    """For each machine, how chunked verification compares with everything else.
+
+    evidence: the results.
+    """
+    parts = []
+    every = timed(evidence)
+    for machine in evidence.latency:
+        here = [one for one in every if one.machine == machine]
+        others = [one for one in here if one.times.value is not None]
+        if not others:
+            continue
+        base = next(one for one in here if one.times.value is None)
+        compared = ", ".join(
+            f"{one.method} {one.times.value:.1f} times as long ({one.times.low:.1f} to "
+            f"{one.times.high:.1f})"
+            for one in others
+        )
+        parts.append(
+            f"`{machine}`, {base.cost.rows} rows: {base.method} takes {base.cost.seconds:.3f} s "
+            f"and {base.cost.tokens:,.0f} tokens; {compared}."
+        )
+    return " ".join(parts)
+
+
+def short_label(header: Header) -> str:
+    """The method with the models it runs on.
+
+    header: of a file.
+    """
+    models = []
+    for role in ("verifier", "llm"):
+        name = (header.method.get(role) or {}).get("name")
+        if name:
+            models.append(str(name).removeprefix("gguf:").removesuffix(".gguf"))
+    return " ".join([str(header.method["name"]), *models])
+
+
+def _is_chunked(header: Header) -> bool:
+    verifier = (header.method.get("verifier") or {}).get("name")
+    return header.method["name"] == CHUNKED and verifier != "large"
+
+
+def _times(base: Results, other: Results) -> Figure:
+    """The ratio of the mean seconds on the rows that both have, with its interval over rows."""
+    ours = {item.id: _seconds(item.cost) for item in base.predictions}
+    pairs = np.array(
+        [(ours[item.id], _seconds(item.cost)) for item in other.predictions if item.id in ours]
+    )
+    if not len(pairs) or not pairs[:, 0].sum() or not pairs[:, 1].sum():
+        return Figure(None)
+    rng = np.random.default_rng(SEED)
+    drawn = pairs[rng.integers(0, len(pairs), size=(1000, len(pairs)))].sum(axis=1)
+    low, high = np.quantile(drawn[:, 1] / drawn[:, 0], [0.025, 0.975])
+    total = pairs.sum(axis=0)
+    return Figure(float(total[1] / total[0]), float(low), float(high))
+
+
+def _seconds(cost: dict[str, object]) -> float:
+    found = cost.get("seconds")
+    return float(sum(found.values())) if isinstance(found, dict) else 0.0

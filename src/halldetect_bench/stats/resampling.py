@@ -1,0 +1,145 @@
+"""Rows of a dataset with bootstrap samples of their documents, and figures on all samples at once.
+
+All methods that are compared use the same samples, so a difference is that of two arrays and a
+mean over datasets the mean of theirs. Whole documents are drawn, because rows of one document are
+not independent. The first entry of every array is the figure on the data themselves.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halldetect_bench.predictions import Prediction
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+
+SAMPLES = 500
+SEED = 0
+THRESHOLD = 0.5
+METRICS = ("AUROC", "balanced accuracy", "precision", "recall", "F1")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A value with its 95 % interval; None where it does not exist on the data."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows of one dataset.
+
+    dataset: its name. ids: of the rows. gold: True for each hallucinated row.
+    weights: how often each row is in each sample; the first line counts every row once.
+    """
+
+    dataset: str
+    ids: tuple[str, ...]
+    gold: NDArray[np.bool_]
+    weights: NDArray[np.float32]
+
+    @property
+    def hallucinated(self) -> int:
+        """The number of hallucinated rows."""
+        return int(self.gold.sum())
+
+
+def rows_of(dataset: str, predictions: Sequence[Prediction], samples: int = SAMPLES) -> Rows:
+    """The rows of predictions that have a label, with samples of their documents.
+
+    dataset: its name. predictions: one for each row. samples: how many to draw.
+    """
+    labelled = sorted(
+        (item for item in predictions if item.gold is not None), key=lambda one: one.id
+    )
+    names = sorted({item.document for item in labelled})
+    place = {name: at for at, name in enumerate(names)}
+    rng = np.random.default_rng([SEED, zlib.crc32(dataset.encode())])
+    drawn = np.ones((samples + 1, len(names)), dtype=np.float32)
+    for line in drawn[1:]:
+        chosen = rng.integers(0, len(names), size=len(names))
+        line[:] = np.bincount(chosen, minlength=len(names))
+    return Rows(
+        dataset,
+        tuple(item.id for item in labelled),
+        np.array([bool(item.gold) for item in labelled]),
+        drawn[:, [place[item.document] for item in labelled]],
+    )
+
+
+def figures(rows: Rows, scores: Mapping[str, float]) -> dict[str, Values]:
+    """Every metric on every sample; nan where it does not exist.
+
+    rows: the rows. scores: by the id of the row; must have all of them.
+    """
+    values = np.array([scores[name] for name in rows.ids])
+    return {"AUROC": _auroc(rows, values), **_at_threshold(rows, values)}
+
+
+def _auroc(rows: Rows, values: Values) -> Values:
+    """The share of pairs of a wrong and a right response in order; ties count half."""
+    wrong, right = np.flatnonzero(rows.gold), np.flatnonzero(~rows.gold)
+    right = right[np.argsort(values[right], kind="stable")]
+    # Of each sample, how many faithful rows are among the first n. Whole numbers stay exact.
+    first = np.zeros((len(rows.weights), len(right) + 1), dtype=np.float32)
+    np.cumsum(rows.weights[:, right], axis=1, out=first[:, 1:])
+    below = np.searchsorted(values[right], values[wrong], "left")
+    not_above = np.searchsorted(values[right], values[wrong], "right")
+    ranked = first[:, below]
+    if (below != not_above).any():
+        ranked = (ranked + first[:, not_above]) / 2
+    weights = rows.weights[:, wrong]
+    ordered = np.einsum("ij,ij->i", weights, ranked, dtype=np.float64)
+    return _share(ordered, weights.sum(axis=1, dtype=np.float64) * first[:, -1])
+
+
+def _at_threshold(rows: Rows, values: Values) -> dict[str, Values]:
+    flagged = values >= THRESHOLD
+    groups = np.stack([flagged & rows.gold, flagged & ~rows.gold, ~flagged & rows.gold,
+                       ~flagged & ~rows.gold], axis=1)  # fmt: skip
+    tp, fp, fn, tn = (rows.weights @ groups.astype(np.float32)).astype(np.float64).T
+    recall, specificity = _share(tp, tp + fn), _share(tn, tn + fp)
+    return {
+        "balanced accuracy": (recall + specificity) / 2,
+        "precision": _share(tp, tp + fp),
+        "recall": recall,
+        "F1": _share(2 * tp, 2 * tp + fp + fn),
+    }
+
+
+def _share(part: Values, whole: Values) -> Values:
+    return np.divide(part, whole, out=np.full_like(whole, np.nan), where=whole > 0)
+
+
+def figure(values: Values) -> Figure:
+    """The value on the data with its percentile interval over the samples that have one.
+
+    values: of one metric on all samples.
+    """
+    if np.isnan(values[0]):
+        return Figure(None)
+    known = values[1:][~np.isnan(values[1:])]
+    if not len(known):
+        return Figure(float(values[0]))
+    low, high = np.quantile(known, [0.025, 0.975])
+    return Figure(float(values[0]), float(low), float(high))
+
+
+def mean(parts: Sequence[Values]) -> Values:
+    """The mean over datasets, each counting the same.
+
+    parts: one array per dataset, all with the same number of samples.
+    """
+    total: Values = np.mean(np.stack(parts), axis=0)
+    return total

@@ -1,0 +1,149 @@
+"""Which result files enter the tables, so that no table mixes weights, data or samples.
+
+A folder of results may hold `settings.toml`:
+
+    title = "..."            # what the results are about
+    notes = ["..."]          # paragraphs that open the report
+    min_rows = 200           # a file with fewer rows is left out, unless they are all the set has
+    [weights]                # the digests of the weights that the report is about, by verifier
+    base = ["..."]
+    [trained_on]             # datasets whose siblings the verifiers were trained on, and which
+    wice = "its train split"
+    [teacher]                # figures before and after teaching, relative to the folder
+    before = "../base/before.json"
+    after = "../base/report.json"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from halldetect.errors import InputError
+from halldetect_bench.predictions import Header, Results
+
+SETTINGS = "settings.toml"
+# A method that leaves more rows unanswered than this share would shrink the rows of all others.
+MIN_ANSWERED = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What `settings.toml` says; every part may be missing."""
+
+    title: str = "Results"
+    notes: tuple[str, ...] = ()
+    min_rows: int = 1
+    weights: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    trained_on: Mapping[str, str] = field(default_factory=dict)
+    teacher: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The results that enter the tables, and what was left out: (file, reason)."""
+
+    kept: tuple[Results, ...]
+    left_out: tuple[tuple[str, str], ...]
+
+
+def read_settings(folder: Path) -> Settings:
+    """The settings of a folder of results; the defaults where it has none.
+
+    folder: of results.
+    """
+    path = folder / SETTINGS
+    if not path.is_file():
+        return Settings()
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        return Settings(**{**found, "notes": tuple(found.get("notes", ()))})
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{path} cannot be used: {error}") from error
+
+
+def select(results: Sequence[Results], settings: Settings) -> Selection:
+    """The results of the weights that the settings name, with enough rows.
+
+    results: of a folder. settings: of the folder.
+    Raises InputError where two files disagree about a row, or where the weights of one verifier
+    differ and the settings do not say which ones to show.
+    """
+    _check_rows(results)
+    sizes: dict[str, int] = {}
+    for one in results:
+        name = one.header.dataset
+        sizes[name] = max(sizes.get(name, 0), len(one.predictions))
+    kept, left_out = [], []
+    for one in results:
+        reason = _reason(one, settings, sizes[one.header.dataset])
+        if reason is None:
+            kept.append(one)
+        else:
+            left_out.append((str(one.header.path), reason))
+    _check_weights(kept)
+    return Selection(tuple(kept), tuple(left_out))
+
+
+def weights_of(header: Header) -> dict[str, frozenset[str]]:
+    """The digests of every verifier that a file was made with, by the verifier's name.
+
+    header: of the file.
+    """
+    found: dict[str, frozenset[str]] = {}
+    verifier = header.method.get("verifier")
+    if isinstance(verifier, dict):
+        digests = (str(value) for key, value in verifier.items() if _is_weights(key, value))
+        found[str(verifier.get("name"))] = frozenset(digests)
+    return found
+
+
+def _is_weights(key: str, value: Any) -> bool:
+    return "digest" in key and "tokenizer" not in key and isinstance(value, str)
+
+
+def _reason(one: Results, settings: Settings, size: int) -> str | None:
+    """Why a file is left out; None if it is not."""
+    for name, digests in weights_of(one.header).items():
+        if name in settings.weights and not digests & set(settings.weights[name]):
+            return f"other weights of {name}"
+        if settings.weights and name not in settings.weights:
+            return f"the verifier {name}, which is not what this report is about"
+    rows = len(one.predictions)
+    if rows < min(settings.min_rows, size):
+        return f"{rows} rows, fewer than {min(settings.min_rows, size)}"
+    answered = sum(item.score is not None for item in one.predictions)
+    if answered < MIN_ANSWERED * rows:
+        return f"{answered} of {rows} rows answered"
+    return None
+
+
+def _check_weights(results: Sequence[Results]) -> None:
+    """Refuse two sets of weights under one name."""
+    seen: dict[str, tuple[frozenset[str], Path]] = {}
+    for one in results:
+        for name, digests in weights_of(one.header).items():
+            before, path = seen.setdefault(name, (digests, one.header.path))
+            if before and digests and not before & digests:
+                raise InputError(
+                    f"{path} and {one.header.path} were made with different weights of {name!r}: "
+                    f"name the digests to report under [weights] in {SETTINGS}, or keep one of "
+                    "them"
+                )
+
+
+def _check_rows(results: Sequence[Results]) -> None:
+    """Refuse two versions of one row."""
+    seen: dict[tuple[str, str], tuple[str, Path]] = {}
+    for one in results:
+        for item in one.predictions:
+            key = (one.header.dataset, item.id)
+            before, path = seen.setdefault(key, (item.row, one.header.path))
+            if before != item.row:
+                raise InputError(
+                    f"{path} and {one.header.path} were made with different data: row {item.id} "
+                    "differs; keep one of them"
+                )

@@ -1,0 +1,234 @@
+"""The report: what the short one says, the page, the CSV files, the block of the README."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import precision_recall_curve, roc_curve
+
+from halldetect.cli import main
+from halldetect.errors import InputError
+from halldetect_bench.predictions import Results, open_predictions
+from halldetect_bench.report import charts
+from halldetect_bench.report.blocks import Chart, Heading, Listing, Paragraph, Table, markdown, page
+from halldetect_bench.report.csv_files import csv_files
+from halldetect_bench.report.full_page import page_blocks
+from halldetect_bench.report.readme_block import BEGIN, END, with_block
+from halldetect_bench.report.summary import MAX_LINES, summary_blocks
+from halldetect_bench.stats.evidence import Evidence
+from halldetect_bench.stats.selection import Settings
+from halldetect_bench.stats.tables import Tables
+from tests.support.bench_fakes import make_results
+
+GOLD: list[bool | None] = [True, False] * 20
+GOOD: list[float | None] = [
+    0.9 - 0.01 * (n // 2) if n % 2 == 0 else 0.1 + 0.01 * (n // 2) for n in range(40)
+]
+BAD: list[float | None] = [None if score is None else 1 - score for score in GOOD]
+BASE = {"name": "base", "digest": "0123456789abcdef"}
+FOUND = [
+    make_results("qags-cnndm", "halldetect", GOOD, GOLD, verifier=BASE),
+    make_results("qags-cnndm", "nli-only", BAD, GOLD, verifier=BASE),
+    make_results("wice", "halldetect", BAD, GOLD, verifier=BASE),
+    make_results("wice", "nli-only", GOOD, GOLD, verifier=BASE),
+]
+
+
+def tables(results: list[Results], settings: Settings | None = None, **more: object) -> Tables:
+    return Tables(Evidence(results, settings, samples=20, **more), Path())  # type: ignore[arg-type]
+
+
+def text_of(results: list[Results], settings: Settings | None = None) -> str:
+    return markdown(summary_blocks(tables(results, settings)))
+
+
+def test_the_short_report() -> None:
+    text = text_of(FOUND, Settings(notes=("A note.",), trained_on={"wice": "its train split"}))
+    assert "A note." in text
+    assert "Weights: `base` 01234567." in text
+    assert "Means over 2 datasets, on the 80 rows that all methods scored." in text
+    assert "| halldetect | 0.500 (0.500 to 0.500) | 0.500 (0.500 to 0.500) |" in text
+    assert "|  | qags-cnndm | wice† |" in text
+    assert "(wice: its train split)" in text
+    assert "| halldetect | 1.000 / 1.000 | .000 / .000 |" in text
+    assert "**What is decomposition worth?** With `base`" in text
+    assert "In 1 of 2 comparisons" in text
+    assert "| wice | nli-only | +1.000 (+1.000 to +1.000) |" in text
+
+
+def test_methods_with_all_rows_have_columns_of_their_own() -> None:
+    fewer = make_results("qags-cnndm", "llm-cot", GOOD[:20], GOLD[:20])
+    text = text_of([*FOUND[:2], fewer])
+    assert "AUROC, all rows" in text
+    line = next(line for line in text.splitlines() if line.startswith("| llm-cot |"))
+    assert line.split(" | ")[4:6] == ["–", "–"]
+
+
+def test_it_says_what_was_left_out() -> None:
+    few = make_results("wice", "rouge-l", GOOD[:4], GOLD[:4])
+    text = text_of([*FOUND, few], Settings(min_rows=10))
+    assert "1 result files or methods are in no table: 1 x 4 rows, fewer than 10." in text
+
+
+def test_it_stays_short_whatever_there_is() -> None:
+    many = [
+        make_results(dataset, f"method-{n:02}", GOOD if n else BAD, GOLD, verifier=BASE)
+        for n in range(70)
+        for dataset in ("a", "b", "c")
+    ]
+    reasons = [make_results("a", f"few-{n}", GOOD[:n], GOLD[:n]) for n in range(1, 20)]
+    alone = {
+        machine: [make_results("a", f"method-{n:02}", GOOD, GOLD) for n in range(30)]
+        for machine in ("latency-cpu", "latency-gpu")
+    }
+    made = tables([*many, *reasons], Settings(min_rows=30), latency=alone)
+    text = markdown(summary_blocks(made))
+    assert text.count("\n") <= MAX_LINES - 14  # room for the answers
+    assert "method-00" in text  # the reference, although it is the worst
+
+
+def test_the_csv_files_hold_the_numbers() -> None:
+    sheets = csv_files(tables(FOUND))
+    quality = list(csv.DictReader(io.StringIO(sheets["quality.csv"])))
+    first = quality[0]
+    assert (first["rows of"], first["dataset"], first["AUROC"]) == ("shared", "mean", "0.5")
+    assert {row["dataset"] for row in quality} == {"mean", "qags-cnndm", "wice"}
+    gained = list(csv.DictReader(io.StringIO(sheets["differences.csv"])))
+    assert [(row["dataset"], row["AUROC"]) for row in gained] == [
+        ("mean", "0.0"), ("qags-cnndm", "-1.0"), ("wice", "1.0"),
+    ]  # fmt: skip
+    # Rows of a batch share their time, so no seconds are given.
+    assert {row["seconds"] for row in csv.DictReader(io.StringIO(sheets["cost.csv"]))} == {""}
+
+
+def test_the_block_of_the_readme() -> None:
+    made = tables(FOUND)
+    text = with_block(f"before\n{BEGIN}\nold\n{END}\nafter", made)
+    assert text.startswith(f"before\n{BEGIN}\n|  | verifier | precision | recall | F1 |")
+    assert "| QAGS-CNN/DM, 40 rows | `base` | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 |" in text
+    assert "| mean of 2 datasets, 80 rows | `base` | 0.500 |" in text
+    assert "over one call on the whole texts" in text
+    assert text.endswith(f"{END}\nafter")
+    assert with_block(text, made) == text
+    with pytest.raises(InputError, match="no place for the numbers"):
+        with_block("nothing", made)
+
+
+def test_curves_agree_with_scikit_learn() -> None:
+    gold, scores = np.array([True, False, True, False]), np.array([0.9, 0.6, 0.6, 0.1])
+    false, true, _ = roc_curve(gold, scores, drop_intermediate=False)
+    assert charts.roc(gold, scores) == list(zip(false, true, strict=True))
+    precision, recall, _ = precision_recall_curve(gold, scores)
+    ours = charts.precision_recall(gold, scores)
+    assert ours == [*zip(recall, precision, strict=True)][-2::-1]
+    assert charts.reliability(gold, scores) == [(0.1, 0.0), (0.6, 0.5), (0.9, 1.0)]
+    assert charts.reliability(gold, scores * 2) == []
+
+
+def test_a_page_lets_no_text_act() -> None:
+    curves = charts.curves([("<b>m</b>", [True, False], [0.9, 0.1])], "<i>d</i>")
+    text = page(
+        [
+            Heading("A <b> & c", 2),
+            Paragraph("Run `x < y` and **see** [this](https://example.org)."),
+            Listing(["one <u>"]),
+            Table(["name", "value"], [["<script>", "0.5 (0.1 to 0.9)"]]),
+            Chart(curves, "a <i>curve</i>"),
+            Chart(charts.accuracy_over_time([("<s>m</s>", 0.5, 0.7)]), "time"),
+        ],
+        "Results",
+    )
+    assert not re.search(r"<(b|i|u|s)>", text)
+    assert text.count("<script>") == 1
+    assert "<code>x &lt; y</code> and <strong>see</strong>" in text
+    assert '<td class="figure">0.5 <small>(0.1 to 0.9)</small></td>' in text
+    assert 'href="#a-b-c"' in text
+    assert "example.org" not in text
+
+
+def stored(folder: Path) -> Path:
+    for one in FOUND:
+        with open_predictions(folder, one.header) as book:
+            for item in one.predictions:
+                book.append(item)
+    return folder
+
+
+def test_the_command_writes_the_same_bytes_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = stored(tmp_path / "in")
+    readme = tmp_path / "README.md"
+    readme.write_text(f"{BEGIN}\n{END}\n", encoding="utf-8")
+    command = ["bench", "report", str(folder), "--samples", "20"]
+    assert main([*command, "-o", str(tmp_path / "out"), "--readme", str(readme)]) == 0
+    written = [Path(line) for line in capsys.readouterr().out.splitlines()]
+    assert [path.name for path in written[:2]] == ["results.md", "results.html"]
+    assert "QAGS-CNN/DM" in readme.read_text(encoding="utf-8")
+    first = [path.read_bytes() for path in written]
+    assert main([*command, "-o", str(tmp_path / "out"), "--readme", str(readme)]) == 0
+    assert [path.read_bytes() for path in written] == first
+    # What the report wrote into the results does not disturb the next one.
+    assert main(command) == 0
+    assert main([*command, "--against", "nli-only"]) == 0
+    assert "## Where nli-only loses" in (folder / "results.md").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert main(["bench", "report", str(tmp_path / "none")]) == 2
+    assert "bench run" in capsys.readouterr().err
+    assert main([*command[:3], "--samples", "0"]) == 2
+
+
+@pytest.mark.browser
+def test_the_page_in_a_browser(tmp_path: Path) -> None:
+    from tests.support.chromium import chromium, look
+
+    folder = stored(tmp_path / "in")
+    assert main(["bench", "report", str(folder), "--samples", "10"]) == 0
+    with chromium(tmp_path / "profile") as browser:
+        for width, scheme in ((1280, "light"), (400, "dark")):
+            look(browser, width=width, height=800, scheme=scheme)
+            browser.get((folder / "results.html").as_uri())
+            assert browser.title == "HallDetect: results"
+            assert browser.execute_script(
+                "return document.documentElement.scrollWidth <= window.innerWidth"
+            )
+        # Every link of the contents leads somewhere; nothing was loaded from elsewhere.
+        missing = browser.execute_script(
+            "return [...document.querySelectorAll('nav a')]"
+            ".filter(link => !document.querySelector(link.hash)).length"
+        )
+        assert missing == 0
+        assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+        # Three panels per dataset, each line in a colour of the page.
+        lines = browser.execute_script(
+            "return [...document.querySelectorAll('.chart .series')]"
+            ".map(line => getComputedStyle(line).stroke)"
+        )
+        assert len(lines) == 2 * 3 * 2
+        assert "none" not in lines
+        # A click on a title sorts its table, a second one turns it round.
+        values = (
+            "return [...document.querySelectorAll('table')].at(-1).tBodies[0].rows"
+            ".length && [...[...document.querySelectorAll('table')].at(-1).tBodies[0].rows]"
+            ".map(row => row.cells[2].textContent)"
+        )
+        button = "[...document.querySelectorAll('table')].at(-1).tHead.rows[0].cells[2].firstChild"
+        browser.execute_script(f"{button}.click()")
+        down = [float(text.split()[0]) for text in browser.execute_script(values)]
+        assert down == sorted(down, reverse=True) == [1.0, 0.0, -1.0]
+        browser.execute_script(f"{button}.click()")
+        assert [float(text.split()[0]) for text in browser.execute_script(values)] == down[::-1]
+        assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_the_page_has_every_table_and_chart() -> None:
+    blocks = page_blocks(tables(FOUND))
+    titles = [block.text for block in blocks if isinstance(block, Heading)]
+    assert titles[0] == "Results"
+    assert {"Curves", "Every figure, on the rows that all scored"} <= set(titles)
+    assert sum(isinstance(block, Chart) for block in blocks) == 2

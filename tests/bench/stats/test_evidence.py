@@ -1,0 +1,309 @@
+"""Which results enter the tables, on which rows methods are compared, and what the answers say."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from halldetect.errors import ConfigurationError, InputError
+from halldetect_bench.predictions import Header, Results
+from halldetect_bench.stats.answers import answers
+from halldetect_bench.stats.evidence import Evidence
+from halldetect_bench.stats.growth import growth
+from halldetect_bench.stats.latency import timed
+from halldetect_bench.stats.method_labels import method_labels
+from halldetect_bench.stats.selection import Settings, read_settings, select
+from halldetect_bench.stats.tables import Tables
+from tests.support.bench_fakes import COST, make_results
+
+GOLD: list[bool | None] = [True, False] * 20
+GOOD: list[float | None] = [
+    0.9 - 0.01 * (n // 2) if n % 2 == 0 else 0.1 + 0.01 * (n // 2) for n in range(40)
+]
+BAD: list[float | None] = [None if score is None else 1 - score for score in GOOD]
+NOISE: list[float | None] = [(n * 37 % 40) / 40 for n in range(40)]
+
+
+def base(digest: str = "a" * 64, name: str = "base") -> dict[str, str]:
+    return {"name": name, "digest": digest}
+
+
+def test_files_with_other_weights_are_left_out_and_named() -> None:
+    ours = make_results("d", "halldetect", GOOD, GOLD, verifier=base())
+    old = make_results("d", "nli-only", BAD, GOLD, verifier=base("b" * 64))
+    other = make_results("d", "minicheck", BAD, GOLD, verifier=base(name="tiny"))
+    plain = make_results("d", "rouge-l", NOISE, GOLD)
+    found = select([ours, old, other, plain], Settings(weights={"base": ["a" * 64]}))
+    assert found.kept == (ours, plain)
+    assert found.left_out == (
+        (str(old.header.path), "other weights of base"),
+        (str(other.header.path), "the verifier tiny, which is not what this report is about"),
+    )
+
+
+def test_two_sets_of_weights_are_refused_where_nothing_says_which() -> None:
+    ours = make_results("d", "halldetect", GOOD, GOLD, verifier=base())
+    old = make_results("d", "nli-only", BAD, GOLD, verifier=base("b" * 64))
+    with pytest.raises(InputError, match="different weights of 'base'"):
+        select([ours, old], Settings())
+
+
+def test_two_versions_of_a_row_are_refused() -> None:
+    first = make_results("d", "a", GOOD, GOLD)
+    second = make_results("d", "b", GOOD, GOLD)
+    changed = (replace(second.predictions[0], row="other"), *second.predictions[1:])
+    with pytest.raises(InputError, match="different data: row r0"):
+        select([first, replace(second, predictions=changed)], Settings())
+
+
+def test_files_with_too_few_rows_or_answers_are_left_out() -> None:
+    whole = make_results("d", "a", GOOD, GOLD)
+    few = make_results("d", "b", GOOD[:10], GOLD[:10])
+    silent = make_results("d", "c", [*GOOD[:20], *[None] * 20], GOLD)
+    small = make_results("e", "a", GOOD[:10], GOLD[:10])
+    found = select([whole, few, silent, small], Settings(min_rows=30))
+    assert found.kept == (whole, small)
+    assert [reason for _, reason in found.left_out] == [
+        "10 rows, fewer than 30",
+        "20 of 40 rows answered",
+    ]
+
+
+def test_settings_are_read_and_checked(tmp_path: Path) -> None:
+    assert read_settings(tmp_path) == Settings()
+    path = tmp_path / "settings.toml"
+    path.write_text('min_rows = 7\nnotes = ["one"]\n[weights]\nbase = ["x"]\n', encoding="utf-8")
+    found = read_settings(tmp_path)
+    assert (found.min_rows, found.notes, found.weights) == (7, ("one",), {"base": ["x"]})
+    path.write_text("rows = 7\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"settings\.toml cannot be used"):
+        read_settings(tmp_path)
+
+
+def test_all_methods_are_compared_on_the_rows_that_all_scored() -> None:
+    found = Evidence(
+        [
+            make_results("d", "a", GOOD, GOLD),
+            make_results("d", "b", [*GOOD[:38], None, None], GOLD),
+            make_results("d", "c", GOOD[:30], GOLD[:30]),
+        ],
+        samples=10,
+    )
+    assert len(found.on_shared_rows.rows["d"].ids) == 30
+    assert found.on_shared_rows.count == 30
+    # `b` has all rows, but no answer to two of them.
+    assert found.on_all_rows.methods == ("a", "b")
+    assert found.on_all_rows.count == 38
+    assert found.on_shared_rows.cell("d", "a", "AUROC").value == 1.0
+    assert found.on_shared_rows.cell("e", "a", "AUROC").value is None
+
+
+def test_means_are_over_the_datasets_that_all_have_and_leave_out_edits() -> None:
+    sets = ("one", "two", "three", "four", "adversarial:one")
+    found = Evidence(
+        [
+            *(make_results(name, "a", GOOD, GOLD) for name in sets),
+            *(make_results(name, "b", BAD, GOLD) for name in sets if name != "two"),
+            make_results("one", "rare", GOOD, GOLD),
+        ],
+        samples=10,
+    )
+    assert found.on_shared_rows.shared == ("four", "one", "three")
+    assert found.on_shared_rows.mean("b", "AUROC").value == 0.0
+    assert "two" in found.on_shared_rows.rows
+    assert found.left_out == [("rare", "1 of 5 datasets")]
+    compared = found.compare(found.scores("b"), found.scores("a"))
+    assert compared is not None
+    assert (compared.rows, compared.means["AUROC"].value) == (120, 1.0)
+    assert set(compared.by_dataset) == {*sets} - {"two"}
+
+
+def test_the_reference_is_the_default_configuration() -> None:
+    results = [
+        make_results("d", "halldetect", GOOD, GOLD, verifier=base(name="large"), configuration={}),
+        make_results("d", "halldetect", BAD, GOLD, verifier=base(), configuration={"guard": False}),
+        make_results("d", "halldetect", NOISE, GOLD, verifier=base(),
+                     configuration={"guard": True, "granularities": [1, 2, 4, 8, 16]}),
+        make_results("d", "a", GOOD, GOLD),
+    ]  # fmt: skip
+    found = Evidence(results, samples=10)
+    header = found.headers[found.reference]
+    assert (header.method["verifier"]["name"], header.method["configuration"]["guard"]) == (
+        "base",
+        True,
+    )
+    assert Evidence(results, reference="a", samples=10).reference == "a"
+    with pytest.raises(ConfigurationError, match="no method 'zzz'"):
+        Evidence(results, reference="zzz", samples=10)
+    with pytest.raises(ConfigurationError, match="samples"):
+        Evidence(results, samples=0)
+
+
+def test_configurations_of_one_method_are_told_apart() -> None:
+    def made(scoring: str, model: str, digest: str = "0", name: str = "h") -> Header:
+        settings = {"configuration": {"scoring": scoring, "verifier": model}}
+        return Header(
+            "d", {"name": name, **settings, "verifier": {"name": model, "digest": digest}}
+        )
+
+    def told(*headers: Header) -> list[str]:
+        found = method_labels(headers)
+        return [found[header.digest] for header in headers]
+
+    assert told(made("fed", "x"), made("fed", "x", name="g")) == ["h", "g"]
+    assert told(made("fed", "x"), made("ours", "x")) == ["h (scoring fed)", "h (scoring ours)"]
+    # Names of models are enough where they differ, whatever else does.
+    assert told(made("fed", "x", "1"), made("ours", "y", "2")) == [
+        "h (verifier x)",
+        "h (verifier y)",
+    ]
+    assert told(made("fed", "x", "1"), made("fed", "x", "2")) == ["h (digest 1)", "h (digest 2)"]
+    assert told(made("fed", "x", "0a" * 32), made("fed", "x", "0b" * 32)) == [
+        "h (digest 0a0a0a0a)",
+        "h (digest 0b0b0b0b)",
+    ]
+    assert told(made("fed", "x"), made("ours", "y"), made("fed", "y")) == [
+        "h (scoring fed, verifier x)",
+        "h (scoring ours, verifier y)",
+        "h (scoring fed, verifier y)",
+    ]
+
+
+def asked(results: list[Results], folder: Path, **options: object) -> dict[str, str]:
+    evidence = Evidence(results, samples=50, **options)  # type: ignore[arg-type]
+    return {one.question: one.text for one in answers(evidence, folder)}
+
+
+def test_what_decomposition_is_worth(tmp_path: Path) -> None:
+    found = asked(
+        [
+            make_results("d", "halldetect", GOOD, GOLD, verifier=base()),
+            make_results("d", "nli-only", BAD, GOLD, verifier=base()),
+            make_results("e", "halldetect", BAD, GOLD, verifier=base()),
+            make_results("e", "nli-only", GOOD, GOLD, verifier=base()),
+        ],
+        tmp_path,
+    )
+    assert found["What is decomposition worth?"].startswith(
+        "With `base`, claims, windows and scoring together give +0.000 (+0.000 to +0.000) AUROC"
+    )
+    assert "better than chance explains on d +1.000" in found["Where does splitting pay?"]
+    assert "worse on e -1.000" in found["Where does splitting pay?"]
+
+
+def ablation(extractor: str, **scales: list[float]) -> Results:
+    """Of two rows with one claim each: by scale, P(E), P(C) and support of the claim."""
+    made = make_results("d", "ablation", GOOD, GOLD, extractor={"name": extractor}, verifier=base())
+    items = []
+    for item in made.predictions:
+        right = {m.removeprefix("m"): values for m, values in scales.items()}
+        wrong = {m: [0.1, 0.8, 0.1] for m in right}
+        items.append(replace(item, details={"scales": [wrong if item.gold else right]}))
+    return replace(made, predictions=tuple(items))
+
+
+def test_what_windows_and_contrast_are_worth(tmp_path: Path) -> None:
+    # At granularity 1 the faithful rows look like the others; at 16 they are told apart.
+    # P(E) alone tells nothing.
+    grid = ablation("sentences", m1=[0.1, 0.8, 0.1], m16=[0.1, 0.1, 0.9])
+    reference = make_results("d", "halldetect", GOOD, GOLD, verifier=base())
+    found = asked([reference, grid], tmp_path)
+    assert "give +0.500 (+0.500 to +0.500) AUROC" in found["What are windows worth?"]
+    assert "give +0.500 (+0.500 to +0.500) AUROC" in found["What are windows worth?"]
+    assert found["What is contrastive scoring worth?"].count("+0.500") >= 1
+    assert "What does the planner cost in accuracy?" not in found
+    own = make_results(
+        "d", "halldetect", GOOD, GOLD, verifier=base(), extractor={"name": "sentences"}
+    )
+    assert "What does the planner cost in accuracy?" in asked([own, grid], tmp_path)
+
+
+def test_what_the_guard_is_worth(tmp_path: Path) -> None:
+    raw = ablation("llm-x", m1=[0.1, 0.8, 0.1], m16=[0.1, 0.8, 0.1])
+    guarded = make_results(
+        "d", "halldetect", GOOD, GOLD, verifier=base(), extractor={"name": "llm-x"},
+        configuration={"extractor": "object:X"},
+    )  # fmt: skip
+    reference = make_results("d", "halldetect", NOISE, GOLD, verifier=base())
+    found = asked([reference, guarded, raw], tmp_path)
+    assert "with the claims of `llm-x`, +0.500" in found["What is the guard worth?"]
+
+
+def test_what_the_teacher_is_worth_comes_from_the_files_that_are_named(tmp_path: Path) -> None:
+    for name, value in (("before", 0.7), ("after", 0.8)):
+        figures = {
+            "auroc": value, "auroc_low": value - 0.049, "auroc_high": value + 0.049,
+            "balanced_accuracy": value, "rows": 100.0,
+        }  # fmt: skip
+        text = json.dumps({"sets": {"x": figures, "y": figures}})
+        (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
+    settings = Settings(teacher={"before": "before.json", "after": "after.json"})
+    results = [make_results("d", "halldetect", GOOD, GOLD)]
+    text = asked(results, tmp_path, settings=settings)["What is the teacher worth?"]
+    # Each interval stands for an error of 0.025: four of them over two datasets, 0.025 again.
+    assert text.startswith("+0.100 (+0.051 to +0.149) AUROC and +0.100 balanced accuracy")
+    assert "200 rows of 2 datasets" in text
+    (tmp_path / "after.json").unlink()
+    with pytest.raises(InputError, match=r"after.json cannot be read"):
+        asked(results, tmp_path, settings=settings)
+
+
+def test_seconds_come_from_rows_scored_alone(tmp_path: Path) -> None:
+    def alone(name: str, seconds: float, **settings: object) -> Results:
+        cost = {**COST, "seconds": {"verify": seconds}}
+        return make_results("d", name, GOOD[:4], GOLD[:4], cost, **settings)
+
+    machine = [
+        alone("long-context", 2.0, llm={"name": "gguf:big.gguf"}),
+        alone("halldetect", 0.5, verifier=base()),
+    ]
+    evidence = Evidence(
+        [make_results("d", "halldetect", GOOD, GOLD, verifier=base())],
+        latency={"latency-cpu": machine},
+        samples=10,
+    )
+    ours, other = timed(evidence)
+    assert (ours.method, ours.cost.seconds) == ("halldetect base", 0.5)
+    assert (other.method, other.times.value) == ("long-context big", 4.0)
+    found = {one.question: one.text for one in answers(evidence, tmp_path)}
+    text = next(text for question, text in found.items() if "cheaper" in question)
+    assert "halldetect base takes 0.500 s and 104 tokens" in text
+    assert "long-context big 4.0 times as long (4.0 to 4.0)" in text
+
+
+def test_growth_with_the_source_and_the_claims() -> None:
+    made = make_results("d", "halldetect", GOOD, GOLD, {**COST, "verifier_tokens": 7})
+    sized = tuple(
+        replace(item, details={"source_words": 100 if n < 20 else 900, "claims": 1 + n // 20 * 5})
+        for n, item in enumerate(made.predictions)
+    )
+    found = growth(Evidence([replace(made, predictions=sized)], samples=10))
+    assert [(one.by, one.range, one.rows, one.datasets) for one in found] == [
+        ("words of the source", "0 to 199", 20, 1),
+        ("words of the source", "800 to 1599", 20, 1),
+        ("claims", "1", 20, 1),
+        ("claims", "5 to 8", 20, 1),
+    ]
+    assert {one.auroc.value for one in found} == {1.0}
+    assert {one.tokens for one in found} == {7}
+
+
+def test_losses_and_kinds(tmp_path: Path) -> None:
+    made = make_results("d", "halldetect", BAD, GOLD)
+    kinds = tuple(
+        replace(item, kind="number" if n < 20 else None) for n, item in enumerate(made.predictions)
+    )
+    tables = Tables(
+        Evidence(
+            [replace(made, predictions=kinds), make_results("d", "minicheck", GOOD, GOLD)],
+            samples=50,
+        ),
+        tmp_path,
+    )
+    (loss,) = tables.losses
+    assert (loss.dataset, loss.method, loss.auroc.value) == ("d", "minicheck", 1.0)
+    (kind,) = tables.kinds
+    assert (kind.kind, kind.rows, kind.recall) == ("number", 10, 0.0)

@@ -1,0 +1,111 @@
+"""`bench reproduce`: stored results are run again on the same rows and compared."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.pack import pack_folder
+from halldetect.cli import main
+from halldetect_bench.packed import pack
+from halldetect_bench.predictions import Header, Results, read_all
+
+WORDS = ["river", "bridge", "tower", "garden", "market", "harbour", "station", "library"]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A dataset in which the hallucinated responses share few words with the source."""
+    rows = []
+    for n in range(40):
+        word, other = WORDS[n % 8], WORDS[(n + 3) % 8]
+        source = f"The {word} of town {n} was opened in {1900 + n}. It is open on Monday."
+        right = f"The {word} of town {n} was opened in {1900 + n}."
+        wrong = f"Nobody visits a {other} without paying {n} coins."
+        # Some are hard, so that the figures are no limits and have intervals.
+        response = right if (n % 2 == 0) != (n % 10 == 0) else wrong
+        rows.append(
+            {"id": f"r{n}", "source": source, "response": response, "hallucinated": n % 2 == 1}
+        )
+    path = tmp_path / "own.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def stored(tmp_path: Path, data: Path) -> Path:
+    """Packed results of ROUGE-L."""
+    made = tmp_path / "made"
+    run = ["bench", "run", "--dataset", f"jsonl:{data}", "--method", "rouge-l", "-o", str(made)]
+    assert main([*run, "--quiet"]) == 0
+    packed = tmp_path / "packed"
+    list(pack_folder(made, packed))
+    # The name of the dataset is stored without its folder.
+    (one,) = read_all(packed)
+    named = replace(one, header=replace(one.header, dataset=f"jsonl:{data}"))
+    for path in packed.glob("*/*"):
+        path.unlink()
+    list(pack([named], packed))
+    return packed
+
+
+def again(stored: Path, *more: str) -> list[str]:
+    return ["bench", "reproduce", str(stored), "-o", str(stored.parent / "again"), "--quiet", *more]
+
+
+def test_the_same_rows_give_figures_inside(
+    stored: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert main(again(stored)) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(": ")[1].split(" ")[0] for line in lines] == ["AUROC", "balanced"]
+    assert all(line.startswith("inside ") and line.endswith("40 rows") for line in lines)
+    assert main(again(stored, "--limit", "12", "--method", "rouge-l")) == 0
+    assert "12 rows" in capsys.readouterr().out
+
+
+def test_other_scores_lie_outside(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (one,) = read_all(stored)
+    flipped = tuple(replace(item, score=1 - (item.score or 0)) for item in one.predictions)
+    list(pack([replace(one, predictions=flipped)], stored))
+    capsys.readouterr()
+    assert main(again(stored)) == 1
+    assert "OUTSIDE" in capsys.readouterr().out
+
+
+def test_other_data_are_refused(
+    stored: Path, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = data.read_text(encoding="utf-8")
+    data.write_text(text.replace("town 7", "town 77"), encoding="utf-8")
+    assert main(again(stored)) == 2
+    assert "is not the one that" in capsys.readouterr().err
+    data.write_text("\n".join(text.splitlines()[:30]), encoding="utf-8")
+    assert main(again(stored)) == 2
+    assert "10 rows of" in capsys.readouterr().err
+
+
+def test_what_cannot_be_built_is_listed(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (one,) = read_all(stored)
+    lost = replace(one, header=Header(one.header.dataset, {"name": "forgotten"}))
+    missing = replace(
+        one,
+        header=Header(
+            one.header.dataset, {"name": "nli-only", "verifier": {"name": "no-such-verifier"}}
+        ),
+    )
+    results: list[Results] = [one, lost, missing]
+    list(pack(results, stored))
+    capsys.readouterr()
+    assert main(again(stored)) == 0
+    found = capsys.readouterr().out
+    assert "not run" in found
+    assert "no method named 'forgotten' in this version" in found
+    assert "no-such-verifier" in found
+    assert found.count("inside ") == 2
+    assert main(again(stored, "--method", "zzz")) == 2
+    assert "nothing to run" in capsys.readouterr().err
