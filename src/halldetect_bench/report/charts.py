@@ -16,7 +16,9 @@ Point = tuple[float, float]
 # As many lines as a reader can tell apart; the style has a colour for each.
 MAX_SERIES = 6
 _BINS = 10
-_SIZE, _LEFT, _RIGHT, _TOP, _BOTTOM = 300, 44, 10, 10, 40
+_SIZE, _LEFT, _RIGHT, _TOP, _BOTTOM = 300, 54, 10, 10, 40
+# A bin of fewer rows says nothing about calibration.
+_MIN_IN_BIN = 5
 # A curve with more points looks the same.
 _MAX_POINTS = 100
 
@@ -64,7 +66,7 @@ def precision_recall(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> li
 
 
 def reliability(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> list[Point]:
-    """The mean score and the share of hallucinated rows of ten bins; empty beyond 0 to 1.
+    """The mean score and the share of hallucinated rows of ten bins; none for scores beyond 0 to 1.
 
     gold: True for each hallucinated row. scores: of the rows.
     """
@@ -74,7 +76,7 @@ def reliability(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> list[Po
     return [
         (float(scores[place == at].mean()), float(gold[place == at].mean()))
         for at in range(_BINS)
-        if (place == at).any()
+        if (place == at).sum() >= _MIN_IN_BIN
     ]
 
 

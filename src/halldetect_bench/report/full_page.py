@@ -11,6 +11,8 @@ from halldetect_bench.stats.evidence import Evidence, Scope
 from halldetect_bench.stats.resampling import METRICS
 from halldetect_bench.stats.tables import Tables
 
+_ABLATED = ("claims", "verifier", "granularities", "scoring")
+
 
 def page_blocks(tables: Tables) -> list[Block]:
     """The whole page.
@@ -118,15 +120,23 @@ def _ablations(tables: Tables) -> list[Block]:
             "over the datasets of the ablation; compare lines with the same rows."
         ),
         Table(
-            ["claims", "verifier", "granularities", "scoring", "datasets", "rows", "AUROC",
-             "balanced accuracy"],
+            [*_ABLATED, "datasets", "rows", "AUROC", "balanced accuracy"],
             [
-                [one.extractor, one.verifier, one.scales, one.scoring, str(one.datasets), f"{one.rows:,}", interval(one.auroc), interval(one.balanced_accuracy)]
+                [
+                    one.extractor,
+                    one.verifier,
+                    one.scales,
+                    one.scoring,
+                    str(one.datasets),
+                    f"{one.rows:,}",
+                    interval(one.auroc),
+                    interval(one.balanced_accuracy),
+                ]
                 for one in tables.ablations
             ],
             4,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _growth(tables: Tables) -> list[Block]:

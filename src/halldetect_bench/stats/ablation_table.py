@@ -1,4 +1,4 @@
-"""The ablation: scores under several sets of scales and scorings, from one judgement of all pairs."""
+"""The ablation: scores under sets of scales and scorings, from one judgement of all pairs."""
 
 from __future__ import annotations
 

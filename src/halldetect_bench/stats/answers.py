@@ -249,12 +249,12 @@ def _growth(bins: list[Bin]) -> str | None:
     for by in dict.fromkeys(one.by for one in bins):
         known = [one for one in bins if one.by == by and one.auroc.value is not None]
         if len(known) > 1:
-            steps = ", ".join(
-                f"{one.range}: {one.auroc.value:.3f} ({one.auroc.low:.3f} to "
-                f"{one.auroc.high:.3f}), {one.tokens:,.0f} tokens"
-                for one in known
+            ends = " and ".join(
+                f"{one.auroc.value:.3f} ({one.auroc.low:.3f} to {one.auroc.high:.3f}) with "
+                f"{one.tokens:,.0f} verifier tokens at {one.range}"
+                for one in (known[0], known[-1])
             )
-            parts.append(f"AUROC and the verifier's tokens per response by {by}: {steps}")
+            parts.append(f"By {by}, AUROC is {ends}")
     return ". ".join(parts) + "." if parts else None
 
 

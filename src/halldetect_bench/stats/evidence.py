@@ -185,7 +185,7 @@ class Evidence:
         stated = {
             name: text
             for name, text in (
-                (one.dataset, getattr(one, "trained_on", None)) for one in self._headers
+                (one.dataset, one.trained_on) for one in self._headers
             )
             if text
         }

@@ -98,7 +98,7 @@ def _auroc(rows: Rows, values: Values) -> Values:
     not_above = np.searchsorted(values[right], values[wrong], "right")
     ranked = first[:, below]
     if (below != not_above).any():
-        ranked = (ranked + first[:, not_above]) / 2
+        ranked = np.multiply(ranked + first[:, not_above], 0.5, dtype=np.float32)
     weights = rows.weights[:, wrong]
     ordered = np.einsum("ij,ij->i", weights, ranked, dtype=np.float64)
     return _share(ordered, weights.sum(axis=1, dtype=np.float64) * first[:, -1])
