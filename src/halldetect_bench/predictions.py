@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from halldetect import __version__
 from halldetect.batch.resume import lock_for_writing
 from halldetect.errors import InputError
-from halldetect.report import DECIMALS, Cost
+from halldetect.report import DECIMALS
 from halldetect.text.sentences import sentences
 from halldetect_bench.code_digest import code_digest
 from halldetect_bench.datasets.labelled_rows import Row
@@ -89,10 +89,6 @@ class Prediction:
     details: dict[str, Any] = field(default_factory=dict)
     resources: dict[str, Any] = field(default_factory=dict)
     gold_claims: list[list[Any]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        # Packed files leave out what is zero.
-        object.__setattr__(self, "cost", {**asdict(Cost()), **self.cost})
 
 
 @dataclass(frozen=True, slots=True)

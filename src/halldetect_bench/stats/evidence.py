@@ -184,9 +184,7 @@ class Evidence:
         """The datasets whose siblings were trained on, and which those are."""
         stated = {
             name: text
-            for name, text in (
-                (one.dataset, one.trained_on) for one in self._headers
-            )
+            for name, text in ((one.dataset, one.trained_on) for one in self._headers)
             if text
         }
         return {**stated, **self.settings.trained_on}

@@ -139,11 +139,11 @@ def _check_rows(results: Sequence[Results]) -> None:
     """Refuse two versions of one row."""
     seen: dict[tuple[str, str], tuple[str, Path]] = {}
     for one in results:
+        dataset, here = one.header.dataset, one.header.path
         for item in one.predictions:
-            key = (one.header.dataset, item.id)
-            before, path = seen.setdefault(key, (item.row, one.header.path))
+            before, path = seen.setdefault((dataset, item.id), (item.row, here))
             if before != item.row:
                 raise InputError(
-                    f"{path} and {one.header.path} were made with different data: row {item.id} "
-                    "differs; keep one of them"
+                    f"{path} and {here} were made with different data: row {item.id} differs; "
+                    "keep one of them"
                 )

@@ -1,0 +1,36 @@
+"""The page of results is what `bench report` writes from the files in the repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from halldetect.cli import main
+from halldetect_bench.report.summary import MAX_LINES
+from tests.support.paths import ROOT
+
+DOCS = ROOT / "docs"
+STORED = ROOT / "benchmarks" / "results" / "bench"
+
+
+def test_a_person_can_read_it() -> None:
+    lines = (DOCS / "results.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= MAX_LINES
+
+
+def test_the_files_are_small() -> None:
+    assert sum(path.stat().st_size for path in STORED.rglob("*") if path.is_file()) < 6_000_000
+
+
+@pytest.mark.slow
+def test_the_report_gives_the_same_bytes(tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_bytes((ROOT / "README.md").read_bytes())
+    assert main(["bench", "report", str(STORED), "-o", str(tmp_path)]) == 0
+    written = [path for path in tmp_path.rglob("*") if path.is_file() and path != readme]
+    stored = {path.relative_to(DOCS) for path in [*DOCS.glob("results.*"), *DOCS.glob("results/*")]}
+    assert {path.relative_to(tmp_path) for path in written} == stored
+    for path in written:
+        name = path.relative_to(tmp_path)
+        assert path.read_bytes() == (DOCS / name).read_bytes(), f"{name}: run `bench report`"
