@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from math import floor
 from pathlib import Path
@@ -39,18 +39,11 @@ _COSTS = (
 Row = dict[str, Any]
 
 
-def pack(
-    results: Sequence[Results],
-    out: Path,
-    *,
-    timed: bool = False,
-    words: Mapping[tuple[str, str], int] | None = None,
-) -> Iterator[Path]:
+def pack(results: Sequence[Results], out: Path, *, timed: bool = False) -> Iterator[Path]:
     """Write packed files.
 
     results: of one folder. out: the folder to write to.
     timed: keep seconds and joules: the rows were scored one at a time.
-    words: the number of words of a source, by dataset and id of the row.
     Yields the files.
     """
     for dataset in sorted({one.header.dataset for one in results}):
@@ -61,8 +54,7 @@ def pack(
                 row = rows.setdefault(item.id, _row(item))
                 if row["row"] != item.row:
                     raise InputError(f"{one.header.path}: row {item.id} differs from other files")
-                known = (words or {}).get((dataset, item.id))
-                row["source_words"] = row["source_words"] or known or source_words(item)
+                row["source_words"] = row["source_words"] or source_words(item)
         place = {name: at for at, name in enumerate(sorted(rows))}
         folder = (out / group[0].header.path).parent
         folder.mkdir(parents=True, exist_ok=True)

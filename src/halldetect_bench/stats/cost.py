@@ -15,6 +15,8 @@ COUNTED = {
     "pairs": "pairs_judged",
     "verifier tokens": "verifier_tokens",
 }
+# What the meter says of energy that no counter gave; the report gives only what was measured.
+MODELLED = "(model)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,11 @@ def mean_cost(predictions: Sequence[Prediction]) -> MeanCost:
     predictions: at least one.
     """
     timed = [sum(item.cost.get("seconds", {}).values()) for item in predictions]
-    measured = [item.resources for item in predictions if item.resources.get("joules") is not None]
+    measured = [
+        item.resources
+        for item in predictions
+        if item.resources.get("joules") is not None and MODELLED not in item.resources["energy"]
+    ]
     sources = sorted({str(item["energy"]) for item in measured})
     return MeanCost(
         len(predictions),

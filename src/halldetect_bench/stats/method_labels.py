@@ -20,7 +20,7 @@ def method_labels(headers: Iterable[Header]) -> dict[str, str]:
     """
     families: dict[str, dict[str, dict[str, str]]] = {}
     for header in headers:
-        settings = {"version": header.version, **_flat(header.method)}
+        settings = {"version": header.version, "code digest": header.code, **_flat(header.method)}
         families.setdefault(header.method["name"], {})[header.digest] = settings
     return {
         digest: f"{name} ({shown})" if (shown := _differences(settings, family)) else name
