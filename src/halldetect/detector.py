@@ -252,7 +252,7 @@ class Detector:
         """
         (state,) = self.begin([Pair(source, response, question)])
         if state.problem is None:
-            pipeline.keep_claims_from(state, start)
+            state.keep_claims_from(start)
         return self.finish([state])[0]
 
     def check_many(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from time import perf_counter
 
 from halldetect.claims import Claim
@@ -23,6 +24,20 @@ AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
 # "proof", in claims), how much of it is done, and of how much. How many tokens there will be is an
 # estimate, which may change.
 Progress = Callable[[str, int, int], None]
+
+
+class Problem(StrEnum):
+    """Why a pair cannot be checked; where a step failed, the error follows."""
+
+    NOTHING_ASSERTED = "the response asserts nothing that can be checked"
+    ABSTAINED = "the response says that it gives no answer"
+    NOT_EXTRACTED = "the claims could not be extracted"
+    NOT_SEARCHED = "the knowledge could not be searched"
+    VERIFIER_FAILED = "the verifier failed"
+
+
+# How the reason of a report begins whose check failed.
+CHECK_FAILED = (Problem.NOT_EXTRACTED, Problem.NOT_SEARCHED, Problem.VERIFIER_FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +130,15 @@ class PairState:
         asked = {scale for window in self.windows for scale in window.scales}
         return tuple(sorted({m for item in self.judged for m in item.scales} - asked))
 
+    def keep_claims_from(self, start: int) -> None:
+        """Leave out the claims before a place in the response; without any other, a problem."""
+        claims = self.extraction.claims
+        kept = [n for n, item in enumerate(claims) if item.span is None or item.span.end > start]
+        self.extraction = replace(self.extraction, claims=tuple(claims[at] for at in kept))
+        self.not_found = frozenset(new for new, at in enumerate(kept) if at in self.not_found)
+        if not kept:
+            self.problem = str(Problem.NOTHING_ASSERTED)
+
     def settled(self, index: int, claim: ClaimReport) -> ClaimSettled:
         """The event that a claim is settled, in the form that it has in the report."""
         return ClaimSettled(self.index, index, claim.quoting(self.pair.documents))
@@ -132,17 +156,17 @@ class PairState:
         finally:
             self.spend(phase, perf_counter() - started)
 
+    @staticmethod
+    def share_seconds(
+        phase: str, started: float, judged: Sequence[tuple[PairState, Sequence[JudgedClaim]]]
+    ) -> None:
+        """Split the time of a step over pairs by the tokens that the verifier has read for each.
 
-def share_seconds(
-    phase: str, started: float, judged: Sequence[tuple[PairState, Sequence[JudgedClaim]]]
-) -> None:
-    """Split the time of a step over pairs by the tokens that the verifier has read for each.
-
-    phase    the step
-    started  when it began, by `perf_counter`
-    judged   the verifier's answers per pair
-    """
-    seconds = perf_counter() - started
-    tokens = [sum(item.tokens for item in items) for _, items in judged]
-    for (state, _), of_pair in zip(judged, tokens, strict=True):
-        state.spend(phase, seconds * of_pair / (sum(tokens) or 1))
+        phase    the step
+        started  when it began, by `perf_counter`
+        judged   the verifier's answers per pair
+        """
+        seconds = perf_counter() - started
+        tokens = [sum(item.tokens for item in items) for _, items in judged]
+        for (state, _), of_pair in zip(judged, tokens, strict=True):
+            state.spend(phase, seconds * of_pair / (sum(tokens) or 1))

@@ -21,7 +21,7 @@ from halldetect.explanation.proofs import find_proofs
 from halldetect.inputs import CleanPair, read_texts, refusal
 from halldetect.knowledge.passages import Knowledge
 from halldetect.knowledge.retrieval import mark_not_found, retrieve
-from halldetect.pair_state import ClaimsExtracted, Observe, PairState, Progress, share_seconds
+from halldetect.pair_state import ClaimsExtracted, Observe, PairState, Problem, Progress
 from halldetect.protocols import Extractor, Models, Verifier
 from halldetect.report import ClaimReport, Report
 from halldetect.report.conclusion import conclude
@@ -33,15 +33,6 @@ from halldetect.verification.cascade import is_unsure
 from halldetect.verification.injections import blank_injections
 from halldetect.verification.rounds import JudgedClaim, Task, verify
 from halldetect.windows.scales import source_windows
-
-# How the reason of a report begins whose check failed.
-NOT_EXTRACTED = "the claims could not be extracted"
-NOT_SEARCHED = "the knowledge could not be searched"
-VERIFIER_FAILED = "the verifier failed"
-CHECK_FAILED = (NOT_EXTRACTED, NOT_SEARCHED, VERIFIER_FAILED)
-NOTHING_ASSERTED = "the response asserts nothing that can be checked"
-ABSTAINED = "the response says that it gives no answer"
-LOOK_ALIKES = "letters of the response were read as the letters that they look like"
 
 
 def begin(
@@ -153,7 +144,8 @@ def read(states: Sequence[PairState]) -> None:
             documents = tuple(document for document, _ in found)
             state.texts = read_texts(replace(state.pair, documents=documents))
             if has_look_alikes(state.pair.response):
-                state.notes += (LOOK_ALIKES,)
+                note = "letters of the response were read as the letters that they look like"
+                state.notes += (note,)
 
 
 # Phase I: claims
@@ -175,7 +167,7 @@ def extract(
             with state.clock("extract"):
                 state.extraction = extract_claims(state.texts.response, extractor, guard=guard)
         except Exception as error:
-            state.problem = f"{NOT_EXTRACTED}: {described(error)}"
+            state.problem = f"{Problem.NOT_EXTRACTED}: {described(error)}"
             continue
         if not state.extraction.claims:
             refuse_without_claims(state, guard)
@@ -187,9 +179,11 @@ def extract(
 
 def refuse_without_claims(state: PairState, guard: bool) -> None:
     """Why a response has nothing to check; and what the source may say where it abstains."""
-    state.problem = NOTHING_ASSERTED if guard else "the extractor found no claim in the response"
+    state.problem = "the extractor found no claim in the response"
+    if guard:
+        state.problem = str(Problem.NOTHING_ASSERTED)
     if any(unit.abstains for unit in state.texts.response.units):
-        state.abstained, state.problem = True, ABSTAINED
+        state.abstained, state.problem = True, str(Problem.ABSTAINED)
         if state.pair.question is not None:
             answer = likely_answer(state.pair.question, state.texts.documents)
             if answer is not None:
@@ -203,21 +197,11 @@ def retrieve_evidence(states: Sequence[PairState], knowledge: Knowledge) -> None
             with state.clock("retrieve"):
                 found = retrieve(state.pair, state.extraction.claims, knowledge)
         except Exception as error:
-            state.problem = f"{NOT_SEARCHED}: {described(error)}"
+            state.problem = f"{Problem.NOT_SEARCHED}: {described(error)}"
             continue
         documents = (*state.texts.documents, *found.documents)
         state.pair, state.texts = found.pair, replace(state.texts, documents=documents)
         state.knowledge, state.not_found = knowledge, found.not_found
-
-
-def keep_claims_from(state: PairState, start: int) -> None:
-    """Leave out the claims before a place in the response; without any other, it is a problem."""
-    claims = state.extraction.claims
-    kept = [at for at, claim in enumerate(claims) if claim.span is None or claim.span.end > start]
-    state.extraction = replace(state.extraction, claims=tuple(claims[at] for at in kept))
-    state.not_found = frozenset(new for new, at in enumerate(kept) if at in state.not_found)
-    if not kept:
-        state.problem = NOTHING_ASSERTED
 
 
 # Phase II: windows
@@ -243,7 +227,6 @@ def judge(
 ) -> None:
     """The verifier's answers, batched across all pairs; their time is split by tokens."""
     verifier, score_one = models.verifier, _scorer(models)
-    advance = None if progress is None else partial(progress, "verify")
 
     def settled(task: int, claim: int, judged: JudgedClaim) -> None:
         if observe is not None:
@@ -259,21 +242,21 @@ def judge(
                 Task(state.extraction.claims, state.windows, state.texts.documents, finer=True)
                 for state in states
             ],
-            advance,
+            _advance(progress, "verify"),
             truncate=models.configuration.truncate,
             rule=window_rule(models),
             settled=None if observe is None else settled,
         )
     except Exception as error:
         if len(states) == 1:
-            states[0].problem = f"{VERIFIER_FAILED}: {described(error)}"
+            states[0].problem = f"{Problem.VERIFIER_FAILED}: {described(error)}"
             return
         for state in states:  # find out for which of them it fails
             judge([state], models, progress, observe)
         return
     for state, judged in zip(states, results, strict=True):
         state.judged = judged
-    share_seconds("verify", started, list(zip(states, results, strict=True)))
+    PairState.share_seconds("verify", started, list(zip(states, results, strict=True)))
 
 
 def unsure_pairs(states: Sequence[PairState], models: Models) -> list[PairState]:
@@ -307,16 +290,9 @@ def explain_claims(
 ) -> None:
     """Why those claims fail that do, whether citations hold, and the shortest proofs."""
     verifier, rule = models.verifier, window_rule(models)
-
-    def advance(phase: str) -> Callable[[int, int], None] | None:
-        return None if progress is None else partial(progress, phase)
-
+    advance = partial(_advance, progress)
     reasons = partial(
-        explain,
-        verifier=verifier,
-        rule=rule,
-        score=_scorer(models),
-        progress=advance("explain"),
+        explain, verifier=verifier, rule=rule, score=_scorer(models), progress=advance("explain")
     )
     _explain(states, "explain", "failing claims could not be explained", reasons, observe)
     # The paper's settings judge its windows and no more.
@@ -352,7 +328,9 @@ def _explain(
             state.notes += (f"{failure}: {described(error)}",)
         return
     results = list(zip(states, explained, strict=True))
-    share_seconds(phase, started, [(state, item.judged) for state, item in results if item.judged])
+    PairState.share_seconds(
+        phase, started, [(state, item.judged) for state, item in results if item.judged]
+    )
     for state, item in results:
         before, state.claims = state.claims, item.claims
         state.judged_besides += item.judged
@@ -365,6 +343,10 @@ def _scorer(models: Models) -> Callable[[JudgedClaim], ClaimReport]:
     """What makes the report of a claim of the verifier's answers."""
     scoring, calibration = models.configuration.scoring, models.calibration
     return partial(score_claim, scoring=scoring, calibration=calibration)
+
+
+def _advance(progress: Progress | None, phase: str) -> Callable[[int, int], None] | None:
+    return None if progress is None else partial(progress, phase)
 
 
 def _unfinished(states: Sequence[PairState]) -> list[PairState]:

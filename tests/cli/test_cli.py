@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
@@ -372,7 +371,8 @@ def test_ctrl_c_while_a_model_is_busy() -> None:
 @pytest.mark.skipif(os.name != "posix", reason="signals as on a terminal")
 def test_ctrl_c_while_waiting_for_input() -> None:
     process = halldetect_process("check", "-", "Some response.", stdin=subprocess.PIPE)
-    time.sleep(1.0)
+    assert process.stdin is not None
+    process.stdin.write(b"x" * 200_000)  # more than a pipe holds: returns when it is being read
     process.send_signal(signal.SIGINT)
     out, err = output_of(process)
     assert (process.returncode, out, err) == (130, b"", b"halldetect: interrupted\n")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.inputs import Source
-from halldetect.pipeline import ABSTAINED, NOTHING_ASSERTED
+from halldetect.pair_state import Problem
 from halldetect.report import ClaimReport, Status
 from halldetect.stream.unfinished_text import complete_sentences, context_of
 from halldetect.text.sentences import sentences
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from halldetect.repair.rewriters import Rewriter
 
 # Why a sentence has no claims: there is nothing in it that could be wrong.
-ASSERTS_NOTHING = (NOTHING_ASSERTED, ABSTAINED)
+ASSERTS_NOTHING = (Problem.NOTHING_ASSERTED, Problem.ABSTAINED)
 
 
 class OnFailure(StrEnum):

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from halldetect.pipeline import CHECK_FAILED
+from halldetect.pair_state import CHECK_FAILED
 from halldetect.serve.error_responses import service_error
 from halldetect.serve.proxy.choices import ChoiceText
 from halldetect.serve.proxy.rag_prompt import SourcePlaces, is_source, message_text

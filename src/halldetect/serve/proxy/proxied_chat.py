@@ -10,7 +10,7 @@ from typing import Any
 
 from halldetect.errors import ServiceError
 from halldetect.inputs import Pair
-from halldetect.pipeline import CHECK_FAILED
+from halldetect.pair_state import CHECK_FAILED
 from halldetect.serve.dependencies import ServiceContext
 from halldetect.serve.error_responses import error_object
 from halldetect.serve.proxy.choices import (
