@@ -200,7 +200,9 @@ def test_a_hallucinated_response_without_a_failing_claim_is_a_result() -> None:
 def test_without_a_file_the_log_holds_the_response() -> None:
     report = report_samples.town()
     run = run_of(report, None)
-    assert run["artifacts"] == [{"contents": {"text": report.response}}]
+    (artifact,) = run["artifacts"]
+    assert artifact["contents"] == {"text": report.response}
+    assert "location" not in artifact
     for result in run["results"]:
         assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {"index": 0}
 
@@ -246,3 +248,24 @@ def test_check_writes_the_line_of_the_file(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.usefixtures("small_verifier")
 def test_a_log_that_cannot_be_written_is_refused_first(tmp_path: Path) -> None:
     assert main(["check", "a", "b", "--sarif", str(tmp_path / "none" / "log.sarif")]) == 2
+
+
+def test_several_files_are_one_run() -> None:
+    files = [
+        render.CheckedFile(report_samples.town(), "a.md"),
+        render.CheckedFile(report_samples.faithful(), "b.md"),
+        render.CheckedFile(report_samples.uncheckable(), "c.md"),
+    ]
+    log = json.loads(render.sarif_log(files))
+    jsonschema.validate(log, SHAPE)
+    (run,) = log["runs"]
+    assert [item["location"]["uri"] for item in run["artifacts"]] == ["a.md", "b.md", "c.md"]
+    verdicts = [item["properties"]["verdict"] for item in run["artifacts"]]
+    assert verdicts == ["hallucinated", "faithful", "uncheckable"]
+    places = [item["locations"][0]["physicalLocation"] for item in run["results"]]
+    assert {place["artifactLocation"]["uri"] for place in places} == {"a.md"}
+    (invocation,) = run["invocations"]
+    assert invocation["executionSuccessful"] is False
+    (notification,) = invocation["toolExecutionNotifications"]
+    place = notification["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place == {"uri": "c.md", "index": 2}

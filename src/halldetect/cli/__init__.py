@@ -13,6 +13,7 @@ from halldetect.cli import (
     batch,
     bench,
     check,
+    check_files,
     compare,
     completion,
     doctor,
@@ -31,6 +32,7 @@ exit status: 0 faithful, 1 hallucinated, 2 wrong usage, 3 could not check,
 """
 COMMANDS = (
     check.add,
+    check_files.add,
     compare.add,
     repair.add,
     batch.add,

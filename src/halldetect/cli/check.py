@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, interruptible
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.output import print_result, require_writable, write_file
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.cli.text_arguments import TextArguments, file_name, is_html_file
+from halldetect.cli.response_file import checked_file, find_response_file, github_notes
+from halldetect.cli.text_arguments import TextArguments, file_name
 from halldetect.demo import QUESTION, RESPONSE, SOURCE, deviations
 from halldetect.errors import InputError
 from halldetect.inputs import Source, SourceDocument
@@ -214,15 +212,15 @@ def _show(report: Report, arguments: argparse.Namespace, response_name: str | No
     from halldetect import render
 
     record = render.CheckRecord(datetime.now(UTC), response_name)
-    file = None if response_name is None else _response_file(Path(arguments.texts[-1]))
+    file = None if response_name is None else find_response_file(Path(arguments.texts[-1]))
     forms: dict[str, Callable[[], str]] = {
         "short": lambda: f"{render.short(report)}\n",
         "full": lambda: render.terminal(report),
         "json": lambda: f"{report.to_json()}\n",
         "markdown": lambda: render.markdown(report),
         "html": lambda: render.html(report, record),
-        "sarif": lambda: _sarif(report, file),
-        "github": lambda: _github(report, file),
+        "sarif": lambda: render.sarif_log([checked_file(report, file)]),
+        "github": lambda: github_notes(report, file),
     }
     print_result(forms[_format(arguments)]())
     if arguments.markdown is not None:
@@ -240,48 +238,6 @@ def _format(arguments: argparse.Namespace) -> str:
     if arguments.json and arguments.format not in (None, "json"):
         raise InputError(f"--json and --format {arguments.format}: leave one of the two out")
     return "json" if arguments.json else arguments.format or "full"
-
-
-@dataclass(frozen=True, slots=True)
-class _ResponseFile:
-    """The file of the response: as seen from the current folder, and whether its text is as in it.
-
-    Attributes:
-        path: its absolute path.
-        inside: its path in the current folder; None if it lies elsewhere.
-        lines: whether places in the text of the response are places in the file.
-    """
-
-    path: Path
-    inside: str | None
-    lines: bool
-
-
-def _response_file(file: Path) -> _ResponseFile | None:
-    if not file.is_file():  # a pipe has a name, but no lines to go back to
-        return None
-    path, here = file.resolve(), Path.cwd().resolve()
-    inside = path.relative_to(here).as_posix() if path.is_relative_to(here) else None
-    with file.open("rb") as stream:
-        plain = stream.read(4) not in (b"%PDF", b"PK\x03\x04")
-    return _ResponseFile(path, inside, plain and not is_html_file(file))
-
-
-def _sarif(report: Report, file: _ResponseFile | None) -> str:
-    from halldetect import render
-
-    if file is None:
-        return render.sarif(report)
-    uri = file.path.as_uri() if file.inside is None else quote(os.fsencode(file.inside))
-    return render.sarif(report, uri, lines=file.lines)
-
-
-def _github(report: Report, file: _ResponseFile | None) -> str:
-    from halldetect import render
-
-    if file is None or file.inside is None:
-        return render.github(report)
-    return render.github(report, file.inside, lines=file.lines)
 
 
 def require_pdf() -> None:

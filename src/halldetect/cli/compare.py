@@ -7,20 +7,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-from halldetect.cli.exits import OF_VERDICT, interruptible
+from halldetect.cli.exits import interruptible, worst_status
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.output import print_result, require_writable, write_file
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import TextArguments
 from halldetect.errors import InputError
-from halldetect.report import Report, Verdict
 
 DESCRIPTION = """\
 Check two responses, A and B, against the same source, and show which claims differ and which of
 them the source supports. Each argument is a file, the text itself, or - for standard input. The
 exit status is that of the worse one: 1 if one of them is hallucinated, 0 if both are faithful.
 """
-_WORST_FIRST = (Verdict.HALLUCINATED, Verdict.UNCHECKABLE, Verdict.ABSTAINED, Verdict.FAITHFUL)
 
 
 def add(commands: Any) -> None:
@@ -80,10 +78,4 @@ def run_compare(arguments: argparse.Namespace) -> int:
         print_result(comparison_terminal(comparison))
     if arguments.html is not None:
         write_file(arguments.html, comparison_html(comparison))
-    return _status(reports)
-
-
-def _status(reports: list[Report]) -> int:
-    """The exit status of the worse verdict."""
-    verdicts = {report.verdict for report in reports}
-    return OF_VERDICT[next(verdict for verdict in _WORST_FIRST if verdict in verdicts)]
+    return worst_status(report.verdict for report in reports)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
 from threading import Event, Thread
 from typing import TypeVar
@@ -23,9 +23,16 @@ OF_VERDICT = {
     Verdict.ABSTAINED: ABSTAINED,
     Verdict.UNCHECKABLE: COULD_NOT_CHECK,
 }
+_WORST_FIRST = (Verdict.HALLUCINATED, Verdict.UNCHECKABLE, Verdict.ABSTAINED, Verdict.FAITHFUL)
 _POLL_SECONDS = 0.2
 
 Result = TypeVar("Result")
+
+
+def worst_status(verdicts: Iterable[Verdict]) -> int:
+    """The exit status of the worst of several verdicts; 0 if there are none."""
+    found = set(verdicts) or {Verdict.FAITHFUL}
+    return OF_VERDICT[next(verdict for verdict in _WORST_FIRST if verdict in found)]
 
 
 def exit_status(command: Callable[[], int]) -> int:

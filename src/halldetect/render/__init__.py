@@ -6,13 +6,14 @@ from halldetect.render.audit import CheckRecord, pdf
 from halldetect.render.github import github
 from halldetect.render.html import html, payload
 from halldetect.render.markdown import markdown
-from halldetect.render.sarif import sarif
+from halldetect.render.sarif import CheckedFile, sarif, sarif_log
 from halldetect.render.schema import json_schema
 from halldetect.render.short import claim_line, short
 from halldetect.render.terminal import terminal
 
 __all__ = [
     "CheckRecord",
+    "CheckedFile",
     "claim_line",
     "github",
     "html",
@@ -21,6 +22,7 @@ __all__ = [
     "payload",
     "pdf",
     "sarif",
+    "sarif_log",
     "short",
     "terminal",
 ]

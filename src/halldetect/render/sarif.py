@@ -9,8 +9,11 @@ was found.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from halldetect._version import __version__
 from halldetect.render.passages import Passages
 from halldetect.render.phrases import STATE_MEANING, score_line, summary
 from halldetect.render.short import claim_line
@@ -28,24 +31,56 @@ _RULES = {
 }
 
 
-def sarif(report: Report, uri: str | None = None, *, lines: bool = True) -> str:
-    """Return the report as a SARIF log of one run.
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """The report on a response, and the file that the response is in.
 
-    Args:
+    Attributes:
         report: the report.
-        uri: the file of the response, relative to the folder of the run or absolute; without one,
-            the log holds the text of the response.
+        uri: the file, relative to the folder of the run or absolute; without one, the log holds
+            the text of the response.
         lines: whether the text of the response is that of the file, so that places in it are
             places in the file; not so for a PDF file.
     """
-    file: dict[str, Any] = {"index": 0} if uri is None else {"uri": uri, "index": 0}
-    artifact: dict[str, Any]
-    artifact = {"contents": {"text": report.response}} if uri is None else {"location": file}
+
+    report: Report
+    uri: str | None = None
+    lines: bool = True
+
+    def location(self, index: int) -> dict[str, Any]:
+        """Return how results name the file."""
+        return {"index": index} if self.uri is None else {"uri": self.uri, "index": index}
+
+    def artifact(self, index: int) -> dict[str, Any]:
+        """Return the file and its verdict."""
+        report = self.report
+        text = {"contents": {"text": report.response}}
+        return {
+            **(text if self.uri is None else {"location": self.location(index)}),
+            "properties": {
+                "verdict": str(report.verdict),
+                "score": report.score,
+                "threshold": report.threshold,
+            },
+        }
+
+
+def sarif(report: Report, uri: str | None = None, *, lines: bool = True) -> str:
+    """Return the report as a SARIF log of one run; arguments as of `CheckedFile`."""
+    return sarif_log([CheckedFile(report, uri, lines)])
+
+
+def sarif_log(files: Sequence[CheckedFile]) -> str:
+    """Return the reports on several responses as a SARIF log of one run.
+
+    Args:
+        files: the reports with their files.
+    """
     run = {
         "tool": {
             "driver": {
                 "name": "halldetect",
-                "version": report.provenance.version,
+                "version": __version__,
                 "rules": [
                     {"id": name, "shortDescription": {"text": text}}
                     for name, text in _RULES.items()
@@ -53,31 +88,40 @@ def sarif(report: Report, uri: str | None = None, *, lines: bool = True) -> str:
             }
         },
         "columnKind": "unicodeCodePoints",
-        "invocations": [_invocation(report)],
-        "artifacts": [artifact],
-        "results": _results(report, file, lines=lines or uri is None),
-        "properties": {
-            "verdict": str(report.verdict),
-            "score": report.score,
-            "threshold": report.threshold,
-        },
+        "invocations": [_invocation(files)],
+        "artifacts": [file.artifact(at) for at, file in enumerate(files)],
+        "results": [
+            result
+            for at, file in enumerate(files)
+            for result in _results(
+                file.report, file.location(at), lines=file.lines or file.uri is None
+            )
+        ],
     }
     log = {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
     return json.dumps(log, indent=2, allow_nan=False) + "\n"
 
 
-def _invocation(report: Report) -> dict[str, Any]:
-    """Whether the check could be carried out, and what to say about the whole of it."""
-    if report.verdict is Verdict.UNCHECKABLE:
-        level = "error"
-    elif report.verdict is Verdict.ABSTAINED:
-        level = "note"
-    else:
-        return {"executionSuccessful": True}
+def _invocation(files: Sequence[CheckedFile]) -> dict[str, Any]:
+    """Whether the checks could be carried out, and what to say about whole responses."""
+    notifications = [
+        {
+            "level": "note" if file.report.verdict is Verdict.ABSTAINED else "error",
+            "message": {"text": summary(file.report)},
+            **({} if file.uri is None else _notified_file(file.location(at))),
+        }
+        for at, file in enumerate(files)
+        if file.report.verdict in (Verdict.ABSTAINED, Verdict.UNCHECKABLE)
+    ]
+    successful = all(file.report.verdict is not Verdict.UNCHECKABLE for file in files)
     return {
-        "executionSuccessful": report.verdict is not Verdict.UNCHECKABLE,
-        "toolExecutionNotifications": [{"level": level, "message": {"text": summary(report)}}],
+        "executionSuccessful": successful,
+        **({"toolExecutionNotifications": notifications} if notifications else {}),
     }
+
+
+def _notified_file(location: dict[str, Any]) -> dict[str, Any]:
+    return {"locations": [{"physicalLocation": {"artifactLocation": location}}]}
 
 
 def _results(report: Report, file: dict[str, Any], *, lines: bool) -> list[dict[str, Any]]:
