@@ -1,11 +1,12 @@
 # The service with the verifier of the package; docs/deploy.md says how to build and run it.
 FROM python:3.11-slim AS build
+ARG EXTRAS=serve,postgres
 WORKDIR /source
 COPY .ci/constraints.txt constraints.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
 RUN python -m venv /opt/halldetect \
-    && /opt/halldetect/bin/pip install --no-cache-dir --constraint constraints.txt ".[serve,postgres]"
+    && /opt/halldetect/bin/pip install --no-cache-dir --constraint constraints.txt ".[$EXTRAS]"
 
 FROM python:3.11-slim
 COPY --from=build /opt/halldetect /opt/halldetect

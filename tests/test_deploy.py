@@ -1,4 +1,4 @@
-"""Dockerfile, compose.yaml and docs/deploy.md fit to the program and to each other.
+"""Dockerfile, compose.yaml, deploy/ and docs/deploy.md fit to the program and to each other.
 
 No image is built here; what a builder and a container engine would read is read instead.
 """
@@ -41,6 +41,11 @@ def last(name: str) -> str:
 
 def parsed(arguments: list[str]) -> argparse.Namespace:
     return build_parser().parse_args(arguments)
+
+
+def manifests(name: str) -> list[dict[str, Any]]:
+    text = (ROOT / "deploy" / "kubernetes" / name).read_text(encoding="utf-8")
+    return list(yaml.safe_load_all(text))
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +94,9 @@ def test_what_the_image_copies_is_there_and_reaches_the_builder() -> None:
 
 def test_the_image_installs_extras_that_exist_on_a_python_that_is_supported() -> None:
     (install,) = [value for name, value in instructions() if "pip install" in value]
-    (path,) = [word for word in shlex.split(install) if word.startswith(".[")]
-    extras = Requirement(f"halldetect{path[1:]}").extras
+    assert ".[$EXTRAS]" in shlex.split(install)
+    (argument,) = [value for name, value in instructions() if name == "ARG"]
+    extras = Requirement(f"halldetect[{argument.removeprefix('EXTRAS=')}]").extras
     assert {"serve", "postgres"} <= extras <= set(PROJECT["optional-dependencies"])
     bases = [value.split()[0] for name, value in instructions() if name == "FROM"]
     assert len(set(bases)) == 1  # a virtual environment needs the Python it was made with
@@ -119,6 +125,40 @@ def test_compose_starts_the_service_with_its_database(services: dict[str, Any]) 
     assert api["read_only"]
     assert api["tmpfs"] == ["/tmp"]
     assert float(api["stop_grace_period"].removesuffix("s")) > settings.limits.drain
+
+
+def test_kubernetes_runs_the_same_image_as_safely() -> None:
+    deployment, service, budget = manifests("service.yaml")
+    (pod,) = [deployment["spec"]["template"]["spec"]]
+    (container,) = pod["containers"]
+    settings = settings_for(parsed(container["args"]))
+    assert (settings.auth, settings.storage.reports) == (True, True)
+    assert container["image"] == IMAGE
+    (port,) = container["ports"]
+    assert port["containerPort"] == settings.port == int(last("EXPOSE"))
+    paths = {getattr(route, "path", None) for route in open_router.routes}
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        assert container[probe]["httpGet"]["path"] in paths
+    assert pod["securityContext"]["runAsUser"] == int(last("USER"))
+    assert container["securityContext"]["readOnlyRootFilesystem"]
+    assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/tmp", "/data"}
+    assert pod["terminationGracePeriodSeconds"] > settings.limits.drain
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"] == labels
+    assert budget["spec"]["selector"]["matchLabels"] == labels
+
+
+def test_the_ray_job_runs_a_command_of_the_program() -> None:
+    (job,) = manifests("ray-job.yaml")
+    program, *command = shlex.split(job["spec"]["entrypoint"])
+    assert program in PROJECT["scripts"]
+    arguments = parsed(command)
+    assert (arguments.engine, arguments.address, arguments.resume) == ("ray", "auto", True)
+    cluster = job["spec"]["rayClusterSpec"]
+    for group in (cluster["headGroupSpec"], *cluster["workerGroupSpecs"]):
+        (container,) = group["template"]["spec"]["containers"]
+        assert container["image"] == "halldetect:ray"
+        assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/rows"]
 
 
 def test_the_commands_of_the_page_are_ones_the_image_takes(services: dict[str, Any]) -> None:

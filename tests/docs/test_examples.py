@@ -5,16 +5,19 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from halldetect.claims.extraction import extract_claims
 from halldetect.claims.extractors.by_rule import ClauseExtractor
 from halldetect.cli import build_parser, main
+from halldetect.integrations.pytest_plugin import assert_grounded
 from halldetect.serve.schemas import CheckRequest
 from halldetect.text.reading import read_response
+from tests.support.fakes import OverlapVerifier
 from tests.support.paths import ROOT
 
 README = ROOT / "README.md"
@@ -61,14 +64,46 @@ def test_there_are_commands_to_try() -> None:
     assert len(ALL) > 10
 
 
+# Run elsewhere: with the frameworks, in tests/integrations; by tests/docs/test_extending.py.
+ELSEWHERE = {"integrations.md", "extending.md"}
+FRAMEWORKS = ("langchain",)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with what the examples read, and a verifier that costs nothing."""
+    monkeypatch.setattr(
+        "halldetect.verification.verifiers.load_verifier", lambda spec, **_: OverlapVerifier()
+    )
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bridges.txt").write_text("The bridge opened in 1932.", encoding="utf-8")
+    assert main(["index", "build", "bridges.txt", "-o", "company.index", "--quiet"]) == 0
+
+
+@pytest.mark.usefixtures("place")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_is_valid_and_imports_what_exists(page: Path) -> None:
+def test_python_runs(page: Path, request: pytest.FixtureRequest) -> None:
+    if page.name in ELSEWHERE:
+        return
     for block in blocks(page, "python"):
-        tree = ast.parse(block)
-        if page.name == "integrations.md":  # run with the frameworks, in tests/integrations
+        if any(f"{name}_" in block for name in FRAMEWORKS):
+            ast.parse(block)  # run in tests/integrations
             continue
-        imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-        exec(compile(ast.Module(imports, []), page.name, "exec"), {})
+        if "127.0.0.1:8000" in block:
+            service = request.getfixturevalue("service")
+            block = block.replace("http://127.0.0.1:8000", service.url)
+        values: dict[str, Any] = {}
+        exec(compile(block, page.name, "exec"), values)
+        for name in [name for name in values if name.startswith("test_")]:
+            _run_test(values[name])
+
+
+def _run_test(test: Callable[..., None]) -> None:
+    """Call a test of an example as pytest would, with each of its cases."""
+    marks = getattr(test, "pytestmark", [])
+    cases = [dict(zip(mark.args[0], case, strict=True)) for mark in marks for case in mark.args[1]]
+    for case in cases or [{}]:
+        test(grounded=assert_grounded, **case)
 
 
 def test_a_request_of_the_service_page_is_valid() -> None:
@@ -88,10 +123,13 @@ def test_the_sentence_of_the_claims_page_is_split_as_it_says() -> None:
     ]
 
 
-def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = blocks(README, "python")
-    exec(block, {})
-    verdict, finding, claim = capsys.readouterr().out.splitlines()
+def test_the_readme_with_real_weights(capsys: pytest.CaptureFixture[str]) -> None:
+    first, rag, *_ = blocks(README, "python")
+    exec(first, {})
+    verdict, finding, claims = capsys.readouterr().out.splitlines()
     assert verdict.startswith("hallucinated ")
     assert finding.startswith("contradicted: “The last boat returns at 22:30.”")
-    assert claim.startswith("contradicted 0.")
+    assert "contradicted" in claims
+    values: dict[str, Any] = {}
+    exec(rag, values)
+    assert values["answer"] == "A single ticket costs four euros."

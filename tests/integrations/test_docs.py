@@ -1,4 +1,4 @@
-"""The examples of docs/integrations.md run, and its table is true."""
+"""The examples of docs/integrations.md and docs/cookbook.md run, and the table is true."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from tests.support.paths import ROOT
 
 PAGE = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
 REQUIREMENTS = (ROOT / "tests" / "integrations" / "requirements.txt").read_text()
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+COOKBOOK = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE + COOKBOOK, re.DOTALL | re.MULTILINE)
 PACKAGES = {
     "deepeval": "deepeval",
     "guardrails": "guardrails-ai",
