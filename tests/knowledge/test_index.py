@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -126,13 +126,13 @@ def test_files_that_are_no_index(tmp_path: Path, index: Path) -> None:
     other.write_bytes(b"")
     with pytest.raises(InputError, match="is not a halldetect index"):
         KnowledgeIndex(other)
-    with sqlite3.connect(other) as database:
+    with closing(sqlite3.connect(other)) as database, database:
         database.execute("CREATE TABLE t (x)")
     with pytest.raises(InputError, match="is not a halldetect index"):
         KnowledgeIndex(other)
     with pytest.raises(InputError, match="is not a halldetect index"):
         build_index(other, [])
-    with sqlite3.connect(index) as database:
+    with closing(sqlite3.connect(index)) as database, database:
         database.execute("PRAGMA user_version = 99")
     with pytest.raises(InputError, match="version 99"):
         KnowledgeIndex(index)

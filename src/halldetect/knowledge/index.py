@@ -86,6 +86,12 @@ class KnowledgeIndex:
         self._connection.close()
         self._stems.close()
 
+    def __del__(self) -> None:
+        # Detectors are not closed; from Python 3.13 on, connections that are left open warn.
+        for name in ("_connection", "_stems"):
+            if (connection := getattr(self, name, None)) is not None:
+                connection.close()
+
     def search(self, claims: Sequence[str], limit: int) -> list[list[Passage]]:
         """For each claim the passages that are about it, best first; see `Knowledge`."""
         try:
