@@ -52,7 +52,7 @@ PURPOSES = {
     "sentence-transformers": "Sentence-Transformers",
     "trulens": "TruLens",
 }
-DEVELOPMENT_EXTRAS = frozenset({"browser", "fuzz", "test", "train"})
+DEVELOPMENT_EXTRAS = frozenset({"browser", "fuzz", "release", "test", "train"})
 _RUNTIMES = {"onnx": "onnxruntime", "torch": "PyTorch", "llama": "llama.cpp"}
 
 
