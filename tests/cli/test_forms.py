@@ -165,7 +165,7 @@ def test_a_web_address_is_fetched_only_where_that_is_allowed(
         (["check", "a b", "c d", "--jsn"], "did you mean --json?"),
         (["check", "a b", "c d", "--format=githb"], "did you mean github?"),
         (["models", "pul"], "did you mean pull?"),
-        (["nonsense"], "use check, compare"),
+        (["nonsense"], "use check, check-files"),
     ],
 )
 def test_an_error_shows_what_was_probably_meant(
