@@ -198,7 +198,7 @@ COMP_WORDS=(halldetect "$@"); COMP_CWORD=$#
 _shtab_halldetect halldetect "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"
 echo "${COMPREPLY[@]}" """
     for words, found in (
-        (["chec"], "check"),
+        (["repa"], "repair"),
         (["check", "--form"], "--format"),
         (["check", "--format", "gi"], "github"),
         (["models", "pu"], "pull"),
