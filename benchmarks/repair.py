@@ -27,7 +27,8 @@ Figures of a way: the share of hallucinated responses that were flagged and for 
 left; the share that the judge calls faithful before and after, and of those it called hallucinated
 before (`made_faithful`); the share of words that is left alone, in faithful and in hallucinated
 responses; the closeness to the human correction, as words in common, in order (2 x common / all
-words of both), before and after; seconds per response. A way reuses the verifier's answers of the
+words of both), before and after, over all and over those that are left a text; seconds per
+response. A way reuses the verifier's answers of the
 ways before it, so only the seconds of `rules` are those of a repair alone.
 """
 
@@ -291,11 +292,11 @@ def closeness(left: str, right: str) -> float:
     return 2 * common_words(left, right) / max(1, len(left.split()) + len(right.split()))
 
 
-def words_left(items: Sequence[tuple[Task, Outcome]]) -> float:
-    """The share of the words of responses that is in what was made of them."""
+def words_left(items: Sequence[tuple[Task, Outcome]]) -> float | None:
+    """The share of the words of responses that is in what was made of them; None of none."""
     words = sum(len(task.response.split()) for task, _ in items)
     kept = sum(common_words(task.response, outcome.text or "") for task, outcome in items)
-    return round(kept / max(1, words), 4)
+    return round(kept / words, 4) if words else None
 
 
 def figures(items: Sequence[tuple[Task, Outcome]]) -> dict[str, Any]:
@@ -312,11 +313,15 @@ def figures(items: Sequence[tuple[Task, Outcome]]) -> dict[str, Any]:
         "words_left_in_hallucinated": words_left(wrong),
         "seconds": round(fmean(outcome.seconds for _, outcome in items), 2),
     }
-    known = [(task, task.human, outcome.text or "") for task, outcome in wrong if task.human]
-    if known:
-        before = fmean(closeness(task.response, human) for task, human, _ in known)
-        after = fmean(closeness(text, human) for _, human, text in known)
-        result |= {"closeness_before": round(before, 4), "closeness_after": round(after, 4)}
+    known = [(task.response, task.human, outcome.text) for task, outcome in wrong if task.human]
+    for name, chosen in (
+        ("closeness", known),
+        ("closeness_where_text", [item for item in known if item[2]]),
+    ):
+        if chosen:
+            before = fmean(closeness(response, human) for response, human, _ in chosen)
+            after = fmean(closeness(text or "", human) for _, human, text in chosen)
+            result |= {f"{name}_before": round(before, 4), f"{name}_after": round(after, 4)}
     return result
 
 
@@ -475,10 +480,11 @@ def run_report(options: argparse.Namespace) -> None:
     """Write the figures."""
     tasks = {(t.dataset, t.id): t for t in read_tasks(options.work, options.datasets)}
     outcomes = read_outcomes(options.work)
+    repaired_ids = {(item.dataset, item.id) for item in outcomes}
     outcomes += [
         Outcome(task.dataset, task.id, "people", "human", task.human, True, 0.0)
-        for task in tasks.values()
-        if task.human and task.hallucinated
+        for key, task in tasks.items()
+        if task.human and task.hallucinated and key in repaired_ids
     ]
     groups: dict[tuple[str, str, str], list[tuple[Task, Outcome]]] = {}
     for item in sorted(outcomes, key=lambda o: (o.verifier, (*WAYS, "human").index(o.way))):
@@ -494,8 +500,7 @@ def run_report(options: argparse.Namespace) -> None:
         }
         results.setdefault(verifier, {}).setdefault(way, {})[dataset] = found
         print(verifier, way, dataset, json.dumps(found))
-    sizes = {name: sum(t.dataset == name for t in tasks.values()) for name in options.datasets}
-    written = {"tasks": sizes, "processor": options.machine or processor(), "verifiers": results}
+    written = {"processor": options.machine or processor(), "verifiers": results}
     options.out.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
 
 

@@ -7,12 +7,13 @@ kind, from two names or numbers that changed places, and from a negation on one 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import combinations
 
-from halldetect.repair.slots import Slot, slots
+from halldetect.repair.slots import Slot, has_number, slots
 from halldetect.text.words import AUXILIARIES, NEGATIONS, Word, scope, words
 
 # A longer run of other words is another statement, not a wrong word.
@@ -86,7 +87,10 @@ def _aligned_edits(sentence: str, evidence: str) -> Iterator[Edit]:
         if _splits_word(ours, i1, i2) or _splits_word(theirs, j1, j2):
             continue
         if tag == "replace":
-            yield _edit(ours[i1:i2], evidence[theirs[j1].start : theirs[j2 - 1].end])
+            edit = _edit(ours[i1:i2], evidence[theirs[j1].start : theirs[j2 - 1].end])
+            # A number does not stand for words, nor words for a number.
+            if has_number(sentence[edit.start : edit.end]) == has_number(edit.text):
+                yield edit
         elif tag == "delete" and any(scope(word.norm) for word in ours[i1:i2]):
             yield _edit(ours[i1:i2], "")
         elif tag == "insert" and i1 > 0 and any(scope(word.norm) for word in theirs[j1:j2]):
@@ -112,6 +116,8 @@ def _slot_edits(sentence: str, evidence: str) -> Iterator[Edit]:
     for slot in ours:
         if slot.key in {other.key for other in theirs} or slot.text.casefold() in known:
             continue
+        if slot.kind == "name" and (rest := _known_words(slot.text, known)):
+            yield Edit(slot.start, slot.end, rest)
         offered = [
             other
             for other in theirs
@@ -119,6 +125,12 @@ def _slot_edits(sentence: str, evidence: str) -> Iterator[Edit]:
         ]
         for other in sorted(offered, key=lambda other: other.following != slot.following):
             yield Edit(slot.start, slot.end, other.text)
+
+
+def _known_words(name: str, known: str) -> str:
+    """The words of a name that a text has: "Holm" of "Anna Holm"."""
+    found = set(re.findall(r"\w+", known))
+    return " ".join(word for word in name.split() if word.casefold().strip(".’'") in found)
 
 
 def _swaps(sentence: str, evidence: str) -> list[str]:

@@ -67,6 +67,11 @@ def slots(text: str) -> list[Slot]:
     return sorted(found, key=lambda slot: slot.start)
 
 
+def has_number(text: str) -> bool:
+    """Whether a text has a number or a date."""
+    return _NUMBER.search(text) is not None
+
+
 def _names(text: str) -> Iterator[Slot]:
     for match in _NAME.finditer(text):
         slot = _slot(text, match, "name")
