@@ -11,6 +11,7 @@ from time import perf_counter
 from halldetect.claims import Claim
 from halldetect.claims.extraction import Extraction
 from halldetect.errors import InputError
+from halldetect.explanation.explain import Findings
 from halldetect.inputs import CleanPair, Pair, Source, Texts, clean_pair
 from halldetect.knowledge.passages import Knowledge
 from halldetect.protocols import Extractor, Verifier
@@ -30,6 +31,7 @@ class Problem(StrEnum):
     """Why a pair cannot be checked; where a step failed, the error follows."""
 
     NOTHING_ASSERTED = "the response asserts nothing that can be checked"
+    NO_CLAIM = "the extractor found no claim in the response"
     ABSTAINED = "the response says that it gives no answer"
     NOT_EXTRACTED = "the claims could not be extracted"
     NOT_SEARCHED = "the knowledge could not be searched"
@@ -118,6 +120,17 @@ class PairState:
             return cls(CleanPair((), "", None), index, problem=str(error))
         except TypeError:
             return cls(CleanPair((), "", None), index, problem="not a pair of source and response")
+
+    @property
+    def findings(self) -> Findings:
+        """The claims as they were judged, for what explains them."""
+        return Findings(
+            self.extraction.claims,
+            self.claims,
+            self.windows,
+            self.texts.documents,
+            self.pair.document_names,
+        )
 
     @property
     def skipped(self) -> int:

@@ -179,9 +179,7 @@ def extract(
 
 def refuse_without_claims(state: PairState, guard: bool) -> None:
     """Why a response has nothing to check; and what the source may say where it abstains."""
-    state.problem = "the extractor found no claim in the response"
-    if guard:
-        state.problem = str(Problem.NOTHING_ASSERTED)
+    state.problem = str(Problem.NOTHING_ASSERTED if guard else Problem.NO_CLAIM)
     if any(unit.abstains for unit in state.texts.response.units):
         state.abstained, state.problem = True, str(Problem.ABSTAINED)
         if state.pair.question is not None:
@@ -311,26 +309,14 @@ def _explain(
     """Add to the reports of the claims; a verifier that fails here makes no problem, but a note."""
     started = perf_counter()
     try:
-        explained = explainer(
-            [
-                Findings(
-                    state.extraction.claims,
-                    state.claims,
-                    state.windows,
-                    state.texts.documents,
-                    state.pair.document_names,
-                )
-                for state in states
-            ]
-        )
+        explained = explainer([state.findings for state in states])
     except Exception as error:
         for state in states:
             state.notes += (f"{failure}: {described(error)}",)
         return
     results = list(zip(states, explained, strict=True))
-    PairState.share_seconds(
-        phase, started, [(state, item.judged) for state, item in results if item.judged]
-    )
+    judged = [(state, item.judged) for state, item in results if item.judged]
+    PairState.share_seconds(phase, started, judged)
     for state, item in results:
         before, state.claims = state.claims, item.claims
         state.judged_besides += item.judged
