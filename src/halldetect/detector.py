@@ -43,16 +43,17 @@ def print_notice(line: str) -> None:
 class Detector:
     """Checks responses against their sources; models are loaded once, when first needed.
 
-    extractor    a name (see `claims.extractors`) or an object; default: what `config` says
-    verifier     a name (see `verification.verifiers`) or an object; default: what `config` says
-    knowledge    what evidence for each claim is retrieved from, besides the source given: the
-                 path or URL of an index (see `knowledge.builder`) or an object; default: what
-                 `config` says
-    config       the options, as in `Configuration`; default: `Configuration()`
-    calibration  replaces the one that the verifier brings
-    notice       gets one-line messages for a person; default: standard error
-    progress     gets the phase, how much of it is done, and of how much
-    options      fields of `Configuration` that override those of `config`
+    Args:
+        extractor: a name (see `claims.extractors`) or an object; default: what `config` says.
+        verifier: a name (see `verification.verifiers`) or an object; default: what `config` says.
+        knowledge: what evidence for each claim is retrieved from, besides the source given: the
+            path or URL of an index (see `knowledge.builder`) or an object; default: what `config`
+            says.
+        config: the options, as in `Configuration`; default: `Configuration()`.
+        calibration: replaces the one that the verifier brings.
+        notice: gets one-line messages for a person; default: standard error.
+        progress: gets the phase, how much of it is done, and of how much.
+        options: fields of `Configuration` that override those of `config`.
     """
 
     def __init__(
@@ -231,10 +232,13 @@ class Detector:
     def check(self, source: Source, response: str, *, question: str | None = None) -> Report:
         """Check one response.
 
-        source    the text, or several documents, that the response should be faithful to
-        response  the text to check
-        question  what the response answers; an answer that leans on it is judged with it
-        Raises InputError for what is not text, ModelError where a model cannot be loaded.
+        Args:
+            source: the text, or several documents, that the response should be faithful to.
+            response: the text to check.
+            question: what the response answers; an answer that leans on it is judged with it.
+
+        Raises:
+            InputError: for what is not text, ModelError where a model cannot be loaded.
         """
         state = PairState(clean_pair(Pair(source, response, question)))
         pipeline.begin([state], self, self._progress)
@@ -245,10 +249,11 @@ class Detector:
     ) -> Report:
         """Check what a response says from a character on; what is before it is only read.
 
-        source    the text, or several documents, that the response should be faithful to
-        response  the text; its beginning tells what a pronoun in the part means
-        start     where the part to check begins
-        question  what the response answers; recorded in the report, not judged
+        Args:
+            source: the text, or several documents, that the response should be faithful to.
+            response: the text; its beginning tells what a pronoun in the part means.
+            start: where the part to check begins.
+            question: what the response answers; recorded in the report, not judged.
         """
         (state,) = self.begin([Pair(source, response, question)])
         if state.problem is None:
@@ -260,10 +265,11 @@ class Detector:
     ) -> list[Report]:
         """Check many responses, batching across them; each report is what `check` would give.
 
-        pairs    `Pair`s, or tuples of source, response and perhaps question. One that does not
-                 consist of texts gets an uncheckable report instead of an InputError
-        observe  is called with the claims of each pair when they are extracted and with each
-                 claim when it is settled, while the check goes on; it changes no report
+        Args:
+            pairs: `Pair`s, or tuples of source, response and perhaps question. One that does not
+                consist of texts gets an uncheckable report instead of an InputError.
+            observe: is called with the claims of each pair when they are extracted and with each
+                claim when it is settled, while the check goes on; it changes no report.
         """
         if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
             kind = type(pairs).__name__
@@ -284,8 +290,10 @@ class Detector:
     ) -> list[list[ClaimReport]]:
         """Judge statements against sources as they are, without a response around them.
 
-        items          a source and the statements about it, each of which is one claim
-        granularities  into how many groups a source is cut; default: those of the configuration
+        Args:
+            items: a source and the statements about it, each of which is one claim.
+            granularities: into how many groups a source is cut; default: those of the
+                configuration.
         """
         cleaned = []
         for source, claims in items:
@@ -305,13 +313,16 @@ class Detector:
     ) -> Repair:
         """Replace, rewrite or remove what the source does not support, and check the result.
 
-        source      the text, or several documents, that the response should be faithful to
-        response    the text to repair
-        question    what the response answers; recorded in the reports, not judged
-        rewriter    a language model that may write sentences again: a name (see
-                    `repair.rewriters.load_rewriter`) or an object; None: no model is asked
-        max_rounds  after so many rounds of changes, what still fails is removed
-        Raises InputError for what is not text, ModelError where a model cannot be loaded.
+        Args:
+            source: the text, or several documents, that the response should be faithful to.
+            response: the text to repair.
+            question: what the response answers; recorded in the reports, not judged.
+            rewriter: a language model that may write sentences again: a name (see
+                `repair.rewriters.load_rewriter`) or an object; None: no model is asked.
+            max_rounds: after so many rounds of changes, what still fails is removed.
+
+        Raises:
+            InputError: for what is not text, ModelError where a model cannot be loaded.
         """
         from halldetect.repair.repairer import Repairer
         from halldetect.verification.remembering import RememberingVerifier
@@ -337,11 +348,12 @@ class Detector:
     ) -> StreamGuard:
         """Guard a response while it is written: each sentence is judged when it is complete.
 
-        source      the text, or several documents, that the response should be faithful to
-        on_failure  what to do with a sentence that is not supported: "pass", "hold" (leave it
-                    out), "repair" or "stop"; see `stream.guard.OnFailure`
-        question    what the response answers
-        rewriter    as for `repair`
+        Args:
+            source: the text, or several documents, that the response should be faithful to.
+            on_failure: what to do with a sentence that is not supported: "pass", "hold" (leave it
+                out), "repair" or "stop"; see `stream.guard.OnFailure`.
+            question: what the response answers.
+            rewriter: as for `repair`.
         """
         from halldetect.stream.guard import StreamGuard
 

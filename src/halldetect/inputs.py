@@ -25,10 +25,11 @@ Source = SourceDocument | Sequence[SourceDocument]
 class Pair:
     """One thing to check.
 
-    source    a text, or several documents; a document is a text, or a mapping with `id`, the
-              name that views of the report show, and `text`
-    response  the text to check against the source
-    question  what the response answers; an answer that leans on it is judged with it
+    Attributes:
+        source: a text, or several documents; a document is a text, or a mapping with `id`, the name
+            that views of the report show, and `text`.
+        response: the text to check against the source.
+        question: what the response answers; an answer that leans on it is judged with it.
     """
 
     source: Source
@@ -82,9 +83,12 @@ def clean_pair(pair: Pair) -> CleanPair:
 def split_names(source: object) -> tuple[list[object], list[object]]:
     """The texts of a source, and a name for each if at least one of them has one.
 
-    source  a document or several: texts, or mappings with `text` and perhaps `id`. Whether texts
-            and names are texts is left to the caller
-    Raises InputError for what holds no documents, and for mappings with other keys.
+    Args:
+        source: a document or several: texts, or mappings with `text` and perhaps `id`. Whether
+            texts and names are texts is left to the caller.
+
+    Raises:
+        InputError: for what holds no documents, and for mappings with other keys.
     """
     documents = [source] if isinstance(source, (str, Mapping)) else source
     if not isinstance(documents, Sequence) or isinstance(documents, (bytes, bytearray)):

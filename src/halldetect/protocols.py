@@ -33,9 +33,12 @@ class Extractor(Protocol):
     def draft(self, block: str, limit: int) -> Draft:
         """Propose claims for a block of the response.
 
-        block  a few sentences, one per line (without the guard: the whole response)
-        limit  the greatest number of claims that are taken
-        Raises ExtractionError on failure.
+        Args:
+            block: a few sentences, one per line (without the guard: the whole response).
+            limit: the greatest number of claims that are taken.
+
+        Raises:
+            ExtractionError: on failure.
         """
         ...
 

@@ -57,9 +57,10 @@ class Choices:
 class Checked:
     """The result of a check.
 
-    report       the report
-    stored       its id where it was stored, else None
-    store_error  why it could not be stored, else None
+    Attributes:
+        report: the report.
+        stored: its id where it was stored, else None.
+        store_error: why it could not be stored, else None.
     """
 
     report: Report
@@ -71,7 +72,8 @@ class Checked:
 class Accepted:
     """Event: the check is in the queue.
 
-    queued  number of pairs that wait before it
+    Attributes:
+        queued: number of pairs that wait before it.
     """
 
     queued: int
@@ -81,10 +83,11 @@ class Accepted:
 class Progress:
     """Event: a part of the work is done.
 
-    phase         "extract", "verify", "explain" (of failing claims) or "proof" (short passages)
-    done          how much of it is done: responses or, while claims are judged, tokens
-    of            how much there probably is
-    seconds_left  how long the phase will probably still take; None while that is unknown
+    Attributes:
+        phase: "extract", "verify", "explain" (of failing claims) or "proof" (short passages).
+        done: how much of it is done: responses or, while claims are judged, tokens.
+        of: how much there probably is.
+        seconds_left: how long the phase will probably still take; None while that is unknown.
     """
 
     phase: str
@@ -97,8 +100,9 @@ class Progress:
 class FoundClaim:
     """A claim before it is checked.
 
-    text  the claim
-    span  its place in the response, if it is known
+    Attributes:
+        text: the claim.
+        span: its place in the response, if it is known.
     """
 
     text: str
@@ -109,7 +113,8 @@ class FoundClaim:
 class Claims:
     """Event: the claims of the response are extracted.
 
-    claims  all of them, in the order of the report
+    Attributes:
+        claims: all of them, in the order of the report.
     """
 
     claims: tuple[FoundClaim, ...]
@@ -119,10 +124,11 @@ class Claims:
 class ClaimVerdict:
     """Event: a claim has its state; it may come again with more support.
 
-    place   index of the claim in `Claims` and in the report
-    text    the claim
-    status  its state
-    score   its support, from 0 to 1
+    Attributes:
+        place: index of the claim in `Claims` and in the report.
+        text: the claim.
+        status: its state.
+        score: its support, from 0 to 1.
     """
 
     place: int

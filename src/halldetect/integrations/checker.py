@@ -24,7 +24,8 @@ class UncheckableError(HallDetectError):
 class UngroundedError(HallDetectError):
     """A response is not backed by its source. `report` says why.
 
-    report  of the check
+    Args:
+        report: of the check.
     """
 
     def __init__(self, report: Report) -> None:
@@ -35,7 +36,8 @@ class UngroundedError(HallDetectError):
 class Checker:
     """A detector that threads and coroutines may share; it works on one check at a time.
 
-    detector  what checks; the default detector if None
+    Args:
+        detector: what checks; the default detector if None.
     """
 
     def __init__(self, detector: Detector | None = None) -> None:
@@ -50,9 +52,10 @@ class Checker:
     def check(self, source: object, response: object, question: object = None) -> Report:
         """Check one response.
 
-        source    what `documents` takes
-        response  a text, or None where the framework has none, which is uncheckable
-        question  a text; anything else is left out of the report
+        Args:
+            source: what `documents` takes.
+            response: a text, or None where the framework has none, which is uncheckable.
+            question: a text; anything else is left out of the report.
         """
         asked = question if isinstance(question, str) else None
         with self.lock:
@@ -70,8 +73,9 @@ class Checker:
 def documents(source: object) -> list[SourceDocument]:
     """The documents of whatever a framework calls context.
 
-    source  a text, a mapping with `text`, an object with `text`, `content` or `page_content`,
-            several of these, or None
+    Args:
+        source: a text, a mapping with `text`, an object with `text`, `content` or `page_content`,
+            several of these, or None.
     """
     if source is None:
         return []

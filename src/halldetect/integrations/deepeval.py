@@ -17,8 +17,9 @@ class GroundednessMetric(BaseMetric):
 
     A test case that cannot be checked has no score and an error, which DeepEval counts as failed.
 
-    threshold  the test case passes above this score (1 is faithful)
-    detector   what checks; the default detector if None
+    Args:
+        threshold: the test case passes above this score (1 is faithful).
+        detector: what checks; the default detector if None.
     """
 
     def __init__(self, threshold: float = 0.5, detector: Detector | None = None) -> None:

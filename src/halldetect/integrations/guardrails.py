@@ -27,8 +27,9 @@ class Grounded(Validator):
     those claims corrected or removed (`Detector.repair`), if that can be done. A text that could
     not be checked fails, without a `fix_value`.
 
-    on_fail   what Guardrails does with a failure
-    detector  what checks; the default detector if None
+    Args:
+        on_fail: what Guardrails does with a failure.
+        detector: what checks; the default detector if None.
     """
 
     required_metadata_keys = ["sources"]  # noqa: RUF012 - as the base class declares it

@@ -18,7 +18,8 @@ class GroundednessEvaluator:
 
     It can be saved with a pipeline; a detector with models passed in as objects cannot.
 
-    detector  what checks; the default detector if None
+    Args:
+        detector: what checks; the default detector if None.
     """
 
     def __init__(self, detector: Detector | None = None) -> None:
@@ -50,9 +51,10 @@ class GroundednessEvaluator:
     ) -> dict[str, Any]:
         """Check answers.
 
-        contexts           per answer, what it should be faithful to
-        predicted_answers  the texts to check
-        questions          per answer, the question; recorded, not judged
+        Args:
+            contexts: per answer, what it should be faithful to.
+            predicted_answers: the texts to check.
+            questions: per answer, the question; recorded, not judged.
 
         The `status` of a result is "evaluated", or "error" where the answer could not be checked;
         it then has no score and does not count in the mean, which is None if none counts.

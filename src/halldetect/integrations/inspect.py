@@ -15,8 +15,10 @@ def grounded(source: str = "source", detector: Detector | None = None) -> Scorer
 
     An output that cannot be checked is recorded as unscored and left out of the metrics.
 
-    source    the key of the sample's metadata with the source; without it, the target is the source
-    detector  what checks; the default detector if None
+    Args:
+        source: the key of the sample's metadata with the source; without it, the target is the
+            source.
+        detector: what checks; the default detector if None.
     """
     checker = Checker(detector)
 

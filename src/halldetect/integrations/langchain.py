@@ -51,7 +51,8 @@ class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
     ) -> dict[str, Any]:
         """Check one answer.
 
-        input  a mapping with context and answer
+        Args:
+            input: a mapping with context and answer.
         """
         made = self._call_with_config(self._checked, input, config, **kwargs)
         return cast(dict[str, Any], made)
@@ -84,9 +85,11 @@ class GroundednessMiddleware(AgentMiddleware[Any, Any]):
 
     An answer before any tool was called has no source and could not be checked.
 
-    exit_behavior  "error" raises UngroundedError or UncheckableError, "replace" replaces the answer
-    replacement    the text that replaces it
-    detector       what checks; the default detector if None
+    Args:
+        exit_behavior: "error" raises UngroundedError or UncheckableError, "replace" replaces the
+            answer.
+        replacement: the text that replaces it.
+        detector: what checks; the default detector if None.
     """
 
     def __init__(

@@ -26,11 +26,12 @@ def grounded(
 
     What could not be checked has no score and the value "uncheckable".
 
-    context   the key of the source, in the outputs or else the inputs
-    answer    the key of the text to check, in the outputs
-    question  the key of the question, in the inputs
-    key       the name of the feedback
-    detector  what checks; the default detector if None
+    Args:
+        context: the key of the source, in the outputs or else the inputs.
+        answer: the key of the text to check, in the outputs.
+        question: the key of the question, in the inputs.
+        key: the name of the feedback.
+        detector: what checks; the default detector if None.
     """
     checker = Checker(detector)
 

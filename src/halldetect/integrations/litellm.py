@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 class GroundednessGuardrail(CustomGuardrail):
     """Blocks responses that are not backed by their sources, or could not be checked.
 
-    detector  what checks; the default detector if None
-    options   those of LiteLLM's CustomGuardrail
+    Args:
+        detector: what checks; the default detector if None.
+        options: those of LiteLLM's CustomGuardrail.
     """
 
     def __init__(self, detector: Detector | None = None, **options: Any) -> None:
@@ -45,10 +46,13 @@ class GroundednessGuardrail(CustomGuardrail):
     ) -> GenericGuardrailAPIInputs:
         """Check the texts of a response; requests pass.
 
-        inputs        with the texts
-        request_data  the request, with metadata and messages
-        input_type    whether the texts are those of the request or of the response
-        Raises UngroundedError or UncheckableError to block the response.
+        Args:
+            inputs: with the texts.
+            request_data: the request, with metadata and messages.
+            input_type: whether the texts are those of the request or of the response.
+
+        Raises:
+            UngroundedError: or UncheckableError to block the response.
         """
         if input_type == "request":
             return inputs

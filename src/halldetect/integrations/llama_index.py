@@ -22,7 +22,8 @@ class GroundednessEvaluator(BaseEvaluator):
 
     What could not be checked is an invalid result and not passing.
 
-    detector  what checks; the default detector if None
+    Args:
+        detector: what checks; the default detector if None.
     """
 
     def __init__(self, detector: Detector | None = None) -> None:
@@ -43,9 +44,10 @@ class GroundednessEvaluator(BaseEvaluator):
     ) -> EvaluationResult:
         """Check one response.
 
-        query     the question; recorded, not judged
-        response  the text to check
-        contexts  what it should be faithful to
+        Args:
+            query: the question; recorded, not judged.
+            response: the text to check.
+            contexts: what it should be faithful to.
         """
         report = await self._checker.check_async(contexts, response, query)
         score = faithfulness(report)
@@ -67,9 +69,10 @@ class GroundedQueryEngine(BaseQueryEngine):
     What the report says is added to the metadata of the response under "halldetect". A response
     that is not faithful or could not be checked is replaced.
 
-    engine       makes the responses
-    replacement  the text that replaces a response; None leaves it
-    detector     what checks; the default detector if None
+    Args:
+        engine: makes the responses.
+        replacement: the text that replaces a response; None leaves it.
+        detector: what checks; the default detector if None.
     """
 
     def __init__(

@@ -24,7 +24,8 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 def build_server(detector: Detector | None = None) -> MCPServer[Any]:
     """The server with its tools.
 
-    detector  what checks; the default detector if None
+    Args:
+        detector: what checks; the default detector if None.
     """
     checker = Checker(detector)
     server: MCPServer[Any] = MCPServer(
@@ -90,9 +91,12 @@ def serve_stdio(detector: Detector | None = None) -> None:
 def serve_http(host: str, port: int, detector: Detector | None = None) -> None:
     """Serve clients over streamable HTTP at /mcp.
 
-    host, port  where to listen. There is no authentication, so only this machine may connect
-    detector    what checks; the default detector if None
-    Raises ConfigurationError for a host that others could reach.
+    Args:
+        host, port: where to listen. There is no authentication, so only this machine may connect.
+        detector: what checks; the default detector if None.
+
+    Raises:
+        ConfigurationError: for a host that others could reach.
     """
     if host not in LOOPBACK:
         raise ConfigurationError(

@@ -25,8 +25,9 @@ class Groundedness(Scorer):
     inputs or the outputs; without it, what the retriever spans of the trace returned. What could
     not be checked is a feedback with an error and no value.
 
-    detector    what checks; the default detector if None
-    per_claim   whether to add a feedback per claim (`groundedness/claim_1`, ...)
+    Args:
+        detector: what checks; the default detector if None.
+        per_claim: whether to add a feedback per claim (`groundedness/claim_1`, ...).
     """
 
     name: str = "groundedness"
@@ -42,9 +43,10 @@ class Groundedness(Scorer):
     ) -> list[Feedback]:
         """Check one row.
 
-        inputs   of the row, perhaps with the source
-        outputs  the text to check, or a mapping that holds it and perhaps the source
-        trace    of the row
+        Args:
+            inputs: of the row, perhaps with the source.
+            outputs: the text to check, or a mapping that holds it and perhaps the source.
+            trace: of the row.
         """
         source = _first(inputs, _SOURCE_KEYS) or _first(outputs, _SOURCE_KEYS) or _retrieved(trace)
         answer = _first(outputs, _ANSWER_KEYS) if isinstance(outputs, Mapping) else outputs

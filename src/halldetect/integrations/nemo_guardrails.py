@@ -37,7 +37,8 @@ def check_facts(detector: Detector | None = None) -> Action:
 
     It is false as well where that could not be checked; `$halldetect` then says so.
 
-    detector  what checks; the default detector if None
+    Args:
+        detector: what checks; the default detector if None.
     """
     checker = Checker(detector)
 
@@ -56,7 +57,8 @@ def check_facts(detector: Detector | None = None) -> Action:
 def register(rails: LLMRails, detector: Detector | None = None) -> None:
     """Register the action with the rails.
 
-    rails     that use the flow
-    detector  what checks; the default detector if None
+    Args:
+        rails: that use the flow.
+        detector: what checks; the default detector if None.
     """
     rails.register_action(check_facts(detector), ACTION)

@@ -52,10 +52,11 @@ def emit(
 ) -> None:
     """Emit the event of a report, and count it.
 
-    report       what to tell
-    response_id  the id of the response in the span of the model call
-    per_claim    whether to emit an event for each claim too
-    context      whose span the event belongs to; default: the current one
+    Args:
+        report: what to tell.
+        response_id: the id of the response in the span of the model call.
+        per_claim: whether to emit an event for each claim too.
+        context: whose span the event belongs to; default: the current one.
     """
     value = faithfulness(report)
     common: dict[str, Any] = {} if response_id is None else {"gen_ai.response.id": response_id}

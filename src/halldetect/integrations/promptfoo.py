@@ -23,8 +23,9 @@ _checker = Checker()
 def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:
     """Check the output of a test; promptfoo calls this by name.
 
-    output   the text to check
-    context  with the variables of the test in `vars`
+    Args:
+        output: the text to check.
+        context: with the variables of the test in `vars`.
     """
     variables = context.get("vars") or {}
     source = next((variables[name] for name in _SOURCE_VARIABLES if variables.get(name)), None)

@@ -57,11 +57,12 @@ def assert_grounded(
 ) -> Report:
     """Raise AssertionError unless a response is backed by its source.
 
-    response   the text to check
-    source     what it should be faithful to, as for `halldetect.check`
-    question   what it answers; recorded in the report, not judged
-    threshold  hallucinated at this score or above; default: that of the detector
-    detector   what checks; default: the default detector
+    Args:
+        response: the text to check.
+        source: what it should be faithful to, as for `halldetect.check`.
+        question: what it answers; recorded in the report, not judged.
+        threshold: hallucinated at this score or above; default: that of the detector.
+        detector: what checks; default: the default detector.
     """
     from halldetect.detector import default_detector
 

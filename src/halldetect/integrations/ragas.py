@@ -17,8 +17,9 @@ class Groundedness(BaseMetric):
 
     The value of a response that could not be checked is None, and the reason says why.
 
-    name      of the metric in results
-    detector  what checks; the default detector if None
+    Args:
+        name: of the metric in results.
+        detector: what checks; the default detector if None.
     """
 
     def __init__(self, name: str = "groundedness", detector: Detector | None = None) -> None:
@@ -34,9 +35,10 @@ class Groundedness(BaseMetric):
     ) -> MetricResult:
         """Check one response.
 
-        response            the text to check
-        retrieved_contexts  what it should be faithful to
-        user_input          the question; recorded, not judged
+        Args:
+            response: the text to check.
+            retrieved_contexts: what it should be faithful to.
+            user_input: the question; recorded, not judged.
         """
         report = await self._checker.check_async(retrieved_contexts, response, user_input)
         return MetricResult(value=faithfulness(report), reason=str(report))

@@ -60,9 +60,12 @@ def _template() -> Template:
 def write_run_page(folder: Path, checks: Sequence[tuple[str, str, dict[str, Any]]]) -> Path:
     """Write `index.html`, which loads nothing and runs no script; its path is the result.
 
-    folder  is made if need be
-    checks  of each check the test, its outcome, and the report as plain values
-    Raises InputError where the page cannot be written.
+    Args:
+        folder: is made if need be.
+        checks: of each check the test, its outcome, and the report as plain values.
+
+    Raises:
+        InputError: where the page cannot be written.
     """
     rows = [_row(test, outcome, Report.from_dict(data)) for test, outcome, data in checks]
     verdicts = [row["verdict"] for row in rows]

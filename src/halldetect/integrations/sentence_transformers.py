@@ -27,12 +27,15 @@ class Predicts(Protocol):
 class CrossEncoderVerifier:
     """A CrossEncoder for natural language inference as a verifier of ours.
 
-    model        with three labels, one of them "entailment" and one "contradiction", or with one
-                 score from 0 to 1 (after its own activation) that means entailment
-    name         of the verifier in reports; default: the model's own
-    max_tokens   premise and hypothesis together; default: the model's own
-    batch_size   pairs per call of the model
-    Raises ConfigurationError where the labels of the model do not say which is which.
+    Args:
+        model: with three labels, one of them "entailment" and one "contradiction", or with one
+            score from 0 to 1 (after its own activation) that means entailment.
+        name: of the verifier in reports; default: the model's own.
+        max_tokens: premise and hypothesis together; default: the model's own.
+        batch_size: pairs per call of the model.
+
+    Raises:
+        ConfigurationError: where the labels of the model do not say which is which.
     """
 
     def __init__(
@@ -96,7 +99,8 @@ class CrossEncoderVerifier:
 class VerifierCrossEncoder:
     """A verifier of ours with the interface of a CrossEncoder: `predict` and `rank`.
 
-    verifier  what judges; default: the verifier of the default detector
+    Args:
+        verifier: what judges; default: the verifier of the default detector.
     """
 
     def __init__(self, verifier: Verifier | None = None) -> None:
@@ -111,8 +115,9 @@ class VerifierCrossEncoder:
     ) -> np.ndarray[Any, Any]:
         """P(entailment) of each pair of premise and hypothesis, one number for a single pair.
 
-        sentences  pairs of texts, or one pair
-        options    those of CrossEncoder.predict; they change nothing here
+        Args:
+            sentences: pairs of texts, or one pair.
+            options: those of CrossEncoder.predict; they change nothing here.
         """
         single = len(sentences) == 2 and all(isinstance(item, str) for item in sentences)
         pairs: list[tuple[str, str]] = [
@@ -133,11 +138,12 @@ class VerifierCrossEncoder:
     ) -> list[dict[str, Any]]:
         """The documents by how far they entail the query, the best first.
 
-        query             the claim
-        documents         texts that may support it
-        top_k             how many to return; None: all
-        return_documents  whether to return their texts too
-        options           those of CrossEncoder.rank; they change nothing here
+        Args:
+            query: the claim.
+            documents: texts that may support it.
+            top_k: how many to return; None: all.
+            return_documents: whether to return their texts too.
+            options: those of CrossEncoder.rank; they change nothing here.
         """
         scores = self.predict([(document, query) for document in documents])
         order = np.argsort(-scores, kind="stable")[:top_k]

@@ -18,7 +18,8 @@ def groundedness(detector: Detector | None = None) -> Groundedness:
 
     What cannot be checked raises SkipEval, so that TruLens leaves it out of the mean.
 
-    detector  what checks; the default detector if None
+    Args:
+        detector: what checks; the default detector if None.
     """
     checker = Checker(detector)
 

@@ -318,8 +318,11 @@ class Report:
     def from_json(cls, text: str) -> Report:
         """The report of a JSON text, as `to_json` writes it.
 
-        text  the JSON
-        Raises InputError for anything else.
+        Args:
+            text: the JSON.
+
+        Raises:
+            InputError: for anything else.
         """
         try:
             data = json.loads(text)
@@ -331,8 +334,11 @@ class Report:
     def from_dict(cls, data: Any) -> Report:
         """The report of plain JSON values, as `to_dict` gives them.
 
-        data  the values
-        Raises InputError for anything else.
+        Args:
+            data: the values.
+
+        Raises:
+            InputError: for anything else.
         """
         from halldetect.report.json_form import read_report
 

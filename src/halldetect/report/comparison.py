@@ -34,8 +34,10 @@ class Relation(StrEnum):
 class ClaimPair:
     """A claim of each response about the same thing, or a claim that only one of them makes.
 
-    relation  `same` words, or `different` words about the same thing, or made by one response only
-    a, b      indices of the claims in their reports; None where there is none
+    Attributes:
+        relation: `same` words, or `different` words about the same thing, or made by one response
+            only.
+        a, b: indices of the claims in their reports; None where there is none.
     """
 
     relation: Relation
@@ -47,8 +49,9 @@ class ClaimPair:
 class Comparison:
     """The reports of two responses to the same source, and which claims belong together.
 
-    a, b   the reports
-    pairs  in the order of the first response, then what only the second one says
+    Attributes:
+        a, b: the reports.
+        pairs: in the order of the first response, then what only the second one says.
     """
 
     a: Report

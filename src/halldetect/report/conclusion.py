@@ -26,8 +26,9 @@ from halldetect.scoring import SCORINGS, Calibration, ResponseScores, score_resp
 def conclude(state: PairState, models: Models) -> Report:
     """The report of a pair. The calibration is asked for only where a verifier was needed.
 
-    state   after all other steps, or after the one with a problem
-    models  that judged the pair
+    Args:
+        state: after all other steps, or after the one with a problem.
+        models: that judged the pair.
     """
     config = models.configuration
     claims: tuple[ClaimReport, ...] = ()

@@ -23,7 +23,8 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 def plain(value: Any) -> Any:
     """The dicts, lists and strings of a report or a part of it.
 
-    value  a report, or anything that is in one
+    Args:
+        value: a report, or anything that is in one.
     """
     kind: Any = type(value)
     if kind in _SCALARS:
@@ -40,8 +41,11 @@ def plain(value: Any) -> Any:
 def read_report(data: Any) -> Report:
     """The report of plain JSON values.
 
-    data  the values
-    Raises InputError for anything that is not a report.
+    Args:
+        data: the values.
+
+    Raises:
+        InputError: for anything that is not a report.
     """
     data = _upgraded(data)
     version = data.get("schema_version") if isinstance(data, dict) else None
