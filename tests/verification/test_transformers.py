@@ -327,6 +327,39 @@ def test_code_that_comes_with_a_model_is_never_run(file: str, tmp_path: Path) ->
     assert not trace.exists()
 
 
+@pytest.mark.parametrize("key", ["_attn_implementation", "attn_implementation"])
+def test_attention_is_not_computed_by_code_of_the_hub(key: str, tmp_path: Path) -> None:
+    place = write_transformers(tmp_path / "m", "mpnet")
+    settings = json.loads((place / "config.json").read_text())
+    for name in ("kernels-community/flash-attn", "paged|somebody/evil@main:run"):
+        (place / "config.json").write_text(json.dumps({**settings, key: name}))
+        with pytest.raises(ModelError, match="code that comes with a model is never run"):
+            TransformersVerifier(str(place))
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"hidden_size": 10**12},
+        {"vocab_size": 10**13},
+        {"num_hidden_layers": "many"},
+        {"num_attention_heads": 0},
+        {"model_type": "../../etc"},
+        {"id2label": {"0": {"a": 1}, "1": None}},
+        {"dtype": "__import__"},
+    ],
+)
+def test_a_configuration_that_makes_no_sense_is_one_line(
+    setting: dict[str, object], tmp_path: Path
+) -> None:
+    place = write_transformers(tmp_path / "m", "mpnet")
+    settings = json.loads((place / "config.json").read_text())
+    (place / "config.json").write_text(json.dumps({**settings, **setting}))
+    with pytest.raises(ModelError) as caught:
+        TransformersVerifier(str(place))
+    assert "\n" not in str(caught.value)
+
+
 def test_weights_are_read_from_safetensors_only(tmp_path: Path) -> None:
     import torch
 

@@ -68,6 +68,7 @@ class TransformersVerifier(EncodingVerifier):
             torch.set_num_threads(threads)
         _quiet(transformers)
         config = _load(transformers.AutoConfig, preset)
+        _refuse_kernels(config, self._name)
         tokenizer = _load(transformers.AutoTokenizer, preset)
         self._commit = getattr(config, "_commit_hash", None)
         settings = {**config.to_dict(), "id2label": config.id2label}
@@ -259,6 +260,19 @@ def _load(kind: Any, preset: Preset, **options: Any) -> Any:
                 f"{model} is not in the hub's cache, and HALLDETECT_OFFLINE forbids fetching it"
             ) from error
         raise FetchError(f"{model} could not be fetched from the hub: {reason}") from error
+
+
+def _refuse_kernels(config: Any, where: str) -> None:
+    """A configuration may name a repository whose code computes attention: that is not run."""
+    parts = (config, *(getattr(config, name, None) for name in getattr(config, "sub_configs", ())))
+    for part in parts:
+        wanted = getattr(part, "_attn_implementation", None)
+        for name in wanted.values() if isinstance(wanted, dict) else (wanted,):
+            if isinstance(name, str) and "/" in name:
+                raise ModelError(
+                    f"{where}: its config.json asks for code from {name[:80]!r}; code that comes "
+                    "with a model is never run"
+                )
 
 
 def _quiet(transformers: Any) -> None:
