@@ -128,6 +128,28 @@ def roofline(found: Results) -> str:
     return f"{products}\n\n{model}"
 
 
+def long_response(found: Results) -> str:
+    """What a long response against a long source costs."""
+    check, all_windows = found["check"], found["without_giving_up"]
+    states = ", ".join(f"{count} {name}" for name, count in check["states"].items())
+    machine = found["machine"]
+    rows = [
+        ("every claim to its last window", all_windows["pairs_judged"],
+         all_windows["tokens_without_parts_and_proofs"], ""),
+        ("hopeless claims given up, parts and proofs included", check["pairs_judged"],
+         check["tokens"], check["processor_seconds"]),
+    ]  # fmt: skip
+    words = " words against ".join(f"{count:,}" for count in reversed(found["words"]))
+    return (
+        f"{words}: {check['claims']} claims ({states}), on {machine['cores']} cores of "
+        f"{machine['processor']} with a load average of {machine['load_before']} to "
+        f"{machine['load_after']}.\n\n"
+        f"{table(('rule', 'pairs judged', 'tokens', 'CPU s'), rows)}\n\n"
+        f"{check['processor_seconds_per_claim']} CPU seconds per claim. The progress shown was "
+        f"never off by more than {check['progress_off_by']:.1%} of the whole."
+    )
+
+
 def planner(found: Results) -> str:
     """The table of what the schedule saves and changes."""
     rows = [
@@ -184,6 +206,7 @@ PARTS: dict[str, tuple[str, Callable[[Results], str]]] = {
     "batch": ("speed", batch),
     "start": ("speed", start),
     "roofline": ("speed", roofline),
+    "long": ("long_response", long_response),
     "planner": ("planner", planner),
     "gpu": ("gpu", gpu),
 }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any
 
 import pytest
@@ -129,6 +132,45 @@ def test_the_database_goes_and_comes_back(
             eventually(lambda: known.get(stored["url"]).status_code == 200)
             again = client.post("/v1/check", json={**ASKED, "store": True}).json()
             assert again["stored"] is not None
+
+
+def test_under_load_every_check_is_answered_while_the_database_is_away(
+    server: Server, url: str, supervisor: WorkerSupervisor
+) -> None:
+    settings = ServiceSettings(StorageSettings(url, reports=True), limits=Limits(rate=0))
+    with http_front(settings, supervisor) as service, service.client() as client:
+        client.delete("/v1/reports").raise_for_status()
+        over = Event()
+
+        def ask(_: int) -> list[bool]:
+            stored = []
+            while not over.is_set():
+                answer = client.post("/v1/check", json={**ASKED, "store": True})
+                assert answer.status_code == 200
+                body = answer.json()
+                assert (body["stored"] is None) == (body["store_error"] is not None)
+                stored.append(body["stored"] is not None)
+            return stored
+
+        with ThreadPoolExecutor(4) as pool:
+            asking = [pool.submit(ask, number) for number in range(4)]
+            try:
+                for _ in range(2):
+                    time.sleep(0.5)
+                    server.stop()
+                    time.sleep(0.5)
+                    server.start()
+                    eventually(lambda: client.get("/v1/reports").status_code == 200)
+                time.sleep(0.5)
+            finally:
+                over.set()
+            answers = [answer for done in asking for answer in done.result()]
+        assert not all(answers)
+        assert any(answers)
+        count = client.get("/v1/reports/summary").json()["total"]
+        # One whose transaction ended with the server may be there all the same.
+        assert sum(answers) <= count <= len(answers)
+        assert all(client.get("/v1/reports").status_code == 200 for _ in range(20))
 
 
 def check_without(known: Any, client: Any, address: str) -> None:
