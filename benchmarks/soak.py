@@ -1,12 +1,13 @@
 """A mixed load on the service for a long time: does anything grow that should not?
 
-    python -m benchmarks.soak [--minutes 20] [--out benchmarks/results/soak.json]
+    python -m benchmarks.soak [--minutes 20] [--fake] [--out benchmarks/results/soak.json]
 
-The service runs with the models of the package, history and two kinds of token. Beside each other
-run: small checks, equal checks, long checks, streams that are left half-way, comparisons and
-repairs, a history that is filled, searched, reviewed and emptied, requests that are refused, and
-connections that stop in the middle of a body. Half-way the worker is killed. Memory, open files,
-threads and the queue are noted throughout, and once more when all is quiet.
+The service runs with the models of the package and with a history; with `--fake`, with the verifier
+of the tests, which counts words, so that far more requests come through. Beside each other run
+small checks, equal checks, long checks, streams that are left half-way, comparisons and repairs, a
+history that is filled, searched, reviewed and emptied, requests that are refused, and connections
+that stop in the middle of a body. Half-way the worker is killed. Memory, open files, threads and
+the queue are noted throughout, and once more when all is quiet.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ class Traffic:
         name = (stored.json().get("stored") or {}).get("id")
         client.get("/v1/reports", params={"search": "ferry"})
         client.get(f"/v1/reports/{name}.html")
-        review = {"note": "seen", "decisions": {"0": "agree"}}
+        review = {"note": "seen", "decisions": [{"claim": 1, "decision": "agree"}]}
         reviewed = client.post(f"/v1/reports/{name}/review", json=review).status_code
         if rng.random() < 0.5:
             return f"deleted {client.delete(f'/v1/reports/{name}').status_code}"
@@ -222,13 +223,14 @@ def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=20.0)
+    parser.add_argument("--fake", action="store_true", help="the verifier counts words")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     load = round(os.getloadavg()[0], 1)
     with tempfile.TemporaryDirectory() as folder:
         database = f"sqlite:///{folder}/soak.db"
         options = ("--store", "--database", database, "--rate", "0", "--extractor", "sentences")
-        with serving(*options, real=True) as service:
+        with serving(*options, real=not arguments.fake) as service:
             before = sample(service, time.monotonic())
             traffic = Traffic(service)
             traffic.start()
@@ -241,7 +243,8 @@ def main() -> None:
             works = httpx.post(f"{service.url}/v1/check", json=body, timeout=60).status_code == 200
     half = 60 * arguments.minutes / 2
     result = {
-        "command": f"python -m benchmarks.soak --minutes {arguments.minutes:g}",
+        "command": f"python -m benchmarks.soak --minutes {arguments.minutes:g}"
+        + " --fake" * arguments.fake,
         "machine": {"processor": processor(), "cores": os.cpu_count(), "load_before": load},
         "before": before,
         "after": after,
