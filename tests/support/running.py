@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
@@ -45,9 +45,10 @@ class Running:
         """The process id of the verifier worker: the only child that runs `spawn_main`."""
         # Each thread has its own children, and a worker is started again by another thread.
         for children in Path(f"/proc/{self.process.pid}/task").glob("*/children"):
-            for child in children.read_text().split():
-                if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
-                    return int(child)
+            with suppress(OSError):  # a thread or a child that has just ended
+                for child in children.read_text().split():
+                    if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                        return int(child)
         raise AssertionError("no worker")
 
     def said(self) -> str:
