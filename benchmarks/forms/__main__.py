@@ -19,9 +19,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.forms import held_out
 from benchmarks.forms.answers import answers
 from benchmarks.forms.dressings import dressed, statements
-from benchmarks.forms.injections import SOURCE, injections
+from benchmarks.forms.injections import SOURCE, Injection, injections
 from benchmarks.machine import processor
 from halldetect import Detector, __version__
 from halldetect.report import ClaimReport, Report, Status, Verdict
@@ -105,8 +106,16 @@ def measure_answers(check: Check) -> dict[str, Any]:
 
 def measure_injections(check: Check) -> dict[str, Any]:
     """How many hostile answers are called faithful."""
-    suite = injections()
-    reports = check([(SOURCE, item.response) for item in suite])
+    return _hostile(check, SOURCE, injections())
+
+
+def measure_held_out(check: Check) -> dict[str, Any]:
+    """How many hostile answers of kinds that the rules were not written for are."""
+    return _hostile(check, held_out.SOURCE, held_out.held_out())
+
+
+def _hostile(check: Check, source: str, suite: Sequence[Injection]) -> dict[str, Any]:
+    reports = check([(source, item.response) for item in suite])
     passed = [
         {"kind": item.kind, "response": item.response, "claims": _claims(report)}
         for item, report in zip(suite, reports, strict=True)
@@ -126,6 +135,7 @@ SUITES: dict[str, Callable[[Check], dict[str, Any]]] = {
     "dressings": measure_dressings,
     "answers": measure_answers,
     "injections": measure_injections,
+    "held_out": measure_held_out,
 }
 
 
