@@ -74,6 +74,17 @@ def test_what_says_nothing_alone_is_read_after_the_sentence_before(
     assert reading(before, sentence) == f"{before} {sentence}"
 
 
+@pytest.mark.parametrize("before", ["Net debt rose to 4 million.", "Revenue fell by a tenth."])
+def test_what_is_no_name_does_not_stand_for_a_role(before: str) -> None:
+    assert reading(before, "The company paid no dividend.") is None
+
+
+@pytest.mark.parametrize("name", ["Norvik", "The Bank of Marlow", "Tarn Logistics"])
+def test_a_name_stands_for_a_role(name: str) -> None:
+    before = f"{name} was founded in 1910."
+    assert reading(before, "The company paid no dividend.") == f"{name} paid no dividend."
+
+
 def test_an_owner_is_handed_on() -> None:
     found = readings(["Ann Cole left.", "Her shop closed.", "She died."])
     assert [item.text for item in found if item] == ["Ann Cole's shop closed.", "Ann Cole died."]
@@ -84,6 +95,9 @@ def test_an_owner_is_handed_on() -> None:
     [
         "The tower is tall.",
         "It rained in May.",
+        "It will probably snow in the north.",
+        "It was still raining at noon.",
+        "It will be sunny and dry.",
         "It is clear that Ann left.",
         "Ann sold her house.",
         "There are two towers.",

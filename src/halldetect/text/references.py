@@ -63,6 +63,11 @@ _ROLES = _PERSON_ROLES | frozenset(
     "company firm bank hotel museum school club team band city town village country drug device "
     "product film book album ship plane aircraft proposal plan programme program law study".split()
 )
+# Measures: no name, although one may begin a sentence ("Revenue fell. The company ...").
+_MEASURES = frozenset(
+    "revenue revenues profit profits turnover income earnings sales output production demand growth "
+    "inflation unemployment spending investment exports imports".split()
+)
 # A name, with or without an article.
 _NAMED = re.compile(r"^(?!The |An? )[A-Z]|^(?:[Tt]he )[A-Z]")
 _OPENING = re.compile(
@@ -70,16 +75,20 @@ _OPENING = re.compile(
     r"(?:he|she|it|they|his|her|its|their|this|these|those)\b",
     re.IGNORECASE,
 )
-# "It" that stands for nothing: "it rained", "it is clear that", "it took".
 # Leans on the sentence before, but no name can be put in.
 _SAID_BEFORE = re.compile(
     r"\bdid so\b|^but [^,;]{1,40} (?:did|does|do)(?: not|n't)?[.!]?$|(?:as well|too)[.!]$",
     re.IGNORECASE,
 )
+# "It" that stands for nothing: "it is clear that", "it took", "it will hardly rain".
 _EXPLETIVE = re.compile(
-    r"^it (?:(?:is|was) the (?:first|second|third|\w+th|last|only) |rain|snow|seem|appear|turn|"
+    r"^it (?:(?:is|was) the (?:first|second|third|\w+th|last|only) |seem|appear|turn|"
     r"take|took|(?:is|was|has been|will be) "
-    r"(?:\w+ )?(?:\w+ )?(?:that|to|who|when|because)\b)",
+    r"(?:\w+ )?(?:\w+ )?(?:that|to|who|when|because)\b|"
+    r"(?:(?:will|would|may|might|could|can|should|did|does|is|was|has|had|be|been|not|never|hardly|"
+    r"barely|even|still|also|then|\w+ly|expected|likely|going|to|continued?|began|started?) )*"
+    r"(?:(?:rain|snow|hail|drizzl|thunder|thaw)(?:e|ed|es|s|ing)?|sunny|rainy|windy|cloudy|foggy|"
+    r"stormy)\b)",
     re.IGNORECASE,
 )
 
@@ -309,7 +318,7 @@ def _resolve_role(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> 
         and not _dated(item)
         # What looks like a person may be a firm with two names.
         and (item.person or not is_person)
-        and _NAMED.search(item.text)
+        and _is_name(item.text)
     ]
     if not named and is_person:
         named = [
@@ -320,6 +329,17 @@ def _resolve_role(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> 
     if len(named) != 1 or not named[0].subject:
         return None
     return _put(sentence, Span(found[0].start, found[1].end), named[0].text)
+
+
+def _is_name(phrase: str) -> bool:
+    """Whether a phrase is a name; one that only begins its sentence ("Net profit") is none."""
+    found = words(phrase)
+    plain = {word.norm for word in found if not (word.capital or word.numeric)}
+    return (
+        _NAMED.search(phrase) is not None
+        and plain <= ARTICLES | PREPOSITIONS | COORDINATORS | {"'s"}
+        and not (len(found) == 1 and found[0].norm in _MEASURES)
+    )
 
 
 # Places, pairs, times, ellipses
