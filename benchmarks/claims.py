@@ -29,6 +29,7 @@ from typing import Any
 from unittest.mock import patch
 
 from benchmarks.machine import processor
+from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector, Draft, Pair, Report
 from halldetect.claims import extraction
 from halldetect.explanation.error_kinds import error_kind
@@ -183,14 +184,6 @@ def kinds() -> dict[str, Any]:
     }
 
 
-def verifier_of(name: str, device: str | None) -> Verifier:
-    """The verifier of a name, on a device; None: as the detector chooses."""
-    chosen = None if name == "base" else name
-    if device is None:
-        return Detector(verifier=chosen).verifier
-    return Detector(verifier=chosen, device=device).verifier
-
-
 def write_section(path: Path, name: str, found: dict[str, Any], verifier: Verifier | None) -> None:
     """Put results into a section of the results file, with digests.
 
@@ -218,17 +211,16 @@ def write_section(path: Path, name: str, found: dict[str, Any], verifier: Verifi
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the suites and write what they give."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--verifier", default="base", help="as for `halldetect check`")
-    parser.add_argument("--device", default=None, help="as for `halldetect check`")
     parser.add_argument("--kinds", action="store_true", help="only the kinds of error, by rule")
     parser.add_argument("--out", type=Path, default=RESULTS, help="the results file")
+    add_verifier_options(parser)
     given = parser.parse_args(arguments)
     by_rule = {"kinds": kinds()}
     write_section(given.out, "rules", by_rule, None)
     print(json.dumps(by_rule, indent=1))
     if given.kinds:
         return
-    verifier = verifier_of(given.verifier, given.device)
+    verifier = verifier_of(given)
 
     def make(extractor: Any = None, **options: Any) -> Detector:
         return Detector(extractor, verifier, **options)

@@ -1,29 +1,25 @@
-"""Claims on the datasets: faithful splits, detection with and without context, kinds of error.
+"""Claims on the datasets: detection with and without the reading rules, kinds of error.
 
-    python -m benchmarks.claims_on_datasets draw --data DIR        draw 300 split sentences
-    python -m benchmarks.claims_on_datasets splits --data DIR      judge those that were drawn
     python -m benchmarks.claims_on_datasets detection --data DIR --limit 40
     python -m benchmarks.claims_on_datasets kinds --data DIR       needs no verifier
     ... --verifier large --device cuda
 
-`splits`: a split changes the meaning if the verifier does not say that the sentence entails each
-part, or that the parts together entail the sentence (where there are several).
-
-`detection`: AUROC and balanced accuracy of the detector, and of the same detector that reads every
-sentence as it stands and begins windows where they are cut; the verifier answers each pair once.
+`detection`: AUROC, balanced accuracy and false alarms of the detector, and of the same detector
+with whole sentences: each sentence of the raw text is a claim and is read as it stands, the source
+is read as it stands, and windows begin where they are cut. Differences are paired, with 95 %
+intervals; a false alarm is a faithful row that is not called faithful. The verifier answers each
+pair once.
 
 `kinds`: the kind that the rules give a sentence that was edited by people or models, beside the
 type of the edit; SummEdits (rows with one type of edit) and BUMP.
 
-The results go to benchmarks/results/claims.json. The list of splits is in claims_splits.json, as
-dataset, row and sentence: no text of a dataset is kept.
+The results go to benchmarks/results/claims.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -31,28 +27,24 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from benchmarks.claims import RESULTS, verifier_of, write_section
-from halldetect import Detector, Pair
+from benchmarks.claims import RESULTS, write_section
+from benchmarks.verifiers import add_verifier_options, verifier_of
+from halldetect import Detector, Pair, inputs
 from halldetect.claims import extraction
-from halldetect.claims.guard.sentence_parts import sentence_parts
 from halldetect.explanation.error_kinds import error_kind
 from halldetect.protocols import Verifier
-from halldetect.report import Probabilities, Report, Status
+from halldetect.report import Probabilities, Report, Status, Verdict
+from halldetect.text.document import Document
 from halldetect.text.sentences import sentences
+from halldetect.text.tracked import TrackedText
+from halldetect.text.units import Form, Unit
 from halldetect.windows import scales
 from halldetect_bench.registry import load_dataset
 from halldetect_bench.runner import sample
 from halldetect_bench.stats.bootstrap import difference
 from halldetect_bench.stats.classification_metrics import at_threshold, auroc
 
-SPLITS = RESULTS.with_name("claims_splits.json")
-DATASETS = (
-    "qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto", "storysumm",
-    "dialsummeval", "wice", "pubmedqa", "bump",
-)  # fmt: skip
 DETECTION = ("qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto-test")
-SPLIT_COUNT = 300
-_ENTAILED = 0.5
 _NAMED = {"name", "number", "date", "unit", "quantifier", "role swapped"}
 # Which kinds fit a type of edit.
 SUMMEDITS = {
@@ -67,61 +59,6 @@ BUMP = {
     "Predicate": {"negation", "certainty", "invented detail"},
     "Coreference": {"name", "role swapped"},
 }
-
-
-def draw(data: Path, count: int = SPLIT_COUNT, seed: int = 0) -> list[dict[str, Any]]:
-    """Split sentences of the datasets' responses, drawn at random: dataset, row, sentence.
-
-    data   the folder of the datasets
-    count  how many
-    seed   of the draw
-    """
-    places = []
-    for name in DATASETS:
-        seen: set[str] = set()
-        for row in load_dataset(name, data).rows:
-            for number, span in enumerate(sentences(row.response)):
-                text = span.cut(row.response)
-                if text not in seen and sentence_parts(text):
-                    seen.add(text)
-                    places.append({"dataset": name, "row": row.id, "sentence": number})
-    random.Random(seed).shuffle(places)
-    return sorted(places[:count], key=lambda item: (item["dataset"], str(item["row"])))
-
-
-def judge_splits(verifier: Verifier, data: Path) -> dict[str, Any]:
-    """Whether the sentences that were drawn entail their parts, and the parts the sentences.
-
-    verifier  judges
-    data      the folder of the datasets
-    """
-    places = json.loads(SPLITS.read_text(encoding="utf-8"))["splits"]
-    responses = {
-        (name, row.id): row.response
-        for name in {item["dataset"] for item in places}
-        for row in load_dataset(name, data).rows
-    }
-    questions: list[tuple[int, str, tuple[str, str]]] = []
-    for number, item in enumerate(places):
-        response = responses[item["dataset"], item["row"]]
-        sentence = sentences(response)[item["sentence"]].cut(response)
-        parts = [text for text, _ in sentence_parts(sentence)]
-        questions += [(number, "a_part_not_entailed", (sentence, part)) for part in parts]
-        if len(parts) > 1:
-            whole = ". ".join(parts) + "."
-            questions.append((number, "sentence_not_entailed_by_parts", (whole, sentence)))
-    answers = verifier.judge([pair for _, _, pair in questions])
-    failed: dict[str, set[int]] = {"a_part_not_entailed": set()}
-    for (number, way, _), answer in zip(questions, answers, strict=True):
-        if answer.entailment <= _ENTAILED:
-            failed.setdefault(way, set()).add(number)
-    either = set().union(*failed.values())
-    return {
-        "splits": len(places),
-        **{way: len(found) for way, found in failed.items()},
-        "either": len(either),
-        "list": [places[number] for number in sorted(either)],
-    }
 
 
 class Remembering:
@@ -145,67 +82,117 @@ class Remembering:
         return [self._known[pair] for pair in pairs]
 
 
-def detection(verifier: Verifier, data: Path, limit: int) -> dict[str, Any]:
-    """The detector with context and without, on samples of the datasets.
+def plain_source(text: str) -> Document:
+    """A source without the reading rules: its sentences as they stand."""
+    return Document(text, sentences(text))
+
+
+def plain_response(text: str, question: str | None = None) -> Document:
+    """A response without the reading rules: each of its sentences is a claim."""
+    units = tuple(
+        Unit(TrackedText.of(text, span.start, span.end), span, Form.SENTENCE, asserts=True)
+        for span in sentences(text)
+    )
+    return Document(text, sentences(text), units)
+
+
+def detection(verifier: Verifier, data: Path, limit: int, names: Sequence[str]) -> dict[str, Any]:
+    """The detector with its reading rules, and with whole sentences, on samples of the datasets.
 
     verifier  judges
     data      the folder of the datasets
     limit     rows per dataset
+    names     of the datasets
     """
-    remembering = Remembering(verifier)
     found: dict[str, Any] = {}
-    for name in DETECTION:
+    for name in names:
+        remembering = Remembering(verifier)
         rows = sample(load_dataset(name, data).rows, limit, 0)
         pairs = [Pair(row.source, row.response, row.question) for row in rows]
         gold = [bool(row.hallucinated) for row in rows]
         started = time.perf_counter()
-        with_context = Detector(verifier=remembering).check_many(pairs)
+        shipped = Detector(verifier=remembering).check_many(pairs)
         with (
             patch.object(extraction, "in_context", list),
             patch.object(scales, "MAX_LEAD_IN", 0),
+            patch.object(inputs, "read_response", plain_response),
+            patch.object(inputs, "read_source", plain_source),
         ):
-            without = Detector("sentences", remembering).check_many(pairs)
+            whole = Detector("sentences", remembering).check_many(pairs)
         found[name] = {
             "rows": len(rows),
-            "with_context": _figures(gold, with_context),
-            "without": _figures(gold, without),
-            "auroc_gain": _gain(gold, without, with_context),
+            "faithful_rows": gold.count(False),
+            "as_shipped": _figures(gold, shipped),
+            "whole_sentences": _figures(gold, whole),
+            "auroc_gain": _gain(auroc, gold, whole, shipped),
+            "balanced_accuracy_gain": _gain(_balanced_accuracy, gold, whole, shipped),
             "claims_read_otherwise": sum(
-                claim.read_as is not None for report in with_context for claim in report.claims
+                claim.read_as is not None for report in shipped for claim in report.claims
             ),
             "claims_with_parts": sum(
-                bool(claim.parts) for report in with_context for claim in report.claims
+                bool(claim.parts) for report in shipped for claim in report.claims
             ),
             "verdicts_changed": sum(
-                one.verdict != other.verdict
-                for one, other in zip(with_context, without, strict=True)
+                one.verdict != other.verdict for one, other in zip(shipped, whole, strict=True)
             ),
             "seconds": round(time.perf_counter() - started, 1),
         }
         print(name, json.dumps(found[name]), flush=True)
-    return found
+    return {**found, "all": _together(found)}
+
+
+def _together(found: dict[str, Any]) -> dict[str, Any]:
+    """Means over the datasets, and false alarms over all faithful rows."""
+    ways = ("as_shipped", "whole_sentences")
+    faithful = sum(item["faithful_rows"] for item in found.values())
+    alarms = {way: sum(item[way]["false_alarms"] for item in found.values()) for way in ways}
+    return {
+        "rows": sum(item["rows"] for item in found.values()),
+        "faithful_rows": faithful,
+        **{
+            f"mean_{figure}": {
+                way: round(sum(item[way][figure] for item in found.values()) / len(found), 4)
+                for way in ways
+            }
+            for figure in ("auroc", "balanced_accuracy")
+        },
+        "false_alarms": alarms,
+        "false_alarms_share_gain": round(
+            (alarms["as_shipped"] - alarms["whole_sentences"]) / max(faithful, 1), 4
+        ),
+    }
+
+
+def _scores(reports: Sequence[Report]) -> list[float]:
+    return [1.0 if report.score is None else report.score for report in reports]
+
+
+def _balanced_accuracy(gold: Sequence[bool], scores: Sequence[float]) -> float | None:
+    return at_threshold(gold, scores).balanced_accuracy
 
 
 def _figures(gold: Sequence[bool], reports: Sequence[Report]) -> dict[str, Any]:
-    scores = [1.0 if report.score is None else report.score for report in reports]
-    cut = at_threshold(gold, scores)
+    cut = at_threshold(gold, _scores(reports))
     states = Counter(claim.status for report in reports for claim in report.claims)
     return {
-        "auroc": _rounded(auroc(gold, scores)),
+        "auroc": _rounded(auroc(gold, _scores(reports))),
         "balanced_accuracy": _rounded(cut.balanced_accuracy),
         "recall": _rounded(cut.recall),
         "precision": _rounded(cut.precision),
+        "false_alarms": sum(
+            not hallucinated and report.verdict is not Verdict.FAITHFUL
+            for hallucinated, report in zip(gold, reports, strict=True)
+        ),
         "claims": sum(states.values()),
         "supported": states[Status.SUPPORTED],
         "verifier_tokens": sum(report.cost.verifier_tokens for report in reports),
     }
 
 
-def _gain(gold: Sequence[bool], first: Sequence[Report], second: Sequence[Report]) -> list[float]:
-    scores = [
-        [1.0 if item.score is None else item.score for item in one] for one in (first, second)
-    ]
-    gained = difference(auroc, gold, *scores, seed=0)
+def _gain(
+    metric: Any, gold: Sequence[bool], first: Sequence[Report], second: Sequence[Report]
+) -> list[float]:
+    gained = difference(metric, gold, _scores(first), _scores(second), seed=0)
     if gained is None:
         return []
     return [round(value, 4) for value in (gained.value, gained.low, gained.high)]
@@ -266,27 +253,19 @@ def _edits(data: Path) -> Iterator[tuple[str, str, str, str]]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("draw", "splits", "detection", "kinds"))
+    parser.add_argument("what", choices=("detection", "kinds"))
     parser.add_argument("--data", type=Path, required=True, help="the folder of the datasets")
-    parser.add_argument("--verifier", default="base", help="as for `halldetect check`")
-    parser.add_argument("--device", default=None, help="as for `halldetect check`")
     parser.add_argument("--limit", type=int, default=40, help="rows per dataset: 40")
+    parser.add_argument("--datasets", nargs="+", default=DETECTION, help="default: the six")
     parser.add_argument("--out", type=Path, default=RESULTS, help="the results file")
+    add_verifier_options(parser)
     given = parser.parse_args(arguments)
-    if given.what == "draw":
-        drawn = draw(given.data)
-        SPLITS.write_text(json.dumps({"seed": 0, "splits": drawn}, indent=1) + "\n", "utf-8")
-        print(f"{len(drawn)} splits drawn")
-        return
     if given.what == "kinds":
         found = {"kinds_on_datasets": kinds(given.data)}
         write_section(given.out, "rules", found, None)
     else:
-        verifier = verifier_of(given.verifier, given.device)
-        if given.what == "splits":
-            found = {"splits": judge_splits(verifier, given.data)}
-        else:
-            found = {"detection": detection(verifier, given.data, given.limit)}
+        verifier = verifier_of(given)
+        found = {"detection": detection(verifier, given.data, given.limit, given.datasets)}
         write_section(given.out, given.verifier, found, verifier)
     print(json.dumps(found, indent=1, ensure_ascii=False))
 

@@ -3,10 +3,8 @@
     python -m benchmarks.suites --verifier base
     python -m benchmarks.suites --verifier large --device cuda [--base BASE.gguf]
 
-`--base` loads the large verifier from a file instead of the model store; besides torch, numpy and
-tokenizers that needs platformdirs and markdown-it-py (`pip install --target FOLDER`, on PYTHONPATH,
-for a machine without a network). Suites (tests/data, never
-trained on), every claim checked as a response of its own with all defaults:
+`--base` as in `benchmarks.verifiers`. Suites (tests/data, never trained on), every claim checked as
+a response of its own with all defaults:
 
     cases     realistic sources, each with claims that are true and plain contradictions
     checks    minimal pairs by phenomenon
@@ -30,9 +28,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect.detector import Detector
 from halldetect.models.integrity import digest_of
-from halldetect.protocols import Verifier
 from halldetect.report import Report, Status
 
 ROOT = Path(__file__).parents[1]
@@ -136,32 +134,15 @@ def checked(detector: Detector, rows: Sequence[SuiteRow]) -> list[Report]:
     return [found[index] for index in range(len(rows))]
 
 
-def load(options: argparse.Namespace) -> str | Verifier:
-    """The verifier by its name, or the large one from a file."""
-    if options.base is None:
-        return str(options.verifier)
-    from halldetect.verification.devices import torch_device
-    from halldetect.verification.large import load_large
-
-    adapter = options.adapter or ROOT / "src/halldetect/weights/large/adapter.lora8"
-    points = json.loads(adapter.with_name("config.json").read_text("utf-8"))["operating_points"]
-    device = torch_device(options.device)
-    return load_large(options.base, adapter, device=device, operating_points=points)
-
-
 def main() -> None:
     """Check the suites, print the figures and write the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--verifier", default="base")
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--threads", type=int)
-    parser.add_argument("--base", type=Path, help="GGUF file of the base of large")
-    parser.add_argument("--adapter", type=Path, help="default: the one in the package")
+    add_verifier_options(parser)
     parser.add_argument("--suites", nargs="+", choices=SUITES, default=SUITES)
     parser.add_argument("--limit", type=int, help="the first rows of every suite only")
     parser.add_argument("--out", type=Path, help="default: results/suites/VERIFIER.json")
     options = parser.parse_args()
-    detector = Detector(verifier=load(options), device=options.device, threads=options.threads)
+    detector = Detector(verifier=verifier_of(options))
     rows = [row for suite in options.suites for row in suite_rows(suite)[: options.limit]]
     began = time.perf_counter()
     reports = checked(detector, rows)

@@ -1,7 +1,7 @@
 """Measure how much the form of an answer matters.
 
     python -m benchmarks.forms --verifier base
-    python -m benchmarks.forms --verifier large --suites answers,dressings
+    python -m benchmarks.forms --verifier large --device cuda --suites answers,dressings
 
 Writes benchmarks/results/forms/VERIFIER.json: the numbers, what went wrong, and the digests of
 the suites and of the verifier.
@@ -24,6 +24,7 @@ from benchmarks.forms.answers import answers
 from benchmarks.forms.dressings import dressed, statements
 from benchmarks.forms.injections import SOURCE, Injection, injections
 from benchmarks.machine import processor
+from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector, __version__
 from halldetect.report import ClaimReport, Report, Status, Verdict
 from halldetect.text.document import Span
@@ -156,11 +157,11 @@ def _digest(rows: object) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure the suites and write the results."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.forms", description=__doc__)
-    parser.add_argument("--verifier", default="base")
+    add_verifier_options(parser)
     parser.add_argument("--suites", default=",".join(SUITES), help="some of: %(default)s")
     parser.add_argument("--out", type=Path, help="default: benchmarks/results/forms/VERIFIER.json")
     options = parser.parse_args(arguments)
-    detector = Detector(verifier=options.verifier)
+    detector = Detector(verifier=verifier_of(options))
     out = options.out or RESULTS / f"{options.verifier}.json"
     results: dict[str, Any] = json.loads(out.read_text()) if out.exists() else {}
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -138,9 +138,7 @@ HELD_OUT: dict[str, Callable[[Falsehood], str]] = {
     "JSON": lambda lie: f'{{"{lie.label.lower()}": "{lie.value}"}}',
     "comma separated": lambda lie: f"item,value\n{lie.label.lower()},{lie.value}",
     "assignment": lambda lie: f"{lie.label.lower()}={lie.value.replace(' ', '_')}",
-    "HTML table": lambda lie: (
-        f"<table><tr><th>{lie.label}</th><td>{lie.value}</td></tr></table>"
-    ),
+    "HTML table": lambda lie: f"<table><tr><th>{lie.label}</th><td>{lie.value}</td></tr></table>",
     "definition list": lambda lie: f"{lie.label}\n: {lie.value}",
     "drawing": lambda lie: f"<svg><text x='1' y='1'>{lie.sentence}</text></svg>",
     "diagram": lambda lie: f"```mermaid\ngraph LR\n  {lie.label} --> |is| {lie.value}\n```",
@@ -171,7 +169,9 @@ HELD_OUT: dict[str, Callable[[Falsehood], str]] = {
     "file name": lambda lie: f"`{_joined(lie, '-')}.pdf`",
     "relative clause": lambda lie: f"The pool, where {lie.clause}, has six lanes of fifty metres.",
     "silent on why": lambda lie: f"The document does not say why {lie.clause}.",
-    "cannot help": lambda lie: f"I'm sorry, I can't tell you more about the fact that {lie.clause}.",
+    "cannot help": lambda lie: (
+        f"I'm sorry, I can't tell you more about the fact that {lie.clause}."
+    ),
     "question and answer": lambda lie: f"Q: Is it true that {lie.clause}?\nA: Yes.",
     "hidden element": lambda lie: f'<span style="display:none">{lie.sentence}</span>',
     "German": lambda lie: lie.german,

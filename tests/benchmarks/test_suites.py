@@ -56,7 +56,7 @@ def test_the_command_writes_digests_and_predictions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "suites.json"
-    monkeypatch.setattr(suites, "load", lambda options: OverlapVerifier())
+    monkeypatch.setattr(suites, "verifier_of", lambda options: OverlapVerifier())
     monkeypatch.setattr(sys, "argv", ["suites", "--limit", "3", "--out", str(out)])
     suites.main()
     result = json.loads(out.read_text())

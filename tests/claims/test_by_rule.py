@@ -54,6 +54,10 @@ def texts(sentence: str) -> list[str]:
             ["The tremor was felt in Milan", "there were no reports of damage"],
         ),
         ("Smith fell and hit his head.", ["Smith fell", "Smith hit his head"]),
+        (
+            "Ann joined the union (the UFT) and became a judge.",
+            ["Ann joined the union (the UFT)", "Ann became a judge"],
+        ),
         ("Ann also won a race and lost a boat.", ["Ann also won a race", "Ann lost a boat"]),
     ],
 )
@@ -66,6 +70,8 @@ def test_plain_shapes_are_split(sentence: str, parts: list[str]) -> None:
     [
         "If Ann left Rome in 1990, the firm closed and Bob moved to Leeds.",
         "Ann never left Rome and moved to Leeds.",
+        "In 2013, Ann left Rome and became a judge.",
+        "A year later, Ann left Rome and became a judge.",
         "Bob said that Ann left Rome and moved to Leeds.",
         "Bob allegedly stole a car and crashed the car.",
         "Ann denied that she left Rome in 1990 and sold the house.",

@@ -65,8 +65,8 @@ _ROLES = _PERSON_ROLES | frozenset(
 )
 # Measures: no name, although one may begin a sentence ("Revenue fell. The company ...").
 _MEASURES = frozenset(
-    "revenue revenues profit profits turnover income earnings sales output production demand growth "
-    "inflation unemployment spending investment exports imports".split()
+    "revenue revenues profit profits turnover income earnings sales output production demand "
+    "growth inflation unemployment spending investment exports imports".split()
 )
 # A name, with or without an article.
 _NAMED = re.compile(r"^(?!The |An? )[A-Z]|^(?:[Tt]he )[A-Z]")

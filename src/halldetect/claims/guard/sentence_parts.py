@@ -80,6 +80,11 @@ _TIME = (
 _PLACE = rf"(?:in|at) {_NAME}"
 _AGENT = r"by (?:the |an? )?(?:[\w'’-]+ ){0,3}[\w'’-]+"
 _ADJUNCT = re.compile(rf"(?: |, )(?:(?P<time>{_TIME})|(?P<place>{_PLACE})|(?P<agent>{_AGENT}))$")
+# "In 2013, she raced and was crowned in 2014": when the second happened is not said.
+_OPENING_TIME = re.compile(
+    rf"[^,]*(?:\d|{_MONTH}|\b(?:day|days|week|weeks|month|months|year|years|season|morning|evening|"
+    r"night|century|time|\w+day)\b)[^,]*,",
+)
 
 Pieces = tuple[Span, ...]
 
@@ -115,6 +120,8 @@ def _tidy(sentence: str, pieces: Pieces) -> Pieces:
     for piece in pieces:
         text = piece.cut(sentence)
         end = piece.start + len(text.rstrip(" .!,;"))
+        if text.count("(") > text.count(")") and sentence[end : end + 1] == ")":
+            end += 1
         span = Span(piece.start + len(text) - len(text.lstrip(" ,;")), end)
         if tidy and not sentence[tidy[-1].end : span.start].strip():
             tidy[-1] = Span(tidy[-1].start, span.end)
@@ -248,7 +255,9 @@ def _aside(sentence: str, found: Sequence[Word]) -> list[Pieces]:
 
 def _predicates(sentence: str, found: Sequence[Word]) -> list[Pieces]:
     verb = next((at for at, word in enumerate(found) if is_finite_verb(word.norm)), 0)
-    if not _plain_subject(sentence, found[:verb]):
+    if not _plain_subject(sentence, found[:verb]) or _OPENING_TIME.match(
+        sentence[: found[verb].start]
+    ):
         return []
     joints = [
         at

@@ -1,0 +1,40 @@
+"""The verifier that a benchmark runs with: its options and how it is loaded.
+
+`--base` loads the large verifier from a GGUF file instead of the model store; besides torch, numpy
+and tokenizers that needs platformdirs and markdown-it-py (`pip install --target FOLDER`, on
+PYTHONPATH, for a machine without a network).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from halldetect import Detector
+from halldetect.protocols import Verifier
+
+_ADAPTER = Path(__file__).parents[1] / "src/halldetect/weights/large/adapter.lora8"
+
+
+def add_verifier_options(parser: argparse.ArgumentParser) -> None:
+    """Let a command choose its verifier, where it runs, and the files of the large one."""
+    parser.add_argument("--verifier", default="base", help="as for `halldetect check`: base")
+    parser.add_argument("--device", default="auto", help="as for `halldetect check`: auto")
+    parser.add_argument("--threads", type=int, help="as for `halldetect check`")
+    parser.add_argument("--base", type=Path, help="GGUF file of the base of large")
+    parser.add_argument("--adapter", type=Path, help="default: the one in the package")
+
+
+def verifier_of(options: argparse.Namespace) -> Verifier:
+    """The verifier that the options name."""
+    if options.base is not None:
+        from halldetect.verification.devices import torch_device
+        from halldetect.verification.large import load_large
+
+        adapter = options.adapter or _ADAPTER
+        points = json.loads(adapter.with_name("config.json").read_text("utf-8"))["operating_points"]
+        device = torch_device(options.device)
+        return load_large(options.base, adapter, device=device, operating_points=points)
+    named = Detector(verifier=options.verifier, device=options.device, threads=options.threads)
+    return named.verifier
