@@ -44,7 +44,7 @@ from statistics import fmean, median
 from typing import Any
 
 from benchmarks.machine import processor
-from benchmarks.suites import load as load_verifier
+from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector
 from halldetect.knowledge.builder import build_index
 from halldetect.knowledge.index import KnowledgeIndex
@@ -274,10 +274,7 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="*", type=int, default=[], help="passages to index")
     parser.add_argument("--texts", nargs="*", type=Path, default=[], help="JSON Lines, for --sizes")
     parser.add_argument("--check", type=int, default=0, help="so many responses of WiCE")
-    parser.add_argument("--verifier", default="base")
-    parser.add_argument("--base", type=Path, help="GGUF file of the base of large")
-    parser.add_argument("--adapter", type=Path, help="default: the one in the package")
-    parser.add_argument("--device", default="auto")
+    add_verifier_options(parser)
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     known = json.loads(arguments.out.read_text("utf-8")) if arguments.out.exists() else {}
@@ -302,7 +299,7 @@ def main() -> None:
         for size in arguments.sizes:
             save("sizes", str(size), speed(folder, size, texts))
         if arguments.check:
-            verifier = load_verifier(arguments)
+            verifier = verifier_of(arguments)
             measured = check(folder, arguments.check, verifier, arguments.device)
             save("check", measured["verifier"], measured)
 

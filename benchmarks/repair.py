@@ -50,7 +50,7 @@ from typing import Any
 
 from benchmarks.joined import Joined
 from benchmarks.machine import processor
-from benchmarks.suites import load as load_verifier
+from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector, Status, Verdict
 from halldetect.inputs import Pair, Source
 from halldetect.repair.repairer import STEPS, Repairer
@@ -421,7 +421,7 @@ def run_sample(options: argparse.Namespace) -> None:
 
 def run_repair(options: argparse.Namespace) -> None:
     """Repair what is not repaired yet."""
-    loaded = load_verifier(options)
+    loaded = verifier_of(options)
     common: dict[str, Any] = {"device": options.device, "threads": options.threads}
     plain = Detector(verifier=loaded, **common)
     precise = Detector(verifier=loaded, threshold="precision", **common)
@@ -446,7 +446,7 @@ def run_repair(options: argparse.Namespace) -> None:
 def run_judge(options: argparse.Namespace) -> None:
     """Judge hallucinated responses, their repairs and their human corrections."""
     detector = Detector(
-        verifier=load_verifier(options), device=options.device, threads=options.threads
+        verifier=verifier_of(options), device=options.device, threads=options.threads
     )
     name = str(detector.verifier.description["name"])
     known = read_verdicts(options.work).get(name, {})
@@ -518,11 +518,7 @@ def main() -> None:
         if name != "sample":
             command.add_argument("--datasets", nargs="+", default=DATASETS, choices=DATASETS)
         if name in ("repair", "judge"):
-            command.add_argument("--verifier", default="base")
-            command.add_argument("--base", type=Path, help="GGUF file of the base of large")
-            command.add_argument("--adapter", type=Path, help="default: the one in the package")
-            command.add_argument("--device", default="auto")
-            command.add_argument("--threads", type=int)
+            add_verifier_options(command)
             command.add_argument("--rows", type=int, help="at most so many rows per dataset")
             command.add_argument("--part", default="1/1", help="2/4: the second quarter only")
             command.add_argument("--together", type=int, default=1, help="responses at once")

@@ -191,13 +191,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_verifier_options(parser)
     given = parser.parse_args(arguments)
     if given.what == "draw":
-        drawn = {
-            "seed": 0,
-            "splits": draw(given.data),
-            "decomposed": [gold.id for gold in decomposed(given.data)],
-        }
-        SPLITS.write_text(json.dumps(drawn, indent=1) + "\n", "utf-8")
-        print(f"{len(drawn['splits'])} and {len(drawn['decomposed'])} splits drawn")
+        drawn = draw(given.data)
+        names = [gold.id for gold in decomposed(given.data)]
+        listed = {"seed": 0, "splits": drawn, "decomposed": names}
+        SPLITS.write_text(json.dumps(listed, indent=1) + "\n", "utf-8")
+        print(f"{len(drawn)} and {len(names)} splits drawn")
     elif given.what == "questions":
         asked = questions(given.data)
         given.file.parent.mkdir(parents=True, exist_ok=True)

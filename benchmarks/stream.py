@@ -25,7 +25,7 @@ from typing import Any
 
 from benchmarks.machine import processor
 from benchmarks.repair import sample
-from benchmarks.suites import load as load_verifier
+from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector
 from halldetect_bench.registry import load_dataset
 
@@ -74,15 +74,11 @@ def main() -> None:
     parser.add_argument("--dataset", default="qags-cnndm")
     parser.add_argument("--rows", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--verifier", default="base")
-    parser.add_argument("--base", type=Path, help="GGUF file of the base of large")
-    parser.add_argument("--adapter", type=Path, help="default: the one in the package")
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--threads", type=int)
+    add_verifier_options(parser)
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     detector = Detector(
-        verifier=load_verifier(arguments), device=arguments.device, threads=arguments.threads
+        verifier=verifier_of(arguments), device=arguments.device, threads=arguments.threads
     )
     recorded = ("dataset", "rows", "seed", "verifier", "device", "threads")
     results = {
