@@ -248,3 +248,45 @@ def test_a_list_item_keeps_the_lead_in_it_leans_on() -> None:
     unit = one(text)
     assert unit.lead_in == "The fee covers"
     assert unit.span.cut(text) == "breakfast"
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("~~The kiosk sells stamps.~~", "It is not true that the kiosk sells stamps."),
+        ("<del>The kiosk sells stamps.</del>", "It is not true that the kiosk sells stamps."),
+        ("The kiosk sells stamps. ❌", "It is not true that the kiosk sells stamps."),
+        ("Yeah, right, the kiosk sells stamps.", "It is not true that the kiosk sells stamps."),
+        ("Who would have guessed that the kiosk burned?", "The kiosk burned."),
+        ("The leaflet does not say why the kiosk burned down.", "The kiosk burned down."),
+        ("I can't comment on the fact that the kiosk burned.", None),
+        ("I can't say more about the fact that the kiosk burned.", "The kiosk burned."),
+    ],
+)
+def test_what_a_reader_takes_away_is_read(text: str, read: str | None) -> None:
+    found = [unit.text for unit in read_units(text) if unit.asserts]
+    assert found == ([text] if read is None else [read])
+
+
+def test_struck_words_inside_a_sentence_are_left_out() -> None:
+    (unit,) = read_units("The fee is ~~three~~ four euros.")
+    assert unit.text.split() == ["The", "fee", "is", "four", "euros."]
+    assert unit.span.cut("The fee is ~~three~~ four euros.") == "The fee is ~~three~~ four euros."
+
+
+def test_a_question_why_makes_its_answer_an_abstention() -> None:
+    text = "The leaflet does not say why the kiosk burned down."
+    (unit,) = read_units(text, "Why did the kiosk burn down?")
+    assert unit.abstains
+
+
+@pytest.mark.parametrize(
+    "text", ['It is "true" that the kiosk burned.', "- ... .-. .- .. -. / .. ... / .-- . - /"]
+)
+def test_what_may_mean_its_opposite_or_has_no_letters_is_uncheckable(text: str) -> None:
+    assert any(unit.problem for unit in read_units(text))
+
+
+def test_an_address_that_spells_out_a_statement_is_read() -> None:
+    found = read_units("https://example.org/news/the-kiosk-was-burned-down")
+    assert [unit.text for unit in found if unit.asserts] == ["the kiosk was burned down"]

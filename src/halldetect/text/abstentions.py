@@ -56,6 +56,17 @@ _FURTHER = re.compile(
     re.IGNORECASE,
 )
 
+_SHORTEST_CLAUSE = 3
+_PRESUPPOSED = re.compile(r"\b(?:why|the fact that)\s+(?=\w)", re.IGNORECASE)
+
+
+def presupposed(sentence: str) -> int | None:
+    """Where the clause begins that a sentence takes for true: "does not say why it sank"."""
+    match = _PRESUPPOSED.search(sentence)
+    if match is None or len(sentence[match.end() :].split()) < _SHORTEST_CLAUSE:
+        return None
+    return match.end()
+
 
 def abstains(sentence: str) -> bool:
     """Whether a sentence only says that no answer is given."""

@@ -111,7 +111,8 @@ _LEADING_QUESTION = re.compile(
     r"(?:do|did|have|can|could|would|will|are|were) you (?:know|hear|heard|realis|realiz|remember|"
     r"see|seen|notice|believe|imagine|forget|forgotten|aware|surpris|familiar)|[,;:(—–]\s*(?:which|who|that|right|correct|no|"
     r"yes|is|was|are|were|do|does|did|has|have)\b|\b(?:given|considering|since|because|although|"
-    r"though|after all|despite|fact that|true that)\b|[;:(—–]"
+    r"though|after all|despite|fact that|true that|have (?:thought|guessed|known|believed|expected|"
+    r"imagined) that|who knew that)\b|[;:(—–]"
 )
 # Words of a question that say nothing about the subject.
 _UNSAID = frozenset(
@@ -123,6 +124,7 @@ _HERE_IS = re.compile(
     r"the (?:document|source|text|report|article|policy|context) (?:says|states|mentions)))?"
     r"(?: (?:about|on|for) (?:it|this|that))?[:.]"
 )
+_MORSE = re.compile(r"(?:[.\-]{1,6}\s+(?:/\s+)?){8,}")
 _ROMAN = re.compile(r"^[IVX]{1,4}\.\s+")
 _VALUE = re.compile(r"([^:]+):\s*(\S.*)", re.DOTALL)
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -183,7 +185,13 @@ def _has_word(text: str) -> bool:
     return any(
         char.isalnum() or "\u2800" < char <= "\u28ff" or "\ue000" <= char <= "\uf8ff"
         for char in text
-    )
+    ) or _is_morse(text)
+
+
+def _is_morse(text: str) -> bool:
+    """Many groups of dots and dashes."""
+    groups = _MORSE.search(text)
+    return groups is not None and "." in groups.group() and "-" in groups.group()
 
 
 def _flat(text: str) -> str:

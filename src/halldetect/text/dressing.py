@@ -54,6 +54,8 @@ _TOLD = re.compile(
     r"(?:know|realis\w*|realiz\w*|hear|heard|aware|believe|remember|"
     r"surprised(?: to (?:hear|learn))?)"
     r"(?: of the fact)?\s+that\s+(?=.*\?\W*$)"
+    r"|who (?:(?:would|could) (?:ever )?have (?:thought|guessed|known|believed|expected|imagined)|"
+    r"knew)\s+that\s+(?=.*\?\W*$)"
     r"|why is it that\s+(?=.*\?\W*$)|(?:isn't|is) it (?:not )?true that\s+(?=.*\?\W*$)",
     re.IGNORECASE | re.DOTALL,
 )

@@ -46,11 +46,13 @@ class Line:
     text    what it says
     strong  the ranges of it that are bold
     aside   what stands in its mark-up: link addresses and titles, comments, attributes
+    struck  whether all of it is struck out; struck words inside a line are left out
     """
 
     text: TrackedText
     strong: tuple[Span, ...] = ()
     aside: tuple[TrackedText, ...] = ()
+    struck: bool = False
 
     @property
     def bold(self) -> bool:
@@ -238,6 +240,8 @@ class _InlineReader:
         self._strong: list[Span] = []
         self._aside: list[TrackedText] = []
         self._opened: int | None = None
+        self._struck: list[TrackedText] = []
+        self._struck_from: int | None = None
 
     def read(self, token: Token) -> list[Line] | None:
         """The lines; None where a piece is not found in the raw text."""
@@ -277,12 +281,23 @@ class _InlineReader:
             return self._skip("<" if token.markup == "autolink" else "[")
         if kind == "link_close":
             return self._skip(">") if token.markup == "autolink" else self._address(None)
-        if kind == "strong_open":
+        if kind in ("s_open", "s_close"):
+            self._strike(opens=kind == "s_open")
+        elif kind == "strong_open":
             self._opened = self._length
         elif kind == "strong_close" and self._opened is not None:
             self._strong.append(Span(self._opened, self._length))
             self._opened = None
         return self._skip(token.markup)
+
+    def _strike(self, *, opens: bool) -> None:
+        """Set aside what was struck out since the mark that opened it."""
+        if opens:
+            self._struck_from = len(self._parts)
+        elif self._struck_from is not None:
+            self._struck += self._parts[self._struck_from :]
+            del self._parts[self._struck_from :]
+            self._struck_from = None
 
     def _place(self, raw: str, shown: str | None = None) -> bool:
         if not raw:
@@ -341,12 +356,16 @@ class _InlineReader:
         for attribute in _ATTRIBUTE.finditer(content):
             start, end = attribute.span(1)
             self._aside.append(TrackedText.of(self._text, found + start + 1, found + end - 1))
+        if name[1].lower() in ("s", "del", "strike"):
+            self._strike(opens=not content.startswith("</"))
         if name[1].lower() in _BREAKING_TAGS:
             self._break()
         return True
 
     def _break(self) -> None:
-        whole = TrackedText.joined(self._parts)
+        struck = not any(part.text.strip(" .!") for part in self._parts) and bool(self._struck)
+        whole = TrackedText.joined(self._struck if struck else self._parts)
+        self._struck, self._struck_from = [], None
         start = 0
         for end, following in [
             *((match.start(), match.end()) for match in LINE_END.finditer(whole.text)),
@@ -359,7 +378,7 @@ class _InlineReader:
                 if span.start < end and start < span.end
             )
             if line.text.strip() or self._aside:
-                self._lines.append(Line(line, strong, tuple(self._aside)))
+                self._lines.append(Line(line, strong, tuple(self._aside), struck))
                 self._aside = []
             start = following
         self._parts, self._strong = [], []

@@ -95,6 +95,8 @@ def unreadable(text: str) -> str | None:
         return "it is written in braille"
     if any("\ue000" <= character <= "\uf8ff" for character in text):
         return "it has characters without a meaning of their own"
+    if not any(map(str.isalnum, text)):
+        return "it has no letters"
     longest = max(_LETTERS.findall(text), key=len, default="")
     if len(longest) > MAX_WORD:
         return f"it has a word of {len(longest)} letters"

@@ -22,9 +22,13 @@ def unwrapped(lines: Sequence[Line]) -> Iterator[Line]:
     for line in lines:
         if pending is None:
             pending = line
-        elif _WRAPPED.search(pending.text.text) and _GOES_ON.match(line.text.text):
+        elif (
+            _WRAPPED.search(pending.text.text)
+            and _GOES_ON.match(line.text.text)
+            and pending.struck == line.struck
+        ):
             joined = TrackedText.joined([pending.text, TrackedText.added(" "), line.text])
-            pending = Line(joined, pending.strong, (*pending.aside, *line.aside))
+            pending = Line(joined, pending.strong, (*pending.aside, *line.aside), line.struck)
         else:
             yield pending
             pending = line

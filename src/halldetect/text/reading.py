@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 
-from halldetect.text.abstentions import abstains
+from halldetect.text.abstentions import abstains, presupposed
 from halldetect.text.answers import is_bare, is_yes_or_no, needs_question, with_question
 from halldetect.text.assertions import is_code, is_sentence, names_topic, says_something
 from halldetect.text.document import Document, Span
@@ -48,8 +48,16 @@ _REFERENCE = re.compile(r"\s*(?:\[\^?[\w-]{1,12}\]:?|\d{1,2}[.)])\s*")
 _PLAIN_WORD = re.compile(r"[a-z]+\s")
 _COMMENT = re.compile(r"(?:^|\s)(?:#+|//+|--|/?\*+)\s+(?=\S+\s+\S)")
 _DEFINITION = re.compile(r"\[\^?[\w-]{1,12}\]:\s*")
-_IRONY = re.compile(r"\s+/s\s*$")
+_IRONY = re.compile(r"\s+/s\s*$|(?<=[.!])\s*[❌✗✘👎🚫]\ufe0f?\s*$")
+_IRONIC_OPENER = re.compile(r"(?:yeah,? right|oh,? sure)\b[,.!:–—-]*\s+(?=\w)", re.IGNORECASE)
+_VOUCHING = re.compile(
+    r"\b(?:is|are|was|were|be|been|it's|that's)\s+(?:an?\s+|the\s+|all\s+)?"
+    r"[\"“‘'](?:true|truth|fact|facts|factual|correct|real|really|actually|proven|accurate)[\"”’']",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"https?://[^\s<>)\]]+")
 _NO_QUESTION = "an answer without its question: what it says is not clear"
+_SCARE_QUOTES = "a word such as “true” in quotation marks: it may be meant as its opposite"
 _NOT_ANSWER = "an unticked box: whether this is said or denied is not clear"
 
 
@@ -64,7 +72,7 @@ def read_units(text: str, question: str | None = None) -> tuple[Unit, ...]:
     text      the response as it was given; the spans of the units are ranges of it
     question  what it answers
     """
-    return _answering(_Reader(read_blocks(text)).units(), question)
+    return _answering(_Reader(read_blocks(text), question).units(), question)
 
 
 def _answering(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...]:
@@ -90,8 +98,9 @@ def _answering(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...
 class _Reader:
     """Reads the blocks of one response."""
 
-    def __init__(self, blocks: Sequence[Block]) -> None:
+    def __init__(self, blocks: Sequence[Block], question: str | None) -> None:
         self._blocks = blocks
+        self._asks_why = question is not None and "why" in question.casefold()
         self._units: list[Unit] = []
         self._leads: list[LeadIn | None] = [None]
         self._leaning: set[int] = set()
@@ -236,7 +245,13 @@ class _Reader:
         irony = _IRONY.search(text.text)
         if irony is not None:
             text = text.cut(0, irony.start())
+        opener = _IRONIC_OPENER.match(text.text)
+        if opener is not None:
+            text = text.cut(opener.end()).capitalized()
+        if irony is not None or opener is not None or line.struck:
             lead = LeadIn(TrackedText.added("false"), None, True)
+        if _VOUCHING.search(text.text) is not None:
+            problem = problem or _SCARE_QUOTES
         label, rest = self._label(text, strong, item)
         if label is not None:
             holds_more = bool(rest.text)
@@ -269,6 +284,9 @@ class _Reader:
                 problem=problem,
                 holds_more=self._holds_more(block),
             )
+        if not self._references:
+            found = [text.cut(*match.span()) for match in _ADDRESS.finditer(text.text)]
+            self._asides(replace(line, aside=tuple(found)))
         self._references = references or (label is not None and not rest.text and self._references)
         self._asides(line)
 
@@ -355,6 +373,10 @@ class _Reader:
             asserts = asserts and not (ends_open and denial)
             if self._is_reference(part, content):
                 asserts = False
+            abstaining = asserts and abstains(content.text)
+            supposed = None if self._asks_why else presupposed(content.text)
+            if abstaining and supposed is not None:
+                content, abstaining = content.cut(supposed).capitalized(), False
             leans = asserts and lead is not None and self._leans(content, lead, item and at == 0)
             unit = content
             if leans and lead is not None:
@@ -367,7 +389,7 @@ class _Reader:
                 lead_in=lead.text.text if leans and lead is not None else None,
                 citations=uncited.citations,
                 problem=problem,
-                abstaining=asserts and not leans and abstains(content.text),
+                abstaining=abstaining and not leans,
             )
             if lead is not None and lead.unit is not None and item:
                 (self._leant_on if leans else self._leaning).add(lead.unit)
