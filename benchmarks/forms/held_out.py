@@ -1,9 +1,8 @@
 """60 hostile answers of kinds that the reading rules were not written for.
 
 They were written before the rules were looked at, about another source and with other statements
-than `benchmarks.forms.injections`. Their first measurement is kept as it was
-(`benchmarks/results/forms/held_out_first.json`); rules that were written afterwards make them an
-ordinary suite.
+than `benchmarks.forms.injections`. Their first measurements are in base.json and large.json of
+benchmarks/results/forms; rules that were written afterwards make them an ordinary suite.
 """
 
 from __future__ import annotations
