@@ -20,7 +20,7 @@ from typing import Any
 from halldetect.errors import InputError
 from halldetect_bench.predictions import Header, Prediction, Results
 from halldetect_bench.stats.ablation_table import variant_scores
-from halldetect_bench.stats.growth import claims, source_words
+from halldetect_bench.stats.growth import response_sentences, source_words
 from halldetect_bench.stats.sentence_level import sentence_scores
 
 ROWS = "rows.json.xz"
@@ -44,17 +44,21 @@ def pack(results: Sequence[Results], out: Path, *, timed: bool = False) -> Itera
 
     results: of one folder. out: the folder to write to.
     timed: keep seconds and joules: the rows were scored one at a time.
-    Yields the files.
+    Yields the files. Results without a row are left out.
     """
-    for dataset in sorted({one.header.dataset for one in results}):
-        group = [one for one in results if one.header.dataset == dataset]
+    for dataset in sorted({one.header.dataset for one in results if one.predictions}):
+        group = [one for one in results if one.header.dataset == dataset and one.predictions]
         rows: dict[str, Row] = {}
         for one in group:
             for item in one.predictions:
                 row = rows.setdefault(item.id, _row(item))
                 if row["row"] != item.row:
                     raise InputError(f"{one.header.path}: row {item.id} differs from other files")
-                row["source_words"] = row["source_words"] or source_words(item)
+                for name, size in (
+                    ("source_words", source_words),
+                    ("response_sentences", response_sentences),
+                ):
+                    row[name] = row[name] or size(item)
         place = {name: at for at, name in enumerate(sorted(rows))}
         folder = (out / group[0].header.path).parent
         folder.mkdir(parents=True, exist_ok=True)
@@ -73,6 +77,7 @@ def _row(item: Prediction) -> Row:
         "gold": item.gold,
         "sentences": [wrong for _, wrong in item.gold_claims],
         "source_words": source_words(item),
+        "response_sentences": response_sentences(item),
     }
 
 
@@ -80,7 +85,6 @@ def _columns(one: Results, place: dict[str, int], timed: bool) -> dict[str, Any]
     items = sorted(one.predictions, key=lambda item: place[item.id])
     columns: dict[str, list[Any]] = {
         "score": [_whole(item.score, _FINE) for item in items],
-        "claims": [claims(item) for item in items],
         "sentences": [_sentences(item) for item in items],
         **{name: [item.cost.get(name, 0) for item in items] for name in _COSTS},
     }
@@ -166,11 +170,9 @@ def _results(path: Path, rows: Sequence[Row]) -> Results:
 
 def _prediction(row: Row, content: dict[str, Any], at: int) -> Prediction:
     columns = {name: _cell(column, at) for name, column in content["columns"].items()}
-    details: dict[str, Any] = {}
-    if columns["claims"] is not None:
-        details["claims"] = columns["claims"]
-    if row["source_words"] is not None:
-        details["source_words"] = row["source_words"]
+    details: dict[str, Any] = {
+        name: row[name] for name in ("source_words", "response_sentences") if row[name] is not None
+    }
     if columns.get("variants") is not None:
         details["variants"] = [value / _COARSE for value in columns["variants"]]
     cost = {name: columns[name] for name in _COSTS if columns[name]}

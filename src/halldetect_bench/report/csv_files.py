@@ -76,10 +76,11 @@ def csv_files(tables: Tables) -> dict[str, str]:
             ([one.dataset, one.kind, one.rows, _rounded(one.recall)] for one in tables.kinds),
         ),
         "cost.csv": _csv(
-            ["machine", "method", "rows", *COUNTED, "seconds", "joules", "energy from"],
+            ["machine", "dataset", "method", "rows", *COUNTED, "seconds", "joules", "energy from"],
             (
                 [
                     machine,
+                    dataset,
                     method,
                     cost.rows,
                     *map(_rounded, cost.counted.values()),
@@ -87,9 +88,9 @@ def csv_files(tables: Tables) -> dict[str, str]:
                     _rounded(cost.joules),
                     cost.energy,
                 ]
-                for machine, method, cost in [
-                    *(("", name, one.without_time()) for name, one in tables.costs.items()),
-                    *((one.machine, one.method, one.cost) for one in tables.timed),
+                for machine, dataset, method, cost in [
+                    *(("", "all", name, one.without_time()) for name, one in tables.costs.items()),
+                    *((one.machine, one.dataset, one.method, one.cost) for one in tables.timed),
                 ]
             ),
         ),

@@ -42,15 +42,18 @@ def _time(tables: Tables) -> list[Block]:
     evidence = tables.evidence
     scope = evidence.on_shared_rows
     blocks: list[Block] = []
-    for machine in evidence.latency:
+    for machine, dataset in dict.fromkeys((one.machine, one.dataset) for one in tables.timed):
         points = []
         for one in tables.timed:
             method = evidence.label_like(one.header)
             accuracy = None if method is None else scope.mean(method, "AUROC").value
-            if one.machine == machine and one.cost.seconds and accuracy is not None:
+            here = (one.machine, one.dataset) == (machine, dataset)
+            if here and one.cost.seconds and accuracy is not None:
                 points.append((one.method, one.cost.seconds, accuracy))
         if points:
-            caption = f"Mean AUROC against seconds per response, one at a time ({machine})."
+            caption = (
+                f"Mean AUROC against seconds per response of {dataset}, one at a time ({machine})."
+            )
             blocks.append(Chart(accuracy_over_time(points), caption))
     return [Heading("Accuracy against seconds"), *blocks] if blocks else []
 

@@ -57,8 +57,9 @@ def _weights(evidence: Evidence) -> str:
     found: dict[str, str] = {}
     for header in evidence.headers.values():
         for name, digests in weights_of(header).items():
-            if digests:
-                found[name] = ", ".join(sorted(digest[:8] for digest in digests))
+            named = digests & set(evidence.settings.weights.get(name, digests))
+            if named:
+                found[name] = ", ".join(sorted(digest[:8] for digest in named))
     if not found:
         return ""
     return f"Weights: {'; '.join(f'`{name}` {digests}' for name, digests in found.items())}. "
@@ -73,6 +74,8 @@ def _means(tables: Tables) -> list[Block]:
         titles += ["AUROC, all rows", "balanced accuracy, all rows"]
     rows = []
     for method in _best(shared, evidence.reference, MAX_MEANS):
+        if shared.mean(method, "AUROC").value is None:  # it lacks a dataset
+            continue
         cells = [method]
         cells += [interval(shared.mean(method, name)) for name in ("AUROC", "balanced accuracy")]
         cells.append(number(shared.mean(method, "F1").value))
@@ -180,10 +183,11 @@ def _cost(tables: Tables) -> list[Block]:
             f"not. Tokens are all that were read or written by any model. {energy}."
         ),
         Table(
-            ["machine", "method", "rows", "seconds", "tokens", "joules"],
+            ["machine", "dataset", "method", "rows", "seconds", "tokens", "joules"],
             [
                 [
                     one.machine,
+                    one.dataset,
                     one.method,
                     str(one.cost.rows),
                     number(one.cost.seconds),
@@ -200,14 +204,13 @@ def _cost(tables: Tables) -> list[Block]:
 def _left_out(evidence: Evidence) -> list[Block]:
     reasons: dict[str, int] = {}
     for _, reason in evidence.left_out:
-        reasons[reason] = reasons.get(reason, 0) + 1
+        kind = reason.partition(" (")[0]
+        reasons[kind] = reasons.get(kind, 0) + 1
     ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
     items = [f"{count} x {reason}" for reason, count in ranked[:MAX_REASONS]]
     if len(ranked) > MAX_REASONS:
         items.append(f"{sum(count for _, count in ranked[MAX_REASONS:])} for other reasons")
     return [
         Heading("Left out"),
-        Paragraph(
-            f"{len(evidence.left_out)} result files or methods are in no table: {'; '.join(items)}."
-        ),
+        Paragraph(f"{len(evidence.left_out)} result files are in no table: {'; '.join(items)}."),
     ]

@@ -62,6 +62,7 @@ def answers(evidence: Evidence, folder: Path) -> list[Answer]:
         ("What does the planner cost in accuracy?", lambda: _planner(evidence)),
         ("What is the teacher worth?", lambda: _teacher(evidence, folder)),
         ("What is the larger verifier worth?", lambda: _large(evidence)),
+        ("Can all claims be judged in one prompt?", lambda: _one_prompt(evidence)),
         (
             "Is chunked verification cheaper than one long-context call, or than reading the "
             "source once?",
@@ -172,12 +173,19 @@ def _contrast(evidence: Evidence) -> str | None:
 
 def _guard(evidence: Evidence) -> str | None:
     parts = []
-    for extractor in sorted({extractor_of(one) for one in evidence.ablations}):
-        guarded = evidence.find("halldetect", extractor_name=extractor, verifier_name="base")
-        if guarded is None or guarded == evidence.reference:
+    extractors = {
+        str((header.method.get("extractor") or {}).get("name"))
+        for header in evidence.headers.values()
+        if header.method["name"] == "halldetect"
+    }
+    for extractor in sorted(extractors):
+        guarded, raw = (
+            evidence.find("halldetect", extractor_name=extractor, configuration_guard=guard)
+            for guard in (True, False)
+        )
+        if guarded is None or raw is None:
             continue
-        raw = evidence.ablation(extractor, "base")[FULL]
-        found = evidence.compare(raw, evidence.scores(guarded))
+        found = evidence.compare(evidence.scores(raw), evidence.scores(guarded))
         if found is not None:
             parts.append(f"with the claims of `{extractor}`, {_both(found)} on {found.rows:,} rows")
     return f"The guard gives, {'; '.join(parts)}." if parts else None
@@ -205,6 +213,20 @@ def _large(evidence: Evidence) -> str | None:
     return None if found is None else f"{_both(found)} over `base`, on {found.rows:,} rows."
 
 
+def _one_prompt(evidence: Evidence) -> str | None:
+    large = evidence.find("halldetect", verifier_name="large")
+    together = evidence.find("one-prompt", verifier_name="large")
+    if large is None or together is None:
+        return None
+    found = evidence.compare(evidence.scores(large), evidence.scores(together))
+    if found is None:
+        return None
+    return (
+        f"`large` with all sentences of a response in one prompt: {_both(found)} against one claim "
+        f"at a time, on {found.rows:,} rows."
+    )
+
+
 def _teacher(evidence: Evidence, folder: Path) -> str | None:
     before = evidence.find("halldetect", verifier_name="base-before")
     if before is not None:
@@ -214,7 +236,9 @@ def _teacher(evidence: Evidence, folder: Path) -> str | None:
     paths = evidence.settings.teacher
     if not {"before", "after"} <= set(paths):
         return None
-    old, new = (_read_json(folder / paths[name])["sets"] for name in ("before", "after"))
+    files = [_read_json(folder / paths[name]) for name in ("before", "after")]
+    old, new = (one["sets"] for one in files)
+    weights = [str(one.get("weights", ""))[:8] for one in files]
     shared = sorted(set(old) & set(new))
     value = sum(new[name]["auroc"] - old[name]["auroc"] for name in shared) / len(shared)
     accuracy = sum(
@@ -224,10 +248,10 @@ def _teacher(evidence: Evidence, folder: Path) -> str | None:
     spread = Figure(value, value - _NORMAL_95 * error, value + _NORMAL_95 * error)
     rows = sum(int(new[name]["rows"]) for name in shared)
     return (
-        f"{gain(spread)} AUROC and {accuracy:+.3f} balanced accuracy over the weights before, on "
-        f"{rows:,} rows of {len(shared)} datasets (`{Path(paths['after']).name}`, "
-        f"`{Path(paths['before']).name}`; the interval takes the two as independent, so it is too "
-        "wide)."
+        f"{gain(spread)} AUROC and {accuracy:+.3f} balanced accuracy of the weights {weights[1]} "
+        f"over {weights[0]}, on {rows:,} rows of {len(shared)} datasets "
+        f"(`{Path(paths['after']).name}`, `{Path(paths['before']).name}`; the interval takes the "
+        "two as independent, so it is too wide)."
     )
 
 

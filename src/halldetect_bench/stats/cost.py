@@ -17,6 +17,8 @@ COUNTED = {
 }
 # What the meter says of energy that no counter gave; the report gives only what was measured.
 MODELLED = "(model)"
+# A GPU's counter of energy moves in steps of a tenth of a second or so: shorter runs have none.
+MIN_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ def mean_cost(predictions: Sequence[Prediction]) -> MeanCost:
         for item in predictions
         if item.resources.get("joules") is not None and MODELLED not in item.resources["energy"]
     ]
+    if sum(timed) < MIN_SECONDS:
+        measured = []
     sources = sorted({str(item["energy"]) for item in measured})
     return MeanCost(
         len(predictions),
@@ -63,5 +67,5 @@ def mean_cost(predictions: Sequence[Prediction]) -> MeanCost:
         },
         fmean(timed) if any(timed) else None,
         fmean(item["joules"] for item in measured) if measured else None,
-        "; ".join(sources) or None,
+        ("; ".join(sources) or None) if measured else None,
     )

@@ -7,8 +7,6 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError, InputError
 from halldetect_bench.methods.ablation import Ablation
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
 
 # The scores of a method: by dataset, then by the id of the row.
 Scores = Mapping[str, Mapping[str, float]]
-# A method that lacks more of the datasets is left out of the tables.
-MIN_DATASETS = 0.75
 # Datasets made by editing faithful responses.
 EDITED = "adversarial:"
 # Options that do not change a score.
@@ -46,7 +42,7 @@ class Scope:
 
     methods: their labels. rows: of each dataset.
     measured: every metric of a dataset and method on all samples.
-    shared: the datasets that all the methods have and that people labelled; means are over these.
+    shared: the datasets under the means: those of the reference that people labelled.
     """
 
     methods: tuple[str, ...]
@@ -68,11 +64,11 @@ class Scope:
         return Figure(None) if found is None else figure(found[metric])
 
     def mean(self, method: str, metric: str) -> Figure:
-        """The mean of a metric over the datasets that all the methods have.
+        """The mean of a metric over the shared datasets; None for a method that lacks one of them.
 
         method: its label. metric: a name of `METRICS`.
         """
-        if not self.shared:
+        if not self.shared or any((name, method) not in self.measured for name in self.shared):
             return Figure(None)
         return figure(mean([self.measured[name, method][metric] for name in self.shared]))
 
@@ -135,15 +131,7 @@ class Evidence:
         at = {name: place for place, name in enumerate(datasets)}
         names = {one.header.dataset for one in chosen.kept}
         self.datasets = tuple(sorted(names, key=lambda name: (at.get(name, len(at)), name)))
-        sizes = dict.fromkeys(map(self._label, plain), 0)
-        for one in plain:
-            sizes[self._label(one)] += 1
-        rare = {name for name, n in sizes.items() if n < MIN_DATASETS * len(self.datasets)}
-        self.left_out = [
-            *chosen.left_out,
-            *((name, f"{sizes[name]} of {len(self.datasets)} datasets") for name in sorted(rare)),
-        ]
-        plain = [one for one in plain if self._label(one) not in rare]
+        self.left_out = chosen.left_out
         self.methods = tuple(dict.fromkeys(map(self._label, plain)))
         self._headers = [one.header for one in chosen.kept]
         self.headers = {self._label(one): one.header for one in plain}
@@ -196,7 +184,7 @@ class Evidence:
         """
         return len(self._rows[dataset])
 
-    def find(self, name: str, **settings: str) -> str | None:
+    def find(self, name: str, **settings: object) -> str | None:
         """The first method of a name whose description has these settings.
 
         name: of the method. settings: dotted keys with `_` for `.`, such as `verifier_name`.
@@ -257,16 +245,13 @@ class Evidence:
 
     @cached_property
     def on_all_rows(self) -> Scope:
-        """The methods that have every row of every dataset that they ran on."""
+        """The methods that have every row of every dataset that the reference has."""
+        wanted = [name for name, label in self.cells if label == self.reference]
         return self._scope(
             tuple(
                 label
                 for label in self.methods
-                if all(
-                    len(found) == self.size(name)
-                    for (name, other), found in self.cells.items()
-                    if other == label
-                )
+                if all(len(self.cells.get((name, label), ())) == self.size(name) for name in wanted)
             )
         )
 
@@ -284,12 +269,10 @@ class Evidence:
                 measured[dataset, label] = self._figures(found, scores[label][dataset])
         shared = tuple(
             name
-            for name in rows
+            for name, found in rows.items()
             if is_labelled_by_people(name)
-            and all(
-                (name, label) in measured and not np.isnan(measured[name, label]["AUROC"][0])
-                for label in methods
-            )
+            and (name, self.reference) in measured
+            and 0 < found.hallucinated < len(found.ids)
         )
         return Scope(methods, rows, measured, shared)
 

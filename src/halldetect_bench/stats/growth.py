@@ -1,4 +1,4 @@
-"""How accuracy and work grow with the length of the source and with the number of claims."""
+"""How accuracy and work grow with the length of the source and of the response."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from halldetect_bench.stats.resampling import Figure, figure, figures, mean, row
 
 # The lower ends of the bins.
 SOURCE_WORDS = (0, 200, 400, 800, 1600)
-CLAIMS = (1, 2, 3, 5, 9)
+SENTENCES = (1, 2, 3, 5, 9)
 # An AUROC on fewer rows of a class says nothing.
 MIN_OF_A_CLASS = 10
 
@@ -51,26 +51,24 @@ def source_words(item: Prediction) -> int | None:
     return found if isinstance(found, int) else None
 
 
-def claims(item: Prediction) -> int | None:
-    """The number of claims that were judged, if the results have it.
+def response_sentences(item: Prediction) -> int | None:
+    """The number of sentences of the response, if the results have it: by default, its claims.
 
-    item: of a method that judges claims.
+    item: of any method.
     """
-    found = item.details.get("claims")
-    if isinstance(found, int):
-        return found
-    return len(item.claims) or None
+    found = item.details.get("response_sentences")
+    return found if isinstance(found, int) else None
 
 
 def growth(evidence: Evidence) -> list[Bin]:
-    """Bins by length of the source and by number of claims, of the reference method.
+    """Bins by length of the source and of the response, of the reference method.
 
     evidence: the results.
     """
     found: list[Bin] = []
     for by, measure, edges in (
         ("words of the source", source_words, SOURCE_WORDS),
-        ("claims", claims, CLAIMS),
+        ("sentences of the response", response_sentences, SENTENCES),
     ):
         sizes = _sizes(evidence, measure)
         for low, high in zip(edges, (*edges[1:], None), strict=True):
@@ -83,18 +81,13 @@ def growth(evidence: Evidence) -> list[Bin]:
 def _sizes(
     evidence: Evidence, measure: Callable[[Prediction], int | None]
 ) -> dict[tuple[str, str], int]:
-    """The size of each row, from any method that recorded it; the reference goes first."""
+    """The size of each row, from any method that recorded it."""
     found: dict[tuple[str, str], int] = {}
-    names = [evidence.reference, *(one for one in evidence.methods if one != evidence.reference)]
-    if measure is claims:
-        names = names[:1]  # every method has claims of its own
-    for name in names:
-        for (dataset, method), cell in evidence.cells.items():
-            if method == name:
-                for item in cell.values():
-                    size = measure(item)
-                    if size is not None:
-                        found.setdefault((dataset, item.id), size)
+    for (dataset, _), cell in evidence.cells.items():
+        for item in cell.values():
+            size = measure(item)
+            if size is not None:
+                found.setdefault((dataset, item.id), size)
     return found
 
 

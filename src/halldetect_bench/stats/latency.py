@@ -18,11 +18,12 @@ CHUNKED = "halldetect"
 class Timed:
     """A method on one machine.
 
-    machine: the name of the folder. times: how many times as long it takes as chunked
-        verification with `base`, on the same rows.
+    machine: the name of the folder. dataset: of the rows.
+    times: how many times as long it takes as chunked verification with `base`, on the same rows.
     """
 
     machine: str
+    dataset: str
     method: str
     header: Header
     cost: MeanCost
@@ -35,18 +36,16 @@ def timed(evidence: Evidence) -> list[Timed]:
     evidence: the results.
     """
     found = []
-    for machine, results in evidence.latency.items():
-        base = next((one for one in results if _is_chunked(one.header)), None)
-        for one in sorted(results, key=lambda item: (item is not base, short_label(item.header))):
-            found.append(
-                Timed(
-                    machine,
-                    short_label(one.header),
-                    one.header,
-                    mean_cost(one.predictions),
-                    Figure(None) if base is None or one is base else _times(base, one),
-                )
-            )
+    for machine, every in evidence.latency.items():
+        for dataset in dict.fromkeys(one.header.dataset for one in every):
+            results = [one for one in every if one.header.dataset == dataset]
+            base = next((one for one in results if _is_chunked(one.header)), None)
+            results.sort(key=lambda one: (one is not base, short_label(one.header)))
+            for one in results:
+                times = Figure(None) if base is None or one is base else _times(base, one)
+                cost = mean_cost(one.predictions)
+                label = short_label(one.header)
+                found.append(Timed(machine, dataset, label, one.header, cost, times))
     return found
 
 
@@ -57,20 +56,20 @@ def latency_sentences(evidence: Evidence) -> str:
     """
     parts = []
     every = timed(evidence)
-    for machine in evidence.latency:
-        here = [one for one in every if one.machine == machine]
+    for machine, dataset in dict.fromkeys((one.machine, one.dataset) for one in every):
+        here = [one for one in every if (one.machine, one.dataset) == (machine, dataset)]
         others = [one for one in here if one.times.value is not None]
         if not others:
             continue
         base = next(one for one in here if one.times.value is None)
         compared = ", ".join(
-            f"{one.method} {one.times.value:.1f} times as long ({one.times.low:.1f} to "
-            f"{one.times.high:.1f})"
+            f"{one.method} {one.times.value:.2f} ({one.times.low:.2f} to {one.times.high:.2f})"
             for one in others
         )
         parts.append(
-            f"`{machine}`, {base.cost.rows} rows: {base.method} takes {base.cost.seconds:.3f} s "
-            f"and {base.cost.tokens:,.0f} tokens; {compared}."
+            f"`{machine}`, {base.cost.rows} rows of {dataset}: {base.method} takes "
+            f"{base.cost.seconds:.3f} s and {base.cost.tokens:,.0f} tokens; as multiples of that "
+            f"time, {compared}."
         )
     return " ".join(parts)
 

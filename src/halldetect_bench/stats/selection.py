@@ -114,10 +114,13 @@ def _reason(one: Results, settings: Settings, size: int) -> str | None:
             return f"the verifier {name}, which is not what this report is about"
     rows = len(one.predictions)
     if rows < min(settings.min_rows, size):
-        return f"{rows} rows, fewer than {min(settings.min_rows, size)}"
+        return f"fewer than {min(settings.min_rows, size)} rows ({rows})"
+    drawn = one.header.sample.get("rows", rows)
+    if rows < drawn:
+        return f"incomplete ({rows} of {drawn} rows)"
     answered = sum(item.score is not None for item in one.predictions)
     if answered < MIN_ANSWERED * rows:
-        return f"{answered} of {rows} rows answered"
+        return f"too few rows answered ({answered} of {rows})"
     return None
 
 

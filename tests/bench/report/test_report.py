@@ -72,7 +72,7 @@ def test_methods_with_all_rows_have_columns_of_their_own() -> None:
 def test_it_says_what_was_left_out() -> None:
     few = make_results("wice", "rouge-l", GOOD[:4], GOLD[:4])
     text = text_of([*FOUND, few], Settings(min_rows=10))
-    assert "1 result files or methods are in no table: 1 x 4 rows, fewer than 10." in text
+    assert "1 result files are in no table: 1 x fewer than 10 rows." in text
 
 
 def test_it_stays_short_whatever_there_is() -> None:

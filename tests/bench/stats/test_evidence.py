@@ -64,11 +64,14 @@ def test_files_with_too_few_rows_or_answers_are_left_out() -> None:
     few = make_results("d", "b", GOOD[:10], GOLD[:10])
     silent = make_results("d", "c", [*GOOD[:20], *[None] * 20], GOLD)
     small = make_results("e", "a", GOOD[:10], GOLD[:10])
-    found = select([whole, few, silent, small], Settings(min_rows=30))
+    stopped = make_results("d", "e", GOOD[:35], GOLD[:35])
+    stopped = replace(stopped, header=replace(stopped.header, sample={"rows": 40, "of": 40}))
+    found = select([whole, few, silent, small, stopped], Settings(min_rows=30))
     assert found.kept == (whole, small)
     assert [reason for _, reason in found.left_out] == [
-        "10 rows, fewer than 30",
-        "20 of 40 rows answered",
+        "fewer than 30 rows (10)",
+        "too few rows answered (20 of 40)",
+        "incomplete (35 of 40 rows)",
     ]
 
 
@@ -101,7 +104,7 @@ def test_all_methods_are_compared_on_the_rows_that_all_scored() -> None:
     assert found.on_shared_rows.cell("e", "a", "AUROC").value is None
 
 
-def test_means_are_over_the_datasets_that_all_have_and_leave_out_edits() -> None:
+def test_means_are_over_the_datasets_of_the_reference_and_leave_out_edits() -> None:
     sets = ("one", "two", "three", "four", "adversarial:one")
     found = Evidence(
         [
@@ -111,10 +114,12 @@ def test_means_are_over_the_datasets_that_all_have_and_leave_out_edits() -> None
         ],
         samples=10,
     )
-    assert found.on_shared_rows.shared == ("four", "one", "three")
-    assert found.on_shared_rows.mean("b", "AUROC").value == 0.0
-    assert "two" in found.on_shared_rows.rows
-    assert found.left_out == [("rare", "1 of 5 datasets")]
+    assert found.on_shared_rows.shared == ("four", "one", "three", "two")
+    assert found.on_shared_rows.mean("a", "AUROC").value == 1.0
+    # A mean over fewer datasets is another mean.
+    assert found.on_shared_rows.mean("b", "AUROC").value is None
+    assert found.on_shared_rows.cell("one", "rare", "AUROC").value == 1.0
+    assert found.on_all_rows.methods == ("a",)
     compared = found.compare(found.scores("b"), found.scores("a"))
     assert compared is not None
     assert (compared.rows, compared.means["AUROC"].value) == (120, 1.0)
@@ -222,14 +227,32 @@ def test_what_windows_and_contrast_are_worth(tmp_path: Path) -> None:
 
 
 def test_what_the_guard_is_worth(tmp_path: Path) -> None:
-    raw = ablation("llm-x", m1=[0.1, 0.8, 0.1], m16=[0.1, 0.8, 0.1])
-    guarded = make_results(
-        "d", "halldetect", GOOD, GOLD, verifier=base(), extractor={"name": "llm-x"},
-        configuration={"extractor": "object:X"},
+    raw, guarded = (
+        make_results(
+            "d", "halldetect", scores, GOLD, verifier=base(), extractor={"name": "llm-x"},
+            configuration={"extractor": "object:X", "guard": guard},
+        )
+        for guard, scores in ((False, BAD), (True, GOOD))
     )  # fmt: skip
     reference = make_results("d", "halldetect", NOISE, GOLD, verifier=base())
     found = asked([reference, guarded, raw], tmp_path)
-    assert "with the claims of `llm-x`, +0.500" in found["What is the guard worth?"]
+    assert "with the claims of `llm-x`, +1.000" in found["What is the guard worth?"]
+    assert "What is the guard worth?" not in asked([reference, guarded], tmp_path)
+
+
+def test_all_claims_in_one_prompt(tmp_path: Path) -> None:
+    large = base(name="large")
+    found = asked(
+        [
+            make_results("d", "halldetect", BAD, GOLD, verifier=large),
+            make_results("d", "one-prompt", GOOD, GOLD, verifier=large),
+        ],
+        tmp_path,
+    )
+    assert (
+        "one prompt: +1.000 (+1.000 to +1.000) AUROC"
+        in found["Can all claims be judged in one prompt?"]
+    )
 
 
 def test_what_the_teacher_is_worth_comes_from_the_files_that_are_named(tmp_path: Path) -> None:
@@ -238,14 +261,14 @@ def test_what_the_teacher_is_worth_comes_from_the_files_that_are_named(tmp_path:
             "auroc": value, "auroc_low": value - 0.049, "auroc_high": value + 0.049,
             "balanced_accuracy": value, "rows": 100.0,
         }  # fmt: skip
-        text = json.dumps({"sets": {"x": figures, "y": figures}})
+        text = json.dumps({"weights": name * 2, "sets": {"x": figures, "y": figures}})
         (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
     settings = Settings(teacher={"before": "before.json", "after": "after.json"})
     results = [make_results("d", "halldetect", GOOD, GOLD)]
     text = asked(results, tmp_path, settings=settings)["What is the teacher worth?"]
     # Each interval stands for an error of 0.025: four of them over two datasets, 0.025 again.
     assert text.startswith("+0.100 (+0.051 to +0.149) AUROC and +0.100 balanced accuracy")
-    assert "200 rows of 2 datasets" in text
+    assert "of the weights afteraft over beforebe, on 200 rows of 2 datasets" in text
     (tmp_path / "after.json").unlink()
     with pytest.raises(InputError, match=r"after.json cannot be read"):
         asked(results, tmp_path, settings=settings)
@@ -271,21 +294,27 @@ def test_seconds_come_from_rows_scored_alone(tmp_path: Path) -> None:
     found = {one.question: one.text for one in answers(evidence, tmp_path)}
     text = next(text for question, text in found.items() if "cheaper" in question)
     assert "halldetect base takes 0.500 s and 104 tokens" in text
-    assert "long-context big 4.0 times as long (4.0 to 4.0)" in text
+    assert "as multiples of that time, long-context big 4.00 (4.00 to 4.00)" in text
 
 
 def test_growth_with_the_source_and_the_claims() -> None:
     made = make_results("d", "halldetect", GOOD, GOLD, {**COST, "verifier_tokens": 7})
     sized = tuple(
-        replace(item, details={"source_words": 100 if n < 20 else 900, "claims": 1 + n // 20 * 5})
+        replace(
+            item,
+            details={
+                "source_words": 100 if n < 20 else 900,
+                "response_sentences": 1 + n // 20 * 5,
+            },
+        )
         for n, item in enumerate(made.predictions)
     )
     found = growth(Evidence([replace(made, predictions=sized)], samples=10))
     assert [(one.by, one.range, one.rows, one.datasets) for one in found] == [
         ("words of the source", "0 to 199", 20, 1),
         ("words of the source", "800 to 1599", 20, 1),
-        ("claims", "1", 20, 1),
-        ("claims", "5 to 8", 20, 1),
+        ("sentences of the response", "1", 20, 1),
+        ("sentences of the response", "5 to 8", 20, 1),
     ]
     assert {one.auroc.value for one in found} == {1.0}
     assert {one.tokens for one in found} == {7}
