@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from halldetect.cli import main
+from halldetect.models import digest_of
 from halldetect_bench.report.summary import MAX_LINES
+from halldetect_bench.stats.selection import read_settings
 from tests.support.paths import ROOT
 
 DOCS = ROOT / "docs"
@@ -23,11 +25,20 @@ def test_the_files_are_small() -> None:
     assert sum(path.stat().st_size for path in STORED.rglob("*") if path.is_file()) < 6_000_000
 
 
+def test_they_are_about_the_weights_in_the_package() -> None:
+    weights = read_settings(STORED).weights
+    package = ROOT / "src" / "halldetect" / "weights"
+    assert digest_of(package / "base" / "model.onnx") in weights["base"]
+    assert digest_of(package / "large" / "adapter.lora8") in weights["large"]
+
+
 @pytest.mark.slow
 def test_the_report_gives_the_same_bytes(tmp_path: Path) -> None:
     readme = tmp_path / "README.md"
     readme.write_bytes((ROOT / "README.md").read_bytes())
-    assert main(["bench", "report", str(STORED), "-o", str(tmp_path)]) == 0
+    command = ["bench", "report", str(STORED), "-o", str(tmp_path), "--readme", str(readme)]
+    assert main(command) == 0
+    assert readme.read_bytes() == (ROOT / "README.md").read_bytes()
     written = [path for path in tmp_path.rglob("*") if path.is_file() and path != readme]
     stored = {path.relative_to(DOCS) for path in [*DOCS.glob("results.*"), *DOCS.glob("results/*")]}
     assert {path.relative_to(tmp_path) for path in written} == stored
