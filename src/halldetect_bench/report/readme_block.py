@@ -23,11 +23,11 @@ def with_block(text: str, tables: Tables) -> str:
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise InputError(f"no place for the numbers: the marks {BEGIN} and {END} are missing")
-    return f"{before}{BEGIN}\n{block(tables)}\n{END}{after}"
+    return f"{before}{BEGIN}\n\n{block(tables)} {END}{after}"
 
 
 def block(tables: Tables) -> str:
-    """The table of the default and of `large`, and what decomposition is worth.
+    """The table of the default and of `large`, and a sentence on what decomposition is worth.
 
     tables: everything that was computed.
     """
@@ -49,4 +49,5 @@ def block(tables: Tables) -> str:
             rows.append([title, f"`{verifier}`", *(number(one.value) for one in found)])
     table = markdown([Table(["", "verifier", *SHOWN], rows, 2)]).strip()
     worth = next((one.text for one in tables.answers if "decomposition" in one.question), "")
-    return f"{table}\n\n{worth}".strip()
+    # The first sentence is about the default.
+    return f"{table}\n\n{worth.partition('. ')[0].rstrip('.')}."
