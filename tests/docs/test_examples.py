@@ -15,7 +15,7 @@ from halldetect.claims.extraction import extract_claims
 from halldetect.claims.extractors.by_rule import ClauseExtractor
 from halldetect.cli import build_parser, main
 from halldetect.integrations.pytest_plugin import assert_grounded
-from halldetect.serve.schemas import CheckRequest
+from halldetect.serve.request_schemas import CheckRequest
 from halldetect.text.reading import read_response
 from tests.support.fakes import OverlapVerifier
 from tests.support.paths import ROOT

@@ -8,7 +8,7 @@ import pytest
 
 from halldetect.config import Configuration, options
 from halldetect.errors import ServiceError
-from halldetect.serve.schemas import BatchRequest, CheckOptions, CheckRequest, Defaults
+from halldetect.serve.request_schemas import BatchRequest, CheckOptions, CheckRequest, Defaults
 from halldetect.serve.settings import EMBEDDED, CheckSettings
 from halldetect.serve.submission import resolve_options
 

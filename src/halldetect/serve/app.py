@@ -18,6 +18,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from halldetect import __version__
 from halldetect.errors import ServiceError
+from halldetect.serve.answer_schemas import Problem
 from halldetect.serve.dependencies import AppArguments, ServiceContext, request_id
 from halldetect.serve.error_responses import error_body, error_headers, service_error
 from halldetect.serve.middleware import RequestMiddleware
@@ -30,7 +31,6 @@ from halldetect.serve.routes import (
     static_files,
     status,
 )
-from halldetect.serve.schemas import Problem
 from halldetect.serve.settings import ServiceSettings
 from halldetect.serve.storage.report_store import ReportStore
 

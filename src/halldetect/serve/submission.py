@@ -18,7 +18,7 @@ from halldetect.inputs import Pair
 from halldetect.serve.dependencies import ServiceContext
 from halldetect.serve.error_responses import error_object, service_error
 from halldetect.serve.middleware import ClientGone
-from halldetect.serve.schemas import MODEL_OPTIONS, CheckOptions
+from halldetect.serve.request_schemas import MODEL_OPTIONS, CheckOptions
 from halldetect.serve.settings import EMBEDDED, CheckSettings
 from halldetect.serve.worker.wire import FinishedReport
 from halldetect.serve.worker.worker_client import PendingJob

@@ -13,7 +13,7 @@ from halldetect.pair_state import CHECK_FAILED
 from halldetect.serve.error_responses import service_error
 from halldetect.serve.proxy.choices import ChoiceText
 from halldetect.serve.proxy.rag_prompt import SourcePlaces, is_source, message_text
-from halldetect.serve.schemas import CheckOptions, Text
+from halldetect.serve.request_schemas import CheckOptions, Text
 from halldetect.serve.settings import CheckSettings, UpstreamSettings
 from halldetect.serve.worker.wire import FinishedReport
 

@@ -16,8 +16,8 @@ import httpx
 from pydantic import ValidationError
 
 from halldetect.errors import ServiceError
+from halldetect.serve.answer_schemas import UpstreamModel
 from halldetect.serve.error_responses import service_error
-from halldetect.serve.schemas import UpstreamModel
 from halldetect.serve.settings import UpstreamSettings
 
 Chunk = dict[str, Any]

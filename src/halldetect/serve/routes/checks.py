@@ -14,17 +14,10 @@ from starlette.types import Receive, Scope, Send
 
 from halldetect.errors import ServiceError
 from halldetect.inputs import Pair
+from halldetect.serve.answer_schemas import BatchResult, CheckResult
 from halldetect.serve.dependencies import Context, RequestId, ServiceContext
 from halldetect.serve.error_responses import error_object, service_error
-from halldetect.serve.schemas import (
-    BatchRequest,
-    BatchResult,
-    CheckRequest,
-    CheckResult,
-    Form,
-    Item,
-    NamedDocument,
-)
+from halldetect.serve.request_schemas import BatchRequest, CheckRequest, Form, Item, NamedDocument
 from halldetect.serve.strict_json import StrictJsonRoute
 from halldetect.serve.submission import (
     KEEP_ALIVE_COMMENT,

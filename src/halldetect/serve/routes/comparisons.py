@@ -7,10 +7,11 @@ from typing import Any
 import anyio.to_thread
 from fastapi import APIRouter, Request
 
+from halldetect.serve.answer_schemas import ComparisonResult
 from halldetect.serve.dependencies import Context, RequestId
 from halldetect.serve.error_responses import service_error
+from halldetect.serve.request_schemas import CompareRequest, Item
 from halldetect.serve.routes.checks import item_pair
-from halldetect.serve.schemas import CompareRequest, ComparisonResult, Item
 from halldetect.serve.submission import cancel_on_disconnect, submit, wait_for_reports
 
 router = APIRouter(tags=["compare"])

@@ -14,18 +14,11 @@ from starlette.responses import StreamingResponse
 from halldetect.errors import InputError, MissingExtra
 from halldetect.render.audit import CheckRecord
 from halldetect.report import Report, Status, Verdict
+from halldetect.serve.answer_schemas import Deleted, ReportList, ReviewAnswer, Summary, View
 from halldetect.serve.dependencies import ANONYMOUS, Context
 from halldetect.serve.error_responses import service_error
 from halldetect.serve.labelled_rows import labelled_row
-from halldetect.serve.schemas import (
-    Deleted,
-    PdfRequest,
-    ReportList,
-    ReviewAnswer,
-    ReviewRequest,
-    Summary,
-    View,
-)
+from halldetect.serve.request_schemas import PdfRequest, ReviewRequest
 from halldetect.serve.storage.access_tokens import AccessToken
 from halldetect.serve.storage.report_store import (
     DAY_SECONDS,

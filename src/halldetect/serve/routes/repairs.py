@@ -7,10 +7,11 @@ import json
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
+from halldetect.serve.answer_schemas import RepairResult
 from halldetect.serve.dependencies import Context, RequestId
 from halldetect.serve.error_responses import service_error
+from halldetect.serve.request_schemas import RepairRequest
 from halldetect.serve.routes.checks import item_pair
-from halldetect.serve.schemas import RepairRequest, RepairResult
 from halldetect.serve.submission import cancel_on_disconnect, submit
 
 router = APIRouter(tags=["repair"])

@@ -11,10 +11,11 @@ from halldetect import __version__
 from halldetect.claims.extractors import describe_extractor
 from halldetect.errors import ServiceError
 from halldetect.scoring import SCORINGS
+from halldetect.serve.answer_schemas import Models, Session, State, UpstreamModel
 from halldetect.serve.dependencies import ANONYMOUS, Context, ServiceContext
 from halldetect.serve.error_responses import service_error
 from halldetect.serve.prometheus import CONTENT_TYPE
-from halldetect.serve.schemas import Defaults, Models, Session, State, UpstreamModel
+from halldetect.serve.request_schemas import Defaults
 from halldetect.serve.settings import EMBEDDED
 from halldetect.serve.storage.access_tokens import SCOPES, AccessToken
 from halldetect.verification.presets import describe_verifier
