@@ -59,10 +59,126 @@ def texts(sentence: str) -> list[str]:
             ["Ann joined the union (the UFT)", "Ann became a judge"],
         ),
         ("Ann also won a race and lost a boat.", ["Ann also won a race", "Ann lost a boat"]),
+        ("Ann quickly won a race and lost a boat.", ["Ann quickly won a race", "Ann lost a boat"]),
+        ("Ann won the big race and fell down.", ["Ann won the big race", "Ann fell down"]),
+        ("Ann won a race and moved to Rome.", ["Ann won a race", "Ann moved to Rome"]),
+        (
+            "The bridge was closed; the council approved a new one.",
+            ["The bridge was closed", "the council approved a new one"],
+        ),
+        (
+            "The road was shut, and the council approved a plan, and the mayor signed the plan.",
+            ["The road was shut", "the council approved a plan", "the mayor signed the plan"],
+        ),
+        (
+            "The bridge was closed, and ministers offered 300 jobs.",
+            ["The bridge was closed", "ministers offered 300 jobs"],
+        ),
+        ("The bridge was closed, and Ann fell.", ["The bridge was closed", "Ann fell"]),
+        (
+            "The bridge was closed, and the very old stone city wall fell.",
+            ["The bridge was closed", "the very old stone city wall fell"],
+        ),
+        (
+            "The tower, which was built in 1902, is 80 metres tall.",
+            ["The tower was built in 1902", "The tower is 80 metres tall"],
+        ),
+        (
+            "Norvik, which was fined in Spain, closed a shop.",
+            ["Norvik was fined in Spain", "Norvik closed a shop"],
+        ),
+        (
+            "The very old stone city wall, which fell in 1902, was rebuilt.",
+            [
+                "The very old stone city wall fell in 1902",
+                "The very old stone city wall was rebuilt",
+            ],
+        ),
+        (
+            "Ann Holm, who worked in Rome, sold the house.",
+            ["Ann Holm worked in Rome", "Ann Holm sold the house"],
+        ),
+        (
+            "Ann Holm, who was born in Rome, is a judge.",
+            ["Ann Holm was born in Rome", "Ann Holm is a judge"],
+        ),
+        ("Ann was fined in 1990.", ["Ann was fined"]),
+        ("Ann was fined in Rome in Leeds.", ["Ann was fined in Rome"]),
+        ("Ann won gold in Rome in 1990.", ["Ann won gold in Rome", "Ann won gold in 1990"]),
+        (
+            "The bridge was built in Rome in 1990.",
+            ["The bridge was built in Rome", "The bridge was built in 1990"],
+        ),
+        (
+            "Ann was taken to court in Rome in 1990.",
+            ["Ann was taken to court in Rome", "Ann was taken to court in 1990"],
+        ),
     ],
 )
 def test_plain_shapes_are_split(sentence: str, parts: list[str]) -> None:
     assert texts(sentence) == parts
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "The old team",
+        "The Giants team",
+        "The Holding Company",
+        "The old stone wall of Rome",
+        "The mayor from Rome",
+        "The judge at Oxford",
+        "The shop in Rome",
+        "The fund for Rome",
+        "In 1990, Ann",
+        "On Monday, Ann",
+        "At night, Ann",
+        "During lunch, Ann",
+    ],
+)
+def test_both_predicates_have_the_subject(subject: str) -> None:
+    sentence = f"{subject} won a race and lost a boat."
+    assert texts(sentence) == [f"{subject} won a race", f"{subject} lost a boat"]
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "Yesterday, Ann",
+        "In June, 1990, Ann",
+        "In Rome Ann",
+        "Ann and Bob",
+        "All players",
+        "The mayor with Ann",
+        "The painted boat",
+        "The sales team",
+        "The very old grey stone city wall",
+    ],
+)
+def test_a_subject_that_is_not_plain_has_its_predicates_together(subject: str) -> None:
+    assert texts(f"{subject} won a race and lost a boat.") == []
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "he sold the house",
+        "in Rome the mayor fell",
+        "what Ann saw was a boat",
+        "no mayor fell",
+        "painted walls fell",
+        "falling stones broke a car",
+        "the very old grey stone city wall fell",
+        "the wall, old, fell",
+        "the wall of Rome fell",
+        "the wall that fell was old",
+        "Ann and Bob fell",
+        "ministers offered jobs in Rome",
+        "the council approved a plan, and the mayor signed the plan, and Ann fell",
+    ],
+)
+def test_a_clause_that_cannot_stand_alone_stays(clause: str) -> None:
+    assert texts(f"The bridge was closed, and {clause}.") == []
 
 
 @pytest.mark.parametrize(
@@ -91,6 +207,39 @@ def test_plain_shapes_are_split(sentence: str, parts: list[str]) -> None:
         "The army fought the rebels and IS has lost the town.",
         "Ann was first treated in 2005.",
         "Ann was mayor from 1984 to 2001.",
+        "Ann was mayor in Rome in 1990.",
+        "Ann was fined\nin Rome in 1990.",
+        "Ann was accused in Rome in 1990.",
+        "Ann was seen swimming in Rome.",
+        "Ann knew Bob left in 1990.",
+        "Ann works in Spain in 2016.",
+        "Ann won a race in Rome by a mile.",
+        "Ann won a race and moved by train.",
+        "Ann won a race and served as mayor.",
+        "Ann won a race and died of cold.",
+        "Ann kept painted boats and was rich.",
+        "Ann sold a boat and a car and became a judge.",
+        "In Rome Ann was fined in 2016.",
+        "The law was voted on in 2016.",
+        "The firms were merged in Spain in 2016.",
+        "The tower was finished in June and moved to Rome.",
+        "The tower was finished in June, 1902 and is 80 metres tall.",
+        "The bridge was closed and the council approved a plan.",
+        "The bridge that fell was closed, and the council approved a plan.",
+        "The evidence-based rules, and the mayor signed the plan.",
+        "Bob visited Rome, old Paris, and London was his home.",
+        "Ann Holm, who, sold the old house.",
+        "Ann Holm, who lives in Rome, sold the house.",
+        "Ann Holm, who was born in Rome, likes the house.",
+        "Ann Holm, who was born in Rome, Italy, sold the house.",
+        "Ann Holm, who was born where Bob fell, sold the house.",
+        "Ann Holm, who was born in Rome, sold the house that Bob saw.",
+        "Ann saw Eve, who was born in Rome, left the house.",
+        "In Rome Ann, who was born in Leeds, sold the house.",
+        "So Ann, who was born in Rome, sold the house.",
+        "He, who was born in Rome, sold the house.",
+        "The man who was born in Rome, sold the house.",
+        "The very old grey stone city wall, which fell in 1902, was rebuilt.",
         "",
         "Rome.",
     ],
@@ -131,3 +280,16 @@ def test_the_sentence_is_the_claim_and_its_parts_have_their_places() -> None:
         ["Ann was born", "in 1990"],
     ]
     assert (made.dropped, made.restored) == (0, 0)
+
+
+def test_the_sentences_come_before_parts_that_would_pass_the_limit() -> None:
+    first, second = "Ann was born in Rome in 1990.", "Bob was fined in Leeds in 1991."
+    drafts = {
+        limit: ClauseExtractor().draft(f"{first} {second}", limit).claims for limit in range(-1, 7)
+    }
+    parts = [texts(first), texts(second)]
+    assert drafts[-1] == drafts[0] == ()
+    assert drafts[1] == (first,)
+    assert drafts[2] == drafts[3] == (first, second)
+    assert drafts[4] == drafts[5] == (first, *parts[0], second)
+    assert drafts[6] == (first, *parts[0], second, *parts[1])

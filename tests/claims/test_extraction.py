@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from halldetect.claims import Claim, Part
 from halldetect.claims.extraction import Draft, Extraction, claim_limit, extract_claims
-from halldetect.claims.extractors.by_rule import SentenceExtractor
+from halldetect.claims.extractors.by_rule import ClauseExtractor, SentenceExtractor
 from halldetect.claims.guard.guard import clean_line
 from halldetect.errors import ExtractionError
 from halldetect.protocols import Extractor
@@ -91,6 +91,33 @@ def test_what_is_invented_is_dropped() -> None:
     assert (extraction.dropped, extraction.restored) == (3, 2)
 
 
+def test_what_is_proposed_and_dropped_is_counted_over_all_blocks() -> None:
+    response = " ".join(f"Bob left town number {n}." for n in range(6))
+    invented = ["Eve bought apples. Eve left Paris.", "Eve " * 100, *["Eve lost"] * 10]
+    extraction = extract(response, always(*invented))
+    # For each of the two blocks: two of the first line, the second, eight up to the limit of ten
+    # lines, and two beyond it.
+    assert (extraction.proposed, extraction.dropped) == (24, 26)
+    assert extraction.generative_passes == 2
+
+
+def test_a_copied_question_is_neither_a_claim_nor_an_invention() -> None:
+    extraction = extract(RESPONSE, always("Who cares?"))
+    assert len(extraction.claims) == 2
+    assert (extraction.proposed, extraction.dropped) == (1, 0)
+
+
+def test_a_claim_belongs_to_the_sentence_that_it_says_most_of() -> None:
+    response = "Bob left Rome with Ann in June 1990. Bob left Rome in 1991."
+    kept = [len(claim.parts) for claim in extract(response, always("Bob left Rome")).claims]
+    assert kept == [0, 1]
+    # Of equals the first that has it not yet.
+    response = "Bob left Rome in 1990. Bob left Rome in 1991."
+    for count, expected in ((1, [1, 0]), (2, [1, 1])):
+        proposed = always(*["Bob left Rome"] * count)
+        assert [len(claim.parts) for claim in extract(response, proposed).claims] == expected
+
+
 def test_two_sentences_on_a_line_are_two_claims() -> None:
     extraction = extract(RESPONSE, always("Ann bought apples and pears. Bob left Rome in 1990."))
     assert len(extraction.claims) == 2
@@ -134,6 +161,65 @@ def test_a_failing_extractor_costs_nothing_but_its_claims() -> None:
     assert len(extractor.calls) == 3, "an extractor that keeps failing is not asked for ever"
 
 
+def test_what_the_notes_say_of_failures() -> None:
+    failures = iter(range(1, 10))
+
+    def fail(block: str) -> list[str]:
+        raise ExtractionError(f"out of memory, {next(failures)}")
+
+    response = " ".join(f"Bob left town number {n}." for n in range(30))
+    assert extract(response, Scripted(fail)).notes == (
+        "the extractor failed on 3 block(s), whose sentences are claims as they stand: "
+        "out of memory, 1",
+        "after failures the last 21 sentences are claims as they stand",
+    )
+
+
+def test_after_a_failure_and_after_questions_it_goes_on() -> None:
+    def propose(block: str) -> list[str]:
+        if "town 0" in block:
+            raise ExtractionError("out of memory")
+        return ["Bob left Rome"] if "Rome" in block else []
+
+    response = " ".join(
+        [
+            *(f"Bob left town {n}." for n in range(3)),
+            *(f"Who left town {n}?" for n in range(3)),
+            "Bob left Rome in 1990.",
+        ]
+    )
+    *_, last = extract(response, Scripted(propose)).claims
+    assert [part.text for part in last.parts] == ["Bob left Rome"]
+
+
+def test_blocks_have_three_sentences_and_no_more_than_700_characters() -> None:
+    def sizes(*lengths: int) -> list[int]:
+        far = "very far away and " * 60
+        response = " ".join(
+            f"Bob {at} left {far[: length - 17]}alone." for at, length in enumerate(lengths)
+        )
+        extractor = always()
+        extract(response, extractor)
+        return [len(block.splitlines()) for block, _ in extractor.calls]
+
+    assert sizes(*[20] * 7) == [3, 3, 1]
+    assert sizes(350, 350, 350, 350) == [2, 2]
+    assert sizes(350, 351, 20) == [1, 2]
+    assert sizes(900, 20, 20) == [1, 2]
+
+
+def test_a_part_is_read_with_what_its_sentence_leans_on() -> None:
+    response = (
+        "Ann Holm was born in Rome. She moved to Leeds. She was fined in Leeds on 5 June 1990."
+    )
+    *_, last = extract(response, ClauseExtractor()).claims
+    assert last.read_as == "Ann Holm was fined in Leeds on 5 June 1990."
+    assert [part.read_as for part in last.parts] == [
+        "Ann Holm was fined in Leeds",
+        "Ann Holm was fined on 5 June 1990",
+    ]
+
+
 @pytest.mark.parametrize("response", ["", " \n ", "Who won? Is it true?", "# Summary", "---"])
 def test_nothing_asserted_gives_no_claim(response: str) -> None:
     extractor = always("Bob won")
@@ -170,6 +256,9 @@ def test_a_very_long_response_stops_generating() -> None:
         ("- * Bob left!", "Bob left"),
         ("Claim 3: Bob left", "Bob left"),
         ("“Bob left.”", "Bob left"),
+        ('"Bob left"', "Bob left"),
+        ('"Bob" left "Rome"', '"Bob" left "Rome"'),
+        ('"', ""),
         ("3.5 million left", "3.5 million left"),
         ("-5 degrees", "-5 degrees"),
         ("1.", "1"),
@@ -211,6 +300,25 @@ def test_without_the_guard_no_sentence_is_lost_in_silence() -> None:
         None,
         "the extractor made no claim of it",
     ]
+
+
+def test_without_the_guard_what_is_left_out_keeps_its_place() -> None:
+    response = "Bob left Rome. Who cares? Ann sold a boat."
+    *_, last = extract(response, always("Bob left Rome"), guard=False).claims
+    assert last.span is not None
+    assert last.span.cut(response) == last.text == "Ann sold a boat."
+    towns = " ".join(f"Bob left town number {n}." for n in range(11))
+    exactly = Scripted(lambda text: text.split(". ")[:10])
+    *_, last = extract(towns, exactly, guard=False).claims
+    assert last.problem == "the limit of 10 claims was reached before it"
+
+
+def test_without_the_guard_a_claim_belongs_to_the_first_sentence_with_most_of_its_words() -> None:
+    response = "Ann bought apples. Ann bought red apples."
+    (claim, *_) = extract(response, always("Apples Ann bought"), guard=False).claims
+    assert claim.span == Span(0, 18)
+    (claim, *_) = extract(response, always("Dragons bought Ann unicorns"), guard=False).claims
+    assert claim.span is None
 
 
 def test_without_the_guard_a_failure_is_a_failure() -> None:

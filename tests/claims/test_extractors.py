@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from halldetect import models
 from halldetect.claims.extraction import Draft
-from halldetect.claims.extractors import gguf, load_extractor, prompt
+from halldetect.claims.extractors import describe_extractor, gguf, load_extractor, prompt
 from halldetect.claims.extractors.by_rule import ClauseExtractor, SentenceExtractor
 from halldetect.claims.extractors.openai import OpenAIExtractor
 from halldetect.errors import (
@@ -34,6 +34,17 @@ def test_the_block_is_the_last_turn_one_sentence_a_line() -> None:
     last = prompt.messages(block, 7)[-1]
     assert last == {"role": "user", "content": f"<text>\n{block}\n</text>\nList up to 7 claims."}
     assert [turn["role"] for turn in prompt.messages(block, 7)] == ["user", "assistant", "user"]
+
+
+def test_the_turns_before_the_block_are_an_example() -> None:
+    asked = f"<text>\n{prompt.EXAMPLE_TEXT}\n</text>\nList up to {prompt.EXAMPLE_LIMIT} claims."
+    for as_json in (False, True):
+        first, answer, last = prompt.messages("It rained.", 7, as_json=as_json)
+        assert first["content"] == f"{prompt.INSTRUCTION}\n\n{asked}"
+        assert prompt.parse(answer["content"], 99) == tuple(prompt.EXAMPLE_CLAIMS)
+        assert answer["content"].startswith("{") is as_json
+        assert last == prompt.messages("It rained.", 7)[-1]
+    assert not prompt.messages("It rained.", 7)[1]["content"].startswith("{")
 
 
 def test_the_example_copies_its_text() -> None:
@@ -78,6 +89,8 @@ def test_a_models_own_control_tokens_are_taken_out() -> None:
     special = prompt.special_pattern(["<fim>", "<fim_prefix>", " ", ""])
     assert prompt.prepare("A <fim_prefix> b <fim> c.", special) == "A b c."
     assert prompt.special_pattern([" ", ""]) is None
+    for tokens in (["<fim>", "<fim>pre"], ["<fim>pre", "<fim>"]):  # the longest first
+        assert prompt.prepare("A <fim>pre b.", prompt.special_pattern(tokens)) == "A b."
 
 
 @given(st.text())
@@ -123,6 +136,17 @@ def test_the_prompt_digest_changes_with_the_prompt(monkeypatch: pytest.MonkeyPat
 )
 def test_answers_of_many_shapes(answer: str) -> None:
     assert prompt.parse(answer, 10) == ("The cat sat.", "The dog ran.")
+
+
+@pytest.mark.parametrize("key", ["claims", "facts", "claim", "fact", "text"])
+def test_the_claims_of_an_answer_are_under_one_of_these_names(key: str) -> None:
+    answer = json.dumps({"notes": ["I was asked."], key: ["The cat sat.", "The dog ran."]})
+    assert prompt.parse(answer, 10) == ("The cat sat.", "The dog ran.")
+
+
+def test_a_line_that_announces_claims_is_none() -> None:
+    assert prompt.parse("Claims:  \nThe cat sat.", 10) == ("The cat sat.",)
+    assert prompt.parse("The cat sat:", 10) == ("The cat sat:",)
 
 
 @pytest.mark.parametrize("answer", ['{"claims": []}', "[]", "", "```\n```", "{}"])
@@ -431,3 +455,11 @@ def test_a_named_model_says_what_it_fetches(
         load_extractor("gguf", notice=said.append)
     assert said[0].startswith("fetching smollm2-135m (98 MB, once)")
     assert list(models.home().rglob("*.gguf")) == []
+
+
+def test_what_an_extractor_is_in_a_few_words() -> None:
+    assert describe_extractor("openai:gpt") == describe_extractor("openai:MODEL")
+    assert describe_extractor("gguf:some-model") == describe_extractor("gguf:other")
+    assert describe_extractor("smollm2-135m") == "a language model in this process"
+    described = {describe_extractor(name) for name in ("sentences", "clauses", "openai:m", "m")}
+    assert len(described) == 4

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from halldetect.claims.extraction import Draft
-from halldetect.claims.extractors import load_extractor
+from halldetect.claims.extractors import load_extractor, prompt
 from halldetect.claims.extractors.openai import OpenAIExtractor
 from halldetect.errors import ConfigurationError, ExtractionError, MissingExtra, ModelError
 
@@ -114,7 +114,10 @@ def test_a_draft(extractor: OpenAIExtractor, server: Scripted) -> None:
     assert body["path"] == "/v1/chat/completions"
     assert body["model"] == "some-model"
     assert (body["temperature"], body["max_tokens"], body["seed"]) == (0.2, 512, 0)
-    assert body["response_format"]["json_schema"]["schema"]["required"] == ["claims"]
+    schema = {"name": "claims", "strict": True, "schema": prompt.SCHEMA}
+    assert body["response_format"] == {"type": "json_schema", "json_schema": schema}
+    assert "stop" not in body
+    assert body["messages"] == prompt.messages(TEXT, 10, as_json=True)
     assert body["messages"][-1]["content"] == f"<text>\n{TEXT}\n</text>\nList up to 10 claims."
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
 

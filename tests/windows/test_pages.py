@@ -10,8 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halldetect.text.document import Document, Span
 from halldetect.text.sentences import read_document
-from halldetect.windows.pages import cut_pages, finer_scales, fit_windows
+from halldetect.windows.pages import (
+    cut_pages,
+    cut_sentence,
+    finer_scales,
+    fit_windows,
+    truncate_windows,
+)
 from halldetect.windows.scales import GRANULARITIES, Window, source_windows
 from halldetect.windows.tokens import SourceTokens
 
@@ -172,3 +179,123 @@ def test_two_neighbouring_sentences_share_a_page() -> None:
     assert len(pages) > 5
     for first, second in pairwise(document.sentences):
         assert any(page.start <= first.start and second.end <= page.end for page in pages)
+
+
+class Letters(Words):
+    """A character is a token."""
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [len(text) for text in texts]
+
+
+def letters_of(document: Document) -> SourceTokens:
+    return SourceTokens(Letters(), [document])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "room", "parts"),
+    [
+        ("abcd", 4, ["abcd"]),
+        ("abcdefgh", 4, ["abcd", "efgh"]),
+        ("abcdefghi", 3, ["ab", "cd", "ef", "ghi"]),
+        ("aaaa bbbb cccc dddd", 9, ["aaaa bbbb", "cccc dddd"]),
+        ("ab cdefgh", 6, ["ab", "cdefgh"]),
+        ("abcdef gh", 6, ["abcdef", "gh"]),
+        ("aaa   bbb", 5, ["aaa ", "bbb"]),
+        ("a", 0, ["a"]),
+    ],
+)
+def test_a_long_sentence_is_halved_at_the_space_nearest_its_middle(
+    sentence: str, room: int, parts: list[str]
+) -> None:
+    for before in ("", "Ah. "):  # where the sentence stands makes no difference
+        document = Document(before + sentence, (Span(len(before), len(before + sentence)),))
+        (span,) = document.sentences
+        found = cut_sentence(letters_of(document), 0, document, span, room)
+        assert [part.cut(document.text) for part in found] == parts
+
+
+@pytest.mark.parametrize("room", [1, 2, 3, 7, 20, 39])
+def test_a_truncated_window_is_the_longest_beginning_that_fits(room: int) -> None:
+    words = [chr(97 + at % 26) * (1 + at % 7) for at in range(40)]
+    text = " ".join(words)
+    document = read_document(f"Ah. {text}.")
+    window = Window(f"{text}.", 0, Span(4, 5 + len(text)), (2, 4))
+    short = Window("Ah.", 0, Span(0, 3), (4,))
+    counted = SourceTokens(Words(), [document])  # type: ignore[arg-type]
+    kept, cut = truncate_windows([short, window], Words(), counted, room)  # type: ignore[arg-type]
+    beginning = " ".join(words[:room])
+    assert kept == short
+    assert cut == Window(beginning, 0, Span(4, 4 + len(beginning)), (2, 4))
+    assert truncate_windows([window], Words(), counted, 40) == (window,)  # type: ignore[arg-type]
+
+
+def test_windows_that_are_cut_to_the_same_beginning_are_one() -> None:
+    document = read_document("One two three. Four five six.")
+    counted = SourceTokens(Words(), [document])  # type: ignore[arg-type]
+    windows = [
+        Window(document.text, 0, Span(0, 29), (1,)),
+        Window("One two three.", 0, Span(0, 14), (4, 2)),
+    ]
+    (cut,) = truncate_windows(windows, Words(), counted, 2)  # type: ignore[arg-type]
+    assert cut == Window("One two", 0, Span(0, 7), (1, 2, 4))
+
+
+def test_the_pages_that_a_long_window_overlaps_replace_it_in_its_document() -> None:
+    documents = [read_document(book(4, 4)), read_document(book(8, 4))]
+    counted = SourceTokens(Words(), documents)  # type: ignore[arg-type]
+    found = fit_windows(source_windows(documents, (1, 2)), documents, counted, 12, finer=False)
+    by_document = [[w for w in found if w.document == at] for at in (0, 1)]
+    sentences = [[s.start for s in document.sentences] for document in documents]
+    # 16 tokens make two pages, as even as can be; 32 make three, and the middle one is at both
+    # ends of the windows of half the document.
+    first, second = sentences
+    assert [(w.span.start, w.scales) for w in by_document[0]] == [
+        (first[0], (1, 2)),
+        (first[2], (1, 2)),
+    ]
+    assert [(w.span.start, w.scales) for w in by_document[1]] == [
+        (second[0], (1, 2)),
+        (second[3], (1, 2)),
+        (second[6], (1, 2)),
+    ]
+    for window in found:
+        assert window.text == window.span.cut(documents[window.document].text)
+
+
+def test_finer_scales_by_hand() -> None:
+    document = read_document(book(64, 10))
+    counted = SourceTokens(Words(), [document])  # type: ignore[arg-type]
+    # 640 tokens: windows of 40 at 16 groups, 20 at 32, 10 at 64.
+    assert finer_scales(counted, 0, document, 16, 80) == []
+    assert finer_scales(counted, 0, document, 16, 79) == [32, 64]
+    assert finer_scales(counted, 0, document, 8, 60) == []
+    assert finer_scales(counted, 0, document, 32, 30) == [64]
+    assert finer_scales(counted, 0, document, 64, 15) == []
+    # Windows that would not fit are left out, and it goes on to those that do.
+    assert finer_scales(counted, 0, document, 16, 19) == [64]
+    assert finer_scales(counted, 0, document, 16, 20) == [32, 64]
+
+
+def test_what_stands_between_sentences_counts_too() -> None:
+    text = "Aaaa.     Bbbb.     Cccc.     Dddd."
+    document = Document(text, tuple(Span(at, at + 5) for at in (0, 10, 20, 30)))
+    # By their sentences alone two would fit on a page.
+    pages = cut_pages(letters_of(document), 0, document, 12)
+    assert [page.cut(text) for page in pages] == ["Aaaa.", "Bbbb.", "Cccc.", "Dddd."]
+    pages = cut_pages(letters_of(document), 0, document, 15)
+    assert [page.cut(text) for page in pages] == ["Aaaa.     Bbbb.", "Cccc.     Dddd."]
+
+
+def test_a_page_begins_with_sentences_of_the_page_before() -> None:
+    document = read_document(book(60, 4))
+    counted = SourceTokens(Words(), [document])  # type: ignore[arg-type]
+    plain = cut_pages(counted, 0, document, 90)
+    pages = cut_pages(counted, 0, document, 96, overlap=True)
+    starts = [span.start for span in document.sentences]
+    assert [page.end for page in pages] == [page.end for page in plain]
+    # 20 sentences a page, and room for three more and the rest.
+    assert [starts.index(page.start) for page in plain] == [0, 20, 40]
+    assert [starts.index(page.start) for page in pages] == [0, 17, 37]
+    narrow = cut_pages(counted, 0, document, 44, overlap=True)
+    assert starts.index(narrow[1].start) == len(document.sentences_in(narrow[0])) - 1

@@ -92,10 +92,11 @@ def fits(claimed: str, actual: str) -> bool:
 
 
 def one_person(sentence: Sequence[Word], positions: Sequence[int]) -> bool:
-    """Whether the pronouns at these positions mean one person whom the sentence does not name."""
+    """Whether the pronouns at these positions mean one person whom the sentence does not name.
+
+    There is at least one, which a name is to stand for.
+    """
     pronouns = [position for position in positions if sentence[position].norm in _FULL | _OWN]
-    if not pronouns:
-        return False
     used = {sentence[position].norm for position in pronouns}
     earlier = sentence[: pronouns[0]]
     return any(used <= person for person in _PERSONS) and not any(

@@ -136,15 +136,13 @@ def _between(sentence: str, left: Word, right: Word) -> str:
 
 def _sure_verb(found: Sequence[Word], at: int) -> bool:
     """Whether the word is a finite verb, as its form or its object shows."""
-    if at >= len(found):
-        return False
     norm = found[at].norm
     if norm in _ONLY_PAST | MODALS:
         return True
     following = found[at + 1] if at + 1 < len(found) else None
     if not is_past_verb(norm) or following is None:
         return False
-    return following.norm in ARTICLES | _OWNERS or (following.numeric and following.norm != "by")
+    return following.norm in ARTICLES | _OWNERS or following.numeric
 
 
 def _has_verb(found: Sequence[Word]) -> bool:
@@ -158,30 +156,23 @@ def _clauses(sentence: str, found: Sequence[Word]) -> list[Pieces]:
     cuts: list[tuple[int, int]] = []  # where a clause ends and where the next begins
     begin = 0
     for at in range(1, len(found) - 2):
-        word, mark = found[at], _between(sentence, found[at - 1], found[at])
+        mark = _between(sentence, found[at - 1], found[at])
         if mark == ";":
-            left_end, start = found[at - 1].end, at
-        elif word.norm in COORDINATORS and mark in (",", ""):
-            left_end, start = found[at - 1].end, at + 1
+            start = at
+        elif mark == "," and found[at].norm in COORDINATORS:
+            start = at + 1
         else:
-            continue
-        comma = mark in (",", ";")
+            continue  # without a comma a list is as likely
         left = found[begin:at]
-        if not _whole_clause(sentence, left) or not _own_subject(sentence, found, start, comma):
+        if not _whole_clause(sentence, left) or not _own_subject(sentence, found, start):
             continue
-        cuts.append((left_end, found[start].start))
+        cuts.append((found[at - 1].end, found[start].start))
         begin = start
     if not cuts:
         return []
     starts = [0, *(start for _, start in cuts)]
     ends = [*(end for end, _ in cuts), len(sentence)]
-    starts = [_with_article(sentence, start) for start in starts]
     return [(Span(start, end),) for start, end in zip(starts, ends, strict=True)]
-
-
-def _with_article(sentence: str, start: int) -> int:
-    lead = re.search(r"\b(?:an?|the) $", sentence[:start], re.IGNORECASE)
-    return start if lead is None else lead.start()
 
 
 def _whole_clause(sentence: str, left: Sequence[Word]) -> bool:
@@ -196,11 +187,11 @@ def _whole_clause(sentence: str, left: Sequence[Word]) -> bool:
     return _has_verb(last)
 
 
-def _own_subject(sentence: str, found: Sequence[Word], start: int, comma: bool) -> bool:
+def _own_subject(sentence: str, found: Sequence[Word], start: int) -> bool:
     """Whether a clause with its own subject, no pronoun, and a certain verb starts here."""
     first = found[start]
-    if first.norm in SUBJECTS or not comma:
-        return False  # "and he left" cannot be judged alone; without a comma a list is as likely
+    if first.norm in SUBJECTS:
+        return False  # "and he left" cannot be judged alone
     if first.norm in PREPOSITIONS | _SUBORDINATORS | NEGATIONS or _verb_like(first.norm):
         return False
     for at in range(start + 1, min(start + _MAX_SUBJECT + 1, len(found))):
@@ -231,11 +222,10 @@ def _aside(sentence: str, found: Sequence[Word]) -> list[Pieces]:
         return []
     closing = [
         number
-        for number in range(at + 1, len(found))
+        for number in range(at + 2, len(found))
         if _between(sentence, found[number - 1], found[number]) == ","
     ]
-    verb = found[at + 1].norm if at + 1 < len(found) else ""
-    if len(closing) != 1 or not (_sure_verb(found, at + 1) or is_past_verb(verb)):
+    if len(closing) != 1 or not (_sure_verb(found, at + 1) or is_past_verb(found[at + 1].norm)):
         return []
     end = closing[0]
     if found[end].norm not in AUXILIARIES and not is_past_verb(found[end].norm):
@@ -342,14 +332,14 @@ def _adjuncts(sentence: str, found: Sequence[Word]) -> list[Pieces]:
     spans: list[Span] = []
     kinds: set[str] = set()
     while match := _ADJUNCT.search(sentence[:end]):
-        kind = match.lastgroup or ""
+        kind = str(match.lastgroup)
         if kind in kinds or (kind == "agent" and not passive):
             break
         kinds.add(kind)
         spans.insert(0, Span(match.start(kind), end))
         end = match.start()
     base = [word for word in found if word.end <= end]
-    if not spans or len(base) <= verb + 1 or not _complete(base, verb, passive):
+    if len(base) <= verb + 1 or not _complete(base, verb, passive):
         return []
     lead = Span(0, end)
     parts: list[Pieces] = [(lead,)] if len(spans) == 1 else [(lead, span) for span in spans]
@@ -374,5 +364,5 @@ def _complete(base: Sequence[Word], verb: int, passive: bool) -> bool:
         return False
     if passive:
         # "was fined", "was elected mayor": not "was mayor", whose place and time go together
-        return len(base) > verb + 1 and base[verb + 1].norm.endswith(("ed", "n", "t", "ght", "d"))
-    return len(base) > verb + 1 and not is_finite_verb(last.norm)
+        return base[verb + 1].norm.endswith(("d", "n", "t"))
+    return not is_finite_verb(last.norm)
