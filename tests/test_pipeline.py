@@ -21,9 +21,9 @@ from halldetect.pair_state import (
     ClaimsExtracted,
     Event,
     PairState,
-    share_seconds,
+    Problem,
 )
-from halldetect.pipeline import LOOK_ALIKES, NOTHING_ASSERTED, judge_statements, keep_claims_from
+from halldetect.pipeline import judge_statements
 from halldetect.report import Probabilities
 from halldetect.scoring import Calibration, score_claim
 from halldetect.text.document import Span
@@ -100,6 +100,8 @@ def test_watching_changes_no_report() -> None:
 
 # What is refused, and what a report says about it
 
+LOOK_ALIKES = "letters of the response were read as the letters that they look like"
+
 
 class EnglishVerifier(OverlapVerifier):
     """States that it reads English only."""
@@ -155,7 +157,7 @@ class Silent:
 def test_a_response_without_claims_says_why() -> None:
     silent = Detector(Silent(), OverlapVerifier(), guard=False).check(SOURCE, "It is long.")
     assert silent.reason == "the extractor found no claim in the response"
-    assert detector().check(SOURCE, "Is it long?").reason == NOTHING_ASSERTED
+    assert detector().check(SOURCE, "Is it long?").reason == Problem.NOTHING_ASSERTED
 
 
 @pytest.mark.parametrize(
@@ -209,15 +211,15 @@ def test_claims_before_a_place_are_left_out() -> None:
     claims = tuple(Claim(f"Claim {at}.", span) for at, span in enumerate(spans))
     state = PairState(clean_pair(Pair(SOURCE, "")), extraction=Extraction(claims, proposed=7))
     state.not_found = frozenset({0, 2})
-    keep_claims_from(state, 10)
+    state.keep_claims_from(10)
     assert state.extraction == Extraction(claims[2:], proposed=7)
     assert state.not_found == {0}
     assert state.problem is None
-    keep_claims_from(state, 20)
+    state.keep_claims_from(20)
     assert state.extraction.claims == claims[2:3]
     state.extraction = Extraction(claims[:2])
-    keep_claims_from(state, 10)
-    assert state.problem == NOTHING_ASSERTED
+    state.keep_claims_from(10)
+    assert state.problem == Problem.NOTHING_ASSERTED
 
 
 # A verifier that fails
@@ -289,10 +291,12 @@ def test_the_seconds_of_a_step_are_split_by_tokens() -> None:
     states = [PairState(clean_pair(Pair(SOURCE, ""))) for _ in range(3)]
     judged = [[JudgedClaim(Claim("x", None), (), (), tokens=n)] for n in (30, 10, 0)]
     for _ in range(2):
-        share_seconds("verify", perf_counter() - 8.0, list(zip(states, judged, strict=True)))
+        PairState.share_seconds(
+            "verify", perf_counter() - 8.0, list(zip(states, judged, strict=True))
+        )
     found = [state.seconds["verify"] for state in states]
     assert found == [pytest.approx(12.0, abs=0.5), pytest.approx(4.0, abs=0.5), 0.0]
-    share_seconds("proof", perf_counter() - 8.0, [(states[0], judged[2])])
+    PairState.share_seconds("proof", perf_counter() - 8.0, [(states[0], judged[2])])
     assert states[0].seconds["proof"] == 0.0
 
 
