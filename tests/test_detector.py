@@ -459,9 +459,13 @@ def test_a_report_replays_from_its_provenance() -> None:
 def test_seed_and_threads_reach_the_models(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[tuple[Any, ...]] = []
 
-    def load(name: str, *, threads: int, seed: int, **_: Any) -> SentenceExtractor:
+    class Model(SentenceExtractor):
+        def rewrite(self, sentence: str, evidence: str) -> str:
+            return sentence
+
+    def load(name: str, *, threads: int, seed: int, **_: Any) -> Model:
         given.append((name, threads, seed))
-        return SentenceExtractor()
+        return Model()
 
     monkeypatch.setattr("halldetect.claims.extractors.load_extractor", load)
     monkeypatch.setattr("halldetect.repair.rewriters.load_rewriter", load)
