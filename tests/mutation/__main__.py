@@ -4,8 +4,9 @@
     python -m tests.mutation 'halldetect.scoring*'  those whose name matches a pattern
     python -m tests.mutation --report             what earlier runs found, without running
 
-Needs mutmut (`pip install mutmut`). It works in `mutants/`, a changed copy of the repository, and
-goes on from there the next time; mutants of a function that has changed are run again.
+Needs mutmut (`pip install mutmut 'pytest<9'`). It works in `mutants/`, a changed copy of the
+repository, and goes on from there the next time; mutants of a function that has changed are run
+again. A mutant that survived is run again where it is named.
 """
 
 from __future__ import annotations
