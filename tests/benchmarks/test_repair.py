@@ -80,7 +80,7 @@ class Precise(OverlapVerifier):
 
 def test_all_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.append(tmp_path / "tasks.jsonl", map(asdict, TASKS))
-    monkeypatch.setattr(bench, "load_verifier", lambda options: Precise())
+    monkeypatch.setattr(bench, "verifier_of", lambda options: Precise())
     monkeypatch.setattr(
         "halldetect_bench.models.transformers_llm.TransformersLlm", lambda *_, **__: Writer()
     )
