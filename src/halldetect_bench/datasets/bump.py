@@ -2,12 +2,14 @@
 
 The edited summary is hallucinated, `kind` its error type; the reference is faithful. Task 1
 edits each reference about seven times and shares references with task 2, so a reference is a
-row once: the balance of the rows is therefore not that of the pairs.
+row once: the balance of the rows is therefore not that of the pairs. Of task 1 only the articles
+are read that task 2 has too: the four others were trained on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,10 @@ def load(path: Path) -> Loaded:
     path: the folder of the release, or the file itself.
     """
     references: set[tuple[str, str]] = set()
-    return join(_load(path, task, references) for task in TASKS)
+    both = [_load(path, task, references) for task in TASKS]
+    held_out = {row.document for row in both[-1].rows}
+    kept = tuple(row for row in both[0].rows if row.document in held_out)
+    return join([replace(both[0], rows=kept), both[-1]])
 
 
 def loader(task: int) -> Callable[[Path], Loaded]:

@@ -1,7 +1,8 @@
 """PubMedQA made into a faithfulness task, by a rule of our own (the publishers give no labels).
 
-For each of the 1,000 abstracts of `ori_pqal.json` the source is `CONTEXTS` (the abstract without
-its conclusion) and there are two rows:
+For each of the 500 abstracts of `ori_pqal.json` that are in the publishers' test split the source
+is `CONTEXTS` (the abstract without its conclusion) and there are two rows; the other abstracts
+were trained on:
 
 - faithful: `LONG_ANSWER`, the authors' own conclusion. It need not follow from the contexts word
   for word, so these labels are weaker than human ones.
@@ -25,10 +26,10 @@ from typing import Any
 
 from halldetect.errors import InputError
 from halldetect_bench.datasets.labelled_rows import Loaded, Row, collect
-from halldetect_bench.datasets.readers import locate, read_json
+from halldetect_bench.datasets.readers import folder, locate, read_json
 from halldetect_bench.perturbation.perturb import perturb
 
-HINT = "the PubMedQA release, github.com/pubmedqa/pubmedqa, data/ori_pqal.json"
+HINT = "the PubMedQA release, github.com/pubmedqa/pubmedqa, folder data"
 SEED = 0
 
 
@@ -69,7 +70,8 @@ def load(path: Path) -> Loaded:
                 question=record.get("QUESTION"),
             )
 
-    return collect(sorted(abstracts.items()), rows)
+    tested = read_json(locate(folder(path), "test_ground_truth.json", hint=HINT))
+    return collect(sorted((pmid, abstracts[pmid]) for pmid in tested if pmid in abstracts), rows)
 
 
 def _wrong_conclusion(

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 TRAINING_OVERLAP = {
     "defacto": "the train and validation splits",
-    "bump": "24 articles of task 1, of the weights that training started from",
-    "pubmedqa": "half of the abstracts, and the kinds of edit that make its wrong answers",
+    "bump": "four articles of task 1, whose rows are left out",
+    "pubmedqa": "the abstracts that are not in its test split, and its kinds of wrong answers",
     "factcg": "the whole set",
 }
 

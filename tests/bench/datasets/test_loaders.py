@@ -220,14 +220,15 @@ def test_wice_is_claim_level(tmp_path: Path) -> None:
     assert loaded.dropped == (("record 4", "unknown label 'unsure'"),)
 
 
-def test_bump_keeps_a_reference_once(tmp_path: Path) -> None:
-    def record(number: int, edited: str) -> dict[str, Any]:
+def test_bump_keeps_a_reference_once_and_no_article_that_was_trained_on(tmp_path: Path) -> None:
+    def record(number: int, edited: str, article: int = 5) -> dict[str, Any]:
         return {
-            "id": number, "article_id": 5, "article": "A.", "reference_summary": "Right.",
+            "id": number, "article_id": article, "article": "A.", "reference_summary": "Right.",
             "edited_summary": edited, "error_type": "Intrinsic Entity Error", "scores": {},
         }  # fmt: skip
 
-    write_json(tmp_path, "bump/task1_dataset.json", [record(0, "Wrong."), record(1, "Bad.")])
+    edited = [record(0, "Wrong."), record(1, "Bad."), record(2, "Trained on.", article=6)]
+    write_json(tmp_path, "bump/task1_dataset.json", edited)
     write_json(tmp_path, "bump/task2_dataset.json", [record(0, "False.")])
     rows = load_dataset("bump", tmp_path).rows
     assert [(row.response, row.hallucinated) for row in rows] == [
@@ -245,7 +246,9 @@ def test_pubmedqa_pairs_each_conclusion_with_a_wrong_one(tmp_path: Path) -> None
         }  # fmt: skip
 
     abstracts = {str(n): record(n, f"The drug was safe in {n + 20} patients.") for n in range(40)}
-    write_json(tmp_path, "pubmedqa/ori_pqal.json", abstracts)
+    # Two abstracts that are not in the test split: their conclusions serve others only.
+    write_json(tmp_path, "pubmedqa/ori_pqal.json", abstracts | {"98": record(98, "No."), "99": {}})
+    write_json(tmp_path, "pubmedqa/test_ground_truth.json", dict.fromkeys(abstracts, "yes"))
     loaded = load_dataset("pubmedqa", tmp_path)
     assert len(loaded.rows) == 80
     assert sum(row.hallucinated is True for row in loaded.rows) == 40
@@ -488,9 +491,9 @@ PUBLISHED = {
     "defacto-train": (1000, 701, 1000),
     "defacto-val": (486, 341, 486),
     "defacto-test": (1075, 779, 1075),
-    "bump": (889 + 198, 889, 198),
+    "bump": (889 + 198 - 32, 889 - 28, 198 - 4),
     "factcg": (2068, 1034, 1656),
-    "pubmedqa": (2000, 1000, 1000),
+    "pubmedqa": (1000, 500, 500),
 }
 
 
