@@ -502,8 +502,17 @@ def generate(options: argparse.Namespace) -> None:
         print(f"{job.name}: {count} rows, done after {clock.spent:.0f} s", flush=True)
 
 
-def work_through(job: Job, options: argparse.Namespace, clock: Clock, folder: str = "") -> int:
-    """Score the rows that are missing; with a folder, one at a time and with what that costs."""
+def work_through(
+    job: Job,
+    options: argparse.Namespace,
+    clock: Clock,
+    folder: str = "",
+    before: Callable[[], None] = lambda: None,
+) -> int:
+    """Score the rows that are missing; with a folder, one at a time and with what that costs.
+
+    before: is called before the rows of a call.
+    """
     method = job.build()
     out = options.out / folder
     meter = Meter()
@@ -525,6 +534,7 @@ def work_through(job: Job, options: argparse.Namespace, clock: Clock, folder: st
             if clock.is_up:
                 break
             part = todo[at : at + size]
+            before()
             with meter.measure(len(part)):
                 found = method.score_many([row for _, row in part])
             for (name, row), scored in zip(part, found, strict=True):
@@ -577,7 +587,8 @@ def latency(options: argparse.Namespace) -> None:
             print(f"{job.name}: left out", flush=True)
             continue
         try:
-            work_through(job, options, clock, f"{LATENCY}-{options.latency_name}")
+            folder = f"{LATENCY}-{options.latency_name}"
+            work_through(job, options, clock, folder, verifiers.network.forget)
         except Exception as error:  # one failed job must not cost the others
             print(f"{job.name}: FAILED: {type(error).__name__}: {error}"[:400], flush=True)
             continue

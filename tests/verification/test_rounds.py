@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from halldetect.claims import Claim
 from halldetect.report import Probabilities
 from halldetect.text.sentences import read_document
+from halldetect.text.sources import read_source
 from halldetect.verification.rounds import (
     PAIRS_AT_ONCE,
     TOKENS_AT_ONCE,
@@ -488,3 +489,28 @@ def test_progress_ends_where_all_is_done_though_not_all_was_judged() -> None:
     (judged, expected), last = seen
     assert judged < expected
     assert last == (judged, judged)
+
+
+class CountingTokens(Counting):
+    """The same for tokens: what it is given must fit too."""
+
+    adds_up = True
+
+    def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        return [tuple(range(count)) for count in self.count_tokens(texts)]
+
+    def judge_tokens(
+        self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
+    ) -> list[Probabilities]:
+        for premise, hypothesis in pairs:
+            assert len(premise) + len(hypothesis) <= self.max_tokens
+        return [Probabilities(0.5, 0.3, 0.2)] * len(pairs)
+
+
+def test_a_truncated_window_fits_where_its_text_is_longer_than_its_place() -> None:
+    # Each row of a table is read with the names of its columns.
+    header = "| The name of the building | The year of its opening |\n|---|---|\n"
+    documents = (read_source(header + "".join(f"| {n} | {n} |\n" for n in range(9))),)
+    task = Task(claims("It opened."), source_windows(documents), documents)
+    (judged,) = verify(CountingTokens(30), [task], truncate=True)[0]
+    assert max(len(window.text) for window in judged.windows) > 60

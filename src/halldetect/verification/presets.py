@@ -8,6 +8,10 @@ published: a model answers properly only in the format it was trained on.
   chunks of some 400 tokens, to 512 at most for RoBERTa and 2048 for DeBERTa.
 - FactCG reads one text: the document, then a question about the claim with the answers yes
   and no. Output 1 means supported. Its authors feed up to 2048 tokens.
+- AlignScore reads a pair of RoBERTa. Of its heads the three-way one is used, as its authors do:
+  entailment, neutral, contradiction. Its authors feed chunks of some 350 tokens.
+- HHEM reads one text behind a padding token: an instruction, then premise and hypothesis by name.
+  The first token's output 1 means consistent.
 """
 
 from __future__ import annotations
@@ -22,6 +26,21 @@ class Format(StrEnum):
     PAIR = "pair"  # the tokenizer's own template for two texts
     JOINED = "joined"  # one text, the end token between the two
     QUESTION = "question"  # one text, FactCG's question around the claim
+    NAMED = "named"  # one text behind a padding token, HHEM's names before premise and hypothesis
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Weights that `from_pretrained` cannot read: see `verifiers.checkpoints`.
+
+    kind  "alignscore" or "hhem"
+    file  their name in the model's repository
+    base  the model on the hub whose configuration and tokenizer they use
+    """
+
+    kind: str
+    file: str
+    base: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +54,7 @@ class Preset:
     summary   what it is, in a few words
     revision  the commit, branch or tag to take
     pickled   its authors publish no safetensors: PyTorch's restricted reader takes its weights
+    checkpoint  how its weights are stored, where that is not transformers' way
     """
 
     model: str
@@ -44,6 +64,7 @@ class Preset:
     summary: str = field(default="a transformers model", compare=False)
     revision: str = field(default="main", compare=False)
     pickled: bool = field(default=False, compare=False)
+    checkpoint: Checkpoint | None = None
 
 
 # The folder of the weights in the package.
@@ -54,6 +75,7 @@ LARGE = "large"
 CASCADE = "auto"
 LARGE_BASE = "qwen2.5-coder-1.5b"
 _TWO_WAY = ("not_entailment", "entailment")
+_THREE_WAY = ("entailment", "neutral", "contradiction")
 
 PRESETS = {
     "deberta-v3-large": Preset(
@@ -85,6 +107,21 @@ PRESETS = {
         _TWO_WAY,
         limit=2048,
         summary="FactCG on DeBERTa-v3-large, two-way",
+    ),
+    "alignscore-large": Preset(
+        "yzha/AlignScore",
+        labels=_THREE_WAY,
+        limit=512,
+        summary="AlignScore on RoBERTa-large, three-way",
+        checkpoint=Checkpoint("alignscore", "AlignScore-large.ckpt", "FacebookAI/roberta-large"),
+    ),
+    "hhem": Preset(
+        "vectara/hallucination_evaluation_model",
+        Format.NAMED,
+        _TWO_WAY,
+        limit=4096,
+        summary="HHEM 2.1 on Flan-T5-base, two-way",
+        checkpoint=Checkpoint("hhem", "model.safetensors", "google/flan-t5-base"),
     ),
 }
 
@@ -119,3 +156,6 @@ def describe_verifier(name: str | None) -> str:
 # What FactCG-DeBERTa was trained to complete; not our words, and not ours to improve.
 BEFORE_CLAIM = '\n\nChoose your answer: based on the paragraph above can we conclude that "'
 AFTER_CLAIM = '"?\n\nOPTIONS:\n- Yes\n- No\nI think the answer is '
+# What HHEM was trained on, likewise.
+BEFORE_PREMISE = "Determine if the hypothesis is true given the premise?\n\nPremise: "
+BEFORE_HYPOTHESIS = "\n\nHypothesis: "

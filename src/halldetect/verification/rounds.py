@@ -280,7 +280,11 @@ class _FittedTask:
 
     def pair_tokens(self, pair: _Pair) -> tuple[Sequence[int], Sequence[int]]:
         """The tokens of the window and of the claim."""
-        ids = self._tokens.tokens(pair.window)
+        window = pair.window
+        # What is left of a truncated window may be shorter than what is read for its span.
+        document = self.task.documents[window.document]
+        whole = not self._truncate or document.readable(window.span) == window.text
+        ids = self._tokens.tokens(window) if whole else None
         if ids is None:
             by_tokens = token_verifier(self._verifier)
             assert by_tokens is not None

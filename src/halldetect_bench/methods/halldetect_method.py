@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from time import perf_counter
 from typing import Any
 
 from halldetect import pipeline
@@ -76,11 +77,14 @@ class HallDetect:
             Task(state.extraction.claims, state.windows, state.texts.documents, finer=True)
             for state in todo
         ]
+        started = perf_counter()
         results = verify(
             detector.verifier, tasks, truncate=detector.configuration.truncate, rule=rule
         )
+        seconds = (perf_counter() - started) / max(1, len(todo))
         for state, judged in zip(todo, results, strict=True):
             state.verifier, state.judged = detector.verifier, judged
+            state.seconds["verify"] = seconds
             scoring = detector.configuration.scoring
             state.claims = tuple(
                 score_claim(item, scoring, detector.calibration) for item in judged

@@ -235,6 +235,26 @@ class QuestionEncoder(PairEncoder):
         ]
 
 
+class NamedEncoder(QuestionEncoder):
+    """One text behind a token: words, the premise, more words, the hypothesis."""
+
+    def __init__(self, tokenizer: Any, opening: str, between: str, first: int) -> None:
+        super().__init__(tokenizer, between, "")
+        self._opening, self._first = opening, first
+
+    @property
+    def special_tokens(self) -> int:
+        """How many tokens are added to a pair, at most."""
+        return 1 + sum(self.count([self._opening])) + super().special_tokens
+
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+        """Each pair as the model reads it."""
+        behind = super().encode(
+            [(f"{self._opening}{premise}", hypothesis) for premise, hypothesis in pairs]
+        )
+        return [Encoded((self._first, *item.ids), (0, *item.types)) for item in behind]
+
+
 def encodable(text: str) -> str:
     """The text with lone surrogates, which UTF-8 cannot hold, replaced."""
     try:

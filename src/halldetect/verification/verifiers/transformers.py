@@ -24,11 +24,20 @@ from numpy.typing import NDArray
 from halldetect.errors import FetchError, MissingExtra, ModelError, one_line
 from halldetect.report import Probabilities
 from halldetect.verification.devices import free_memory, out_of_memory, torch_device
-from halldetect.verification.presets import AFTER_CLAIM, BEFORE_CLAIM, Format, Preset
+from halldetect.verification.presets import (
+    AFTER_CLAIM,
+    BEFORE_CLAIM,
+    BEFORE_HYPOTHESIS,
+    BEFORE_PREMISE,
+    Format,
+    Preset,
+)
+from halldetect.verification.verifiers.checkpoints import checkpoint_file, load_checkpoint
 from halldetect.verification.verifiers.encoding import (
     Encoded,
     EncodingVerifier,
     JoinedEncoder,
+    NamedEncoder,
     PairEncoder,
     QuestionEncoder,
     reading_limit,
@@ -82,11 +91,16 @@ class TransformersVerifier(EncodingVerifier):
         self._encoder = _encoder(tokenizer, preset.format, self._name)
         self._types = "token_type_ids" in tokenizer.model_input_names
         self._padding = tokenizer.pad_token_id or 0
-        network = _load(
-            transformers.AutoModelForSequenceClassification,
-            preset,
-            use_safetensors=not preset.pickled,
-        )
+        if preset.checkpoint is not None:
+            network = load_checkpoint(preset, config)
+            if preset.checkpoint.kind == "hhem":  # T5 overflows in half precision
+                self._dtype = torch.float32
+        else:
+            network = _load(
+                transformers.AutoModelForSequenceClassification,
+                preset,
+                use_safetensors=not preset.pickled,
+            )
         try:
             self._network = network.to(device=self._device, dtype=self._dtype).eval()
         except RuntimeError as error:
@@ -176,6 +190,8 @@ class TransformersVerifier(EncodingVerifier):
         return values
 
     def _weights(self) -> list[Path]:
+        if self._preset.checkpoint is not None:
+            return [checkpoint_file(self._preset)]
         folder = Path(self._preset.model)
         if not folder.is_dir():
             from huggingface_hub import try_to_load_from_cache
@@ -231,6 +247,9 @@ def _encoder(tokenizer: Any, format: Format, where: str) -> PairEncoder:
         return JoinedEncoder(own)
     if format is Format.QUESTION:
         return QuestionEncoder(own, BEFORE_CLAIM, AFTER_CLAIM)
+    if format is Format.NAMED:
+        first = tokenizer.pad_token_id or 0
+        return NamedEncoder(own, BEFORE_PREMISE, BEFORE_HYPOTHESIS, first)
     return PairEncoder(own)
 
 
@@ -241,9 +260,10 @@ def _load(kind: Any, preset: Preset, **options: Any) -> Any:
     """
     from halldetect.models import offline
 
-    model = preset.model
+    # A checkpoint brings neither configuration nor tokenizer: the model it is built on has them.
+    model = preset.model if preset.checkpoint is None else preset.checkpoint.base
     local = Path(model).is_dir()
-    if not local:
+    if not local and preset.checkpoint is None:
         options["revision"] = preset.revision
     try:
         return kind.from_pretrained(
