@@ -63,7 +63,7 @@ def _alignscore(file: Path, config: Any) -> Any:
     from transformers import RobertaModel
     from transformers.modeling_outputs import SequenceClassifierOutput
 
-    class AlignScore(torch.nn.Module):
+    class AlignScore(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.base_model = RobertaModel(config)
@@ -87,7 +87,7 @@ def _hhem(file: Path, config: Any) -> Any:
 
     config.num_labels = 2
 
-    class Hhem(torch.nn.Module):
+    class Hhem(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.t5 = T5ForTokenClassification(config)
