@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,29 @@ def test_the_report_gives_the_same_bytes(tmp_path: Path) -> None:
     for path in written:
         name = path.relative_to(tmp_path)
         assert path.read_bytes() == (DOCS / name).read_bytes(), f"{name}: run `bench report`"
+
+
+def test_the_comparison_has_the_numbers_of_the_results() -> None:
+    methods = [
+        "halldetect (extractor clauses, verifier large)",
+        "halldetect (extractor clauses, verifier base)",
+        "minicheck",
+        "alignscore",
+        "summac-zs",
+        "summac-conv",
+        "rouge-l",
+    ]
+    with (DOCS / "results" / "quality.csv").open(encoding="utf-8", newline="") as file:
+        means = {
+            row["method"]: row
+            for row in csv.DictReader(file)
+            if (row["dataset"], row["rows of"]) == ("mean", "all")
+        }
+    page = (DOCS / "comparison.md").read_text(encoding="utf-8").partition("## Measured here")[2]
+    shown = re.findall(r"^\|[^|]*\| (0\.\d+) \(.*?\) \| (0\.\d+) \|$", page, re.MULTILINE)
+    figures = [
+        tuple(f"{float(means[name][key]):.3f}" for key in ("AUROC", "balanced accuracy"))
+        for name in methods
+    ]
+    assert shown == figures
+    assert f"{int(means[methods[0]]['rows']):,} rows" in page

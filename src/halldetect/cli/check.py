@@ -89,7 +89,11 @@ def add_text_arguments(parser: argparse.ArgumentParser, what: str) -> None:
         help="a further source document, with the name that reports show (default: that of the "
         "file); may be repeated. With it, SOURCE can be left out",
     )
-    parser.add_argument("--question", metavar="TEXT", help="what the response answers (recorded)")
+    parser.add_argument(
+        "--question",
+        metavar="TEXT",
+        help="what the response answers; a bare answer is judged with it",
+    )
     parser.add_argument("--text", action="store_true", help="SOURCE and RESPONSE are the texts")
     parser.add_argument(
         "--allow-network", action="store_true", help="fetch texts that are named by a web address"

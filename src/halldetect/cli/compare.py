@@ -39,7 +39,11 @@ def add(commands: Any) -> None:
         metavar="FILE",
         help="a further source document; may be repeated. With it, SOURCE can be left out",
     )
-    parser.add_argument("--question", metavar="TEXT", help="what the responses answer (recorded)")
+    parser.add_argument(
+        "--question",
+        metavar="TEXT",
+        help="what the responses answer; a bare answer is judged with it",
+    )
     parser.add_argument("--text", action="store_true", help="SOURCE, A and B are the texts")
     add_option = parser.add_argument_group("what to show").add_argument
     add_option("--json", action="store_true", help="both reports and the pairs of claims as JSON")

@@ -144,7 +144,7 @@ class CompareRequest(CheckOptions):
     )
     a: Text = Field(description="The first response.")
     b: Text = Field(description="The second response.")
-    question: Text | None = Field(default=None, description="Recorded in the reports, not judged.")
+    question: Text | None = Field(default=None, description="As of a check.")
 
 
 class BatchRequest(CheckOptions):
