@@ -17,7 +17,7 @@ from halldetect.errors import CheckError, InputError, MissingExtra
 from halldetect.knowledge.index import about, rarest
 from halldetect.knowledge.passages import Passage, cut_passages
 from halldetect.knowledge.readers import IndexDocument
-from halldetect.knowledge.writer import IndexWriter
+from halldetect.knowledge.sql_writer import SqlWriter
 from halldetect.text.document import Span
 
 VERSION = 1
@@ -147,7 +147,7 @@ class PostgresIndex:
         }
 
 
-class PostgresWriter(IndexWriter):
+class PostgresWriter(SqlWriter):
     """Writes an index into a database, where its tables are made if they are not there.
 
     url       as of `PostgresIndex`
@@ -179,7 +179,7 @@ class PostgresWriter(IndexWriter):
         return _errors(self._url)
 
     def execute(self, query: str, values: Sequence[Any] = ()) -> Iterable[Any]:
-        """See `IndexWriter`."""
+        """See `SqlWriter`."""
         cursor = self._connection.execute(query.replace("?", "%s"), values or None)
         return cursor if cursor.description is not None else ()
 
@@ -205,9 +205,9 @@ class PostgresWriter(IndexWriter):
             )
         return len(rows)
 
-    def delete(self, number: int) -> None:
+    def delete(self, key: int) -> None:
         """See `IndexWriter`."""
-        self.execute("DELETE FROM documents WHERE id = ?", (number,))
+        self.execute("DELETE FROM documents WHERE id = ?", (key,))
 
     def complete(self) -> None:
         """Count how many passages have each word."""

@@ -17,7 +17,7 @@ from halldetect.knowledge.index import (
 )
 from halldetect.knowledge.passages import cut_passages
 from halldetect.knowledge.readers import IndexDocument
-from halldetect.knowledge.writer import IndexWriter
+from halldetect.knowledge.sql_writer import SqlWriter
 
 _SCHEMA = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -37,7 +37,7 @@ PRAGMA user_version = {VERSION};
 """
 
 
-class SqliteWriter(IndexWriter):
+class SqliteWriter(SqlWriter):
     """Writes an index file, which is made if it is not there.
 
     path      of the file
@@ -68,7 +68,7 @@ class SqliteWriter(IndexWriter):
         return index_errors(self._path)
 
     def execute(self, query: str, values: Sequence[Any] = ()) -> Iterable[Any]:
-        """See `IndexWriter`."""
+        """See `SqlWriter`."""
         return self._connection.execute(query, values)
 
     def commit(self) -> None:
@@ -97,16 +97,16 @@ class SqliteWriter(IndexWriter):
             count += 1
         return count
 
-    def delete(self, number: int) -> None:
+    def delete(self, key: int) -> None:
         """See `IndexWriter`."""
         # A table with its texts elsewhere must be told what to forget.
         self.execute(
             "INSERT INTO passage_words (passage_words, rowid, title, text)"
             " SELECT 'delete', id, title, text FROM passages WHERE document = ?",
-            (number,),
+            (key,),
         )
-        self.execute("DELETE FROM passages WHERE document = ?", (number,))
-        self.execute("DELETE FROM documents WHERE id = ?", (number,))
+        self.execute("DELETE FROM passages WHERE document = ?", (key,))
+        self.execute("DELETE FROM documents WHERE id = ?", (key,))
 
     def complete(self) -> None:
         """See `IndexWriter`; the full-text index is complete at any time."""

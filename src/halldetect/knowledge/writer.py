@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -39,8 +39,7 @@ class IndexWriter(ABC):
 
     progress  gets the number of documents so far
 
-    The tables `meta` (name, value), `documents` (id, name, title, digest, run) and `passages` (id,
-    document, start, end, title, text) have the same columns in all of them.
+    A document is known by a key, whose form is the business of the database.
     """
 
     def __init__(self, progress: Callable[[int], None] | None = None) -> None:
@@ -56,36 +55,56 @@ class IndexWriter(ABC):
         """Turn errors of the database into `InputError`."""
 
     @abstractmethod
-    def execute(self, query: str, values: Sequence[Any] = ()) -> Iterable[Any]:
-        """Run a statement with `?` for its values; the rows, if it has any."""
+    def start_run(self) -> int:
+        """State that the index is not complete; the number of this run."""
 
     @abstractmethod
     def commit(self) -> None:
-        """End the transaction and begin another one."""
+        """Make what was written so far last."""
+
+    @abstractmethod
+    def find(self, name: str) -> tuple[Any, bytes, int] | None:
+        """The key of a document, its digest and the last run that had it, if it is there."""
+
+    @abstractmethod
+    def mark(self, key: Any, run: int) -> None:
+        """Note that a run had a document, which has not changed."""
 
     @abstractmethod
     def insert(self, document: IndexDocument, digest: bytes, run: int) -> int:
         """Write a document with its passages; the number of passages."""
 
     @abstractmethod
-    def delete(self, number: int) -> None:
+    def delete(self, key: Any) -> None:
         """Remove a document with its passages."""
+
+    @abstractmethod
+    def outdated(self, run: int) -> Sequence[Any]:
+        """The keys of some documents that a run did not have; none if it had all."""
 
     @abstractmethod
     def complete(self) -> None:
         """What is to be done when all documents are written."""
 
     @abstractmethod
+    def digests(self) -> Iterable[tuple[str, bytes]]:
+        """The names and digests of all documents, sorted by name."""
+
+    @abstractmethod
+    def totals(self) -> tuple[int, int]:
+        """The number of documents and of passages."""
+
+    @abstractmethod
+    def state(self, facts: Mapping[str, str]) -> None:
+        """Keep facts about the index."""
+
+    @abstractmethod
     def close(self) -> None:
         """Close the database; what was not committed is undone."""
 
     def begin(self) -> None:
-        """State that the index is not complete, and count this run."""
-        self.execute("UPDATE meta SET value = 'building' WHERE name = 'state'")
-        ((number,),) = self.execute("SELECT value FROM meta WHERE name = 'run'")
-        self._run = int(number) + 1
-        self.execute("UPDATE meta SET value = ? WHERE name = 'run'", (str(self._run),))
-        self.commit()
+        """Start a run; to be called once the database is open."""
+        self._run = self.start_run()
 
     def add(self, document: IndexDocument) -> None:
         """Add a document, replace it if it has changed, or leave it as it is."""
@@ -97,25 +116,24 @@ class IndexWriter(ABC):
 
     def _add(self, document: IndexDocument) -> None:
         digest = hashlib.sha256(f"{document.title}\x00{document.text}".encode()).digest()
-        query = "SELECT id, digest, run FROM documents WHERE name = ?"
-        number, known, run = next(iter(self.execute(query, (document.name,))), (None, None, 0))
+        key, known, run = self.find(document.name) or (None, None, 0)
         if run == self._run:
             raise InputError(f"two documents have the name {document.name!r}")
-        if known is not None and bytes(known) == digest:
-            self.execute("UPDATE documents SET run = ? WHERE id = ?", (self._run, number))
+        if known == digest:
+            self.mark(key, self._run)
             self._counts["unchanged"] += 1
             self._step(1)
             return
-        if number is not None:
-            self.delete(number)
-        self._counts["added" if number is None else "updated"] += 1
+        if key is not None:
+            self.delete(key)
+        self._counts["added" if key is None else "updated"] += 1
         self._step(1 + self.insert(document, digest, self._run))
 
     def remove(self, name: str) -> None:
         """Remove the document of that name, if there is one."""
         with self.errors():
-            for (number,) in list(self.execute("SELECT id FROM documents WHERE name = ?", (name,))):
-                self.delete(number)
+            if (found := self.find(name)) is not None:
+                self.delete(found[0])
                 self._counts["removed"] += 1
 
     def _step(self, work: int) -> None:
@@ -128,26 +146,23 @@ class IndexWriter(ABC):
     def finish(self, remove_missing: bool) -> BuildSummary:
         """Remove what is gone, state totals and digest, and mark the index as complete."""
         with self.errors():
-            gone = "SELECT id FROM documents WHERE run < ? LIMIT 1"
-            while remove_missing and (rows := list(self.execute(gone, (self._run,)))):
-                self.delete(rows[0][0])
-                self._counts["removed"] += 1
-                self._step(1)
+            while remove_missing and (gone := self.outdated(self._run)):
+                for key in gone:
+                    self.delete(key)
+                    self._counts["removed"] += 1
+                    self._step(1)
             self.complete()
             digest = hashlib.sha256()
-            for name, value in self.execute("SELECT name, digest FROM documents ORDER BY name"):
-                digest.update(f"{name}\x00{bytes(value).hex()}\n".encode())
-            ((documents,),) = self.execute("SELECT count(*) FROM documents")
-            ((passages,),) = self.execute("SELECT count(*) FROM passages")
+            for name, value in self.digests():
+                digest.update(f"{name}\x00{value.hex()}\n".encode())
+            documents, passages = self.totals()
             facts = {
                 "documents": str(documents),
                 "passages": str(passages),
                 "digest": digest.hexdigest(),
                 "state": "complete",
             }
-            for name, value in facts.items():
-                self.execute("DELETE FROM meta WHERE name = ?", (name,))
-                self.execute("INSERT INTO meta VALUES (?, ?)", (name, value))
+            self.state(facts)
             self.commit()
         return BuildSummary(
             **self._counts,
