@@ -10,6 +10,8 @@ from typing import Any
 from halldetect.cli.output import print_result, require_writable
 from halldetect.cli.progress import ProgressDisplay
 
+_INDEX_HELP = "the index file, postgresql://... or opensearch://..."
+
 
 def add(commands: Any) -> None:
     """Add the command `index` and its actions to the parser."""
@@ -30,9 +32,7 @@ def add(commands: Any) -> None:
         allow_abbrev=False,
     )
     build.add_argument("paths", nargs="+", type=Path, metavar="DIR_OR_FILES", help="what to index")
-    build.add_argument(
-        "-o", "--output", required=True, metavar="INDEX", help="the index file, or postgresql://..."
-    )
+    build.add_argument("-o", "--output", required=True, metavar="INDEX", help=_INDEX_HELP)
     build.add_argument(
         "--remove-missing",
         action="store_true",
@@ -44,11 +44,11 @@ def add(commands: Any) -> None:
     build.add_argument("--quiet", action="store_true", help="no progress on standard error")
     build.set_defaults(run=run_build)
     remove = actions.add_parser("remove", help="remove documents from an index", allow_abbrev=False)
-    remove.add_argument("index", metavar="INDEX", help="the index file, or postgresql://...")
+    remove.add_argument("index", metavar="INDEX", help=_INDEX_HELP)
     remove.add_argument("names", nargs="+", metavar="NAME", help="names of documents")
     remove.set_defaults(run=run_remove)
     info = actions.add_parser("info", help="describe an index", allow_abbrev=False)
-    info.add_argument("index", metavar="INDEX", help="the index file, or postgresql://...")
+    info.add_argument("index", metavar="INDEX", help=_INDEX_HELP)
     info.set_defaults(run=run_info)
 
 

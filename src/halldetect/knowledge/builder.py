@@ -1,4 +1,4 @@
-"""Making, updating and opening an index: a file, or a database on a server by its URL."""
+"""Making, updating and opening an index: a file, or one on a server by its URL."""
 
 from __future__ import annotations
 
@@ -12,33 +12,36 @@ from halldetect.knowledge.passages import SearchIndex
 from halldetect.knowledge.readers import SourceFile, read_documents
 from halldetect.knowledge.writer import BuildSummary, IndexWriter
 
-_POSTGRES = ("postgresql://", "postgres://")
+_POSTGRES = ("postgresql", "postgres")
+_OPENSEARCH = ("opensearch", "opensearch+http")
 
 
 def is_url(location: str | Path) -> bool:
     """Whether an index is on a server.
 
     location  the path of an index file, or a URL
-    Raises InputError for a URL of another kind than PostgreSQL's.
+    Raises InputError for a URL of another kind than those of PostgreSQL and OpenSearch.
     """
-    text = str(location)
-    if "://" in text and not text.startswith(_POSTGRES):
-        kind = text.partition("://")[0]
-        raise InputError(f"an index is a file or postgresql://..., not {kind}://...")
-    return "://" in text
+    return _scheme(location) is not None
 
 
 def open_index(location: str | Path) -> SearchIndex:
     """An index, opened for searching.
 
-    location  the path of an index file, or a URL such as postgresql://user@host/database
+    location  the path of an index file, or a URL such as postgresql://user@host/database or
+              opensearch://user@host/name
     Raises InputError for what is not a complete index of this version.
     """
-    if is_url(location):
-        from halldetect.knowledge.postgres import PostgresIndex
+    scheme = _scheme(location)
+    if scheme is None:
+        return KnowledgeIndex(location)
+    if scheme in _OPENSEARCH:
+        from halldetect.knowledge.opensearch import OpenSearchIndex
 
-        return PostgresIndex(str(location))
-    return KnowledgeIndex(location)
+        return OpenSearchIndex(str(location))
+    from halldetect.knowledge.postgres import PostgresIndex
+
+    return PostgresIndex(str(location))
 
 
 def build_index(
@@ -88,10 +91,25 @@ def remove_documents(location: str | Path, names: Iterable[str]) -> int:
 
 
 def _writer(location: str | Path, progress: Callable[[int], None] | None) -> IndexWriter:
-    if is_url(location):
-        from halldetect.knowledge.postgres import PostgresWriter
+    scheme = _scheme(location)
+    if scheme is None:
+        from halldetect.knowledge.sqlite_writer import SqliteWriter
 
-        return PostgresWriter(str(location), progress)
-    from halldetect.knowledge.sqlite_writer import SqliteWriter
+        return SqliteWriter(Path(location), progress)
+    if scheme in _OPENSEARCH:
+        from halldetect.knowledge.opensearch import OpenSearchWriter
 
-    return SqliteWriter(Path(location), progress)
+        return OpenSearchWriter(str(location), progress)
+    from halldetect.knowledge.postgres import PostgresWriter
+
+    return PostgresWriter(str(location), progress)
+
+
+def _scheme(location: str | Path) -> str | None:
+    """What a URL begins with; None for the path of a file."""
+    scheme, separator, _ = str(location).partition("://")
+    if separator and scheme not in (*_POSTGRES, *_OPENSEARCH):
+        raise InputError(
+            f"an index is a file, postgresql://... or opensearch://..., not {scheme}://..."
+        )
+    return scheme if separator else None
