@@ -63,6 +63,7 @@ def test_what_comes_again_in_a_run_is_checked_once(tmp_path: Path) -> None:
     source = str(write_jsonl(tmp_path / "in.jsonl", rows(40)))
     made, cache = counted(None)
     run_local(made, Job(source, str(tmp_path / "out.jsonl"), batch_size=8), cache=cache)
+    cache.close()
     assert isinstance(made.extractor, SentenceExtractor)
     assert len(made.extractor.blocks) <= 2 * 2  # once for each of the slices begun before the end
     found = results(tmp_path / "out.jsonl")
@@ -88,6 +89,8 @@ def test_other_settings_or_other_content_are_other_keys(tmp_path: Path) -> None:
             cache.key(Pair(GOOD, SOURCE)),
         }
     ) == 5  # fmt: skip
+    cache.close()
+    other.close()
 
 
 def test_the_cache_stays_within_its_limit_and_keeps_what_is_used(tmp_path: Path) -> None:
@@ -169,6 +172,7 @@ def test_a_bad_entry_is_made_again(tmp_path: Path, damage: str) -> None:
         else:
             elsewhere = ReportCache(None, run_settings(detector(threshold=0.25)))
             data = elsewhere._digest(key, data[24:]) + data[24:]
+            elsewhere.close()
         store.execute("UPDATE reports SET report = ? WHERE key = ?", (data, key))
     found = cache.get(keys)
     assert found == {other: before[other]}
@@ -212,6 +216,7 @@ def test_a_cache_that_fails_half_way_costs_no_result(tmp_path: Path) -> None:
     assert len(results(tmp_path / "out.jsonl")) == 20
     assert len(told) == 1
     assert "going on without the cache" in told[0]
+    cache.close()
 
 
 def _fill(folder: str, start: int) -> None:

@@ -148,8 +148,10 @@ for step in range(1, 200):
 
 def drive(code: str, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
     path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
+    # Python 3.12 and later warn of a fork beside threads; these children use none of them.
+    quiet = ["-W", "ignore:This process:DeprecationWarning"]
     return subprocess.Popen(
-        [sys.executable, "-c", DRIVER + code, *map(str, arguments)],
+        [sys.executable, *quiet, "-c", DRIVER + code, *map(str, arguments)],
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": path},
         **{"stdout": subprocess.PIPE, **options},
