@@ -52,6 +52,7 @@ from benchmarks.joined import Joined
 from benchmarks.machine import processor
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector, Status, Verdict
+from halldetect.config import parse_threshold
 from halldetect.inputs import Pair, Source
 from halldetect.repair.repairer import STEPS, Repairer
 from halldetect.repair.rewriters import (
@@ -424,7 +425,7 @@ def run_repair(options: argparse.Namespace) -> None:
     loaded = verifier_of(options)
     common: dict[str, Any] = {"device": options.device, "threads": options.threads}
     plain = Detector(verifier=loaded, **common)
-    precise = Detector(verifier=loaded, threshold="precision", **common)
+    precise = Detector(verifier=loaded, threshold=options.precise, **common)
     llm = None
     if options.llm:
         from halldetect_bench.models.transformers_llm import TransformersLlm
@@ -523,6 +524,10 @@ def main() -> None:
             command.add_argument("--part", default="1/1", help="2/4: the second quarter only")
             command.add_argument("--together", type=int, default=1, help="responses at once")
         if name == "repair":
+            command.add_argument(
+                "--precise", type=parse_threshold, default="precision", metavar="THRESHOLD",
+                help="of careful and clear, for weights without operating points",
+            )  # fmt: skip
             command.add_argument("--llm", help="language model in PyTorch: a name or a .gguf file")
         elif name == "sample":
             command.add_argument("--data", type=Path, required=True)

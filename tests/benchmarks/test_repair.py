@@ -20,7 +20,7 @@ from tests.support.fakes import OverlapVerifier
 SOURCE = "The bridge opened in 1932. Anna Holm designed the bridge. The mayor praised the bridge."
 TASKS = [
     bench.Task("defacto", "1", SOURCE, "The bridge opened in 1923.", True, human=SOURCE[:26]),
-    bench.Task("defacto", "2", SOURCE, "The mayor praised the town hall.", True),
+    bench.Task("defacto", "2", SOURCE, "Bertha Klein designed the bridge.", True),
     bench.Task("defacto", "3", SOURCE, "Anna Holm designed the bridge.", False),
     bench.Task("bump", "1", SOURCE, "Zebras graze. The bridge opened in 1932.", True),
 ]
@@ -86,7 +86,8 @@ def test_all_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     options = argparse.Namespace(
         work=tmp_path, datasets=bench.DATASETS, rows=None, together=3, llm="writer",
-        device="cpu", threads=1, part="1/1", out=tmp_path / "out.json", machine="a test",
+        device="cpu", threads=1, part="1/1", precise="precision",
+        out=tmp_path / "out.json", machine="a test",
     )  # fmt: skip
     bench.run_repair(options)
     texts = {(o.dataset, o.id, o.way): o.text for o in bench.read_outcomes(tmp_path)}
@@ -94,8 +95,8 @@ def test_all_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert texts["defacto", "1", "rules"] == "The bridge opened in 1932."
     assert texts["defacto", "1", "delete"] is None
     assert texts["defacto", "1", "blind"] == "The mayor praised the bridge."
-    assert texts["defacto", "2", "careful"] == "The mayor praised the bridge."
-    assert texts["defacto", "2", "clear"] == "The mayor praised the town hall."
+    assert texts["defacto", "2", "careful"] == "Anna Holm designed the bridge."
+    assert texts["defacto", "2", "clear"] == "Bertha Klein designed the bridge."
     assert texts["bump", "1", "model"] == "The bridge opened in 1932."
     files = sorted(tmp_path.glob("repaired-*"))
     sizes = [file.stat().st_size for file in files]

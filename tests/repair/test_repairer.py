@@ -250,11 +250,13 @@ def test_only_what_clearly_fails_is_removed_at_a_high_threshold() -> None:
     assert_holds(lenient, response, 0.95)
 
 
-def test_what_is_unclear_is_replaced_where_the_source_has_the_words() -> None:
-    response = f"The mayor praised the town hall. {GOOD}"
+def test_only_facts_are_replaced_in_what_is_unclear() -> None:
+    response = "Bertha Klein designed the bridge. The mayor praised the town hall."
     lenient = Detector(verifier=OverlapVerifier(), threshold=0.95).repair(SOURCE, response)
-    assert lenient.text == f"The mayor praised the bridge. {GOOD}"
-    assert lenient.changes[0].method is Method.REPLACE
+    assert lenient.text == f"{GOOD} The mayor praised the town hall."
+    assert [change.method for change in lenient.changes] == [Method.REPLACE, None]
+    strict = Detector(verifier=OverlapVerifier()).repair(SOURCE, response)
+    assert strict.text == f"{GOOD} The mayor praised the bridge."
 
 
 def test_an_unclear_response_is_unchanged_at_a_high_threshold() -> None:

@@ -70,6 +70,43 @@ def test_words_do_not_stand_for_a_number() -> None:
     assert not any("88" in text for text in found)
 
 
+@pytest.mark.parametrize(
+    ("sentence", "evidence", "torn"),
+    [
+        (
+            "Residents of Celoron called it ugly.",
+            "And now even the people in Celoron called it ugly.",
+            "And now",
+        ),
+        (
+            "The museum in York was praised by visitors.",
+            "The museum in Leeds, which was praised by visitors, is old.",
+            "which",
+        ),
+        (
+            "The last shows of the Holm and Klein circus took place.",
+            "The shows of the Holm was the last American circus there.",
+            "was the last American circus took",
+        ),
+        (
+            "She is to sing songs for the town with him.",
+            "She is to be supporting the town with him.",
+            "supporting",
+        ),
+    ],
+)
+def test_words_of_another_phrase_are_not_taken(sentence: str, evidence: str, torn: str) -> None:
+    assert not any(torn in text for text in corrections(sentence, evidence))
+
+
+def test_only_facts_if_wanted() -> None:
+    sentence, evidence = "All of the tests failed in 2019.", "Some of the trials failed in 2020."
+    every, facts = corrections(sentence, evidence), corrections(sentence, evidence, facts_only=True)
+    assert "All of the trials failed in 2019." in every
+    assert not any("trials" in text for text in facts)
+    assert {"Some of the tests failed in 2019.", "All of the tests failed in 2020."} <= set(facts)
+
+
 def test_a_name_does_not_stand_for_a_number() -> None:
     assert corrections("The bridge cost 7 marks.", "Anna Holm smiled.") == []
 

@@ -53,15 +53,16 @@ class Proposals:
             for span in document.sentences
         ]
 
-    def of(self, step: Method, sentence: str) -> list[str]:
+    def of(self, step: Method, sentence: str, *, facts_only: bool = False) -> list[str]:
         """The proposals of one step for a sentence, most likely ones first.
 
-        step      how to change it
-        sentence  of the response
+        step        how to change it
+        sentence    of the response
+        facts_only  replace only numbers, dates, names and negations
         """
         mark, text = without_mark(sentence)
         if step is Method.REPLACE:
-            found = self.corrections(text)
+            found = self.corrections(text, facts_only=facts_only)
         elif step is Method.SHORTEN:
             parts = sorted((part for part, _ in sentence_parts(text)), key=len, reverse=True)
             found = [_ended(part[:1].upper() + part[1:], text) for part in parts]
@@ -70,26 +71,27 @@ class Proposals:
             found = self._rewritten(text)
         return [mark + item for item in found]
 
-    def further(self, step: Method, sentence: str) -> list[str]:
+    def further(self, step: Method, sentence: str, *, facts_only: bool = False) -> list[str]:
         """The proposals of a step for a sentence that this step has changed already.
 
-        step      how to change it
-        sentence  as it is proposed
+        step        how to change it
+        sentence    as it is proposed
+        facts_only  replace only numbers, dates, names and negations
         """
         mark, text = without_mark(sentence)
         if step is Method.REPLACE:
-            found = self.corrections(text)
+            found = self.corrections(text, facts_only=facts_only)
         elif step is Method.SHORTEN:
             found = shortened(text, self.around(text))
         else:
             return []
         return [mark + item for item in found]
 
-    def corrections(self, sentence: str) -> list[str]:
+    def corrections(self, sentence: str, *, facts_only: bool = False) -> list[str]:
         """Corrections from the closest sentences, closest first."""
         found: list[str] = []
         for at in self._ranked(sentence)[:CLOSEST]:
-            found += corrections(sentence, self._text(at))
+            found += corrections(sentence, self._text(at), facts_only=facts_only)
         return list(dict.fromkeys(found))
 
     def around(self, sentence: str) -> str:

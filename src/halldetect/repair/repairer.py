@@ -7,7 +7,8 @@ supports it; then the whole text is checked anew, as any response is. A sentence
 gets what comes next in the order, and after `max_rounds` all that fails is removed.
 
 With a threshold above the usual one, a claim may be unclear: not supported, but not past the
-threshold either. Its sentence gets the first step only, and stays as it was if that does not help.
+threshold either. Its sentence gets the first step only, for numbers, dates, names and negations,
+and stays as it was if that does not help.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from halldetect.text.words import NEGATIONS, words
 MAX_PROPOSALS = 12
 # The windows that proposals are judged against: the closest sentences together, and in halves.
 NEAR_SCALES = (1, 2)
+# Changes of one kind that are combined in one sentence.
+MAX_CHANGES = {Method.REPLACE: 2, Method.REWRITE: 1, Method.SHORTEN: 3}
 STEPS = (Method.REPLACE, Method.REWRITE, Method.SHORTEN)
 # What is tried for unclear sentences: nothing that takes words out of what may be true.
 UNCLEAR_STEPS = (Method.REPLACE,)
@@ -169,12 +172,22 @@ class Repairer:
                 for at in waiting
                 if not revision.sentences[at].optional or (first and step in self._unclear_steps)
             ]
-            proposed = {at: proposals.of(step, revision.sentences[at].before) for at in tried}
+            # What may be true keeps its words: only facts are replaced in it.
+            careful = {at: revision.sentences[at].optional for at in tried}
+            proposed = {
+                at: proposals.of(step, revision.sentences[at].before, facts_only=careful[at])
+                for at in tried
+            }
             choice = self._choose(step, proposed, revision, proposals)
             supported = choice.supported
-            # Where one change was not enough, add a second one.
-            again = {at: proposals.further(step, text) for at, text in choice.nearest.items()}
-            supported |= self._choose(step, again, revision, proposals).supported
+            # Where one change was not enough, add others.
+            for _ in range(MAX_CHANGES[step] - 1):
+                proposed = {
+                    at: proposals.further(step, text, facts_only=careful[at])
+                    for at, text in choice.nearest.items()
+                }
+                choice = self._choose(step, proposed, revision, proposals)
+                supported |= choice.supported
             for at, text in supported.items():
                 revision.sentences[at].change(text, step)
             waiting = [at for at in waiting if at not in supported]

@@ -14,12 +14,22 @@ from difflib import SequenceMatcher
 from itertools import combinations
 
 from halldetect.repair.slots import Slot, has_number, slots
-from halldetect.text.words import AUXILIARIES, NEGATIONS, Word, scope, words
+from halldetect.text.words import (
+    ARTICLES,
+    AUXILIARIES,
+    NEGATIONS,
+    PREPOSITIONS,
+    Word,
+    is_finite_verb,
+    scope,
+    words,
+)
 
 # A longer run of other words is another statement, not a wrong word.
 MAX_RUN = 4
 # So many words must be the same before differences are taken for corrections.
 MIN_SHARED = 2
+_PAUSE = re.compile(r"[,;:()]\s")
 _DO = frozenset({"do", "does", "did"})
 
 
@@ -44,23 +54,36 @@ class Edit:
         return edited
 
 
-def corrections(sentence: str, evidence: str) -> list[str]:
+def corrections(sentence: str, evidence: str, *, facts_only: bool = False) -> list[str]:
     """The sentence with one thing put as the evidence has it; most likely corrections first.
 
-    sentence  of the response
-    evidence  a sentence of the source
+    sentence    of the response
+    evidence    a sentence of the source
+    facts_only  only numbers, dates, names, negations and words such as "all"; no other words
     """
+    aligned = [
+        edit
+        for edit in _aligned_edits(sentence, evidence)
+        if not facts_only or _is_of_fact(sentence, edit)
+    ]
     edits = [
-        *_aligned_edits(sentence, evidence),
+        *aligned,
         *_slot_edits(sentence, evidence),
         *_negation_edits(sentence, evidence),
     ]
     proposed = [edit.apply(sentence) for edit in edits]
-    aligned = list(_aligned_edits(sentence, evidence))
     if len(aligned) > 1:
         proposed.append(_apply_all(sentence, aligned))
     proposed += _swaps(sentence, evidence)
     return [text for text in dict.fromkeys(proposed) if text != sentence and text.strip()]
+
+
+def _is_of_fact(sentence: str, edit: Edit) -> bool:
+    """Whether an edit changes a number, a date, or a word that governs what is said."""
+    replaced = sentence[edit.start : edit.end]
+    return has_number(edit.text) or any(
+        scope(word.norm) for text in (replaced, edit.text) for word in words(text)
+    )
 
 
 def _apply_all(sentence: str, edits: list[Edit]) -> str:
@@ -88,14 +111,39 @@ def _aligned_edits(sentence: str, evidence: str) -> Iterator[Edit]:
             continue
         if tag == "replace":
             edit = _edit(ours[i1:i2], evidence[theirs[j1].start : theirs[j2 - 1].end])
-            # A number does not stand for words, nor words for a number.
-            if has_number(sentence[edit.start : edit.end]) == has_number(edit.text):
+            if _stands_for(edit.text, sentence[edit.start : edit.end], opens=i1 == 0):
                 yield edit
         elif tag == "delete" and any(scope(word.norm) for word in ours[i1:i2]):
             yield _edit(ours[i1:i2], "")
         elif tag == "insert" and i1 > 0 and any(scope(word.norm) for word in theirs[j1:j2]):
             added = evidence[theirs[j1].start : theirs[j2 - 1].end]
             yield Edit(ours[i1 - 1].end, ours[i1 - 1].end, f" {added}")
+
+
+def _stands_for(text: str, replaced: str, *, opens: bool) -> bool:
+    """Whether words of the source fit in the place of others.
+
+    A number does not stand for words, nor words for a number; nor what has a verb for what has
+    none, nor a run that ends in the middle of a phrase for one that does not. A pause shows that
+    the run goes over the end of a phrase, and a sentence that opens with more words than before
+    opens with another phrase.
+    """
+    if has_number(replaced) != has_number(text):
+        return False
+    if _PAUSE.search(text) and not _PAUSE.search(replaced):
+        return False
+    new, old = words(text), words(replaced)
+    if _has_verb(new) != _has_verb(old) or _is_open(new) != _is_open(old):
+        return False
+    return not opens or len(new) <= len(old)
+
+
+def _has_verb(run: list[Word]) -> bool:
+    return any(is_finite_verb(word.norm) for word in run)
+
+
+def _is_open(run: list[Word]) -> bool:
+    return bool(run) and run[-1].norm in PREPOSITIONS | ARTICLES
 
 
 def _splits_word(given: list[Word], start: int, end: int) -> bool:

@@ -1,8 +1,8 @@
 """A sentence without one of its phrases, by rule: what is left must still read as a sentence.
 
-Left out are phrases that start with a preposition, what stands between commas, subordinate
-clauses at the end, and single words between an article and its noun. As everywhere in a repair
-these are proposals, which the verifier has to support.
+Left out are phrases that start with a preposition, what stands between commas, what "and" adds,
+subordinate clauses at the end, and single words between an article and its noun. As everywhere
+in a repair these are proposals, which the verifier has to support.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from halldetect.repair.replacements import Edit
+from halldetect.repair.slots import has_number
 from halldetect.text.overlap import content_keys, shared_part
 from halldetect.text.words import (
     ARTICLES,
+    AUXILIARIES,
     COORDINATORS,
     FUNCTION_WORDS,
     PREPOSITIONS,
@@ -34,6 +36,9 @@ _PHRASE_STARTS = PREPOSITIONS - _CLAUSE_STARTS - frozenset(
 ) | {"after", "before", "since"}
 _DETERMINERS = ARTICLES | {"his", "her", "its", "their", "this", "that", "these", "those"}
 _DEGREES = frozenset("most more least less very same only other own".split())
+# Words that need both things which "and" joins.
+_PAIRING = frozenset({"between", "both"})
+_QUESTIONS = frozenset("how why what when where whether".split())
 _OR = COORDINATORS | {"or", "nor"}
 _PAUSE = re.compile(r"[,;:()–—]|\s-\s")
 
@@ -50,6 +55,7 @@ def shortened(sentence: str, evidence: str) -> list[str]:
     for edit in (
         *_prepositional(sentence, found),
         *_between_commas(sentence, found),
+        *_additions(sentence, found),
         *_clauses(sentence, found),
         *_modifiers(sentence, found),
     ):
@@ -74,7 +80,33 @@ def _prepositional(sentence: str, found: Sequence[Word]) -> Iterator[Edit]:
             continue
         if end < len(found) and not _goes_on(sentence, found, end):
             continue
+        if found[at - 1].norm in AUXILIARIES:  # "is in York" says nothing without "in York"
+            continue
         yield _cut(sentence, found, at, end)
+
+
+def _additions(sentence: str, found: Sequence[Word]) -> Iterator[Edit]:
+    """What "and" adds: a second thing, or a second thing that is done, up to the end of it."""
+    for at in range(1, len(found) - 1):
+        if found[at].norm != "and" or any(word.norm in _PAIRING for word in found[:at]):
+            continue
+        end = at + 2
+        following = found[at + 1].norm
+        if may_be_verb(following) or following in RELATIVES or following in _QUESTIONS:
+            while end < len(found) and not _pauses(sentence, found, end):
+                end += 1
+        else:
+            while end < len(found) and not _ends_phrase(sentence, found, end):
+                end += 1
+            # Two subjects of one verb, and what a clause goes on with, stay together.
+            after = found[end].norm if end < len(found) else ""
+            if may_be_verb(after) or after in RELATIVES:
+                continue
+        yield _cut(sentence, found, at, end)
+
+
+def _pauses(sentence: str, found: Sequence[Word], at: int) -> bool:
+    return bool(_PAUSE.search(sentence[found[at - 1].end : found[at].start]))
 
 
 def _goes_on(sentence: str, found: Sequence[Word], at: int) -> bool:
@@ -87,7 +119,7 @@ def _goes_on(sentence: str, found: Sequence[Word], at: int) -> bool:
 def _ends_phrase(sentence: str, found: Sequence[Word], at: int) -> bool:
     norm = found[at].norm
     return (
-        bool(_PAUSE.search(sentence[found[at - 1].end : found[at].start]))
+        _pauses(sentence, found, at)
         or (norm in PREPOSITIONS and norm != "of")
         or norm in _OR
         or norm in RELATIVES
@@ -136,6 +168,8 @@ def _modifiers(sentence: str, found: Sequence[Word]) -> Iterator[Edit]:
         if not touching or before.norm not in _DETERMINERS or after.norm in FUNCTION_WORDS:
             continue
         if word.norm in FUNCTION_WORDS or word.norm in _DEGREES or is_finite_verb(after.norm):
+            continue
+        if has_number(after.norm):  # "the top 40"
             continue
         if sentence[word.start].isupper() and sentence[after.start].isupper():  # one name
             continue
