@@ -1,20 +1,25 @@
 """Run the evaluation on a GPU without network, in a limited time.
 
     python -m benchmarks.gpu_bench prepare --data DIR --out FOLDER
-    python -m benchmarks.gpu_bench judge --from FOLDER --large MODEL.gguf --out RESULTS
+    python -m benchmarks.gpu_bench weights WORK/base --out FOLDER/base
+    python -m benchmarks.gpu_bench extract --from FOLDER --llm MODEL.gguf --drafts FILE
+    python -m benchmarks.gpu_bench judge --from FOLDER --large MODEL.gguf --drafts FILE \\
+        --out RESULTS
     python -m benchmarks.gpu_bench generate --from FOLDER --llm MODEL.gguf --embedder FOLDER2 \\
         --out RESULTS
     python -m benchmarks.gpu_bench latency --from FOLDER --large MODEL.gguf --out RESULTS
-    python -m benchmarks.pack RESULTS benchmarks/results/bench
+    python -m benchmarks.pack RESULTS benchmarks/results/bench --shipped src/halldetect/weights
     halldetect bench report benchmarks/results/bench
 
 `prepare` writes the rows of all datasets, the rows to fit SummaC-Conv's layer on, and the
-weights of the package in a form that needs no ONNX. `judge` runs the methods on the verifiers
-`base` and `large` over all rows, with workers on every core (`gpu_judges`); `generate` those
-that ask a language model, over a sample that all of them share; `latency` some rows one at a
+weights of the package in a form that needs no ONNX; `weights` those of a student that was just
+trained (`gpu_weights`). `judge` runs the methods on the verifiers `base` and `large` over
+all rows, with workers on every core (`gpu_judges`), and the detector on the claims that
+`extract` had a language model draft (`gpu_drafts`); `generate` runs the other methods that ask a
+language model. Methods with a language model share a sample. `latency` scores some rows one at a
 time, alone on the machine. Jobs are done in order of importance and not begun after `--seconds`.
-The results are in the files of `bench run`: a second call adds what is missing. `judge` and one
-`generate` per model may run at the same time.
+The results are in the files of `bench run`: a second call adds what is missing. `judge`,
+`extract` and `generate` may run at the same time; `extract` and `generate` need no verifier.
 """
 
 from __future__ import annotations
@@ -32,8 +37,8 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from benchmarks.gpu_drafts import DraftedExtractor, write_drafts
 from benchmarks.gpu_judges import (
-    BASE,
     LARGE,
     BaseNetwork,
     BaseTexts,
@@ -43,19 +48,20 @@ from benchmarks.gpu_judges import (
     RemoteBackend,
     Work,
     large_texts,
-    prepare_base,
 )
+from benchmarks.gpu_weights import BASE, STUDENT, prepare_base, prepare_student
 from halldetect.config import Configuration
 from halldetect.detector import Detector
 from halldetect.models import digest_of
 from halldetect.models.integrity import WEIGHTS
 from halldetect.protocols import Extractor, Verifier
 from halldetect.verification.large.verifier import LargeVerifier
+from halldetect.verification.verifiers.onnx import OnnxVerifier
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.meter import Meter
 from halldetect_bench.methods import pairwise
 from halldetect_bench.methods.ablation import Ablation
-from halldetect_bench.methods.claim_splitters import BatchedExtractor, LlmExtractor
+from halldetect_bench.methods.claim_splitters import LlmExtractor
 from halldetect_bench.methods.embedding import EmbeddingDivergence, SelfCheck
 from halldetect_bench.methods.halldetect_method import HallDetect
 from halldetect_bench.methods.method import Method, Scored
@@ -70,6 +76,7 @@ from halldetect_bench.methods.question_answering import QaFactEval
 from halldetect_bench.methods.rouge import RougeL
 from halldetect_bench.models import decoding
 from halldetect_bench.models.embedders import Embedder, load_embedder
+from halldetect_bench.models.llm import BatchLlm
 from halldetect_bench.models.selection import RunModels, RunOptions
 from halldetect_bench.predictions import (
     LATENCY,
@@ -102,7 +109,9 @@ DATASETS = (
 SEED = 0
 # Rows of each dataset for methods that ask a language model; of the first dataset all.
 SHARED_ROWS = 200
-LATENCY_ROWS = 30
+LATENCY_ROWS = 60
+# Of quick methods so many times as many: their energy is not measured in less than a second.
+QUICK = 4
 # Of the methods that write long texts.
 SLOW_LATENCY_ROWS = 8
 # Rows that a worker scores together: enough to fill batches, few enough to spread over workers.
@@ -138,6 +147,14 @@ def prepare(options: argparse.Namespace) -> None:
             write_rows(file, f"{FIT}{name}", load_dataset(name, options.data).rows)
     for name, folder in (options.base or {BASE_FOLDER: WEIGHTS / BASE}).items():
         prepare_base(folder, options.out / name)
+
+
+def weights(options: argparse.Namespace) -> None:
+    """Write the weights of a student that was just trained, or of what it was exported to."""
+    if (options.weights / "model.onnx").is_file():
+        prepare_base(options.weights, options.out)
+    else:
+        prepare_student(options.weights, options.shipped, options.out, options.temperature)
 
 
 def write_rows(file: TextIO, name: str, rows: Sequence[Row]) -> None:
@@ -191,7 +208,7 @@ class Verifiers:
             self.large, self._model, self._adapter = large_texts(
                 self._gguf, self._adapter_folder, remote, self._digest
             )
-        self.remote_base = BaseTexts(self._folder, self._on)
+        self.student = self._folder / STUDENT
 
     @property
     def has_large(self) -> bool:
@@ -204,6 +221,11 @@ class Verifiers:
         return {"kind": "torch", "precision": precision, "device": self.device}
 
     @cached_property
+    def remote_base(self) -> BaseTexts:
+        """`base` with its network in another process."""
+        return BaseTexts(self._folder, self._on)
+
+    @cached_property
     def network(self) -> BaseNetwork:
         """The network of `base`, here."""
         return BaseNetwork(self._folder, self.device)
@@ -212,6 +234,11 @@ class Verifiers:
     def local_base(self) -> BaseTexts:
         """`base` with its network in this process."""
         return BaseTexts(self._folder, self._on, self.network.answer)
+
+    def forget(self) -> None:
+        """Judge every pair anew from now on: for measuring time."""
+        if "network" in vars(self):
+            self.network.forget()
 
     @cached_property
     def backend(self) -> Any:
@@ -281,7 +308,9 @@ class Histograms:
         return [Scored(None, details={"spread": spread}) for spread in found]
 
 
-def first_jobs(verifiers: Verifiers, rows: dict[str, list[Row]]) -> list[Job]:
+def first_jobs(
+    verifiers: Verifiers, rows: dict[str, list[Row]], drafts: Sequence[Path], count: int
+) -> list[Job]:
     """What the main tables need."""
     base = verifiers.remote_base
     every = evaluated(rows)
@@ -291,6 +320,7 @@ def first_jobs(verifiers: Verifiers, rows: dict[str, list[Row]]) -> list[Job]:
         Job("histograms", lambda: Histograms(base), fitted_on),
         Job("nli-only", lambda: pairwise.NliOnly(base), every),
         Job("minicheck", lambda: pairwise.MiniCheck(base), every),
+        *(job for file in drafts for job in drafted_jobs(base, file, shared(every, count))),
     ]
     if verifiers.has_large:
         large = verifiers.large
@@ -305,6 +335,23 @@ def first_jobs(verifiers: Verifiers, rows: dict[str, list[Row]]) -> list[Job]:
         Job("summac-zs", lambda: pairwise.SummacZs(base), every),
         Job("rouge-l", RougeL, every),
     ]
+
+
+def drafted_jobs(base: Verifier, file: Path, few: dict[str, list[Row]]) -> list[Job]:
+    """The detector on the claims of a language model, for the rows that have drafts."""
+    extractor = DraftedExtractor(file)
+    rows = {
+        name: [row for row in found if row.response in extractor.responses]
+        for name, found in few.items()
+    }
+    paper = Configuration.paper(verifier=BASE, seed=SEED)
+    jobs = [Job("paper", lambda: detecting(base, paper, extractor, "paper"), rows)]
+    if extractor.for_guard:
+        jobs += [
+            Job(name, partial(detecting, base, Configuration(guard=guard), extractor), rows)
+            for name, guard in (("guard", True), ("no-guard", False))
+        ]
+    return jobs
 
 
 def second_jobs(
@@ -333,7 +380,10 @@ def judge(options: argparse.Namespace) -> None:
     rows = read_rows(options.prepared / ROWS, options.limit)
     verifiers = Verifiers(options)
     spreads: list[tuple[Row, Any]] = []
-    run_jobs(chosen(first_jobs(verifiers, rows), options), verifiers, options, clock, spreads)
+    if verifiers.student.is_file():
+        (options.out / STUDENT).write_bytes(verifiers.student.read_bytes())
+    jobs = first_jobs(verifiers, rows, options.drafts, options.shared_rows)
+    run_jobs(chosen(jobs, options), verifiers, options, clock, spreads)
     file = options.out / pairwise.SUMMAC_LAYER
     if not file.is_file():
         fitted = fitted_layer(spreads, verifiers.remote_base.description)
@@ -448,35 +498,18 @@ def chosen(jobs: Sequence[Job], options: argparse.Namespace) -> list[Job]:
 def asked_jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> list[Job]:
     """The most important first."""
     few = shared(evaluated(rows), options.shared_rows)
-    verifiers = Verifiers(options)
     models = RunModels(RunOptions(Configuration(), llm=str(options.llm), device=options.device))
-
-    def paper() -> Method:
-        extractor = BatchedExtractor(models.llm, seed=SEED)
-        config = Configuration.paper(verifier=BASE, seed=SEED)
-        return detecting(verifiers.local_base, config, extractor, "paper")
-
-    def claims(guard: bool) -> Method:
-        extractor = BatchedExtractor(models.llm, seed=SEED, guard=guard)
-        return detecting(verifiers.local_base, Configuration(guard=guard), extractor)
 
     def embedder() -> Embedder:
         return load_embedder(options.embedder, device=options.device)
 
-    first = {FIRST: few[FIRST]}
-    others = {name: found for name, found in few.items() if name != FIRST}
     jobs = [
-        Job("paper", paper, first),
         Job("long-context", lambda: LongContext(models.llm), few),
-        Job("paper", paper, others),
-        Job("guard", lambda: claims(True), few),
-        Job("no-guard", lambda: claims(False), few),
-        Job("claims", lambda: Ablation(models.splitter("llm"), verifiers.local_base), few),
         Job("llm-cot", lambda: LlmCot(models.llm), few),
         Job("qafacteval", lambda: QaFactEval(models.llm), few),
-        Job("selfcheck", lambda: SelfCheck(models.llm, embedder(), seed=SEED), few),
         Job("acueval", lambda: AcuEval(models.llm), few),
         Job("factscore", lambda: FactScore(models.llm), few),
+        Job("selfcheck", lambda: SelfCheck(models.llm, embedder(), seed=SEED), few),
     ]
     if options.embedder:
         every = evaluated(rows)
@@ -484,11 +517,38 @@ def asked_jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> list[
     return chosen(jobs, options)
 
 
+def extract(options: argparse.Namespace) -> None:
+    """Have a language model draft the claims of the shared rows."""
+    clock = Clock(options.seconds)
+    decoding.GPU_SHARE = options.memory
+    few = shared(evaluated(read_rows(options.prepared / ROWS, options.limit)), options.shared_rows)
+    models = RunModels(RunOptions(Configuration(), llm=str(options.llm), device=options.device))
+    assert isinstance(models.llm, BatchLlm)
+    count = write_drafts(
+        options.drafts,
+        models.llm,
+        [row.response for _, row in mixed(few)],
+        guard=options.guard,
+        seed=SEED,
+        at_once=LLM_BATCH,
+        is_up=lambda: clock.is_up,
+    )
+    print(f"{options.drafts.name}: {count} responses, done after {clock.spent:.0f} s", flush=True)
+
+
+def mixed(rows: dict[str, list[Row]]) -> list[tuple[str, Row]]:
+    """The rows of all datasets: of each about the same share at any place."""
+    placed = [
+        (at / len(found), name, row) for name, found in rows.items() for at, row in enumerate(found)
+    ]
+    placed.sort(key=lambda item: item[0])
+    return [(name, row) for _, name, row in placed]
+
+
 def generate(options: argparse.Namespace) -> None:
     """Run the methods that ask a language model."""
     clock = Clock(options.seconds)
-    if options.memory is not None:
-        decoding.GPU_SHARE = options.memory
+    decoding.GPU_SHARE = options.memory
     rows = read_rows(options.prepared / ROWS, options.limit)
     for job in asked_jobs(options, rows):
         if clock.is_up:
@@ -519,14 +579,13 @@ def work_through(
     size = 1 if folder else LLM_BATCH
     with ExitStack() as stack:
         books: dict[str, PredictionsWriter] = {}
-        todo: list[tuple[str, Row]] = []
+        left: dict[str, set[str]] = {}
         for name, rows in job.rows.items():
             drawn = {"rows": len(rows), "of": options.counts[name], "seed": SEED}
             header = header_of(name, method.description, command=options.command, sample=drawn)
             books[name] = stack.enter_context(open_predictions(out, header))
-            todo += [(name, row) for row in missing(rows, books[name].done, out / header.path)]
-        # Datasets mixed: where the time is up, each has about the same share of its rows.
-        todo.sort(key=lambda item: job.rows[item[0]].index(item[1]) / len(job.rows[item[0]]))
+            left[name] = {row.id for row in missing(rows, books[name].done, out / header.path)}
+        todo = [(name, row) for name, row in mixed(job.rows) if row.id in left[name]]
         if folder and todo:
             method.score_many([todo[0][1]])  # the first call of all also loads and warms up
         done = 0
@@ -553,23 +612,31 @@ def latency(options: argparse.Namespace) -> None:
     """Time rows one at a time; nothing else may run on the machine."""
     clock = Clock(options.seconds)
     rows = evaluated(read_rows(options.prepared / ROWS, options.limit))
-    few = {name: sample(rows[name], options.latency_rows, SEED) for name in (FIRST, "wice")}
+    few, many = (
+        {name: sample(rows[name], times * options.latency_rows, SEED) for name in (FIRST, "wice")}
+        for times in (1, QUICK)
+    )
     slow = {FIRST: sample(rows[FIRST], min(SLOW_LATENCY_ROWS, options.latency_rows), SEED)}
     verifiers = Verifiers(options)
-    base, large = verifiers.local_base, None
+    base: Verifier = (
+        verifiers.local_base
+        if options.shipped is None
+        else OnnxVerifier(options.shipped, name=BASE)
+    )
     jobs = [
         Job("halldetect", lambda: detecting(base, explanations=True), few),
         Job("halldetect, scores only", lambda: detecting(base), few),
-        Job("minicheck", lambda: pairwise.MiniCheck(base), few),
-        Job("nli-only", lambda: pairwise.NliOnly(base), few),
+        Job("minicheck", lambda: pairwise.MiniCheck(base), many),
+        Job("nli-only", lambda: pairwise.NliOnly(base), many),
     ]
     if verifiers.has_large:
         large = verifiers.local_large
+        some = slow if options.device == "cpu" else few
         jobs += [
-            Job("halldetect, large", lambda: detecting(large, explanations=True), few),
-            Job("halldetect, large, scores only", lambda: detecting(large), few),
-            Job("one-prompt, large", lambda: OnePrompt(large), few),
-            Job("nli-only, large", lambda: pairwise.NliOnly(large), few),
+            Job("one-prompt, large", lambda: OnePrompt(large), some),
+            Job("nli-only, large", lambda: pairwise.NliOnly(large), some),
+            Job("halldetect, large", lambda: detecting(large, explanations=True), some),
+            Job("halldetect, large, scores only", lambda: detecting(large), some),
         ]
     if options.llm is not None:
         models = RunModels(RunOptions(Configuration(), llm=str(options.llm), device=options.device))
@@ -588,7 +655,7 @@ def latency(options: argparse.Namespace) -> None:
             continue
         try:
             folder = f"{LATENCY}-{options.latency_name}"
-            work_through(job, options, clock, folder, verifiers.network.forget)
+            work_through(job, options, clock, folder, verifiers.forget)
         except Exception as error:  # one failed job must not cost the others
             print(f"{job.name}: FAILED: {type(error).__name__}: {error}"[:400], flush=True)
             continue
@@ -606,33 +673,58 @@ def main() -> None:
         "--base", type=_named_folder, action="append", help="NAME=FOLDER of other weights"
     )
     preparing.set_defaults(do=prepare)
-    for name, function in (("judge", judge), ("generate", generate), ("latency", latency)):
+    trained = actions.add_parser("weights")
+    trained.add_argument("weights", type=Path, help="of training.base.train, or of its export")
+    trained.add_argument(
+        "--shipped", type=Path, default=WEIGHTS / BASE, help="has tokenizer.json and config.json"
+    )
+    trained.add_argument("--temperature", type=float, default=1.0, help="of the export")
+    trained.add_argument("--out", type=Path, required=True)
+    trained.set_defaults(do=weights)
+    asking = {"extract": extract, "generate": generate}
+    judging = {"judge": judge, "latency": latency}
+    for name, function in (asking | judging).items():
         running = actions.add_parser(name)
         running.add_argument("--from", dest="prepared", type=Path, required=True)
-        running.add_argument("--out", type=Path, required=True)
         running.add_argument("--seconds", type=float, default=500)
         running.add_argument("--device", default="cuda")
-        running.add_argument("--base-folder", default=BASE_FOLDER)
-        running.add_argument("--large", type=Path, help="the GGUF file of large")
-        running.add_argument("--large-weights", type=Path, help="its adapter, if not the package's")
         running.add_argument("--shared-rows", type=int, default=SHARED_ROWS)
         running.add_argument("--limit", type=int, help="rows per dataset, for a trial run")
-        running.add_argument("--llm", type=Path, help="a GGUF file or a transformers folder")
-        if name == "judge":
-            running.add_argument("--workers", type=int, default=14)
-        if name != "latency":
+        if name != "extract":
+            running.add_argument("--out", type=Path, required=True)
+        if name != "judge":
+            running.add_argument("--llm", type=Path, help="a GGUF file or a transformers folder")
+        if name in judging:
+            running.add_argument("--base-folder", default=BASE_FOLDER)
+            running.add_argument("--large", type=Path, help="the GGUF file of large")
+            running.add_argument(
+                "--large-weights", type=Path, help="its adapter, if not the package's"
+            )
+        if name in asking:
+            running.add_argument(
+                "--memory", type=float, default=decoding.GPU_SHARE, help="share of the GPU's"
+            )
+        if name in ("judge", "generate"):
             running.add_argument("--parts", default="", help="only the jobs of these names")
+        if name == "extract":
+            running.add_argument("--drafts", type=Path, required=True)
+            running.add_argument("--guard", action="store_true", help="what the guard asks for too")
+        if name == "judge":
+            running.add_argument("--drafts", type=Path, action="append", default=[])
+            running.add_argument("--workers", type=int, default=14)
         if name == "generate":
             running.add_argument("--embedder", help="a sentence-transformers folder")
-            running.add_argument("--memory", type=float, help="share of the GPU's memory to use")
         if name == "latency":
+            running.add_argument(
+                "--shipped", type=Path, help="weights as exported, on ONNX Runtime"
+            )
             running.add_argument("--latency-rows", type=int, default=LATENCY_ROWS)
             running.add_argument("--latency-name", default="gpu")
         running.set_defaults(do=function)
     options = parser.parse_args()
     if options.do is prepare:
         options.base = dict(options.base or [])
-    else:
+    elif options.do in (judge, generate, latency):
         options.command = portable_command("python -m benchmarks.gpu_bench", sys.argv[1:])
         counted = read_rows(options.prepared / ROWS)
         options.counts = {name: len(found) for name, found in counted.items()}

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.gpu_weights import BASE, network_of
 from halldetect.models.integrity import digest_of
 from halldetect.report import Probabilities
 from halldetect.verification.large.adapter import Adapter, read_adapter
@@ -40,7 +41,7 @@ KEY_BYTES = 16
 BATCH_TOKENS = 65_536
 SHORTEST_SHARE = 0.75
 # The names of the two models in messages.
-BASE, LARGE = "base", "large"
+LARGE = "large"
 _NEXT, _STOP = "next", None
 
 # Of a worker: its pipe to the process with the GPU.
@@ -71,7 +72,7 @@ class BaseTexts:
     pairs_at_once = 1 << 20
 
     def __init__(self, folder: Path, on: dict[str, str], answer: Answer = _ask_base) -> None:
-        """folder: what `prepare_base` wrote. on: where the network runs, for the description.
+        """folder: of `gpu_weights`. on: where the network runs, for the description.
         answer: judges; by default the process that has the GPU does.
         """
         self._answer = answer
@@ -143,16 +144,12 @@ class BaseNetwork:
     """The weights of the package on a device; on a GPU in half precision."""
 
     def __init__(self, folder: Path, device: str) -> None:
-        """folder: what `prepare_base` wrote. device: where to compute."""
+        """folder: of `gpu_weights`. device: where to compute."""
         import torch
-
-        from training.base.unpack import student_of
 
         self._torch = torch
         self._device = device
-        with np.load(folder / "initializers.npz") as file:
-            stored = {name: file[name] for name in file.files}
-        model = student_of(stored, folder / "model.onnx.npz")
+        model = network_of(folder)
         self._pad = model.shape.pad
         self._model = (model.half() if device == "cuda" else model).to(device).eval()
         self._known: dict[bytes, int] = {}
@@ -229,45 +226,21 @@ def length_batches(
         start += kept
 
 
-def prepare_base(shipped: Path, out: Path) -> None:
-    """Write what the network and the workers need of the weights in the package.
-
-    shipped: the folder of the weights. out: where to write.
-    """
-    import onnx
-    from onnx import numpy_helper
-
-    from halldetect.verification.verifiers.onnx import OnnxVerifier
-
-    out.mkdir(parents=True, exist_ok=True)
-    for name in ("tokenizer.json", "config.json", "model.onnx.npz"):
-        (out / name).write_bytes((shipped / name).read_bytes())
-    model = onnx.load(str(shipped / "model.onnx"), load_external_data=False)
-    arrays = {
-        item.name: numpy_helper.to_array(item)
-        for item in model.graph.initializer
-        if item.data_location != onnx.TensorProto.EXTERNAL
-    }
-    np.savez(out / "initializers.npz", **arrays)  # type: ignore[arg-type]
-    name = BASE if out.name == BASE else f"{BASE}-{out.name}"
-    described = OnnxVerifier(shipped, name=name).description
-    kept = {key: value for key, value in described.items() if key not in ("kind", "runtime")}
-    (out / "description.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-
-
 def large_texts(
     base: Path, weights: Path, backend: Backend, base_digest: str
 ) -> tuple[LargeVerifier, GgufFile, Adapter]:
     """The large verifier on a given backend, and what a network is made of.
 
-    base: the GGUF file. weights: the folder of the adapter. backend: answers.
+    base: the GGUF file. weights: the adapter, or its folder. backend: answers.
     base_digest: that of the GGUF file.
     """
     model = GgufFile(base)
-    adapter = read_adapter(weights / "adapter.lora8")
+    file = weights / "adapter.lora8" if weights.is_dir() else weights
+    adapter = read_adapter(file)
     if adapter.base_sha256 != base_digest:
-        raise ValueError(f"the adapter in {weights} belongs to another base than {base}")
-    config = json.loads((weights / "config.json").read_text(encoding="utf-8"))
+        raise ValueError(f"the adapter {file} belongs to another base than {base}")
+    beside = file.with_name("config.json")
+    config = json.loads(beside.read_text(encoding="utf-8")) if beside.is_file() else {}
     verifier = LargeVerifier(
         backend,
         Prompt(model),
@@ -275,7 +248,7 @@ def large_texts(
         temperature=adapter.temperature,
         description={
             "kind": "torch",
-            "digest": digest_of(weights / "adapter.lora8"),
+            "digest": digest_of(file),
             "base_digest": base_digest,
             "languages": None if adapter.languages is None else list(adapter.languages),
             "calibration": None if adapter.calibration is None else dict(adapter.calibration),

@@ -1,29 +1,75 @@
 """Pack results for the repository: small, and without any text of the datasets.
 
     python -m benchmarks.pack DIR OUT
+    python -m benchmarks.pack DIR OUT --shipped src/halldetect/weights
 
-`halldetect_bench.packed` has the format; `halldetect bench report` reads it.
+`halldetect_bench.packed` has the format; `halldetect bench report` reads it. With `--shipped`,
+predictions of the weights in that folder, or of the student that its `base` was exported from
+(`gpu_weights`), name these weights as they are shipped, and so does OUT/settings.toml.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from benchmarks.gpu_judges import LARGE
+from benchmarks.gpu_weights import BASE, STUDENT, shipped_names
+from halldetect.models.integrity import digest_of
 from halldetect_bench.packed import pack
-from halldetect_bench.predictions import latency_folders, read_all
+from halldetect_bench.predictions import Results, latency_folders, read_all
+
+SETTINGS = "settings.toml"
+# Descriptions of weights by the digests that predictions name.
+Names = dict[str, dict[str, Any]]
 
 
-def pack_folder(folder: Path, out: Path) -> Iterator[Path]:
+def pack_folder(folder: Path, out: Path, names: Names | None = None) -> Iterator[Path]:
     """Pack every file of a folder of results, and of its latency folders.
 
-    folder: where `bench run` wrote. out: where to write.
+    folder: where `bench run` wrote. out: where to write. names: what to call weights instead.
     Yields the files that were written.
     """
-    yield from pack(read_all(folder), out)
+    yield from pack(named(read_all(folder), names or {}), out)
     for inner in latency_folders(folder):
-        yield from pack(read_all(inner), out / inner.name, timed=True)
+        yield from pack(named(read_all(inner), names or {}), out / inner.name, timed=True)
+
+
+def named(results: Sequence[Results], names: Names) -> list[Results]:
+    """The results with other names for their weights.
+
+    results: of one folder. names: descriptions by digest.
+    """
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, dict):
+            changed = names.get(str(value.get("digest")), {})
+            return {key: renamed(item) for key, item in (value | changed).items()}
+        return [renamed(item) for item in value] if isinstance(value, list) else value
+
+    return [
+        replace(one, header=replace(one.header, method=renamed(one.header.method)))
+        for one in results
+    ]
+
+
+def write_weights(settings: Path, weights: Path) -> None:
+    """Say in the settings of a report which weights it is about.
+
+    settings: the file; its lines `base = [...]` and `large = [...]` are replaced.
+    weights: the folder of the weights in the package.
+    """
+    text = settings.read_text(encoding="utf-8")
+    for name, file in ((BASE, "model.onnx"), (LARGE, "adapter.lora8")):
+        line = f'{name} = ["{digest_of(weights / name / file)}"]'
+        text, count = re.subn(rf"^{name} = \[.*\]$", line, text, flags=re.MULTILINE)
+        if count != 1:
+            raise ValueError(f"{settings} has no line for the weights of {name}")
+    settings.write_text(text, encoding="utf-8")
 
 
 def main() -> None:
@@ -31,8 +77,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("results", type=Path, metavar="DIR", help="a folder of results")
     parser.add_argument("out", type=Path, metavar="OUT", help="where to write them")
+    parser.add_argument("--shipped", type=Path, help="the folder of the weights in the package")
     options = parser.parse_args()
-    for path in pack_folder(options.results, options.out):
+    names: Names = {}
+    if options.shipped is not None:
+        names = shipped_names(options.results / STUDENT, options.shipped / BASE)
+        write_weights(options.out / SETTINGS, options.shipped)
+    for path in pack_folder(options.results, options.out, names):
         print(path)
 
 

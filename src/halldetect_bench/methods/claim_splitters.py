@@ -213,7 +213,7 @@ class BatchedExtractor(LlmExtractor):
     def _ask(self, response: str, llm: Llm) -> None:
         # What cannot be extracted is found out again, and reported, when it is asked for.
         with suppress(ExtractionError):
-            asking = _Keeping(LlmExtractor(llm, seed=self._seed), self._known)
+            asking = KeepingExtractor(LlmExtractor(llm, seed=self._seed), self._known)
             extract_claims(read_response(response), asking, guard=self._guard)
 
     def draft(self, block: str, limit: int) -> Draft:
@@ -226,16 +226,24 @@ class BatchedExtractor(LlmExtractor):
 
 
 @dataclass(frozen=True, slots=True)
-class _Keeping:
-    """An extractor whose answers are kept."""
+class KeepingExtractor:
+    """An extractor whose answers are kept.
+
+    extractor: answers. answers: gets each answer, by the text and the limit.
+    """
 
     extractor: Extractor
     answers: dict[tuple[str, int], Draft]
 
     @property
     def description(self) -> dict[str, Any]:
+        """The extractor's description."""
         return self.extractor.description
 
     def draft(self, block: str, limit: int) -> Draft:
+        """The claims of a text.
+
+        block: the text. limit: the greatest number of claims.
+        """
         found = self.answers[block, limit] = self.extractor.draft(block, limit)
         return found

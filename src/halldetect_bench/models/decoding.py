@@ -24,6 +24,10 @@ MIN_P = 0.05
 _TAIL = 6
 # Finished rows are removed from the batch when at most this share of its rows is left.
 _SHRINK_BELOW = 0.75
+# Texts share their opening if it is at least this part of them; it is read once for all if at
+# most `_WORTH` of the tokens are then left to read.
+_SHARED_PART = 0.7
+_WORTH = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +118,7 @@ class Decoder:
 
     def _write(self, jobs: Sequence[Job]) -> list[Written]:
         torch = self._torch
-        distinct = list(dict.fromkeys(job.ids for job in jobs))
-        state = _State(self, distinct)
-        # Several draws from one text share its prefill.
-        if len(distinct) < len(jobs):
-            state.keep([distinct.index(job.ids) for job in jobs])
+        state = _State(self, [job.ids for job in jobs])
         generator = torch.Generator(self._device).manual_seed(
             hash(tuple(job.seed for job in jobs)) % 2**63
         )
@@ -218,10 +218,14 @@ class _State:
         self._torch = torch
         self._network = decoder._network
         self._cache = DynamicCache()
-        ids, mask = decoder.padded(texts)
+        openings, places, rests = shared_openings(texts)
+        ids, mask = decoder.padded(openings)
         self._mask = mask[:, :0]
         self._length = mask.sum(1) * 0
         self.read(ids, mask)
+        if rests:
+            self.keep(places)
+            self.read(*decoder.padded(rests))
 
     def read(self, ids: Any, mask: Any = None) -> None:
         """Read further tokens; `hidden` is then the state of the last one of each row."""
@@ -246,6 +250,41 @@ class _State:
         self._cache.batch_select_indices(chosen)
         self._mask, self._length = self._mask[chosen], self._length[chosen]
         self.hidden = self.hidden[chosen]
+
+
+def shared_openings(
+    texts: Sequence[tuple[int, ...]],
+) -> tuple[list[tuple[int, ...]], list[int], list[tuple[int, ...]]]:
+    """What to read once, which of it each text begins with, and the rest of each text.
+
+    Questions about one source begin alike. Where that saves little the texts are their own
+    openings, without rests.
+
+    texts: the tokens of each text, at least one each.
+    """
+    openings: list[tuple[int, ...]] = []
+    places = [0] * len(texts)
+    for place in sorted(range(len(texts)), key=lambda place: texts[place]):
+        text = texts[place]
+        same = _same(openings[-1], text[:-1]) if openings else 0
+        if openings and same >= _SHARED_PART * (len(text) - 1):
+            openings[-1] = openings[-1][:same]
+        else:
+            openings.append(text[:-1])
+        places[place] = len(openings) - 1
+    rests = [text[len(openings[at]) :] for text, at in zip(texts, places, strict=True)]
+    left = sum(map(len, (*openings, *rests)))
+    if not all(openings) or left > _WORTH * sum(map(len, texts)):
+        return list(texts), list(range(len(texts))), []
+    return openings, places, rests
+
+
+def _same(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+    """How many tokens two texts begin with alike."""
+    for at, (first, second) in enumerate(zip(one, other, strict=False)):
+        if first != second:
+            return at
+    return min(len(one), len(other))
 
 
 def batches(sizes: Sequence[int], room: int) -> Iterator[list[int]]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from halldetect.errors import ConfigurationError, ModelError
-from halldetect_bench.models.decoding import Choice, Decoder, Job, batches
+from halldetect_bench.models.decoding import Choice, Decoder, Job, batches, shared_openings
 from halldetect_bench.models.transformers_llm import choices_of
 
 WORDS = [f"w{n}" for n in range(60)]
@@ -19,6 +19,19 @@ def test_batches_hold_texts_of_like_length_and_no_more_than_fit() -> None:
     assert list(batches([3, 9, 5, 1], 10)) == [[1], [2, 0], [3]]
     assert list(batches([20], 10)) == [[0]]
     assert list(batches([], 10)) == []
+
+
+def test_what_texts_begin_with_is_read_once() -> None:
+    one, two = tuple(range(1, 9)), tuple(range(20, 28))
+    texts = [(*one, 30), (*two, 31, 32), (*one, 33, 34), (*two, 31, 35)]
+    openings, places, rests = shared_openings(texts)
+    assert openings == [one, (*two, 31)]
+    assert places == [0, 1, 0, 1]
+    assert rests == [(30,), (32,), (33, 34), (35,)]
+    # Draws from the same text read it once, but for the token they begin to write behind.
+    assert shared_openings([one] * 3) == ([one[:-1]], [0, 0, 0], [(8,)] * 3)
+    for texts in ([one, two], [(1,), (1,)], [(1, 2, 3), (1, 5, 6, 7)]):
+        assert shared_openings(texts) == (texts, [0, 1], [])
 
 
 def test_a_schema_is_given_words_and_choices() -> None:
@@ -91,6 +104,19 @@ def test_a_padded_batch_writes_what_each_text_gets_alone(model: tuple[Any, Any])
         assert list(written.ids) == [token for token in own if token != 63]
         assert written.ended == (63 in own)
     assert found[3].ids == found[0].ids[:5]
+
+
+@pytest.mark.hf
+def test_texts_with_one_opening_get_what_each_gets_alone(model: tuple[Any, Any]) -> None:
+    decoder = Decoder(*model, "cpu", frozenset())
+    source, other = tuple(range(3, 25)), tuple(range(30, 48))
+    texts = [(*source, 5), (*other, 9, 7, 6), (*source, 8, 2, 4), (*other, 1)]
+    assert shared_openings(texts)[2]
+    jobs = [Job(ids, 6) for ids in texts]
+    assert decoder.write(jobs) == [decoder.write([job])[0] for job in jobs]
+    form = [Choice((50,), ((11,), (12,), (13,))), Choice((51, 52), ((14,), (15,), (16,)))]
+    chosen = decoder.choose(texts, [form] * 4)
+    assert chosen == [decoder.choose([ids], [form])[0] for ids in texts]
 
 
 @pytest.mark.hf
