@@ -385,10 +385,10 @@ def judge(options: argparse.Namespace) -> None:
     jobs = first_jobs(verifiers, rows, options.drafts, options.shared_rows)
     run_jobs(chosen(jobs, options), verifiers, options, clock, spreads)
     file = options.out / pairwise.SUMMAC_LAYER
-    if not file.is_file():
+    if not file.is_file() and spreads:
         fitted = fitted_layer(spreads, verifiers.remote_base.description)
         file.write_text(json.dumps(fitted) + "\n", encoding="utf-8")
-    layer = json.loads(file.read_text(encoding="utf-8"))
+    layer = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
     jobs = second_jobs(verifiers, rows, layer, options.shared_rows)
     run_jobs(chosen(jobs, options), verifiers, options, clock, spreads)
     network = verifiers.network
@@ -398,7 +398,7 @@ def judge(options: argparse.Namespace) -> None:
 def fitted_layer(
     spreads: Sequence[tuple[Row, Any]], verifier: dict[str, Any]
 ) -> dict[str, Any] | None:
-    """The layer of SummaC-Conv; None where the rows to fit on were not reached."""
+    """The layer of SummaC-Conv; None where no row could be read."""
     known = [(row, np.array(spread)) for row, spread in spreads if spread is not None]
     if not known:
         return None
@@ -491,8 +491,7 @@ def without_time(row: Row, scored: Scored) -> Prediction:
 
 def chosen(jobs: Sequence[Job], options: argparse.Namespace) -> list[Job]:
     """The jobs that `--parts` names; all without it."""
-    wanted = options.parts.split(",")
-    return [job for job in jobs if not options.parts or job.name in wanted]
+    return [job for job in jobs if not options.parts or job.name in options.parts]
 
 
 def asked_jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> list[Job]:
@@ -705,7 +704,7 @@ def main() -> None:
                 "--memory", type=float, default=decoding.GPU_SHARE, help="share of the GPU's"
             )
         if name in ("judge", "generate"):
-            running.add_argument("--parts", default="", help="only the jobs of these names")
+            running.add_argument("--parts", nargs="+", help="only the jobs of these names")
         if name == "extract":
             running.add_argument("--drafts", type=Path, required=True)
             running.add_argument("--guard", action="store_true", help="what the guard asks for too")

@@ -128,6 +128,8 @@ def test_all_methods_on_verifiers_score_all_rows_and_a_second_call_adds_nothing(
     base = large_model(tmp_path, monkeypatch)
     out = tmp_path / "out"
     call = ("judge", "--from", prepared, "--out", out, "--device", "cpu", "--large", base)
+    # What runs on `large` alone does not keep the layer of SummaC-Conv from being fitted.
+    run(monkeypatch, *call, "--workers", 1, "--parts", "one-prompt, large")
     run(monkeypatch, *call, "--workers", 2)
     results = read_all(out)
     names = {
@@ -236,7 +238,7 @@ def test_drafted_claims_are_judged_later_with_and_without_the_guard(
     with pytest.raises(ExtractionError, match="drafted no claims"):
         known.draft("another text", 4)
     run(
-        monkeypatch, "judge", *shared, "--drafts", drafts, "--parts", "paper,guard,no-guard",
+        monkeypatch, "judge", *shared, "--drafts", drafts, "--parts", "paper", "guard", "no-guard",
         "--out", out, "--workers", 1,
     )  # fmt: skip
     found = {

@@ -9,9 +9,11 @@ way. Random draws depend on the batch and its seeds only.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 # The share of the GPU's memory for keys, values and activations of a pass, so that three models
 # fit beside each other. On a CPU large batches gain nothing.
@@ -91,30 +93,53 @@ class Decoder:
 
         jobs: the texts to continue.
         """
-        found: dict[int, Written] = {}
-        for places in batches([len(job.ids) + job.most for job in jobs], self._room):
-            with self._torch.inference_mode():
-                written = self._write([jobs[place] for place in places])
-            found.update(zip(places, written, strict=True))
-        return [found[place] for place in range(len(jobs))]
+        return self._in_batches(
+            [len(job.ids) + job.most for job in jobs],
+            lambda places: self._write([jobs[place] for place in places]),
+        )
 
-    def choose(self, texts: Sequence[tuple[int, ...]], forms: Sequence[Sequence[Choice]]) -> Any:
+    def choose(
+        self, texts: Sequence[tuple[int, ...]], forms: Sequence[Sequence[Choice]]
+    ) -> list[list[int]]:
         """For each text the index of the option taken at each choice.
 
         texts: the texts before the first choice. forms: the choices of each text.
         """
-        found: dict[int, list[int]] = {}
-        sizes = [
-            len(ids) + sum(len(one.given) + 4 for one in form)
-            for ids, form in zip(texts, forms, strict=True)
-        ]
-        for places in batches(sizes, self._room):
-            with self._torch.inference_mode():
-                chosen = self._choose(
-                    [texts[place] for place in places], [forms[place] for place in places]
-                )
-            found.update(zip(places, chosen, strict=True))
-        return [found[place] for place in range(len(texts))]
+        return self._in_batches(
+            [
+                len(ids) + sum(len(one.given) + 4 for one in form)
+                for ids, form in zip(texts, forms, strict=True)
+            ],
+            lambda places: self._choose(
+                [texts[place] for place in places], [forms[place] for place in places]
+            ),
+        )
+
+    def _in_batches(
+        self, sizes: Sequence[int], work: Callable[[Sequence[int]], list[Result]]
+    ) -> list[Result]:
+        """Work on texts of these sizes in batches; one that finds no memory is halved.
+
+        Other programs may use the memory of the same GPU.
+        """
+        found: dict[int, Result] = {}
+        waiting = list(batches(sizes, self._room))[::-1]
+        while waiting:
+            places = waiting.pop()
+            done = None
+            try:
+                with self._torch.inference_mode():
+                    done = work(places)
+            except self._torch.OutOfMemoryError:
+                if len(places) == 1:
+                    raise
+            if done is None:  # behind the handler, where the tensors of the failure are gone
+                self._torch.cuda.empty_cache()
+                half = len(places) // 2
+                waiting += [places[half:], places[:half]]
+            else:
+                found.update(zip(places, done, strict=True))
+        return [found[place] for place in range(len(sizes))]
 
     def _write(self, jobs: Sequence[Job]) -> list[Written]:
         torch = self._torch

@@ -120,6 +120,33 @@ def test_texts_with_one_opening_get_what_each_gets_alone(model: tuple[Any, Any])
 
 
 @pytest.mark.hf
+def test_a_batch_without_memory_is_halved(
+    model: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    decoder = Decoder(*model, "cpu", frozenset({63}))
+    jobs = [Job(ids, 4) for ids in PROMPTS]
+    expected = decoder.write(jobs)
+    sizes: list[int] = []
+    whole = decoder._write
+
+    def scarce(part: Any) -> Any:
+        sizes.append(len(part))
+        if len(part) > most:
+            raise torch.OutOfMemoryError("no memory")
+        return whole(part)
+
+    monkeypatch.setattr(decoder, "_write", scarce)
+    most = 1
+    assert decoder.write(jobs) == expected
+    assert sizes == [4, 2, 1, 1, 2, 1, 1]
+    most = 0
+    with pytest.raises(torch.OutOfMemoryError):
+        decoder.write(jobs)
+
+
+@pytest.mark.hf
 def test_a_text_ends_before_the_stop(model: tuple[Any, Any]) -> None:
     network, tokenizer = model
     decoder = Decoder(network, tokenizer, "cpu", frozenset({63}))
