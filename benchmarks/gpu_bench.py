@@ -118,6 +118,8 @@ SLOW_LATENCY_ROWS = 8
 CHUNK = 48
 # Rows that ask a language model together.
 LLM_BATCH = 1024
+# The share of a GPU's memory for the weights of a language model.
+MODEL_SHARE = 0.04
 FIT = "fit:"
 ROWS, BASE_FOLDER = "rows.jsonl.xz", "base"
 Build = Callable[[], Method]
@@ -516,10 +518,19 @@ def asked_jobs(options: argparse.Namespace, rows: dict[str, list[Row]]) -> list[
     return chosen(jobs, options)
 
 
+def limit_memory(options: argparse.Namespace) -> None:
+    """Take no more of the GPU's memory than was given: a training may run beside."""
+    decoding.GPU_SHARE = options.memory
+    if options.device == "cuda":
+        import torch
+
+        torch.cuda.set_per_process_memory_fraction(options.memory + MODEL_SHARE)
+
+
 def extract(options: argparse.Namespace) -> None:
     """Have a language model draft the claims of the shared rows."""
     clock = Clock(options.seconds)
-    decoding.GPU_SHARE = options.memory
+    limit_memory(options)
     few = shared(evaluated(read_rows(options.prepared / ROWS, options.limit)), options.shared_rows)
     models = RunModels(RunOptions(Configuration(), llm=str(options.llm), device=options.device))
     assert isinstance(models.llm, BatchLlm)
@@ -547,7 +558,7 @@ def mixed(rows: dict[str, list[Row]]) -> list[tuple[str, Row]]:
 def generate(options: argparse.Namespace) -> None:
     """Run the methods that ask a language model."""
     clock = Clock(options.seconds)
-    decoding.GPU_SHARE = options.memory
+    limit_memory(options)
     rows = read_rows(options.prepared / ROWS, options.limit)
     for job in asked_jobs(options, rows):
         if clock.is_up:
