@@ -1,18 +1,16 @@
-"""Claims in context and in parts, and kinds of error: suites of our own.
+"""Claims in context and in parts: suites of our own.
 
     python -m benchmarks.claims                         with the embedded verifier
     python -m benchmarks.claims --verifier large --device cuda
-    python -m benchmarks.claims --kinds                 only the kinds of error, without a verifier
 
 The suites are in tests/data. `contexts.jsonl`: a sentence that leans on the one before, once true
 and once false; the false one is mostly true of something else. It is judged as the detector does,
 alone, and after the sentence before. `recombined.jsonl`: a sentence whose parts are each true of
 something in the source, but not together. A case is right if a true sentence is supported and a
-false one is not. `checks.jsonl`: minimal pairs; the kind of error that the rules find is compared
-with the phenomenon of the row.
+false one is not.
 
-The results go to benchmarks/results/claims.json, a section for each verifier and one for the rules,
-with the digests of the data and of the verifier. `benchmarks.claims_on_datasets` adds to it.
+The results go to benchmarks/results/claims.json, a section for each verifier, with the digests of
+the data and of the verifier. `benchmarks.claims_on_datasets` and `benchmarks.splits` add to it.
 """
 
 from __future__ import annotations
@@ -32,7 +30,6 @@ from benchmarks.machine import processor
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector, Draft, Pair, Report
 from halldetect.claims import extraction
-from halldetect.explanation.error_kinds import error_kind
 from halldetect.protocols import Verifier
 from halldetect.report import ClaimReport, Status
 
@@ -149,41 +146,6 @@ def _wrong(
             yield f"{case['id']}: false sentence supported"
 
 
-def kinds() -> dict[str, Any]:
-    """The kinds of error that the rules find in the contradicted rows of the minimal pairs."""
-    expected = {
-        "negation": {"negation"},
-        "numbers": {"number"},
-        "units": {"unit", "number"},
-        "dates": {"date"},
-        "roles": {"role swapped"},
-        "quantifiers": {"quantifier"},
-        "modality": {"certainty"},
-        "entity_swap": {"name", "role swapped"},
-    }
-    table: dict[str, Counter[str]] = defaultdict(Counter)
-    for row in rows("checks.jsonl"):
-        if row["phenomenon"] in expected and row["label"] == "contradiction":
-            error = error_kind(row["hypothesis"], row["premise"], contradicted=True)
-            table[row["phenomenon"]][error.kind.value if error else "none"] += 1
-    recall = {
-        phenomenon: [sum(found[kind] for kind in expected[phenomenon]), found.total()]
-        for phenomenon, found in table.items()
-    }
-    precision = {
-        kind: [
-            sum(found[kind] for name, found in table.items() if kind in expected[name]),
-            sum(found[kind] for found in table.values()),
-        ]
-        for kind in sorted({kind for found in table.values() for kind in found} - {"none"})
-    }
-    return {
-        "recall": recall,
-        "precision": precision,
-        "table": {name: dict(found) for name, found in table.items()},
-    }
-
-
 def write_section(path: Path, name: str, found: dict[str, Any], verifier: Verifier | None) -> None:
     """Put results into a section of the results file, with digests.
 
@@ -211,15 +173,9 @@ def write_section(path: Path, name: str, found: dict[str, Any], verifier: Verifi
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the suites and write what they give."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kinds", action="store_true", help="only the kinds of error, by rule")
     parser.add_argument("--out", type=Path, default=RESULTS, help="the results file")
     add_verifier_options(parser)
     given = parser.parse_args(arguments)
-    by_rule = {"kinds": kinds()}
-    write_section(given.out, "rules", by_rule, None)
-    print(json.dumps(by_rule, indent=1))
-    if given.kinds:
-        return
     verifier = verifier_of(given)
 
     def make(extractor: Any = None, **options: Any) -> Detector:

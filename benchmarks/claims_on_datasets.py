@@ -1,7 +1,6 @@
-"""Claims on the datasets: detection with and without the reading rules, kinds of error.
+"""Claims on the datasets: detection with and without the reading rules.
 
     python -m benchmarks.claims_on_datasets detection --data DIR --limit 40
-    python -m benchmarks.claims_on_datasets kinds --data DIR       needs no verifier
     ... --verifier large --device cuda
 
 `detection`: AUROC, balanced accuracy and false alarms of the detector, and of the same detector
@@ -9,9 +8,6 @@ with whole sentences: each sentence of the raw text is a claim and is read as it
 is read as it stands, and windows begin where they are cut. Differences are paired, with 95 %
 intervals; a false alarm is a faithful row that is not called faithful. The verifier answers each
 pair once.
-
-`kinds`: the kind that the rules give a sentence that was edited by people or models, beside the
-type of the edit; SummEdits (rows with one type of edit) and BUMP.
 
 The results go to benchmarks/results/claims.json.
 """
@@ -22,7 +18,7 @@ import argparse
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -31,7 +27,6 @@ from benchmarks.claims import RESULTS, write_section
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector, Pair, inputs
 from halldetect.claims import extraction
-from halldetect.explanation.error_kinds import error_kind
 from halldetect.protocols import Verifier
 from halldetect.report import Probabilities, Report, Status, Verdict
 from halldetect.text.document import Document
@@ -45,20 +40,6 @@ from halldetect_bench.stats.bootstrap import difference
 from halldetect_bench.stats.classification_metrics import at_threshold, auroc
 
 DETECTION = ("qags-cnndm", "summeval", "xsumfaith", "summedits", "faithbench", "defacto-test")
-_NAMED = {"name", "number", "date", "unit", "quantifier", "role swapped"}
-# Which kinds fit a type of edit.
-SUMMEDITS = {
-    "entity_modification": _NAMED,
-    "antonym_swap": {"negation"},
-    "negation_insertion_removal": {"negation"},
-    "hallucinated_fact_insertion": {"invented detail", *_NAMED},
-}
-BUMP = {
-    "Entity": _NAMED,
-    "Circumstance": _NAMED | {"invented detail"},
-    "Predicate": {"negation", "certainty", "invented detail"},
-    "Coreference": {"name", "role swapped"},
-}
 
 
 class Remembering:
@@ -202,71 +183,19 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def kinds(data: Path) -> dict[str, Any]:
-    """How often the kind of an edited sentence fits the type of the edit, by type."""
-    found: dict[str, dict[str, Counter[str]]] = {"summedits": {}, "bump": {}}
-    for kind, before, after, source in _edits(data):
-        dataset, _, type_ = kind.partition(":")
-        counted = found[dataset].setdefault(type_, Counter())
-        known = {span.cut(before) for span in sentences(before)}
-        edited = [span.cut(after) for span in sentences(after) if span.cut(after) not in known]
-        if len(edited) != 1:
-            continue
-        error = error_kind(edited[0], source, contradicted=False)
-        fitting = (SUMMEDITS | BUMP)[type_]
-        counted["rows"] += 1
-        counted["given"] += error is not None
-        counted["fitting"] += error is not None and error.kind.value in fitting
-        counted[error.kind.value if error else "none"] += 1
-    return {
-        dataset: {
-            type_: {
-                **counted,
-                "precision": round(counted["fitting"] / max(counted["given"], 1), 4),
-                "recall": round(counted["fitting"] / max(counted["rows"], 1), 4),
-            }
-            for type_, counted in types.items()
-        }
-        for dataset, types in found.items()
-    }
-
-
-def _edits(data: Path) -> Iterator[tuple[str, str, str, str]]:
-    """Dataset and type, the text before, the text after, and the source."""
-    for path in sorted((data / "summedits").glob("summedits_*.json")):
-        for row in json.loads(path.read_text(encoding="utf-8")):
-            types = row.get("edit_types") or []
-            if len(types) == 1 and types[0] in SUMMEDITS and int(row["label"]) == 0:
-                yield (
-                    f"summedits:{types[0]}",
-                    row["original_summary"],
-                    row["summary"],
-                    row["doc"],
-                )
-    rows = json.loads((data / "bump" / "task1_dataset.json").read_text(encoding="utf-8"))
-    for row in rows:
-        type_ = next((name for name in BUMP if name in row["corrected_error_type"]), None)
-        if type_ is not None:
-            yield f"bump:{type_}", row["reference_summary"], row["edited_summary"], row["article"]
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("detection", "kinds"))
+    parser.add_argument("what", choices=("detection",))
     parser.add_argument("--data", type=Path, required=True, help="the folder of the datasets")
     parser.add_argument("--limit", type=int, default=40, help="rows per dataset: 40")
     parser.add_argument("--datasets", nargs="+", default=DETECTION, help="default: the six")
     parser.add_argument("--out", type=Path, default=RESULTS, help="the results file")
     add_verifier_options(parser)
     given = parser.parse_args(arguments)
-    if given.what == "kinds":
-        found = {"kinds_on_datasets": kinds(given.data)}
-        write_section(given.out, "rules", found, None)
-    else:
-        verifier = verifier_of(given)
-        found = {"detection": detection(verifier, given.data, given.limit, given.datasets)}
-        write_section(given.out, given.verifier, found, verifier)
+    verifier = verifier_of(given)
+    found = {"detection": detection(verifier, given.data, given.limit, given.datasets)}
+    write_section(given.out, given.verifier, found, verifier)
     print(json.dumps(found, indent=1, ensure_ascii=False))
 
 

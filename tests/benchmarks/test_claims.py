@@ -38,7 +38,6 @@ def test_the_command_writes_results_with_digests(
     assert section["recombined"]["pairs"] == 60
     assert section["verifier"] == {"name": "fake-overlap", "digest": "1" * 8}
     assert set(section["data"]) == {"contexts.jsonl", "recombined.jsonl", "checks.jsonl"}
-    assert written["rules"]["kinds"]["precision"]["date"][1] > 0
     assert "contexts" in capsys.readouterr().out
 
 
