@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,10 @@ class SaysTheSame:
     description = {"name": "fake"}  # noqa: RUF012
     max_tokens = 512
 
-    def count_tokens(self, text: str) -> int:
-        return len(text.split())
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
 
-    def judge(self, pairs: list[tuple[str, str]]) -> list[Probabilities]:
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
         return [
             Probabilities(1.0, 0.0, 0.0) if claim in source else Probabilities(0.0, 1.0, 0.0)
             for source, claim in pairs
