@@ -229,7 +229,8 @@ def choices(cases: Sequence[Case], verifier: Verifier | None) -> dict[str, list[
         for number, errors in enumerate(found):
             places = list(range(len(errors)))
             if way != "by_rule":
-                places.sort(key=lambda at, of=number: not holds.get((of, at), False))
+                confirmed = [at for at in places if holds.get((number, at), False)]
+                places = [*confirmed, *(at for at in places if at not in confirmed)]
             if way == "confirmed_only":
                 places = [at for at in places if holds.get((number, at), True)]
             chosen[way].append(errors[places[0]].kind if places else None)
