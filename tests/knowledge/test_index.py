@@ -119,9 +119,9 @@ def test_files_that_are_no_index(tmp_path: Path, index: Path) -> None:
         KnowledgeIndex(tmp_path / "none")
     other = tmp_path / "other"
     other.write_bytes(b"not a database at all, but long enough to look at" * 100)
-    with pytest.raises(InputError, match="damaged or not a halldetect index"):
+    with pytest.raises(InputError, match=r"damaged or not a halldetect index.*delete this one"):
         KnowledgeIndex(other)
-    with pytest.raises(InputError, match="damaged or not a halldetect index"):
+    with pytest.raises(InputError, match=r"damaged or not a halldetect index.*delete this one"):
         build_index(other, [])
     other.write_bytes(b"")
     with pytest.raises(InputError, match="is not a halldetect index"):
@@ -284,3 +284,12 @@ def test_a_build_that_is_killed_goes_on(tmp_path: Path) -> None:
     assert one.description["digest"] == other.description["digest"]
     assert one.passages == other.passages == 3000
     assert one.search(["Fact 2999 is true"], 1) == other.search(["Fact 2999 is true"], 1)
+
+
+def test_two_files_of_one_name_are_refused_with_a_way_out(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "notes.md").write_text(folder, encoding="utf-8")
+    with pytest.raises(InputError, match="give the folder that holds both"):
+        find_files([tmp_path / "a", tmp_path / "b"])
+    assert len(find_files([tmp_path])) == 2

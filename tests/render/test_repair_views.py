@@ -52,6 +52,15 @@ def test_the_pieces_of_a_repair(repair: Repair) -> None:
     assert [change["action"] for change in view["changes"]] == ["changed", "removed"]
 
 
+@pytest.mark.parametrize("response", ["", " Wild horses graze."])
+def test_what_is_unclear_is_not_called_supported(response: str) -> None:
+    detector = Detector(verifier=OverlapVerifier(), threshold=0.95)
+    repair = detector.repair(SOURCE, f"Anna Holm, who wore a hat, designed the bridge.{response}")
+    text = repair_terminal(repair, color=False, width=200)
+    assert "unclear at the threshold 0.95: 1." in text
+    assert "supports" not in text
+
+
 def test_terminal(repair: Repair) -> None:
     text = repair_terminal(repair, color=False, width=100)
     assert "✓ REPAIRED" in text

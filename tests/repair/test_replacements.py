@@ -52,6 +52,7 @@ from halldetect.repair.slots import slots
             "He paid $5 million for it.",
         ),
         ("It opens on Monday.", "The shop will open on Friday.", "It opens on Friday."),
+        ("Anna Holm, they say, left.", "Anna Holm left.", "Anna Holm left."),
     ],
 )
 def test_the_correction_is_proposed(sentence: str, evidence: str, corrected: str) -> None:

@@ -83,7 +83,8 @@ def run_remove(arguments: argparse.Namespace) -> int:
     from halldetect.knowledge.builder import remove_documents
 
     removed = remove_documents(arguments.index, arguments.names)
-    print_result(f"{arguments.index}: {removed:,} documents removed\n")
+    noun = "document" if removed == 1 else "documents"
+    print_result(f"{arguments.index}: {removed:,} {noun} removed\n")
     return 0
 
 

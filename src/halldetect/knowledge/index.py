@@ -99,7 +99,8 @@ class KnowledgeIndex:
                 return [self._search(claim, limit) for claim in claims]
         except sqlite3.Error as error:
             raise CheckError(
-                f"the index {str(self._path)!r} cannot be searched ({error}): build it again"
+                f"the index {str(self._path)!r} cannot be searched ({error}): "
+                "delete it and build it anew"
             ) from error
 
     def _search(self, claim: str, limit: int) -> list[Passage]:
@@ -177,7 +178,8 @@ def index_errors(path: Path) -> Iterator[None]:
         raise InputError(f"the index {str(path)!r} cannot be used: {error}") from error
     except sqlite3.DatabaseError as error:
         raise InputError(
-            f"{str(path)!r} is damaged or not a halldetect index ({error}); build it again"
+            f"{str(path)!r} is damaged or not a halldetect index ({error}); "
+            "take another file, or delete this one and build it anew"
         ) from error
 
 
@@ -210,5 +212,5 @@ def require_version(connection: sqlite3.Connection, path: Path) -> None:
     if version != VERSION:
         raise InputError(
             f"the index {str(path)!r} has version {version}, this halldetect reads version "
-            f"{VERSION}: build it again"
+            f"{VERSION}: delete it and build it anew"
         )

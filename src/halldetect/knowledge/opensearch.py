@@ -331,7 +331,7 @@ def _require_version(client: Any, name: str, url: str) -> None:
     if version != VERSION:
         raise InputError(
             f"the index {url} has version {version}, this halldetect reads version {VERSION}: "
-            "build it again"
+            "delete it and build it anew"
         )
 
 

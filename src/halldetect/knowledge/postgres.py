@@ -244,7 +244,7 @@ def _meta(connection: Any, url: str) -> dict[str, str]:
     if meta.get("version") != str(VERSION):
         raise InputError(
             f"the index {url} has version {meta.get('version')}, this halldetect reads version "
-            f"{VERSION}: build it again"
+            f"{VERSION}: drop the schema {SCHEMA} and build it anew"
         )
     return meta
 

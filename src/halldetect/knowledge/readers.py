@@ -60,7 +60,8 @@ def find_files(paths: Iterable[Path]) -> list[SourceFile]:
             if file.name in files:
                 raise InputError(
                     f"two files have the name {file.name!r}: "
-                    f"{str(files[file.name].path)!r} and {str(file.path)!r}"
+                    f"{str(files[file.name].path)!r} and {str(file.path)!r}; documents are named "
+                    "by their path in the folder that is given, so give the folder that holds both"
                 )
             files[file.name] = file
     if not files:

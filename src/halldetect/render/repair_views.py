@@ -15,7 +15,8 @@ from halldetect.render.markdown import escape
 from halldetect.render.passages import shorten
 from halldetect.render.phrases import one_line, visible
 from halldetect.render.terminal import new_console, print_line, wants_color
-from halldetect.repair.outcome import Action, Change, Outcome, Repair
+from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair
+from halldetect.report import Status
 
 REPAIR_STYLE = "repair.css"
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
@@ -25,6 +26,12 @@ _HEADLINE = {
     Outcome.UNCHANGED: "✓ UNCHANGED",
     Outcome.REPAIRED: "✓ REPAIRED",
     Outcome.FAILED: "✗ NOT REPAIRED",
+}
+_HOW = {
+    Method.REPLACE: "words of the source were put in",
+    Method.REWRITE: "a language model wrote it again",
+    Method.SHORTEN: "a part was left out",
+    Method.NAME: "a name was put for a pronoun",
 }
 
 
@@ -102,13 +109,29 @@ def repair_summary(repair: Repair) -> str:
     """
     if repair.outcome is Outcome.FAILED:
         return f"The response could not be repaired: {one_line(repair.reason or '')}."
+    unclear = _unclear(repair)
+    if repair.outcome is Outcome.UNCHANGED and unclear:
+        return f"The response was left as it is. {unclear}"
     if repair.outcome is Outcome.UNCHANGED:
         return "The source supports the response as it is."
     counts = Counter(change.action for change in repair.changes)
     parts = [f"{counts[action]} {action}" for action in Action if counts[action]]
     lost = sum(len(change.lost) for change in repair.changes)
     note = f" Supported claims that went with them: {lost}." if lost else ""
-    return f"Sentences: {', '.join(parts)}. The source supports all that is left.{note}"
+    left = unclear or "The source supports all that is left."
+    return f"Sentences: {', '.join(parts)}. {left}{note}"
+
+
+def _unclear(repair: Repair) -> str:
+    """A sentence on the claims that are left although they are not supported; empty if none is."""
+    claims = () if repair.report is None else repair.report.claims
+    count = sum(claim.status is not Status.SUPPORTED for claim in claims)
+    if repair.report is None or not count:
+        return ""
+    return (
+        f"Claims that are left: {len(claims)}, of which unclear at the threshold "
+        f"{repair.report.threshold:g}: {count}."
+    )
 
 
 def repair_terminal(repair: Repair, *, width: int | None = None, color: bool | None = None) -> str:
@@ -239,6 +262,6 @@ def _remarks(repair: Repair, change: Change) -> list[str]:
         name = repair.original.document_name(change.evidence.document)
         remarks.append(f"{name}: “{one_line(quote)}”")
     if change.method is not None:
-        remarks.append(f"how: {change.method}")
+        remarks.append(f"how: {_HOW[change.method]}")
     remarks += [f"supported, but lost: {one_line(text)}" for text in change.lost]
     return remarks

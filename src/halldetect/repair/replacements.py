@@ -44,7 +44,9 @@ class Edit:
     def apply(self, sentence: str) -> str:
         """The sentence with the edit."""
         start, end, text = self.start, self.end, self.text
-        if not text:  # leave one space, and none before a comma or full stop
+        if not text:  # leave one space, none before a comma or full stop, and no pair of commas
+            if sentence[:start].endswith(", ") and sentence[end : end + 1] == ",":
+                start, end = start - 2, end + 1
             while start > 0 and sentence[start - 1] == " " and sentence[end : end + 1] in " ,.;":
                 start -= 1
         edited = sentence[:start] + text + sentence[end:]
