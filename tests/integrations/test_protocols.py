@@ -61,11 +61,12 @@ async def use_tools(server: Any) -> None:
 
 def test_the_mcp_server_over_stdio() -> None:
     from mcp import StdioServerParameters
+    from mcp.client.stdio import stdio_client
 
     server = StdioServerParameters(
         command=HALLDETECT[0], args=[*HALLDETECT[1:], "mcp"], env=ENVIRONMENT
     )
-    asyncio.run(use_tools(server))
+    asyncio.run(use_tools(stdio_client(server)))
 
 
 @contextmanager
@@ -154,6 +155,7 @@ def test_an_event_of_opentelemetry_belongs_to_the_span_of_the_response(case: Cas
         for resource in reader.get_metrics_data().resource_metrics
         for scope in resource.scope_metrics
         for metric in scope.metrics
+        if not metric.name.startswith("otel.")  # some versions of the SDK count themselves
     }
     assert names == {"halldetect.checks", "halldetect.check.duration"}
 

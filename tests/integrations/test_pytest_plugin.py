@@ -68,40 +68,67 @@ def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_failure_names_the_claim_and_the_passage(tmp_path: Path) -> None:
-    run = run_pytest(tmp_path, f"--junitxml={tmp_path / 'junit.xml'}")
-    assert "3 failed, 3 passed" in run.stdout, run.stdout + run.stderr
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("project")
+
+
+@pytest.fixture(scope="module")
+def first_run(folder: Path) -> subprocess.CompletedProcess[str]:
+    """A run in one process, with a page and properties; its verdicts stay in the cache."""
+    return run_pytest(folder, "--junitxml=junit.xml", "--halldetect-report=page")
+
+
+def test_a_failure_names_the_claim_and_the_passage(
+    first_run: subprocess.CompletedProcess[str], folder: Path
+) -> None:
+    assert "3 failed, 3 passed" in first_run.stdout, first_run.stdout + first_run.stderr
     assert (
         "contradicted: “The boat leaves at 9.” Source says instead (timetable.md): "
         "“The boat leaves at 6.”"
-    ) in run.stdout
-    assert "unsupported: “Dogs are welcome on board.”" in run.stdout
-    assert "uncheckable (no score" in run.stdout
-    assert "the response is empty" in run.stdout
-    assert "halldetect: 5 checks in" in run.stdout
-    cases = {case.get("name"): case for case in ET.parse(tmp_path / "junit.xml").iter("testcase")}
+    ) in first_run.stdout
+    assert "unsupported: “Dogs are welcome on board.”" in first_run.stdout
+    assert "uncheckable. Could not be checked: the response is empty" in first_run.stdout
+    assert "pytest_plugin.py" not in first_run.stdout, "a failure shows the test, not the plug-in"
+    assert "halldetect: 5 checks in" in first_run.stdout
+    assert ", 0 of them from the cache" in first_run.stdout
+    cases = {case.get("name"): case for case in ET.parse(folder / "junit.xml").iter("testcase")}
     properties = {item.get("name"): item.get("value") for item in cases["test_contradicted"].iter()}
     assert properties["halldetect_verdict"] == "hallucinated"
     assert float(properties["halldetect_score"] or "") > 0.5
 
 
-def test_a_second_run_takes_verdicts_from_the_cache(tmp_path: Path) -> None:
-    run_pytest(tmp_path)
-    # What could not be checked is tried again.
-    assert ", 4 of them from the cache" in run_pytest(tmp_path).stdout
-    assert ", 0 of them from the cache" in run_pytest(tmp_path, "--halldetect-no-cache").stdout
-    assert ", 0 of them from the cache" in run_pytest(tmp_path, "-p", "no:cacheprovider").stdout
-
-
-@pytest.mark.parametrize("processes", [(), ("-n", "2")], ids=["one process", "xdist"])
-def test_the_page_has_every_check(tmp_path: Path, processes: tuple[str, ...]) -> None:
-    run = run_pytest(tmp_path, "--halldetect-report=page", *processes)
-    assert "3 failed, 3 passed" in run.stdout, run.stdout + run.stderr
-    page = (tmp_path / "page" / "index.html").read_text()
+def require_every_check(page: str) -> None:
     assert "5 checks: 2 hallucinated, 1 uncheckable, 0 abstained, 2 faithful." in page
     assert len(re.findall("test_answers.py::", page)) == 5
     assert "“The boat leaves at 6.”" in page
     assert "<script" not in page
+
+
+def test_the_page_has_every_check(
+    first_run: subprocess.CompletedProcess[str], folder: Path
+) -> None:
+    assert first_run.returncode == 1
+    require_every_check((folder / "page" / "index.html").read_text())
+
+
+def test_a_second_run_takes_verdicts_from_the_cache(
+    first_run: subprocess.CompletedProcess[str], folder: Path
+) -> None:
+    # What could not be checked is tried again.
+    assert first_run.returncode == 1
+    assert ", 4 of them from the cache" in run_pytest(folder).stdout
+
+
+def test_under_xdist_and_without_the_cache_of_pytest(
+    first_run: subprocess.CompletedProcess[str], folder: Path
+) -> None:
+    assert first_run.returncode == 1
+    options = ("-n", "2", "-p", "no:cacheprovider", "--halldetect-report=page-of-two")
+    run = run_pytest(folder, *options)
+    assert "3 failed, 3 passed" in run.stdout, run.stdout + run.stderr
+    assert ", 0 of them from the cache" in run.stdout
+    require_every_check((folder / "page-of-two" / "index.html").read_text())
 
 
 def test_tests_with_checks_can_be_left_out(tmp_path: Path) -> None:
@@ -109,9 +136,14 @@ def test_tests_with_checks_can_be_left_out(tmp_path: Path) -> None:
     assert "1 passed, 5 deselected" in run.stdout, run.stdout + run.stderr
 
 
-def test_a_threshold_for_all_tests(tmp_path: Path) -> None:
-    run = run_pytest(tmp_path, "--halldetect-threshold=1", "-k", "contradicted or uncheckable")
+def test_a_threshold_for_all_tests_and_no_cache(
+    first_run: subprocess.CompletedProcess[str], folder: Path
+) -> None:
+    assert first_run.returncode == 1
+    options = ("--halldetect-threshold=1", "--halldetect-no-cache")
+    run = run_pytest(folder, *options, "-k", "contradicted or uncheckable")
     assert "1 failed, 1 passed" in run.stdout, run.stdout + run.stderr
+    assert ", 0 of them from the cache" in run.stdout
 
 
 def test_the_function_needs_no_fixture() -> None:

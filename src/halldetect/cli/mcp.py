@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 from halldetect.cli.options import add_detector_options, detector_for
@@ -48,6 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
         serve_stdio(detector)
         return 0
     host, port = arguments.http
+    place = f"[{host}]" if ":" in host else host
+    sys.stderr.write(f"MCP over HTTP at http://{place}:{port}/mcp\n")
     try:
         serve_http(host, port, detector)
     except OSError as error:

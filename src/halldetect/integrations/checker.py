@@ -98,7 +98,7 @@ def faithfulness(report: Report) -> float | None:
     """How faithful the response is, from 0 to 1; None if it could not be checked."""
     if report.verdict not in (Verdict.FAITHFUL, Verdict.HALLUCINATED) or report.score is None:
         return None
-    return 1.0 - report.score
+    return round(1.0 - report.score, 6)
 
 
 def failure(report: Report) -> HallDetectError:

@@ -66,6 +66,7 @@ def assert_grounded(
     """
     from halldetect.detector import default_detector
 
+    __tracebackhide__ = True
     report = (detector or default_detector()).check(source, response, question=question)
     return _require_ok(report, threshold)
 
@@ -179,6 +180,7 @@ def grounded(
         question: str | None = None,
         threshold: float | None = None,
     ) -> Report:
+        __tracebackhide__ = True
         started = perf_counter()
         pair = Pair(source, response, question)
         key = _halldetect_cache.key(pair)

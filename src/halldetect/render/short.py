@@ -24,7 +24,8 @@ def short(report: Report) -> str:
     Args:
         report: the report.
     """
-    lines = [f"{report.verdict} ({score_line(report)}). {summary(report)}"]
+    score = "" if report.score is None else f" ({score_line(report)})"
+    lines = [f"{report.verdict}{score}. {summary(report)}"]
     passages = Passages(report)
     lines += [
         claim_line(report, claim, passages)
