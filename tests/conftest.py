@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-# In CI the same examples every time: a change is not held up by what it did not break.
-settings.register_profile("halldetect", deadline=None, derandomize="CI" in os.environ)
+# In CI the same examples every time, and fewer: a change is not held up by what it did not break.
+settings.register_profile("halldetect", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, max_examples=50)
 # For `python -m tests.mutation`, which runs the tests once for every mutant.
 settings.register_profile("mutation", deadline=None, derandomize=True, max_examples=20)
-settings.load_profile("halldetect")
+settings.load_profile("ci" if "CI" in os.environ else "halldetect")
 
 NO_SKIP = os.environ.get("HALLDETECT_NO_SKIP") == "1"
 # What nobody can install: another user, another platform, hardware, data that is not ours.

@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.integrations, pytest.mark.filterwarnings("default")]
 SUPPORTED, CONTRADICTED, _, UNCHECKABLE = CASES
 
 
+@pytest.mark.xdist_group("langchain")
 @pytest.mark.parametrize(
     ("answer", "kept"), [(SUPPORTED.response, True), (CONTRADICTED.response, False)]
 )
@@ -52,6 +53,7 @@ def test_an_agent_of_langchain_is_guarded_by_what_its_tools_returned(
         ask(AIMessage(answer), behavior="error")
 
 
+@pytest.mark.xdist_group("langchain")
 def test_a_chain_of_langchain_can_replace_or_annotate_an_answer() -> None:
     from halldetect.integrations.langchain import REPLACEMENT, GroundedAnswer
 
@@ -63,6 +65,7 @@ def test_a_chain_of_langchain_can_replace_or_annotate_an_answer() -> None:
     assert not annotated["grounded"].ok
 
 
+@pytest.mark.xdist_group("llama_index")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_query_engine_of_llama_index_returns_no_unchecked_answer(case: Any) -> None:
     from llama_index.core import VectorStoreIndex
@@ -86,6 +89,7 @@ def test_a_query_engine_of_llama_index_returns_no_unchecked_answer(case: Any) ->
     assert answer.metadata["halldetect"]["verdict"] in ("faithful", "hallucinated", "uncheckable")
 
 
+@pytest.mark.xdist_group("haystack")
 def test_a_haystack_pipeline_is_saved_and_loaded_with_its_options() -> None:
     from haystack import Pipeline
 
@@ -104,6 +108,7 @@ def test_a_haystack_pipeline_is_saved_and_loaded_with_its_options() -> None:
     assert result["individual_scores"][1] is None
 
 
+@pytest.mark.xdist_group("guardrails")
 def test_guardrails_gets_spans_and_a_repaired_text() -> None:
     from guardrails import Guard
 
@@ -119,6 +124,7 @@ def test_guardrails_gets_spans_and_a_repaired_text() -> None:
     assert "The boat leaves at 6." in span.reason
 
 
+@pytest.mark.xdist_group("mlflow")
 def test_mlflow_takes_the_source_from_the_retriever_of_a_trace(tmp_path: Path) -> None:
     import mlflow
     from mlflow.entities import Document, SpanType
@@ -143,6 +149,7 @@ def test_mlflow_takes_the_source_from_the_retriever_of_a_trace(tmp_path: Path) -
     assert [claim.value for claim in claims] == ["supported", "contradicted"]
 
 
+@pytest.mark.xdist_group("litellm")
 def test_litellm_takes_the_source_from_a_rag_prompt() -> None:
     from halldetect.integrations.checker import UngroundedError
     from halldetect.integrations.litellm import GroundednessGuardrail

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -26,9 +27,15 @@ def test_the_table_has_every_module_with_its_size_and_version() -> None:
     assert written == PAGE, "run python -m tests.integrations.version_table"
 
 
+def example(block: str) -> Any:
+    """An example as a parameter; the same process runs the other tests of its framework."""
+    named = re.search(r"halldetect\.integrations\.(\w+)", block)
+    return pytest.param(block, marks=pytest.mark.xdist_group(named[1])) if named else block
+
+
 @pytest.mark.integrations
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize("block", [block for block in BLOCKS if "def test_" not in block])
+@pytest.mark.parametrize("block", [example(block) for block in BLOCKS if "def test_" not in block])
 def test_an_example_runs(
     block: str, tmp_path: object, monkeypatch: pytest.MonkeyPatch, capsys: object
 ) -> None:

@@ -17,7 +17,11 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("framework", FRAMEWORKS)
+# With `--dist loadgroup` one process imports a framework, for all of its tests.
+@pytest.mark.parametrize(
+    "framework",
+    [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in FRAMEWORKS],
+)
 def test_an_adapter_says_what_the_report_says(framework: str, case: Case, tmp_path: Path) -> None:
     found = FRAMEWORKS[framework](case, tmp_path)
     assert found.passed is case.passed
