@@ -1,0 +1,44 @@
+"""The mutation score on the page is that of the stored counts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.mutation import score
+
+
+def test_the_score_is_counted_from_the_mutants_and_put_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [
+        ("claims/guard.py", "killed"),
+        ("claims/guard.py", "survived"),
+        ("claims/guard.py", "not checked"),
+        ("windows/scales.py", "timeout"),
+        ("scoring.py", "killed"),
+        ("pipeline.py", "no tests"),
+    ]
+    mutants, out, page = tmp_path / "m.jsonl", tmp_path / "m.json", tmp_path / "page.md"
+    mutants.write_text(
+        "".join(
+            json.dumps({"name": "x", "file": f"src/halldetect/{file}", "status": status}) + "\n"
+            for file, status in found
+        )
+    )
+    page.write_text("before\n\n| code | mutants | noticed | score |\n|---|\n| old | 1 |\n\nafter\n")
+    monkeypatch.setattr(sys, "argv", ["score", str(mutants), str(out), str(page)])
+    score.main()
+    assert json.loads(out.read_text())["claims/guard.py"] == {"killed": 1, "survived": 1}
+    assert page.read_text() == (
+        "before\n\n| code | mutants | noticed | score |\n|---|---|---|---|\n"
+        "| `claims/` | 2 | 1 | 50.0 % |\n| `windows/` | 1 | 1 | 100.0 % |\n"
+        "| `scoring.py` | 1 | 1 | 100.0 % |\n| `pipeline.py` | 1 | 0 | 0.0 % |\n"
+        "| all | 5 | 3 | 60.0 % |\n\nafter\n"
+    )
+    page.write_text("no table here\n")
+    with pytest.raises(SystemExit, match="no table of mutants"):
+        score.main()
