@@ -12,6 +12,8 @@ from halldetect_bench.stats.evidence import Evidence
 from halldetect_bench.stats.resampling import SEED, Figure
 
 CHUNKED = "halldetect"
+# What chunked verification is an alternative to: one call that reads everything once.
+ONE_CALL = ("nli-only", "one-prompt", "long-context", "llm-cot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ def timed(evidence: Evidence) -> list[Timed]:
     for machine, every in evidence.latency.items():
         for dataset in dict.fromkeys(one.header.dataset for one in every):
             results = [one for one in every if one.header.dataset == dataset]
-            base = next((one for one in results if _is_chunked(one.header)), None)
+            base = next((one for one in results if _is_default(one.header)), None)
             results.sort(key=lambda one: (one is not base, short_label(one.header)))
             for one in results:
                 times = Figure(None) if base is None or one is base else _times(base, one)
@@ -62,9 +64,12 @@ def latency_sentences(evidence: Evidence) -> str:
         if not others:
             continue
         base = next(one for one in here if one.times.value is None)
+        shown = [
+            one for one in others if one.header.method["name"] in ONE_CALL or _is_short(one.header)
+        ]
         compared = ", ".join(
             f"{one.method} {one.times.value:.2f} ({one.times.low:.2f} to {one.times.high:.2f})"
-            for one in others
+            for one in shown or others
         )
         parts.append(
             f"`{machine}`, {base.cost.rows} rows of {dataset}: {base.method} takes "
@@ -83,13 +88,32 @@ def short_label(header: Header) -> str:
     for role in ("verifier", "llm"):
         name = (header.method.get(role) or {}).get("name")
         if name:
-            models.append(str(name).removeprefix("gguf:").removesuffix(".gguf"))
-    return " ".join([str(header.method["name"]), *models])
+            models.append(_short(name))
+    label = " ".join([str(header.method["name"]), *models])
+    if _is_drafted(header):
+        label += f", claims of {_short(header.method['extractor']['name'])}"
+    return f"{label}, scores only" if _is_short(header) and not _is_drafted(header) else label
 
 
-def _is_chunked(header: Header) -> bool:
+def _short(name: object) -> str:
+    return str(name).removeprefix("gguf:").removesuffix(".gguf")
+
+
+def _is_default(header: Header) -> bool:
+    """Whether this is the detector as it comes, explanations included."""
     verifier = (header.method.get("verifier") or {}).get("name")
-    return header.method["name"] == CHUNKED and verifier != "large"
+    chunked = header.method["name"] == CHUNKED and verifier != "large"
+    return chunked and not _is_drafted(header) and not _is_short(header)
+
+
+def _is_drafted(header: Header) -> bool:
+    """Whether a language model splits the response."""
+    return "prompt_digest" in (header.method.get("extractor") or {})
+
+
+def _is_short(header: Header) -> bool:
+    """Whether the detector leaves out what only explains its verdict."""
+    return header.method.get("explanations") is False
 
 
 def _times(base: Results, other: Results) -> Figure:

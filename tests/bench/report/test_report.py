@@ -92,6 +92,19 @@ def test_it_stays_short_whatever_there_is() -> None:
     assert "method-00" in text  # the reference, although it is the worst
 
 
+def test_machines_stand_beside_each_other_in_the_table_of_costs() -> None:
+    def alone(name: str, seconds: float) -> Results:
+        return make_results("a", name, GOOD, GOLD, {"seconds": {"all": seconds}})
+
+    machines = {
+        "latency-cpu": [alone("halldetect", 0.5), alone("minicheck", 0.25)],
+        "latency-gpu": [alone("halldetect", 0.125)],
+    }
+    text = markdown(summary_blocks(tables(FOUND, latency=machines)))
+    assert "| a | halldetect | 0 | 40 | 0.500 | – | 40 | 0.125 | – |" in text
+    assert "| a | minicheck | 0 | 40 | 0.250 | – | – | – | – |" in text
+
+
 def test_the_csv_files_hold_the_numbers() -> None:
     sheets = csv_files(tables(FOUND))
     quality = list(csv.DictReader(io.StringIO(sheets["quality.csv"])))
