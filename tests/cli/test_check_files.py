@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -66,7 +67,7 @@ def checked(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, l
     """The status, and the answers that were checked with their verdicts."""
     status = main(["check-files", *arguments])
     lines = capsys.readouterr().out.splitlines()
-    return status, [line.partition(" (")[0] for line in lines if line.startswith("answers/")]
+    return status, [re.split(r" \(|\.\s", line)[0] for line in lines if line.startswith("answers/")]
 
 
 def test_all_answers_or_those_that_changed(
