@@ -35,17 +35,23 @@ def _differences(settings: dict[str, str], family: dict[str, dict[str, str]]) ->
     # A model is known by its name; its digest is shown only where nothing else differs.
     plain = [key for key in differing if "digest" not in key]
     names = [key for key in plain if key.endswith(".name")]
-    for chosen in (names, _names_first(plain), plain, differing):
-        if _distinct(chosen, family):
-            break
+    chosen = list(names)
+    for key in (*_names_first(plain), *plain, *differing):
+        if _kinds([*chosen, key], family) > _kinds(chosen, family):
+            chosen.append(key)
     shown: dict[str, str] = {}
-    for key in sorted(chosen, key=lambda key: not key.startswith("llm")):
-        # A model in two roles is named once.
+    for key in sorted(chosen, key=lambda key: (not key.startswith("llm"), key)):
+        # A model in two roles is named once, and a switch only where it is off.
         value = settings.get(key, "none").removeprefix("gguf:").removesuffix(".gguf")
         value = _DIGEST.sub(r"\1", value)
-        if not (key.endswith(".name") and value in shown.values()):
-            shown[_short(key)] = value
+        if value != "True" and not (key.endswith(".name") and value in shown.values()):
+            shown[key if _short(key) in shown else _short(key)] = value
     return ", ".join(f"{name} {value}" for name, value in shown.items())
+
+
+def _kinds(keys: list[str], family: dict[str, dict[str, str]]) -> int:
+    """How many configurations the values of some settings tell apart."""
+    return len({tuple(one.get(key) for key in keys) for one in family.values()})
 
 
 def _names_first(keys: list[str]) -> list[str]:
@@ -58,10 +64,6 @@ def _names_first(keys: list[str]) -> list[str]:
         if key.endswith(".name")
         or not (key.rpartition(".")[0] in named or key.rpartition(".")[2] in roles)
     ]
-
-
-def _distinct(keys: list[str], family: dict[str, dict[str, str]]) -> bool:
-    return len({tuple(one.get(key) for key in keys) for one in family.values()}) == len(family)
 
 
 def _short(key: str) -> str:

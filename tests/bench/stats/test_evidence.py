@@ -177,6 +177,29 @@ def test_configurations_of_one_method_are_told_apart() -> None:
     ]
 
 
+def test_a_switch_is_named_where_it_is_off_and_nothing_that_is_not_needed() -> None:
+    def made(extractor: str, guard: bool, rule: int) -> Header:
+        settings = {"guard": guard, "extractor": extractor, "limit": rule}
+        verifier = {"name": "base", "digest": str(rule)}
+        return Header(
+            "d",
+            {
+                "name": "h",
+                "configuration": settings,
+                "extractor": {"name": extractor},
+                "verifier": verifier,
+            },
+        )
+
+    headers = [made("clauses", True, 1), made("model", True, 2), made("model", False, 2)]
+    found = method_labels(headers)
+    assert [found[header.digest] for header in headers] == [
+        "h (extractor clauses)",
+        "h (extractor model)",
+        "h (guard False, extractor model)",
+    ]
+
+
 def asked(results: list[Results], folder: Path, **options: object) -> dict[str, str]:
     evidence = Evidence(results, samples=50, **options)  # type: ignore[arg-type]
     return {one.question: one.text for one in answers(evidence, folder)}
