@@ -24,6 +24,7 @@ from halldetect_bench.runner import run, sample
 from halldetect_bench.stats.resampling import Figure, figure, figures, rows_of
 
 COMPARED = ("AUROC", "balanced accuracy")
+OBJECT = "object:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +117,10 @@ def _configuration(described: dict[str, Any]) -> Configuration:
     chosen = {name: value for name, value in stated.items() if name in known}
     if "granularities" in chosen:
         chosen["granularities"] = tuple(chosen["granularities"])
-    extractor = (described.get("extractor") or {}).get("name")
-    if "extractor" not in chosen and extractor is not None:
+    extractor = _model(described, "extractor")
+    # An extractor that was handed over as an object is known by the name of its model.
+    given = str(chosen.get("extractor", OBJECT))
+    if given.startswith(OBJECT) and extractor is not None:
         chosen["extractor"] = extractor
     verifier = (described.get("verifier") or {}).get("name")
     return Configuration(**chosen, verifier=None if verifier == "base" else verifier)

@@ -12,6 +12,7 @@ from benchmarks.pack import pack_folder
 from halldetect.cli import main
 from halldetect_bench.packed import pack
 from halldetect_bench.predictions import Header, Results, read_all
+from halldetect_bench.reproduction import _configuration
 
 WORDS = ["river", "bridge", "tower", "garden", "market", "harbour", "station", "library"]
 
@@ -66,6 +67,20 @@ def test_the_same_rows_give_figures_inside(
     assert all(line.startswith("inside ") and line.endswith("40 rows") for line in lines)
     assert main(again(stored, "--limit", "12", "--method", "rouge-l")) == 0
     assert "12 rows" in capsys.readouterr().out
+
+
+def test_an_extractor_that_was_an_object_is_found_by_the_name_of_its_model() -> None:
+    described = {
+        "name": "halldetect",
+        "configuration": {"extractor": "object:DraftedExtractor", "guard": False, "threads": 9},
+        "extractor": {"name": "gguf:qwen2.5-coder-1.5b.gguf", "prompt_digest": "1"},
+        "verifier": {"name": "base"},
+    }
+    found = _configuration(described)
+    assert (found.extractor, found.guard, found.verifier) == ("qwen2.5-coder-1.5b", False, None)
+    assert found.threads is None
+    described["configuration"] = {"extractor": "auto"}
+    assert _configuration(described).extractor == "auto"
 
 
 def test_other_scores_lie_outside(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:
