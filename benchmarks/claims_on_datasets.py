@@ -1,6 +1,7 @@
 """Claims on the datasets: detection with and without the reading rules.
 
     python -m benchmarks.claims_on_datasets detection --data DIR --limit 40
+    python -m benchmarks.claims_on_datasets conflicts --data DIR --limit 400
     ... --verifier large --device cuda
 
 `detection`: AUROC, balanced accuracy and false alarms of the detector, and of the same detector
@@ -8,6 +9,10 @@ with whole sentences: each sentence of the raw text is a claim and is read as it
 is read as it stands, and windows begin where they are cut. Differences are paired, with 95 %
 intervals; a false alarm is a faithful row that is not called faithful. The verifier answers each
 pair once.
+
+`conflicts`: false alarms of "contradicts itself" on faithful responses, each of whose claims is
+compared with the others as if it failed: how many pairs of claims the rule finds, and how many of
+them the verifier confirms.
 
 The results go to benchmarks/results/claims.json.
 """
@@ -27,6 +32,9 @@ from benchmarks.claims import RESULTS, write_section
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector, Pair, inputs
 from halldetect.claims import extraction
+from halldetect.claims.extraction import extract_claims
+from halldetect.claims.extractors import load_extractor
+from halldetect.explanation.self_contradictions import confirm, find_conflicts
 from halldetect.protocols import Verifier
 from halldetect.report import Probabilities, Report, Status, Verdict
 from halldetect.text.document import Document
@@ -183,10 +191,39 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
+def conflicts(verifier: Verifier, data: Path, limit: int, names: Sequence[str]) -> dict[str, Any]:
+    """Claims of faithful responses that are found to contradict each other, by dataset.
+
+    verifier, data, limit, names  as for `detection`; limit counts faithful rows
+    """
+    found: dict[str, Any] = {}
+    extractor = load_extractor("sentences")
+    for name in names:
+        faithful = [row for row in load_dataset(name, data).rows if not row.hallucinated]
+        rows = sample(faithful, limit, 0)
+        counted: Counter[str] = Counter(rows=len(rows))
+        places = []
+        for row in rows:
+            response = inputs.read_response(row.response, row.question)
+            claims = extract_claims(response, extractor).claims
+            texts = [claim.hypothesis for claim in claims]
+            between = list(find_conflicts(texts, range(len(texts))))
+            errors = [error for error, _ in confirm([(claims, one) for one in between], verifier)]
+            counted.update(claims=len(claims), by_rule=len(between))
+            counted["confirmed"] += sum(error is not None for error in errors)
+            counted["rows_with_one"] += any(error is not None for error in errors)
+            places += [row.id] if any(errors) else []
+        found[name] = {**counted, "row_ids": places}
+        print(name, found[name], flush=True)
+    figures = ("rows", "claims", "by_rule", "confirmed", "rows_with_one")
+    together = {key: sum(item.get(key, 0) for item in found.values()) for key in figures}
+    return {**found, "all": together}
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("detection",))
+    parser.add_argument("what", choices=("detection", "conflicts"))
     parser.add_argument("--data", type=Path, required=True, help="the folder of the datasets")
     parser.add_argument("--limit", type=int, default=40, help="rows per dataset: 40")
     parser.add_argument("--datasets", nargs="+", default=DETECTION, help="default: the six")
@@ -194,7 +231,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_verifier_options(parser)
     given = parser.parse_args(arguments)
     verifier = verifier_of(given)
-    found = {"detection": detection(verifier, given.data, given.limit, given.datasets)}
+    measure = detection if given.what == "detection" else conflicts
+    found = {given.what: measure(verifier, given.data, given.limit, given.datasets)}
     write_section(given.out, given.verifier, found, verifier)
     print(json.dumps(found, indent=1, ensure_ascii=False))
 

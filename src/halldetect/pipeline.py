@@ -289,12 +289,18 @@ def explain_claims(
     """Why those claims fail that do, whether citations hold, and the shortest proofs."""
     verifier, rule = models.verifier, window_rule(models)
     advance = partial(_advance, progress)
+    # The paper's settings judge its windows and no more.
+    more = not models.configuration.truncate
     reasons = partial(
-        explain, verifier=verifier, rule=rule, score=_scorer(models), progress=advance("explain")
+        explain,
+        verifier=verifier,
+        rule=rule,
+        score=_scorer(models),
+        progress=advance("explain"),
+        compare=more,
     )
     _explain(states, "explain", "failing claims could not be explained", reasons, observe)
-    # The paper's settings judge its windows and no more.
-    if not models.configuration.truncate:
+    if more:
         proofs = partial(find_proofs, verifier=verifier, progress=advance("proof"))
         _explain(states, "proof", "no shorter proof could be looked for", proofs, observe)
 

@@ -261,7 +261,7 @@ def _role(said: Side, found: Side) -> ErrorReport | None:
         if own is None or other is None:
             continue
         if own[0] & other[1] and own[1] & other[0] and not own[0] & other[0]:
-            return ErrorReport(ErrorKind.ROLE, _shortened(said.text), _shortened(found.text))
+            return ErrorReport(ErrorKind.ROLE, shortened(said.text), shortened(found.text))
     return None
 
 
@@ -285,7 +285,7 @@ def _cause(said: Side, found: Side) -> ErrorReport | None:
     cause = _CAUSES.search(said.text)
     if cause is None or _CAUSES.search(found.text) or not _says_most(said, found):
         return None
-    return ErrorReport(ErrorKind.CAUSE, _shortened(said.text[cause.start() :]), "")
+    return ErrorReport(ErrorKind.CAUSE, shortened(said.text[cause.start() :]), "")
 
 
 def _invented(said: Side, source: str) -> ErrorReport | None:
@@ -304,6 +304,7 @@ def _invented(said: Side, source: str) -> ErrorReport | None:
     return None
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """The first words of a text."""
     parts = text.split()
     return " ".join(parts[:14]) + (" …" if len(parts) > 14 else "")

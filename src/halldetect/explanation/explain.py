@@ -3,7 +3,8 @@
 A claim is judged as a whole and that decides. The parts of a claim that fails are judged as well,
 each as if it stood alone, so that the report can say which of them fails; where each is supported
 alone, the claim connects what the source does not. A claim that cites documents is judged against
-each of them alone.
+each of them alone. What is wrong with a failing claim is found by rule; where the source does not
+say it otherwise, another claim of the response may.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 from halldetect.claims import Claim
 from halldetect.claims.citations import cited_documents
 from halldetect.explanation.error_kinds import error_kind
+from halldetect.explanation.self_contradictions import confirm, find_conflicts
 from halldetect.protocols import Verifier
 from halldetect.report import CitationReport, ClaimReport, ErrorReport, PartReport, Status
 from halldetect.text.document import Document
@@ -104,6 +106,8 @@ def explain(
     rule: Rule | None,
     score: Score,
     progress: Callable[[int, int], None] | None = None,
+    *,
+    compare: bool = True,
 ) -> list[Explained]:
     """Judge the parts of failing claims and what claims cite, batching across all responses.
 
@@ -112,6 +116,7 @@ def explain(
     rule      which windows a claim is judged against
     score     the report of a claim that was judged
     progress  is called with the tokens judged and those that are expected in all
+    compare   whether failing claims are compared with the other claims of their response
     """
     questions = [
         question
@@ -119,7 +124,7 @@ def explain(
         for question in (*_parts(number, item), *_citations(number, item))
     ]
     answers = _answers(questions, findings, verifier, rule, progress)
-    return [
+    explained = [
         _explained(
             item,
             [
@@ -131,6 +136,33 @@ def explain(
         )
         for number, item in enumerate(findings)
     ]
+    return _compared(findings, explained, verifier) if compare else explained
+
+
+def _compared(
+    findings: Sequence[Findings], explained: Sequence[Explained], verifier: Verifier
+) -> list[Explained]:
+    """Claims that the source does not say otherwise may be said otherwise by the response."""
+    found = [
+        (number, conflict)
+        for number, (item, result) in enumerate(zip(findings, explained, strict=True))
+        for conflict in find_conflicts(
+            [claim.hypothesis for claim in item.claims],
+            [
+                at
+                for at, report in enumerate(result.claims)
+                if report.status in _FLAGGED and not (report.error and report.error.source_words)
+            ],
+        )
+    ]
+    answers = confirm([(findings[number].claims, conflict) for number, conflict in found], verifier)
+    results = [(list(item.claims), list(item.judged)) for item in explained]
+    for (number, conflict), (error, judged) in zip(found, answers, strict=True):
+        reports, all_judged = results[number]
+        all_judged.append(judged)
+        if error is not None:
+            reports[conflict.claim] = replace(reports[conflict.claim], error=error)
+    return [Explained(tuple(reports), tuple(judged)) for reports, judged in results]
 
 
 def _parts(number: int, item: Findings) -> list[_Question]:

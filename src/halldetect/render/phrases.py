@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from halldetect.report import ClaimReport, Evidence, Probabilities, Report, Status, Verdict
+from halldetect.report import (
+    ClaimReport,
+    ErrorKind,
+    Evidence,
+    Probabilities,
+    Report,
+    Status,
+    Verdict,
+)
 
 # Most urgent first: the order of claims in every view. Where claims overlap, the first one wins.
 STATES = (Status.CONTRADICTED, Status.UNSUPPORTED, Status.UNCHECKABLE, Status.SUPPORTED)
@@ -94,7 +102,10 @@ def explanations(claim: ClaimReport) -> list[str]:
     if claim.error is not None:
         said, found = one_line(claim.error.claim_words), one_line(claim.error.source_words)
         words = f"“{said}”" if said else "nothing"
-        beside = f", in the source “{found}”" if found else ", not in the source"
+        where = (
+            "elsewhere in the response" if claim.error.kind is ErrorKind.SELF else "in the source"
+        )
+        beside = f", {where} “{found}”" if found else ", not in the source"
         lines.append(f"{claim.error.kind.capitalize()}: {words}{beside}")
     for part in claim.parts:
         support = "" if part.support is None else f", support {part.support:.2f}"

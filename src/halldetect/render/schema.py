@@ -69,7 +69,8 @@ _NOTES: dict[tuple[type, str], dict[str, Any]] = {
     },
     (ErrorReport, "claim_words"): {"description": "The words of the claim that are wrong."},
     (ErrorReport, "source_words"): {
-        "description": "What the source has in their place; empty where it has nothing."
+        "description": "What the source, or the claim that is contradicted, has in their place; "
+        "empty where it has nothing."
     },
     (CitationReport, "document"): {
         "description": "Index into documents; null where no document has that number."

@@ -49,6 +49,7 @@ class ErrorKind(StrEnum):
     CERTAINTY = "certainty"
     CAUSE = "cause"
     INVENTED = "invented detail"
+    SELF = "contradicts itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,8 @@ class Evidence:
 class ErrorReport:
     """What is wrong with a failing claim, and the words of both sides that show it.
 
-    `source_words` is empty where the source has nothing in the place of the claim's words.
+    `source_words` is empty where the source has nothing in the place of the claim's words. Of a
+    claim that contradicts itself elsewhere they are the words of the other claim.
     """
 
     kind: ErrorKind
