@@ -12,7 +12,8 @@ pair once.
 
 `conflicts`: false alarms of "contradicts itself" on faithful responses, each of whose claims is
 compared with the others as if it failed: how many pairs of claims the rule finds, and how many of
-them the verifier confirms.
+them the verifier confirms; and, beside it, how many of our minimal pairs are found, a true and a
+false claim on one premise.
 
 The results go to benchmarks/results/claims.json.
 """
@@ -29,9 +30,10 @@ from typing import Any
 from unittest.mock import patch
 
 from benchmarks.claims import RESULTS, write_section
+from benchmarks.claims import rows as cases
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector, Pair, inputs
-from halldetect.claims import extraction
+from halldetect.claims import Claim, extraction
 from halldetect.claims.extraction import extract_claims
 from halldetect.claims.extractors import load_extractor
 from halldetect.explanation.self_contradictions import confirm, find_conflicts
@@ -76,7 +78,7 @@ def plain_source(text: str) -> Document:
     return Document(text, sentences(text))
 
 
-def plain_response(text: str, question: str | None = None) -> Document:
+def plain_response(text: str, question: str | None = None, names: Sequence[str] = ()) -> Document:
     """A response without the reading rules: each of its sentences is a claim."""
     units = tuple(
         Unit(TrackedText.of(text, span.start, span.end), span, Form.SENTENCE, asserts=True)
@@ -217,7 +219,23 @@ def conflicts(verifier: Verifier, data: Path, limit: int, names: Sequence[str]) 
         print(name, found[name], flush=True)
     figures = ("rows", "claims", "by_rule", "confirmed", "rows_with_one")
     together = {key: sum(item.get(key, 0) for item in found.values()) for key in figures}
-    return {**found, "all": together}
+    return {**found, "all": together, "minimal_pairs": _conflicting_pairs(verifier)}
+
+
+def _conflicting_pairs(verifier: Verifier) -> dict[str, int]:
+    """How many of our minimal pairs, a true and a false claim on one premise, are found."""
+    groups: dict[tuple[str, str], dict[str, str]] = {}
+    for row in cases("checks.jsonl"):
+        groups.setdefault((row["pair"], row["premise"]), {})[row["label"]] = row["hypothesis"]
+    counted: Counter[str] = Counter()
+    for group in groups.values():
+        if {"entailment", "contradiction"} <= set(group):
+            claims = [Claim(group[label], None, "") for label in ("entailment", "contradiction")]
+            between = list(find_conflicts([claim.text for claim in claims], [1]))
+            counted.update(pairs=1, by_rule=len(between))
+            found = confirm([(claims, one) for one in between], verifier)
+            counted["confirmed"] += sum(error is not None for error, _ in found)
+    return dict(counted)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

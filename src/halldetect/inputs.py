@@ -145,7 +145,8 @@ class Texts:
 def read_texts(pair: CleanPair) -> Texts:
     """Read the texts of a pair: the source sentence by sentence, the response unit by unit."""
     return Texts(
-        tuple(map(read_source, pair.documents)), read_response(pair.response, pair.question)
+        tuple(map(read_source, pair.documents)),
+        read_response(pair.response, pair.question, pair.document_names),
     )
 
 

@@ -54,3 +54,73 @@ def test_citations_are_judged_against_what_they_cite() -> None:
         supported_by_none=1,
     )
     assert detector.check(DOCUMENTS, "The bridge opened in 1932.").citations is None
+
+
+NAMED = [
+    {"id": "annual-report-2022.pdf", "text": "The bridge opened in 1932."},
+    {"id": "annual-report-2023.pdf", "text": "The tower is 40 metres tall."},
+    {"id": "Smith et al. 2020", "text": "Olaf sold the mill."},
+]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "document", "status", "cited"),
+    [
+        # supported by the one that is named, by another one only, by none
+        ("According to the 2023 annual report, the tower is 40 metres tall.", 1, "supported", True),
+        (
+            "According to the 2022 annual report, the tower is 40 metres tall.",
+            0,
+            "supported",
+            False,
+        ),
+        ("According to Smith et al., wild horses graze by volcanoes.", 2, "unsupported", False),
+        ("According to Smith et al. (2020), Olaf sold the mill.", 2, "supported", True),
+        ("As noted in annual-report-2023.pdf, the tower is 40 metres tall.", 1, "supported", True),
+    ],
+)
+def test_a_source_that_is_named_is_checked(
+    sentence: str, document: int, status: str, cited: bool
+) -> None:
+    report = Detector(SentenceExtractor(), OverlapVerifier()).check(NAMED, sentence)
+    (claim,) = report.claims
+    assert "ccording" not in claim.text
+    assert "noted" not in claim.text
+    assert claim.span is not None
+    assert claim.text == sentence[claim.span.start :][:1].upper() + sentence[claim.span.start + 1 :]
+    (citation,) = claim.citations
+    assert citation.document == document
+    assert (claim.status, citation.status is Status.SUPPORTED) == (status, cited)
+    assert report.citations is not None
+    assert report.citations.supported_by_other == (status == "supported" and not cited)
+
+
+def test_a_named_source_that_was_not_given() -> None:
+    detector = Detector(SentenceExtractor(), OverlapVerifier())
+    sentence = "According to the 2019 audit report, the tower is 40 metres tall."
+    (claim,) = detector.check(NAMED, sentence).claims
+    assert [(item.label, item.document) for item in claim.citations] == [
+        ("the 2019 audit report", None)
+    ]
+    (numbered,) = detector.check(NAMED, "The tower is 40 metres tall [40].").claims
+    assert [(item.label, item.document) for item in numbered.citations] == [("40", None)]
+    # A document may talk of it; and without names nobody knows.
+    talking = [*NAMED, {"id": "minutes", "text": "The audit report of 2019 was read."}]
+    assert detector.check(talking, sentence).claims[0].citations == ()
+    assert detector.check(DOCUMENTS, sentence).claims[0].citations == ()
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "According to Ann Hall, the tower is 40 metres tall.",
+        "According to the annual report, the tower is 40 metres tall.",
+        "In Paris, the tower is 40 metres tall.",
+        "Per person, the tower is 40 metres tall.",
+    ],
+)
+def test_what_names_no_single_document_is_no_citation(sentence: str) -> None:
+    names = [*NAMED, {"id": "Paris guide", "text": "x"}, {"id": "person list", "text": "y"}]
+    detector = Detector(SentenceExtractor(), OverlapVerifier())
+    (claim,) = detector.check(names, sentence).claims
+    assert claim.citations == ()

@@ -19,6 +19,7 @@ from halldetect.explanation.self_contradictions import confirm, find_conflicts
 from halldetect.protocols import Verifier
 from halldetect.report import CitationReport, ClaimReport, ErrorReport, PartReport, Status
 from halldetect.text.document import Document
+from halldetect.text.source_names import is_kind_of_source, mentions
 from halldetect.verification.rounds import JudgedClaim, Task, verify
 from halldetect.verification.schedule import Rule, StoppingRule
 from halldetect.windows.scales import Window
@@ -69,13 +70,24 @@ class Findings:
         ]
 
     def cited(self, at: int) -> list[tuple[str, int | None]]:
-        """The documents that a claim cites, as it cites them and by their index."""
+        """The documents that a claim cites, as it cites them and by their index.
+
+        A source that the claim names and that is none of the documents may be one that a document
+        talks about; then it is no citation.
+        """
         count = len(self.documents)
         return [
-            item
-            for label in self.claims[at].citations
-            for item in cited_documents(label, self.names, count)
+            (label, document)
+            for cited in self.claims[at].citations
+            for label, document in cited_documents(cited, self.names, count)
+            if document is not None or not self._talks_of(label)
         ]
+
+    def _talks_of(self, source: str) -> bool:
+        """Whether a document talks of a source that is named."""
+        return is_kind_of_source(source) and any(
+            mentions(document.text, source) for document in self.documents
+        )
 
     def known_support(self, at: int, document: int) -> bool:
         """Whether it is known already that a document supports a claim."""

@@ -31,6 +31,7 @@ from halldetect.text.markdown import Block, Line, read_blocks
 from halldetect.text.normalise import normalised, unreadable
 from halldetect.text.pieces import sentences_of, statements_of_mark_up, unwrapped
 from halldetect.text.sentences import sentences
+from halldetect.text.source_names import named_source, without_opener
 from halldetect.text.tracked import TrackedText
 from halldetect.text.units import Citation, Form, Unit
 
@@ -61,18 +62,24 @@ _SCARE_QUOTES = "a word such as “true” in quotation marks: it may be meant a
 _NOT_ANSWER = "an unticked box: whether this is said or denied is not clear"
 
 
-def read_response(text: str, question: str | None = None) -> Document:
-    """A response with its sentences and its units; `question` is what it answers."""
-    return Document(text, sentences(text), read_units(text, question))
+def read_response(text: str, question: str | None = None, names: Sequence[str] = ()) -> Document:
+    """A response with its sentences and its units.
+
+    text, question, names  as for `read_units`
+    """
+    return Document(text, sentences(text), read_units(text, question, names))
 
 
-def read_units(text: str, question: str | None = None) -> tuple[Unit, ...]:
+def read_units(
+    text: str, question: str | None = None, names: Sequence[str] = ()
+) -> tuple[Unit, ...]:
     """What a response says, in order.
 
     text      the response as it was given; the spans of the units are ranges of it
     question  what it answers
+    names     of the documents of the source, which the response may name
     """
-    return _answering(_Reader(read_blocks(text), question).units(), question)
+    return _answering(_Reader(read_blocks(text), question, names).units(), question)
 
 
 def _answering(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...]:
@@ -98,8 +105,9 @@ def _answering(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...
 class _Reader:
     """Reads the blocks of one response."""
 
-    def __init__(self, blocks: Sequence[Block], question: str | None) -> None:
+    def __init__(self, blocks: Sequence[Block], question: str | None, names: Sequence[str]) -> None:
         self._blocks = blocks
+        self._names = names
         self._asks_why = question is not None and "why" in question.casefold()
         self._units: list[Unit] = []
         self._leads: list[LeadIn | None] = [None]
@@ -361,6 +369,7 @@ class _Reader:
         for at, part in enumerate(parts):
             uncited = without_citations(part)
             content = without_openers(uncited.text)
+            content, citations = self._unnamed(content, uncited.citations)
             content = told(content) if says_something(content.text) else content
             last = at == len(parts) - 1
             ends_open = last and content.text.rstrip().endswith(":")
@@ -387,7 +396,7 @@ class _Reader:
                 asserts,
                 own=content,
                 lead_in=lead.text.text if leans and lead is not None else None,
-                citations=uncited.citations,
+                citations=citations,
                 problem=problem,
                 abstaining=abstaining and not leans,
             )
@@ -399,6 +408,19 @@ class _Reader:
             elif last and not item:
                 denies = FALSE.search(content.text) is not None and "following" in content.text
                 self._lean_on(depth, LeadIn(content, None, False) if denies else None)
+
+    def _unnamed(
+        self, content: TrackedText, citations: tuple[Citation, ...]
+    ) -> tuple[TrackedText, tuple[Citation, ...]]:
+        """The sentence without the document that it names at its start, which it then cites."""
+        named = named_source(content.text, self._names)
+        if named is None:
+            return content, citations
+        name, opener, known = named
+        place = content.raw_span(opener)
+        if place is not None:
+            citations = (Citation(name, place), *citations)
+        return (without_opener(content, opener) if known else content), citations
 
     def _leans(self, content: TrackedText, lead: LeadIn, item: bool) -> bool:
         """Whether a text says something only together with what comes before it."""
