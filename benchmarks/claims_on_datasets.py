@@ -40,6 +40,7 @@ from halldetect.explanation.self_contradictions import confirm, find_conflicts
 from halldetect.protocols import Verifier
 from halldetect.report import Probabilities, Report, Status, Verdict
 from halldetect.text.document import Document
+from halldetect.text.reading import read_response
 from halldetect.text.sentences import sentences
 from halldetect.text.tracked import TrackedText
 from halldetect.text.units import Form, Unit
@@ -206,7 +207,7 @@ def conflicts(verifier: Verifier, data: Path, limit: int, names: Sequence[str]) 
         counted: Counter[str] = Counter(rows=len(rows))
         places = []
         for row in rows:
-            response = inputs.read_response(row.response, row.question)
+            response = read_response(row.response, row.question)
             claims = extract_claims(response, extractor).claims
             texts = [claim.hypothesis for claim in claims]
             between = list(find_conflicts(texts, range(len(texts))))
