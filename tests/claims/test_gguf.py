@@ -7,12 +7,13 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from halldetect import models
-from halldetect.claims.extractors import load_extractor
+from halldetect.claims.extractors import gguf, load_extractor
 from halldetect.claims.extractors.gguf import GgufExtractor
 from halldetect.errors import ModelError
 
@@ -20,6 +21,15 @@ pytestmark = pytest.mark.slow
 
 BAKERY = "Maria Lopez founded the bakery in 1998. It sells bread and cakes in Madrid."
 RACE = "Arjun Patel won the race in 2 hours and 9 minutes. He did not train until June."
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _short_answers() -> Iterator[None]:
+    """A few lines are enough to see what a model does; whole lists take minutes of processor."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(gguf, "CONTEXT", 1024)
+        patched.setattr(gguf, "MAX_NEW_TOKENS", 64)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +42,7 @@ def path() -> Path:
 
 @pytest.fixture(scope="module")
 def extractor(path: Path) -> GgufExtractor:
-    return GgufExtractor(models.DEFAULT_EXTRACTOR, threads=2)
+    return GgufExtractor(models.DEFAULT_EXTRACTOR, threads=1)
 
 
 def test_the_fetched_file_is_the_pinned_one(path: Path) -> None:
@@ -45,7 +55,7 @@ def test_claims_come_out(extractor: GgufExtractor) -> None:
     draft = extractor.draft(BAKERY, 8)
     assert draft.generative_passes == 1
     assert draft.tokens_in > 100
-    assert 0 < draft.tokens_out <= 512
+    assert 0 < draft.tokens_out <= 64
     assert draft.claims
     assert any(word in " ".join(draft.claims) for word in ("bakery", "bread", "Madrid"))
 
@@ -56,7 +66,7 @@ def test_the_same_whatever_came_before(extractor: GgufExtractor, path: Path) -> 
     # A shared beginning, another order: both leave other tokens in the cache.
     extractor.draft("Maria Lopez founded the theatre in 2004.", 8)
     assert [extractor.draft(text, 8) for text in reversed(texts)] == first[::-1]
-    fresh = GgufExtractor(path, threads=2)
+    fresh = GgufExtractor(path, threads=1)
     assert [fresh.draft(text, 8) for text in texts] == first
 
 
@@ -65,7 +75,7 @@ def test_a_seed_is_recorded_and_replays(path: Path, extractor: GgufExtractor) ->
     assert description["name"] == "gguf:smollm2-135m"
     assert description["seed"] == 0
     assert description["chat_template"] == "from the model"
-    again = load_extractor(description["name"], threads=2, seed=description["seed"])
+    again = load_extractor(description["name"], threads=1, seed=description["seed"])
     assert again.description == description
     assert again.draft(BAKERY, 8) == extractor.draft(BAKERY, 8)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import pytest
@@ -11,9 +12,9 @@ from halldetect.claims.extraction import Draft, Extraction, extract_claims
 from halldetect.claims.extractors.by_rule import SentenceExtractor
 from halldetect.errors import ExtractionError, HallDetectError
 from halldetect.protocols import Extractor
-from halldetect.text.document import Span
+from halldetect.text.document import Document, Span
 from halldetect.text.normalise import normalised
-from halldetect.text.reading import read_response, read_units
+from halldetect.text.reading import read_response
 from halldetect.text.tracked import TrackedText
 from halldetect.text.words import FUNCTION_WORDS, same_word, words
 from tests.support.paths import DATA
@@ -133,15 +134,26 @@ def _invented(case: dict[str, Any], extraction: Extraction) -> list[str]:
     )
 
 
+@cache
+def reading(response: str) -> Document:
+    """The response as it is read, once for all behaviours."""
+    return read_response(response)
+
+
+@cache
+def unit_texts(response: str) -> frozenset[str]:
+    return frozenset(unit.text for unit in reading(response).units)
+
+
 def _check(case: dict[str, Any], extractor: Extractor) -> Extraction:
-    extraction = extract_claims(read_response(case["response"]), extractor)
+    extraction = extract_claims(reading(case["response"]), extractor)
     assert _escaped(case, extraction) == [], case["id"]
     assert _invented(case, extraction) == [], case["id"]
     for claim in extraction.claims:
         assert claim.span is not None, case["id"]
         assert claim.text.strip(), case["id"]
         if claim.origin == "restored":
-            assert claim.text in {unit.text for unit in read_units(case["response"])}
+            assert claim.text in unit_texts(case["response"])
     return extraction
 
 
@@ -170,10 +182,10 @@ def test_sentences_go_through_the_guard_untouched() -> None:
 def test_what_a_hostile_extractor_says_is_never_judged(behaviour: str) -> None:
     """Not only the words: each claim is a stretch of a unit of the response, in its order."""
     for case in CASES:
-        extraction = extract_claims(read_response(case["response"]), Hostile(BEHAVIOURS[behaviour]))
+        extraction = extract_claims(reading(case["response"]), Hostile(BEHAVIOURS[behaviour]))
         for claim in extraction.claims:
             assert claim.span is not None
-            said = any(claim.text in unit.text for unit in read_units(case["response"]))
+            said = any(claim.text in unit for unit in unit_texts(case["response"]))
             assert said, (case["id"], claim.text)
 
 
@@ -182,7 +194,7 @@ def real_model() -> Extractor:
     from halldetect.claims.extractors import load_extractor
 
     try:
-        return load_extractor("gguf:smollm2-135m")
+        return load_extractor("gguf:smollm2-135m", threads=1)
     except HallDetectError as error:
         pytest.skip(f"the model cannot be had here: {error}")
 

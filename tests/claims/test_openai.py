@@ -358,8 +358,8 @@ def llama() -> Iterator[tuple[str, str]]:
     params.model.path = str(path)
     params.n_ctx = 2048
     params.n_parallel = 1
-    params.cpuparams.n_threads = 2
-    params.cpuparams_batch.n_threads = 2
+    params.cpuparams.n_threads = 1
+    params.cpuparams_batch.n_threads = 1
     params.fit_params = False
     params.warmup = False
     params.verbosity = -1

@@ -147,7 +147,7 @@ def test_a_two_way_verifier_only_has_to_tell_support() -> None:
 def test_the_embedded_verifier_stays_above_its_floors() -> None:
     from halldetect.verification.verifiers import load_verifier
 
-    counts = accuracy_by_phenomenon(load_verifier(None, threads=None))
+    counts = accuracy_by_phenomenon(load_verifier(None, threads=1))
     low = {
         name: f"{right}/{total}, floor {FLOORS[name]:.2f}"
         for name, (right, total) in counts.items()

@@ -210,12 +210,12 @@ def test_the_real_default_model_keeps_to_the_form() -> None:
         path = models.pull(models.DEFAULT_EXTRACTOR)
     except ModelError as error:
         pytest.skip(str(error))
-    model = LlamaLlm(path, threads=2, context=1024)
+    model = LlamaLlm(path, threads=1, context=1024)
     row = Row("d", "1", SOURCE, f"{RIGHT} {WRONG}", True)
     for method in PROMPTED.values():
         first, second = (scored(method(model), row) for _ in range(2))
         assert first.score is not None
         assert (first.score, first.claims) == (second.score, second.claims)
     assert scored(LongContext(model), Row("d", "1", "word " * 3000, RIGHT, True)).score is None
-    found = scored(EmbeddingDivergence(LlamaEmbedder(path, threads=2)))
+    found = scored(EmbeddingDivergence(LlamaEmbedder(path, threads=1)))
     assert 0 < found.score < 1

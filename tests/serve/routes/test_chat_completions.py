@@ -549,7 +549,7 @@ def test_a_real_model_behind_the_proxy(supervisor: WorkerSupervisor, tmp_path: P
     params.model.path = str(path)
     params.n_ctx, params.n_parallel, params.verbosity = 2048, 1, -1
     params.fit_params = params.warmup = False
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 2
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.api_keys = [KEY]
     server = xllamacpp.Server(params)
     settings = ServiceSettings(
