@@ -1,6 +1,7 @@
 """Knowledge: what retrieval finds, how long it takes, and what it costs in accuracy.
 
     HALLDETECT_DATA=DIR python -m benchmarks.knowledge --pairs FILE.jsonl.xz
+    HALLDETECT_DATA=DIR python -m benchmarks.knowledge --reranker MODEL
     HALLDETECT_DATA=DIR python -m benchmarks.knowledge --among 100000 --texts FILE.jsonl.xz ...
     python -m benchmarks.knowledge --sizes 10000 100000 1000000 --texts FILE.jsonl.xz ...
     HALLDETECT_DATA=DIR python -m benchmarks.knowledge --check 349
@@ -9,7 +10,8 @@
 
 Recall: every source of WiCE is a document of one index, and every claim with gold evidence a
 query. A claim is found at k if its k best passages hold all sentences of one of its gold sets;
-its document is found if one of them is of its source. --among adds so many other documents of one
+its document is found if one of them is of its source. --reranker puts the passages in order with
+a model of sentence-transformers first. --among adds so many other documents of one
 passage, from the `premise` of --texts. --pairs names JSON Lines with `premise`,
 `hypothesis` and `label` (FEVER-like: the premise is the gold evidence of the hypothesis); every
 premise is a document, and it is found at k if one of the k best passages is a part of it or has
@@ -50,6 +52,12 @@ from halldetect.knowledge.builder import build_index
 from halldetect.knowledge.index import KnowledgeIndex
 from halldetect.knowledge.passages import PASSAGE_CHARACTERS
 from halldetect.knowledge.readers import SourceFile
+from halldetect.knowledge.reranking import (
+    Embedder,
+    RerankedKnowledge,
+    SentenceTransformerEmbedder,
+)
+from halldetect.knowledge.retrieval import PASSAGES_PER_CLAIM
 from halldetect.protocols import Verifier
 from halldetect.text.sentences import sentences
 from halldetect_bench.registry import data_root
@@ -88,15 +96,25 @@ def wice_index(
     return KnowledgeIndex(folder / "wice.index")
 
 
-def wice_recall(folder: Path, others: Iterable[str] = ()) -> dict[str, Any]:
-    """Recall of gold evidence on WiCE, among other texts."""
+def wice_recall(
+    folder: Path, others: Iterable[str] = (), embedder: Embedder | None = None
+) -> dict[str, Any]:
+    """Recall of gold evidence on WiCE, among other texts; with an embedder, reranked."""
     rows = wice_rows()
     known = [row for row in rows if any(row["supporting_sentences"])]
+    # A reranker changes what is among those that a check retrieves.
+    depths = DEPTHS if embedder is None else (1, PASSAGES_PER_CLAIM)
     with closing(wice_index(folder, rows, others)) as index:
         passages = index.passages
-        found = index.search([row["claim"] for row in known], max(DEPTHS))
+        knowledge = index if embedder is None else RerankedKnowledge(index, embedder)
+        claims = [row["claim"] for row in known]
+        used = time.process_time()
+        found = knowledge.search(claims, max(depths))
+        seconds = (time.process_time() - used) / len(claims)
     result: dict[str, Any] = {"claims": len(known), "passages": passages}
-    for depth in DEPTHS:
+    if embedder is not None:
+        result |= {"reranker": embedder.description["name"], "cpu_seconds": round(seconds, 3)}
+    for depth in depths:
         whole, document = [], []
         for row, group in zip(known, found, strict=True):
             text = "\n".join(row["evidence"])
@@ -270,6 +288,7 @@ def main() -> None:
     """Measure what was asked for and add it to the results file."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pairs", nargs="*", type=Path, help="recall on WiCE and on these files")
+    parser.add_argument("--reranker", help="recall on WiCE with this model")
     parser.add_argument("--among", nargs="*", type=int, default=[], help="other passages")
     parser.add_argument("--sizes", nargs="*", type=int, default=[], help="passages to index")
     parser.add_argument("--texts", nargs="*", type=Path, default=[], help="JSON Lines, for --sizes")
@@ -291,6 +310,9 @@ def main() -> None:
             save("recall", "wice", wice_recall(folder))
             for file in arguments.pairs:
                 save("recall", file.name.partition(".")[0], pair_recall(folder, file))
+        if arguments.reranker:
+            embedder = SentenceTransformerEmbedder(arguments.reranker)
+            save("recall", "wice_reranked", wice_recall(folder, (), embedder))
         texts = read_texts(arguments.texts)
         random.Random(0).shuffle(texts)
         for count in arguments.among:

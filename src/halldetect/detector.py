@@ -210,9 +210,9 @@ class Detector:
         """What evidence is retrieved from, opened on first use; None where nothing is."""
         if self._knowledge is not None or self.configuration.knowledge is None:
             return self._knowledge
-        from halldetect.knowledge.builder import open_index
+        from halldetect.knowledge.builder import open_knowledge
 
-        return open_index(self.configuration.knowledge)
+        return open_knowledge(self.configuration.knowledge)
 
     @cached_property
     def calibration(self) -> Calibration:

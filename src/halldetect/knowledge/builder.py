@@ -8,12 +8,13 @@ from pathlib import Path
 
 from halldetect.errors import HallDetectError, InputError
 from halldetect.knowledge.index import KnowledgeIndex
-from halldetect.knowledge.passages import SearchIndex
+from halldetect.knowledge.passages import Knowledge, SearchIndex
 from halldetect.knowledge.readers import SourceFile, read_documents
 from halldetect.knowledge.writer import BuildSummary, IndexWriter
 
 _POSTGRES = ("postgresql", "postgres")
 _OPENSEARCH = ("opensearch", "opensearch+http")
+_RERANKER = "?reranker="
 
 
 def is_url(location: str | Path) -> bool:
@@ -23,6 +24,23 @@ def is_url(location: str | Path) -> bool:
     Raises InputError for a URL of another kind than those of PostgreSQL and OpenSearch.
     """
     return _scheme(location) is not None
+
+
+def open_knowledge(location: str | Path) -> Knowledge:
+    """What evidence is retrieved from: an index, perhaps with a reranker.
+
+    location  of the index, as for `open_index`; a reranker follows it: INDEX?reranker=MODEL
+    Raises InputError for what is not a complete index of this version, ModelError for a model
+    that cannot be loaded.
+    """
+    place, separator, model = str(location).partition(_RERANKER)
+    if not separator:
+        return open_index(location)
+    if not model:
+        raise InputError(f"{str(location)!r} names no reranker: use INDEX?reranker=MODEL")
+    from halldetect.knowledge.reranking import RerankedKnowledge, SentenceTransformerEmbedder
+
+    return RerankedKnowledge(open_index(place), SentenceTransformerEmbedder(model))
 
 
 def open_index(location: str | Path) -> SearchIndex:
@@ -107,6 +125,8 @@ def _writer(location: str | Path, progress: Callable[[int], None] | None) -> Ind
 
 def _scheme(location: str | Path) -> str | None:
     """What a URL begins with; None for the path of a file."""
+    if _RERANKER in str(location):
+        raise InputError("a reranker is for searching: leave ?reranker=... out here")
     scheme, separator, _ = str(location).partition("://")
     if separator and scheme not in (*_POSTGRES, *_OPENSEARCH):
         raise InputError(
