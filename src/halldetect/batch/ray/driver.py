@@ -94,9 +94,9 @@ def run_on_ray(
             "part_rows": cluster.part_rows,
         }
         parts.begin(settings, resume=job.resume, overwrite=job.overwrite)
-        from halldetect.batch.ray.workers import Coordinator, CoordinatorClient
+        from halldetect.batch.ray.workers import CoordinatorClient
 
-        coordinator = ray.remote(num_cpus=0)(Coordinator).remote()
+        coordinator = _start_coordinator()
         work = partial(
             _run_pipeline,
             limits=detector.configuration,
@@ -111,10 +111,13 @@ def run_on_ray(
             coordinator=CoordinatorClient(coordinator),
         )
         progress.begin(0, 0.0)
-        interrupted = _watch(work, coordinator, stop, progress)
-        counts, _, failure = ray.get(coordinator.state.remote())
-        before = ray.get(coordinator.rows_before.remote())
-        part_names = ray.get(coordinator.names.remote())
+        try:
+            interrupted = _watch(work, coordinator, stop, progress)
+            counts, _, failure = ray.get(coordinator.state.remote())
+            before = ray.get(coordinator.rows_before.remote())
+            part_names = ray.get(coordinator.names.remote())
+        except ray.exceptions.RayError as error:
+            raise _ray_failed(error) from error
     if failure is not None:
         is_input, message = failure
         raise (InputError if is_input else CheckError)(message)
@@ -147,9 +150,24 @@ def _watch(
         except Exception as error:  # however Ray reports a defect of a worker
             _, _, failure = ray.get(coordinator.state.remote())
             if failure is None:
-                words = " ".join(str(error).split())[-400:]
-                raise CheckError(f"Ray failed: {words}; {HOW_TO_RESUME}") from error
+                raise _ray_failed(error) from error
     return interrupted
+
+
+def _ray_failed(error: Exception) -> CheckError:
+    words = " ".join(str(error).split())[-400:]
+    return CheckError(f"Ray failed: {words}; {HOW_TO_RESUME}")
+
+
+def _start_coordinator() -> Any:
+    """The coordinator, on this machine: the run is not to depend on a machine that may be lost."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    from halldetect.batch.ray.workers import Coordinator
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    return ray.remote(num_cpus=0, scheduling_strategy=here)(Coordinator).remote()
 
 
 def _run_pipeline(
