@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 
 from halldetect import render
+from halldetect.report import Status
 from tests.support import report_samples as samples
 from tests.support.chromium import chromium, keys, look, text_of
 
@@ -354,3 +356,37 @@ def test_a_megabyte_of_source_stays_quick(show):
         expected = report.claims[number - 1].contradicting.text
         assert text_of(browser, ".scroller .focus") == expected
         assert in_sight(browser, ".scroller .focus")
+
+
+def test_thousands_of_claims_stay_quick(show):
+    """The claims come in pages, and the table for paper is not laid out before the view is there."""
+    report = samples.large(200_000, 3_000)
+    claims = tuple(
+        replace(claim, status=Status.SUPPORTED if place % 3 == 0 else claim.status)
+        for place, claim in enumerate(report.claims)
+    )
+    start = time.perf_counter()
+    browser = show(replace(report, claims=claims))
+    assert time.perf_counter() - start < 20
+    cards = "return [...document.querySelectorAll('.card')].map((card) => card.id)"
+    assert len(browser.execute_script(cards)) == 100
+    assert text_of(browser, ".pages span") == "1 to 100 of 3,000 claims"
+    took = browser.execute_script(
+        "const start = performance.now(); document.querySelector('.chip.supported').click();"
+        "document.body.offsetHeight; return performance.now() - start"
+    )
+    assert took < 1500
+    assert text_of(browser, ".pages span") == "1 to 100 of 1,000 claims"
+    assert browser.execute_script(cards)[:2] == ["card-1", "card-4"]
+    browser.execute_script("document.querySelector('.pages button:last-child').click()")
+    assert browser.execute_script(cards)[0] == "card-301"
+    # A claim of another page and another state comes to the reader from everywhere.
+    browser.execute_script("document.querySelector('.response .claim[data-claims=\"2000\"]').click()")
+    assert chosen(browser) == 2001
+    assert text_of(browser, ".response .selected") == report.claims[2000].text
+    browser.execute_script("location.hash = '#claim-1'")
+    time.sleep(0.3)
+    assert chosen(browser) == 1
+    keys(browser, "k")
+    assert chosen(browser) == 3000
+    assert one(browser, "#card-3000").is_displayed()

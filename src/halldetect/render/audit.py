@@ -98,15 +98,18 @@ class AuditClaim:
     quote: str
 
 
-def audit_values(report: Report, record: CheckRecord | None = None) -> dict[str, Any]:
+def audit_values(
+    report: Report, record: CheckRecord | None = None, passages: Passages | None = None
+) -> dict[str, Any]:
     """Return what the template of the audit sheet prints.
 
     Args:
         report: the report.
         record: when the check was made, and of which file.
+        passages: of its documents, where they have been read already.
     """
     record = record or CheckRecord()
-    passages = Passages(report)
+    passages = passages or Passages(report)
     limit = None if sum(map(len, report.documents)) <= _MAX_SOURCE else 0
     data = report.to_dict()
     return {

@@ -26,7 +26,14 @@ from halldetect.render.text_layout import text_layout
 from halldetect.report import ClaimReport, Evidence, Report
 
 # In the order in which they run; the page of the service uses the same files.
-SCRIPTS = ("text_pane.js", "claim_card.js", "layout.js", "page.js", "report.js")
+SCRIPTS = (
+    "text_pane.js",
+    "claim_card.js",
+    "card_list.js",
+    "layout.js",
+    "page.js",
+    "report.js",
+)
 VIEW_STYLES = (PALETTE, COMMON, "report.css")
 STYLES = (*VIEW_STYLES, "audit.css")
 
@@ -38,26 +45,28 @@ def html(report: Report, record: CheckRecord | None = None) -> str:
         report: the report.
         record: when the check was made, and of which file; for the printed page.
     """
+    passages = Passages(report)
     return html_page(
         "halldetect.render",
         "report.html.jinja",
         title=f"{report.verdict.capitalize()}: HallDetect report",
         style="".join(asset(name) for name in STYLES),
         script="".join(asset(name) for name in SCRIPTS),
-        payload=inline_json(payload(report)),
-        **audit_values(report, record),
+        payload=inline_json(payload(report, passages)),
+        **audit_values(report, record, passages),
     )
 
 
-def payload(report: Report) -> dict[str, Any]:
+def payload(report: Report, passages: Passages | None = None) -> dict[str, Any]:
     """Return what the page's script reads: the report, and under `view` what it takes to show it.
 
     Evidence carries no text: its span cuts it out of its document.
 
     Args:
         report: the report.
+        passages: of its documents, where they have been read already.
     """
-    passages = Passages(report)
+    passages = passages or Passages(report)
     data = report.to_dict()
     for claim in data["claims"]:
         for evidence in (claim["entailing"], claim["contradicting"], *claim["by_scale"]):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from halldetect.render.passages import segments
 from halldetect.render.phrases import STATE_SYMBOL, STATES
@@ -123,18 +125,24 @@ class _Builder:
         self._marks = marks
         self._kept = kept
         self._last: dict[int, Piece] = {}  # by place of the mark: its last visible piece
+        self._by_start = sorted(range(len(marks)), key=lambda place: marks[place].span.start)
+        self._starts = [marks[place].span.start for place in self._by_start]
+        # Up to each mark, the greatest end: it never falls, so that it can be searched.
+        self._ends = list(accumulate((marks[place].span.end for place in self._by_start), max))
 
     def build(self) -> MarkedText:
         layout = text_layout(self._text)
         blocks = layout if layout is not None else tuple(_plain_blocks(self._text))
+        block_starts = [block.start for block in blocks]
+        block_ends = [block.end for block in blocks]
         made: list[MarkedBlock] = []
         for at, kept in enumerate(self._kept):
             before = self._kept[at - 1].end if at else 0
             if kept.start > before:
                 made.append(MarkedBlock("omitted", omitted=kept.start - before))
-            for block in blocks:
-                if block.start < kept.end and block.end > kept.start:
-                    made.append(self._block(block, kept))
+            first = bisect_right(block_ends, kept.start)
+            last = bisect_left(block_starts, kept.end)
+            made.extend(self._block(block, kept) for block in blocks[first:last])
         rest = len(self._text) - (self._kept[-1].end if self._kept else 0)
         if rest:
             made.append(MarkedBlock("omitted", omitted=rest))
@@ -161,11 +169,7 @@ class _Builder:
         start, end = max(block.start, kept.start), min(block.end, kept.end)
         if start >= end:
             return
-        here = [
-            place
-            for place, mark in enumerate(self._marks)
-            if mark.span.start < end and mark.span.end > start
-        ]
+        here = self._marks_between(start, end)
         spans = [self._marks[place].span for place in here]
         spans += [Span(mark.start, mark.end) for mark in block.marks]
         local = [Span(max(0, span.start - start), min(end, span.end) - start) for span in spans]
@@ -183,3 +187,9 @@ class _Builder:
             for place in claims:
                 self._last[place] = piece
             yield piece
+
+    def _marks_between(self, start: int, end: int) -> list[int]:
+        """The places of the marks that overlap a stretch, in their order."""
+        first, last = bisect_right(self._ends, start), bisect_left(self._starts, end)
+        places = self._by_start[first:last]
+        return sorted(place for place in places if self._marks[place].span.end > start)

@@ -23,7 +23,9 @@ class ReportView {
       (...stretch) => this.dressResponse(...stretch),
       layout.response,
     );
-    this.cards = report.claims.map((_, index) => new ClaimCard(report, index));
+    this.cards = new CardList(report, (index) =>
+      this.select(this.selected === index ? null : index),
+    );
     this.index();
     root.replaceChildren(
       verdictHead(report, themeSwitch()),
@@ -71,11 +73,8 @@ class ReportView {
     this.list = element(
       "div",
       { class: "list" },
-      element(
-        "ol",
-        { class: claims.length > 100 ? "cards many" : "cards" },
-        ...this.report.view.order.map((index) => this.cards[index].node),
-      ),
+      this.cards.node,
+      this.cards.pages,
       claims.length ? shortcutSwitch(this.shortcuts) : null,
       ...provenance.notes.map((note) =>
         element("p", { class: "note", dir: "auto" }, `Note: ${visible(note)}`),
@@ -200,9 +199,6 @@ class ReportView {
 
   listen() {
     const { signal } = this.ends;
-    for (const { button, index } of this.cards) {
-      button.addEventListener("click", () => this.select(this.selected === index ? null : index));
-    }
     const pick = ({ target }) => {
       const mark = target.closest("[data-claims]");
       if (!mark) return;
@@ -243,21 +239,17 @@ class ReportView {
 
   /** Moves to the next claim the filter lets through. */
   step(way) {
-    const shown = this.report.view.order.filter(
-      (index) => !this.filter || this.status(index) === this.filter,
-    );
-    const place = shown.indexOf(this.selected);
-    const next = place < 0 ? (way > 0 ? 0 : shown.length - 1) : place + way;
-    if (next < 0 || next >= shown.length) return;
-    this.select(shown[next]);
-    this.cards[shown[next]].button.focus({ preventScroll: true });
+    const next = this.cards.neighbour(this.selected, way);
+    if (next === undefined) return;
+    this.select(next);
+    this.cards.card(next).button.focus({ preventScroll: true });
   }
 
   select(index) {
-    if (this.selected !== null) this.cards[this.selected].close();
+    if (this.selected !== null) this.cards.card(this.selected).close();
     this.selected = index;
     this.found.hidden = true;
-    this.dressResponseState();
+    this.dressSelected();
     this.root.classList.toggle("choosing", index !== null);
     setAddress(index === null ? location.pathname + location.search : `#claim-${index + 1}`);
     if (index === null) {
@@ -265,7 +257,8 @@ class ReportView {
       return;
     }
     if (this.filter && this.status(index) !== this.filter) this.show(null);
-    const card = this.cards[index];
+    const card = this.cards.card(index);
+    this.cards.reveal(index);
     card.open(this.panes, this.name, (key) => this.point(key, true));
     // Side by side, everything about a claim comes into view; one below the other, only its card.
     this.point(this.report.view.claims[index].decisive, scrolls(this.scroller));
@@ -278,7 +271,7 @@ class ReportView {
   /** Marks one evidence of the selected claim in the source and, if asked, goes there. */
   point(key, go) {
     const use = this.use(this.selected, key);
-    this.cards[this.selected].showing(key);
+    this.cards.card(this.selected).showing(key);
     this.panes.forEach((pane, place) => {
       const here = use?.place === place;
       const marks = here
@@ -306,7 +299,7 @@ class ReportView {
   tell(title, long, short) {
     const go = (index) => {
       this.select(index);
-      this.cards[index].button.focus({ preventScroll: true });
+      this.cards.card(index).button.focus({ preventScroll: true });
     };
     const close = () => {
       this.found.hidden = true;
@@ -320,24 +313,32 @@ class ReportView {
     for (const chip of this.chips.children) {
       chip.setAttribute("aria-pressed", String(chip.classList.contains(state ?? "all")));
     }
-    for (const { node, index } of this.cards) {
-      node.hidden = state !== null && this.status(index) !== state;
-    }
+    this.cards.show(state);
     this.dressResponseState();
     if (state && this.selected !== null && this.status(this.selected) !== state) this.select(null);
   }
 
-  /** Marks in the response which claim is chosen and which ones the filter leaves out. */
+  /** Marks in the response which claims the filter leaves out, and which one is chosen. */
   dressResponseState() {
+    const states = this.report.claims.map(({ status }) => status);
     for (const node of this.response.node.querySelectorAll("[data-claims]")) {
-      const claims = node.dataset.claims.split(" ").map(Number);
-      const left = this.filter && !claims.some((index) => this.status(index) === this.filter);
+      const claims = node.dataset.claims.split(" ");
+      const left = this.filter && !claims.some((index) => states[index] === this.filter);
       node.classList.toggle("faded", Boolean(left));
-      if (!node.classList.contains("claim")) continue;
-      const on = claims.includes(this.selected);
-      node.classList.toggle("selected", on);
-      node.setAttribute("aria-pressed", String(on));
     }
+    this.dressSelected();
+  }
+
+  /** Marks in the response which claim is chosen. */
+  dressSelected() {
+    const mark = (nodes, on) => {
+      for (const node of nodes) {
+        node.classList.toggle("selected", on);
+        node.setAttribute("aria-pressed", String(on));
+      }
+    };
+    mark(this.response.node.querySelectorAll(".selected"), false);
+    mark(this.response.node.querySelectorAll(`.claim[data-claims~="${this.selected}"]`), true);
   }
 
   /** Goes to the claim the address names. */

@@ -78,9 +78,16 @@ class TextPane {
     this.rendered = rendered && this.layout !== null;
     this.node.classList.toggle("rendered", this.rendered);
     this.blocks = [];
-    if (this.rendered) this.node.replaceChildren(...this.layout.map((block) => this.build(block)));
-    else this.node.replaceChildren(...TextPane.cut(this.text).map(([from, to]) => this.leaf("div", from, to)));
+    const nodes = this.rendered
+      ? this.layout.map((block) => this.build(block))
+      : TextPane.cut(this.text).map(([from, to]) => this.leaf("div", from, to));
+    this.blocks.sort((one, other) => one.start - other.start);
+    this.blocks.forEach((block, at) => {
+      block.at = at;
+    });
+    for (const [layer, marks] of this.layers) this.place(layer, marks);
     for (const block of this.blocks) this.fill(block);
+    this.node.replaceChildren(...nodes);
   }
 
   /** A stretch that is painted as one: an element with its part of the text. */
@@ -91,7 +98,7 @@ class TextPane {
       node.style.containIntrinsicSize = `auto ${Math.ceil((end - start) / 70) * 26}px`;
       node.classList.add("late");
     }
-    this.blocks.push({ start, end, node, markup });
+    this.blocks.push({ start, end, node, markup, marks: new Map() });
     return node;
   }
 
@@ -163,57 +170,97 @@ class TextPane {
 
   /** Replaces one layer of marks. */
   paint(layer, marks) {
-    const touched = [...(this.layers.get(layer) ?? []), ...marks];
+    const touched = this.blocks.filter((block) => block.marks.delete(layer));
     this.layers.set(layer, marks);
+    this.place(layer, marks);
     const focused = this.node.contains(document.activeElement)
       ? document.activeElement.dataset.at
       : undefined;
     for (const block of this.blocks) {
-      if (touched.some((mark) => mark.start < block.end && mark.end > block.start)) {
-        this.fill(block);
-      }
+      if (block.marks.has(layer)) touched.push(block);
     }
+    for (const block of new Set(touched)) this.fill(block);
     if (focused !== undefined) this.node.querySelector(`[data-at="${focused}"]`)?.focus();
   }
 
+  /** Gives the marks of a layer to the blocks that they touch. */
+  place(layer, marks) {
+    for (const mark of marks) {
+      for (let at = this.firstEndingAfter(mark.start); at < this.blocks.length; at += 1) {
+        const { start, marks: here } = this.blocks[at];
+        if (start >= mark.end) break;
+        if (here.has(layer)) here.get(layer).push(mark);
+        else here.set(layer, [mark]);
+      }
+    }
+  }
+
+  /** The place of the first block that ends after an offset. */
+  firstEndingAfter(offset) {
+    let low = 0;
+    let high = this.blocks.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.blocks[middle].end > offset) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
   fill(block) {
-    const marks = [...this.layers.values()]
-      .flat()
-      .filter((mark) => mark.start < block.end && mark.end > block.start);
-    const cuts = new Set([block.start, block.end]);
-    for (const mark of [...marks, ...block.markup]) {
-      cuts.add(Math.min(block.end, Math.max(mark.start, block.start)));
-      cuts.add(Math.min(block.end, Math.max(mark.end, block.start)));
-    }
-    const places = [...cuts].sort((one, other) => one - other);
-    const stretches = [];
-    for (let index = 0; index + 1 < places.length; index += 1) {
-      const [start, end] = [places[index], places[index + 1]];
-      const covers = (mark) => mark.start <= start && mark.end >= end;
-      const names = block.markup.filter(covers).map(({ name }) => name);
-      const here = names.includes("syntax") ? [] : marks.filter(covers);
-      stretches.push({ start, end, names, here });
-    }
-    const nodes = stretches.flatMap(({ start, end, names, here }, index) => {
+    const marks = [...block.marks.values()].flat();
+    const stretches = this.stretches(block, marks);
+    const [first, last] = [new Map(), new Map()];
+    stretches.forEach(({ here }, at) => {
+      for (const mark of here) {
+        if (!first.has(mark)) first.set(mark, at);
+        last.set(mark, at);
+      }
+    });
+    const nodes = stretches.flatMap(({ start, end, names, here }, at) => {
       const node = this.styled(names, start, end);
       if (!here.length) return [node];
-      const among = (part) => (mark) => !part.some((other) => other.here.includes(mark));
-      const begins = here.filter(among(stretches.slice(0, index))).filter((mark) => !this.elsewhere(mark, block, -1));
-      const ends = here.filter(among(stretches.slice(index + 1))).filter((mark) => !this.elsewhere(mark, block, 1));
+      const begins = here.filter((mark) => first.get(mark) === at && !this.goesOn(mark, block, -1));
+      const ends = here.filter((mark) => last.get(mark) === at && !this.goesOn(mark, block, 1));
       return this.dress(node, here, { start, end, begins, ends });
     });
     block.node.replaceChildren(...nodes);
   }
 
-  /** Whether a mark also covers a block before (way -1) or after this one. */
-  elsewhere(mark, block, way) {
-    if (way < 0 ? mark.start >= block.start : mark.end <= block.end) return false;
-    return this.blocks.some(
-      (other) =>
-        (way < 0 ? other.end <= block.start : other.start >= block.end) &&
-        mark.start < other.end &&
-        mark.end > other.start,
-    );
+  /** The parts of a block that the same marks cover, with the names of their Markdown marks. */
+  stretches(block, marks) {
+    const edges = new Map([[block.start, []], [block.end, []]]);
+    const note = (offset, change) => {
+      const at = Math.min(block.end, Math.max(offset, block.start));
+      if (!edges.has(at)) edges.set(at, []);
+      edges.get(at).push(change);
+    };
+    const all = [...marks, ...block.markup];
+    all.forEach((mark, index) => {
+      note(mark.start, { index, opens: true });
+      note(mark.end, { index, opens: false });
+    });
+    const places = [...edges.keys()].sort((one, other) => one - other);
+    const open = new Set();
+    const found = [];
+    places.slice(0, -1).forEach((start, at) => {
+      for (const { index, opens } of edges.get(start)) {
+        if (opens) open.add(index);
+        else open.delete(index);
+      }
+      const covering = [...open].sort((one, other) => one - other);
+      const names = covering.filter((index) => index >= marks.length).map((index) => all[index].name);
+      const here = covering.filter((index) => index < marks.length).map((index) => all[index]);
+      found.push({ start, end: places[at + 1], names, here: names.includes("syntax") ? [] : here });
+    });
+    return found;
+  }
+
+  /** Whether a mark also covers the block before (way -1) or after this one. */
+  goesOn(mark, block, way) {
+    const other = this.blocks[block.at + way];
+    if (!other) return false;
+    return way < 0 ? mark.start < other.end : mark.end > other.start;
   }
 
   /** The text of a stretch in the elements of its Markdown marks. */

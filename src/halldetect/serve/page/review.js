@@ -16,7 +16,7 @@ export class Review {
   /** Adds the buttons to the claims of a report view, and the note below them. */
   attach(view, trouble) {
     this.trouble = trouble;
-    view.cards.forEach((card, index) => card.addFoot(this.choice(index + 1)));
+    view.cards.addFeet((index) => this.choice(index + 1));
     this.note = element("textarea", {
       id: "review-note",
       rows: "3",
@@ -45,7 +45,8 @@ export class Review {
 
   choice(number) {
     const make = (decision, label) => {
-      const attributes = { class: `decide ${decision}`, "aria-pressed": "false" };
+      const pressed = String(this.decisions.get(number) === decision);
+      const attributes = { class: `decide ${decision}`, "aria-pressed": pressed };
       const button = textButton(attributes, () => this.decide(number, decision), label);
       button.disabled = !this.mayWrite;
       return button;
