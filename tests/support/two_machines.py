@@ -49,8 +49,8 @@ class Machines:
 
     def __init__(self, folder: Path) -> None:
         other = _start("unshare", "--net", "sleep", "600")
-        own = os.readlink("/proc/self/ns/net")
-        while os.readlink(f"/proc/{other}/ns/net") == own:
+        own = Path("/proc/self/ns/net").readlink()
+        while Path(f"/proc/{other}/ns/net").readlink() == own:
             time.sleep(0.01)
         _ip("link", "add", "here", "type", "veth", "peer", "name", "there")
         _ip("link", "set", "there", "netns", str(other))
@@ -84,7 +84,7 @@ def slow_detector(folder: Path) -> Detector:
         time.sleep(0.5)
         return real(*arguments)
 
-    made.finish = finish  # type: ignore[method-assign]
+    made.finish = finish  # type: ignore[method-assign, assignment]
     return made
 
 

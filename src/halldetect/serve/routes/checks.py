@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import anyio.to_thread
@@ -164,5 +164,9 @@ def _render(text: str, wanted: tuple[Form, ...]) -> dict[str, Any]:
     from halldetect.report import Report
 
     report = Report.from_json(text)
-    renderers = {Form.VIEW: payload, Form.MARKDOWN: markdown, Form.HTML: html}
+    renderers: dict[Form, Callable[[Report], Any]] = {
+        Form.VIEW: payload,
+        Form.MARKDOWN: markdown,
+        Form.HTML: html,
+    }
     return {str(form): renderers[form](report) for form in wanted}
