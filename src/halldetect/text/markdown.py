@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from halldetect.text.blocks import Block, Line
 from halldetect.text.document import Span
+from halldetect.text.html_blocks import HtmlBlocks
 from halldetect.text.sentences import LINE_END, lines
 from halldetect.text.tracked import TrackedText
 
@@ -35,55 +37,10 @@ _HTML_TAGS = frozenset(
     "tbody td textarea tfoot th thead time title tr tt u ul var video wbr think answer".split()
 )
 _BREAKING_TAGS = frozenset(
-    "br p div li tr td th h1 h2 h3 h4 h5 h6 ul ol table hr dd dt blockquote section article".split()
+    "br p div li tr td th h1 h2 h3 h4 h5 h6 ul ol table hr dd dt blockquote section article "
+    "thead tbody tfoot caption summary details figcaption".split()
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of a block without its mark-up.
-
-    text    what it says
-    strong  the ranges of it that are bold
-    aside   what stands in its mark-up: link addresses and titles, comments, attributes
-    struck  whether all of it is struck out; struck words inside a line are left out
-    """
-
-    text: TrackedText
-    strong: tuple[Span, ...] = ()
-    aside: tuple[TrackedText, ...] = ()
-    struck: bool = False
-
-    @property
-    def bold(self) -> bool:
-        """Whether all of it is bold."""
-        words = self.text.text.strip()
-        return bool(words) and any(
-            span.cut(self.text.text).strip().rstrip(":") == words.rstrip(":")
-            for span in self.strong
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A paragraph, heading, table row or run of code.
-
-    kind    "paragraph", "heading", "row" or "code"
-    lines   of a row: its cells
-    items   the list items it stands in, outermost first, by number; empty outside lists
-    first   whether it is the first block of its innermost list item
-    number  the mark of that item ("3."), where the item is numbered
-    quoted  whether it stands in a block quote
-    header  of a row: the cells of the header
-    """
-
-    kind: str
-    lines: tuple[Line, ...]
-    items: tuple[int, ...] = ()
-    first: bool = False
-    number: TrackedText | None = None
-    quoted: bool = False
-    header: tuple[Line, ...] = ()
+_CELLS = frozenset(["td", "th"])
 
 
 def read_blocks(text: str) -> list[Block]:
@@ -119,6 +76,7 @@ class _Reader:
         fresh = False
         count = quotes = 0
         at = 0
+        html = HtmlBlocks()
         while at < len(tokens):
             token = tokens[at]
             if token.type == "list_item_open":
@@ -151,10 +109,12 @@ class _Reader:
                     self._number(marks[-1]) if fresh and marks else None,
                     quotes > 0,
                 )
-                found.append((first, block))
+                whole = [block] if code or heading else html.split(block)
+                found += [(first, part) for part in whole]
                 covered.update(range(first, last))
                 fresh = False
             at += 1
+        found += [(len(self._starts), part) for part in html.rest()]
         found += self._uncovered(covered)
         return [block for _, block in sorted(found, key=lambda pair: pair[0])]
 
@@ -242,6 +202,8 @@ class _InlineReader:
         self._opened: int | None = None
         self._struck: list[TrackedText] = []
         self._struck_from: int | None = None
+        self._tags: list[str] = []
+        self._cell_is_empty = False
 
     def read(self, token: Token) -> list[Line] | None:
         """The lines; None where a piece is not found in the raw text."""
@@ -249,6 +211,8 @@ class _InlineReader:
             if not self._take(child):
                 return None
         self._break()
+        if self._tags:  # what is closed at the end
+            self._add(Line(TrackedText("", ())))
         return self._lines
 
     @property
@@ -360,7 +324,19 @@ class _InlineReader:
             self._strike(opens=not content.startswith("</"))
         if name[1].lower() in _BREAKING_TAGS:
             self._break()
+            self._take_block_tag(name[1].lower(), closes=content.startswith("</"))
         return True
+
+    def _take_block_tag(self, name: str, *, closes: bool) -> None:
+        """Remember a tag for the next line; a cell without text is a line, too."""
+        if self._cell_is_empty and name in (*_CELLS, "tr", "table"):
+            self._add(Line(TrackedText("", ())))
+        self._tags.append(f"/{name}" if closes else name)
+        self._cell_is_empty = name in _CELLS and not closes
+
+    def _add(self, line: Line) -> None:
+        self._lines.append(replace(line, tags=tuple(self._tags)))
+        self._tags, self._cell_is_empty = [], False
 
     def _break(self) -> None:
         struck = not any(part.text.strip(" .!") for part in self._parts) and bool(self._struck)
@@ -378,7 +354,7 @@ class _InlineReader:
                 if span.start < end and start < span.end
             )
             if line.text.strip() or self._aside:
-                self._lines.append(Line(line, strong, tuple(self._aside), struck))
+                self._add(Line(line, strong, tuple(self._aside), struck))
                 self._aside = []
             start = following
         self._parts, self._strong = [], []

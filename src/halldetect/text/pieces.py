@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from halldetect.text.assertions import is_sentence
-from halldetect.text.markdown import Line
+from halldetect.text.blocks import Line
 from halldetect.text.normalise import normalised
 from halldetect.text.sentences import sentences
 from halldetect.text.tracked import TrackedText

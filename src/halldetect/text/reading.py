@@ -15,6 +15,7 @@ from itertools import chain
 from halldetect.text.abstentions import abstains, presupposed
 from halldetect.text.answers import is_bare, is_yes_or_no, needs_question, with_question
 from halldetect.text.assertions import is_code, is_sentence, names_topic, says_something
+from halldetect.text.blocks import Block, Line
 from halldetect.text.document import Document, Span
 from halldetect.text.dressing import told, without_citations, without_openers
 from halldetect.text.lead_ins import (
@@ -27,7 +28,7 @@ from halldetect.text.lead_ins import (
     with_lead_in,
     without_end,
 )
-from halldetect.text.markdown import Block, Line, read_blocks
+from halldetect.text.markdown import read_blocks
 from halldetect.text.normalise import normalised, unreadable
 from halldetect.text.pieces import sentences_of, statements_of_mark_up, unwrapped
 from halldetect.text.sentences import sentences

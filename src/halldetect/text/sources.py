@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from halldetect.text.blocks import Block
 from halldetect.text.document import Document, Span
 from halldetect.text.json_source import read_json
-from halldetect.text.markdown import Block, read_blocks
+from halldetect.text.markdown import read_blocks
 from halldetect.text.normalise import is_plain, normalised
 from halldetect.text.sentences import lines, sentences
 from halldetect.text.tracked import TrackedText
