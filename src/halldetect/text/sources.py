@@ -1,5 +1,7 @@
 """Reading a source: sentences as they stand, table rows with their headers, turns with speakers.
 
+`text.json_source` reads JSON, `text.tool_output` logs, test results and signatures.
+
 A verifier reads running text. A row of a table says little without the header, and the second
 sentence of a turn does not say who speaks; both are read as text that does. Their spans are those
 of the raw text.
@@ -16,6 +18,7 @@ from halldetect.text.json_source import read_json
 from halldetect.text.markdown import read_blocks
 from halldetect.text.normalise import is_plain, normalised
 from halldetect.text.sentences import lines, sentences
+from halldetect.text.tool_output import Area, signatures, whole_lines
 from halldetect.text.tracked import TrackedText
 
 _SEPARATOR = re.compile(r"(?=.*\|)(?=.*--)[ \t|:-]+")
@@ -36,14 +39,16 @@ def read_source(text: str) -> Document:
     if values is not None:
         spans_of, readings_of = zip(*values, strict=True)
         return Document(text, tuple(spans_of), readings=tuple(readings_of))
-    tables = sorted([*_markdown_tables(text), *_html_tables(text)])
+    tables = [*_markdown_tables(text), *_html_tables(text)]
+    # Sorted by place only: a signature comes before the lines that it consists of.
+    areas = sorted([*tables, *signatures(text), *whole_lines(text)], key=lambda area: area[0].start)
     speakers = _speakers(text)
-    if not tables and not speakers and is_plain(text):
+    if not areas and not speakers and is_plain(text):
         return Document(text, sentences(text))
     spans: list[Span] = []
     readings: list[str | None] = []
     at = 0
-    for area, rows in [*tables, (Span(len(text), len(text)), [])]:
+    for area, rows in [*areas, (Span(len(text), len(text)), [])]:
         if area.start < at:
             continue
         for span in sentences(text[at : area.start]):
@@ -82,7 +87,7 @@ def _speakers(text: str) -> dict[int, tuple[int, str]]:
     return found
 
 
-def _markdown_tables(text: str) -> Iterator[tuple[Span, list[tuple[Span, str]]]]:
+def _markdown_tables(text: str) -> Iterator[Area]:
     if "|" not in text:
         return
     all_lines = list(lines(text))
@@ -126,10 +131,10 @@ def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
     return f"{subject}: {values}" + ("" if values.endswith((".", "!", "?")) else ".")
 
 
-def _html_tables(text: str) -> Iterator[tuple[Span, list[tuple[Span, str]]]]:
+def _html_tables(text: str) -> Iterator[Area]:
     for table in _HTML_TABLE.finditer(text) if "<t" in text.lower() else ():
         header: list[str] = []
-        rows = []
+        rows: list[tuple[Span, str | None]] = []
         for row in _HTML_ROW.finditer(text, *table.span()):
             cells = [
                 " ".join(_TAG.sub(" ", cell[1]).split()) for cell in _HTML_CELL.finditer(row[1])
