@@ -112,14 +112,14 @@ def test_a_line_of_100000_characters_without_a_full_stop() -> None:
     assert as_source.verdict is Verdict.FAITHFUL
 
 
-def test_five_thousand_sentences() -> None:
-    many = " ".join(f"Mill number {n} is old." for n in range(5000))
-    as_source = small_detector().check(many, "Mill number 4321 is old.")
+def test_thousands_of_sentences() -> None:
+    many = " ".join(f"Mill number {n} is old." for n in range(2000))
+    as_source = small_detector().check(many, "Mill number 1432 is old.")
     assert as_source.verdict is Verdict.FAITHFUL
-    sentences = " ".join(f"Hut {n} is new." for n in range(5000))
+    sentences = " ".join(f"Hut {n} is new." for n in range(2000))
     as_response = small_detector().check("Hut 7 is new.", sentences)
     assert as_response.verdict is Verdict.HALLUCINATED
-    assert len(as_response.claims) == 5000
+    assert len(as_response.claims) == 2000
 
 
 @pytest.mark.parametrize(

@@ -130,11 +130,13 @@ _VALUE = re.compile(r"([^:]+):\s*(\S.*)", re.DOTALL)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _CODE_NAME = re.compile(r"\d+-[a-z]+|[a-z]+-?\d+(?:-?[a-z0-9]+)*")
 _LATIN = re.compile(r"[a-zà-ɏ'’.\-–/]+")
+# More characters than a greeting or a heading has; the patterns take long for a long word.
+_LONG = 1000
 
 
 def says_something(content: str) -> bool:
     """Whether a sentence is more than a greeting, a question, links, tags or punctuation."""
-    if len(content) > 1000:
+    if len(content) > _LONG:
         return _has_word(content)
     content = _TAG.sub(" ", _LINK.sub(" ", content)).strip()
     return _has_word(content) and not (
@@ -151,6 +153,8 @@ def names_topic(content: str, *, marked: bool) -> bool:
     content  the line
     marked   whether it is set off as a heading, a label or the lead-in of a list
     """
+    if len(content) > _LONG:
+        return not _has_word(content)
     content = _TAG.sub(" ", _LINK.sub(" ", content)).strip()
     norms = [word.norm for word in words(_ROMAN.sub("", content))]
     if not norms:
