@@ -60,15 +60,19 @@ def named(results: Sequence[Results], names: Names) -> list[Results]:
 def write_weights(settings: Path, weights: Path) -> None:
     """Say in the settings of a report which weights it is about.
 
-    settings: the file; its lines `base = [...]` and `large = [...]` are replaced.
+    settings: the file; its lines `base = [...]` and `large = [...]` are replaced, and so are the
+        digests under [shipped].
     weights: the folder of the weights in the package.
     """
     text = settings.read_text(encoding="utf-8")
     for name, file in ((BASE, "model.onnx"), (LARGE, "adapter.lora8")):
-        line = f'{name} = ["{digest_of(weights / name / file)}"]'
-        text, count = re.subn(rf"^{name} = \[.*\]$", line, text, flags=re.MULTILINE)
+        digest = digest_of(weights / name / file)
+        text, count = re.subn(
+            rf"^{name} = \[.*\]$", f'{name} = ["{digest}"]', text, flags=re.MULTILINE
+        )
         if count != 1:
             raise ValueError(f"{settings} has no line for the weights of {name}")
+        text = re.sub(rf'^{name} = ".*"$', f'{name} = "{digest}"', text, flags=re.MULTILINE)
     settings.write_text(text, encoding="utf-8")
 
 

@@ -105,9 +105,20 @@ def _rebuilt(header: Header, device: str | None, notice: Callable[[str], None]) 
         )
         method = METHODS[name].build(models)
         # The description names the models' digests, so it loads them.
-        return method if method.description else ""
+        return _other_weights(described, method.description) or method
     except HallDetectError as error:
         return str(error)
+
+
+def _other_weights(stored: dict[str, Any], built: dict[str, Any]) -> str | None:
+    """What to say where the verifier has other weights now than the stored results had."""
+    before, now = (one.get("verifier") or {} for one in (stored, built))
+    if before.get("digest") == now.get("digest"):
+        return None
+    return (
+        f"the stored results are of other weights of {before.get('name')} "
+        f"({str(before.get('digest'))[:8]}) than those here ({str(now.get('digest'))[:8]})"
+    )
 
 
 def _configuration(described: dict[str, Any]) -> Configuration:

@@ -83,6 +83,19 @@ def test_an_extractor_that_was_an_object_is_found_by_the_name_of_its_model() -> 
     assert _configuration(described).extractor == "auto"
 
 
+def test_other_weights_are_not_run(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (one,) = read_all(stored)
+    method = {"name": "nli-only", "verifier": {"name": "base", "digest": "f" * 64}}
+    for path in stored.glob("*/*"):
+        path.unlink()
+    list(pack([replace(one, header=replace(one.header, method=method))], stored))
+    capsys.readouterr()
+    assert main(again(stored)) == 0
+    line = capsys.readouterr().out
+    assert line.startswith("not run")
+    assert "the stored results are of other weights of base (ffffffff) than those here (" in line
+
+
 def test_other_scores_lie_outside(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (one,) = read_all(stored)
     flipped = tuple(replace(item, score=1 - (item.score or 0)) for item in one.predictions)

@@ -91,7 +91,9 @@ def test_the_settings_of_a_report_name_the_weights(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / file).write_text(name)
     settings = tmp_path / "settings.toml"
-    settings.write_text('min_rows = 9\n\n[weights]\nbase = ["1"]\nlarge = ["2"]\n')
+    settings.write_text(
+        'min_rows = 9\n\n[weights]\nbase = ["1"]\nlarge = ["2"]\n[shipped]\nbase = "3"\n'
+    )
     pack.write_weights(settings, tmp_path)
     one, two = (
         digest_of(tmp_path / "base" / "model.onnx"),
@@ -99,6 +101,7 @@ def test_the_settings_of_a_report_name_the_weights(tmp_path: Path) -> None:
     )
     assert settings.read_text() == (
         f'min_rows = 9\n\n[weights]\nbase = ["{one}"]\nlarge = ["{two}"]\n'
+        f'[shipped]\nbase = "{one}"\n'
     )
     settings.write_text("min_rows = 9\n")
     with pytest.raises(ValueError, match="no line for the weights of base"):

@@ -10,7 +10,7 @@ import pytest
 
 from halldetect.cli import main
 from halldetect.models import digest_of
-from halldetect_bench.report.summary import MAX_LINES
+from halldetect_bench.report.summary import MAX_LINES, newer_weights
 from halldetect_bench.stats.selection import read_settings
 from tests.support.paths import ROOT
 
@@ -27,11 +27,14 @@ def test_the_files_are_small() -> None:
     assert sum(path.stat().st_size for path in STORED.rglob("*") if path.is_file()) < 6_000_000
 
 
-def test_they_are_about_the_weights_in_the_package() -> None:
-    weights = read_settings(STORED).weights
+def test_they_are_about_the_weights_in_the_package_or_say_that_they_are_not() -> None:
+    settings = read_settings(STORED)
     package = ROOT / "src" / "halldetect" / "weights"
-    assert digest_of(package / "base" / "model.onnx") in weights["base"]
-    assert digest_of(package / "large" / "adapter.lora8") in weights["large"]
+    for name, file in (("base", "model.onnx"), ("large", "adapter.lora8")):
+        known = {*settings.weights[name], settings.shipped.get(name)}
+        assert digest_of(package / name / file) in known, f"{name}: see [shipped] in settings.toml"
+    for page in (DOCS / "results.md", ROOT / "README.md"):
+        assert newer_weights(settings) in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

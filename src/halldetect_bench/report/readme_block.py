@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from halldetect.errors import InputError
 from halldetect_bench.report.blocks import Table, markdown
+from halldetect_bench.report.summary import newer_weights
 from halldetect_bench.report.texts import number
 from halldetect_bench.stats.resampling import Figure
 from halldetect_bench.stats.tables import Tables
@@ -50,4 +51,5 @@ def block(tables: Tables) -> str:
     table = markdown([Table(["", "verifier", *SHOWN], rows, 2)]).strip()
     worth = next((one.text for one in tables.answers if "decomposition" in one.question), "")
     # The first sentence is about the default.
-    return f"{table}\n\n{worth.partition('. ')[0].rstrip('.')}."
+    text = f"{worth.partition('. ')[0].rstrip('.')}."
+    return f"{table}\n\n{' '.join(filter(None, [text, newer_weights(evidence.settings)]))}"

@@ -8,7 +8,7 @@ from halldetect_bench.stats.answers import gain
 from halldetect_bench.stats.cost import MeanCost
 from halldetect_bench.stats.evidence import Evidence, Scope, is_labelled_by_people
 from halldetect_bench.stats.resampling import THRESHOLD
-from halldetect_bench.stats.selection import weights_of
+from halldetect_bench.stats.selection import Settings, weights_of
 from halldetect_bench.stats.tables import Tables
 
 MAX_LINES = 150
@@ -27,6 +27,7 @@ def summary_blocks(tables: Tables) -> list[Block]:
         Heading(evidence.settings.title, 1),
         *map(Paragraph, evidence.settings.notes),
         Paragraph(_how(evidence)),
+        *map(Paragraph, filter(None, [newer_weights(evidence.settings)])),
     ]
     if evidence.methods:
         blocks += _means(tables)
@@ -50,6 +51,24 @@ def _how(evidence: Evidence) -> str:
         f"datasets. In brackets: 95 % intervals ({evidence.samples:,} bootstrap samples of "
         f"documents). {_weights(evidence)}A mean counts each dataset the same and leaves out sets "
         "made by edits."
+    )
+
+
+def newer_weights(settings: Settings) -> str:
+    """A sentence on weights that ship although no result here is of them; empty without any.
+
+    settings: of the folder of results.
+    """
+    newer = [
+        f"`{name}` {digest[:8]}, not {', '.join(one[:8] for one in settings.weights[name])}"
+        for name, digest in settings.shipped.items()
+        if digest not in settings.weights.get(name, (digest,))
+    ]
+    if not newer:
+        return ""
+    return (
+        "**These are results of earlier weights**: newer ones ship now "
+        f"({'; '.join(newer)}), whose figures so far are in their model cards."
     )
 
 

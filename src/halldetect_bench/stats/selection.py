@@ -7,6 +7,8 @@ A folder of results may hold `settings.toml`:
     min_rows = 200           # a file with fewer rows is left out, unless they are all the set has
     [weights]                # the digests of the weights that the report is about, by verifier
     base = ["..."]
+    [shipped]                # the digests of newer weights that ship now, by verifier
+    base = "..."
     [trained_on]             # datasets whose siblings the verifiers were trained on, and which
     wice = "its train split"
     [teacher]                # figures before and after teaching, relative to the folder
@@ -38,6 +40,7 @@ class Settings:
     notes: tuple[str, ...] = ()
     min_rows: int = 1
     weights: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    shipped: Mapping[str, str] = field(default_factory=dict)
     trained_on: Mapping[str, str] = field(default_factory=dict)
     teacher: Mapping[str, str] = field(default_factory=dict)
 

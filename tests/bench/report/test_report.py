@@ -105,6 +105,17 @@ def test_machines_stand_beside_each_other_in_the_table_of_costs() -> None:
     assert "| a | minicheck | 0 | 40 | 0.250 | – | – | – | – |" in text
 
 
+def test_results_of_earlier_weights_are_called_that() -> None:
+    weights = {"base": [str(BASE["digest"])]}
+    newer = Settings(weights=weights, shipped={"base": "f" * 64})
+    sentence = "newer ones ship now (`base` ffffffff, not 01234567)"
+    assert sentence in text_of(FOUND, newer)
+    assert sentence in with_block(f"{BEGIN}\n{END}", tables(FOUND, newer))
+    same = Settings(weights=weights, shipped={"base": str(BASE["digest"])})
+    assert "earlier weights" not in text_of(FOUND, same)
+    assert "earlier weights" not in with_block(f"{BEGIN}\n{END}", tables(FOUND, same))
+
+
 def test_the_csv_files_hold_the_numbers() -> None:
     sheets = csv_files(tables(FOUND))
     quality = list(csv.DictReader(io.StringIO(sheets["quality.csv"])))
