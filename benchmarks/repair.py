@@ -7,6 +7,7 @@
     python -m benchmarks.repair judge WORK --verifier large --device cuda --base BASE.gguf
     python -m benchmarks.repair judge WORK --verifier base
     python -m benchmarks.repair report WORK
+    python -m benchmarks.repair flagged --data DIR --thresholds base=0.957 large=0.934
 
 `sample` draws rows of each dataset by a seed, half of them hallucinated and half faithful.
 `repair` repairs them in these ways, `judge` asks a verifier whether the outcomes are faithful, and
@@ -28,8 +29,12 @@ left; the share that the judge calls faithful before and after, and of those it 
 before (`made_faithful`); the share of words that is left alone, in faithful and in hallucinated
 responses; the closeness to the human correction, as words in common, in order (2 x common / all
 words of both), before and after, over all and over those that are left a text; seconds per
-response. A way reuses the verifier's answers of the
-ways before it, so only the seconds of `rules` are those of a repair alone.
+response. A way reuses the verifier's answers of the ways before it, so only the seconds of `rules`
+are those of a repair alone.
+
+`flagged` needs no repair: from the predictions in benchmarks/results/bench it counts, over all
+faithful rows of the datasets, the share of words in responses that are hallucinated at a
+threshold. A way that changes only what fails there (`clear`) leaves at least the others alone.
 """
 
 from __future__ import annotations
@@ -68,9 +73,11 @@ from halldetect.verification.remembering import RememberingVerifier
 from halldetect_bench.datasets import defacto
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.models.llm import BatchLlm, Question, TooLong
+from halldetect_bench.predictions import read_all
 from halldetect_bench.registry import load_dataset
 
 RESULTS = Path(__file__).parent / "results" / "repair.json"
+PREDICTIONS = Path(__file__).parent / "results" / "bench"
 DATASETS = ("defacto", "bump", "qags-cnndm", "summedits")
 WAYS = ("rules", "careful", "clear", "delete", "model", "blind")
 NO_EVIDENCE = "(none)"
@@ -501,8 +508,60 @@ def run_report(options: argparse.Namespace) -> None:
         }
         results.setdefault(verifier, {}).setdefault(way, {})[dataset] = found
         print(verifier, way, dataset, json.dumps(found))
-    written = {"processor": options.machine or processor(), "verifiers": results}
+    written = json.loads(options.out.read_text("utf-8")) if options.out.exists() else {}
+    written |= {"processor": options.machine or processor(), "verifiers": results}
     options.out.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+
+
+def flagged_words(items: Iterable[tuple[str, float | None]], threshold: float) -> dict[str, Any]:
+    """The share of responses, and of their words, at or above a threshold.
+
+    items      responses with their scores; None: not checked, which counts as flagged
+    threshold  hallucinated from this score on
+    """
+    found = [(len(text.split()), score is None or score >= threshold) for text, score in items]
+    words = sum(count for count, _ in found)
+    return {
+        "rows": len(found),
+        "rows_flagged": share(flagged for _, flagged in found),
+        "words_flagged": round(sum(count for count, flagged in found if flagged) / words, 4),
+    }
+
+
+def run_flagged(options: argparse.Namespace) -> None:
+    """Count the words of faithful responses that are flagged, and add them to the results."""
+    rows = {
+        name: {row.id: row for row in load_dataset(name, options.data).rows} for name in DATASETS
+    }
+    found: dict[str, Any] = {}
+    for results in read_all(PREDICTIONS):
+        method = results.header.method
+        # The dataset of repairs is the test set, of which the predictions are called so.
+        dataset = results.header.dataset.removesuffix("-test")
+        verifier = (method.get("verifier") or {}).get("name")
+        extractor = (method.get("extractor") or {}).get("name")
+        if method["name"] != "halldetect" or extractor != "clauses" or dataset not in rows:
+            continue
+        if verifier not in options.thresholds:
+            continue
+        faithful = [
+            (rows[dataset][item.id].response, item.score)
+            for item in results.predictions
+            if item.id in rows[dataset] and rows[dataset][item.id].hallucinated is False
+        ]
+        measured = flagged_words(faithful, options.thresholds[verifier])
+        print(verifier, dataset, measured)
+        known = found.setdefault(verifier, {"threshold": options.thresholds[verifier]})
+        known["digest"] = method["verifier"]["digest"]
+        known[dataset] = measured
+    written = json.loads(options.out.read_text(encoding="utf-8"))
+    written["flagged_of_all_faithful"] = found
+    options.out.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+
+
+def _threshold_of(text: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    return name, float(value)
 
 
 def main() -> None:
@@ -536,7 +595,14 @@ def main() -> None:
         elif name == "report":
             command.add_argument("--machine", help="what the seconds were measured on")
             command.add_argument("--out", type=Path, default=RESULTS)
+    flagged = steps.add_parser("flagged")
+    flagged.set_defaults(step=run_flagged)
+    flagged.add_argument("--data", type=Path, required=True)
+    flagged.add_argument("--thresholds", type=_threshold_of, nargs="+", required=True)
+    flagged.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
+    if "thresholds" in options:
+        options.thresholds = dict(options.thresholds)
     options.step(options)
 
 

@@ -126,6 +126,12 @@ def test_repairs_together_are_what_they_are_alone() -> None:
     assert texts(1) == texts(4)
 
 
+def test_words_of_flagged_responses() -> None:
+    items = [("a b c", 0.2), ("a", 0.9), ("a b", None), ("a b c d", 0.89)]
+    found = bench.flagged_words(items, 0.9)
+    assert found == {"rows": 4, "rows_flagged": 0.5, "words_flagged": 0.3}
+
+
 def test_parts_have_every_task_once(tmp_path: Path) -> None:
     bench.append(tmp_path / "tasks.jsonl", map(asdict, TASKS))
     found = [

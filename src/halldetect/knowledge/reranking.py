@@ -1,4 +1,4 @@
-"""Passages that were found by their words, in the order of their meaning.
+"""Passages that were found by their words, in the order of their words and their meaning.
 
 More passages than are wanted are retrieved, and an embedding model compares each of them with the
 claim. Needs sentence-transformers (`pip install 'halldetect[sentence-transformers]'`).
@@ -7,6 +7,7 @@ claim. Needs sentence-transformers (`pip install 'halldetect[sentence-transforme
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol
 
@@ -17,7 +18,7 @@ from halldetect.errors import CheckError, HallDetectError, MissingExtra, ModelEr
 from halldetect.knowledge.passages import Knowledge, Passage
 
 # Passages that are compared, for each one that is wanted.
-CANDIDATES = 4
+CANDIDATES = 2
 
 
 class Embedder(Protocol):
@@ -51,7 +52,7 @@ class SentenceTransformerEmbedder:
             raise MissingExtra(f"the reranker {model}", "sentence-transformers") from error
         from halldetect.models import offline
 
-        self._name = model
+        self._name = Path(model).resolve().name if Path(model).is_dir() else model
         self._lock = Lock()
         try:
             self._model = SentenceTransformer(
@@ -63,7 +64,7 @@ class SentenceTransformerEmbedder:
 
     @property
     def description(self) -> dict[str, Any]:
-        """Its name."""
+        """Its name; of a folder, the last part of its path."""
         return {"name": self._name}
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.floating[Any]]:
@@ -76,9 +77,10 @@ class SentenceTransformerEmbedder:
 
 
 class RerankedKnowledge:
-    """Knowledge whose passages are put in the order of their likeness to the claim.
+    """Knowledge whose passages are put in order by words and by meaning.
 
-    Likeness is the cosine between two vectors; passages that are alike keep their order.
+    A passage has two places: the one that the knowledge gives it, and the one that the cosine
+    between its vector and the claim's gives it. Their sum decides, then the second.
 
     knowledge  finds the passages
     embedder   compares them with the claim
@@ -131,4 +133,8 @@ def _reranked(
     claim: NDArray[np.float64],
     vectors: dict[str, NDArray[np.float64]],
 ) -> list[Passage]:
-    return sorted(group, key=lambda passage: -float(vectors[passage.text_with_title] @ claim))
+    likeness = [float(vectors[passage.text_with_title] @ claim) for passage in group]
+    by_meaning = sorted(range(len(group)), key=lambda at: -likeness[at])
+    places = {at: place for place, at in enumerate(by_meaning)}
+    order = sorted(places, key=lambda at: (at + places[at], places[at]))
+    return [group[at] for at in order]
