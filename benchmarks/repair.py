@@ -538,7 +538,7 @@ def run_flagged(options: argparse.Namespace) -> None:
         method = results.header.method
         # The dataset of repairs is the test set, of which the predictions are called so.
         dataset = results.header.dataset.removesuffix("-test")
-        verifier = (method.get("verifier") or {}).get("name")
+        verifier = str((method.get("verifier") or {}).get("name"))
         extractor = (method.get("extractor") or {}).get("name")
         if method["name"] != "halldetect" or extractor != "clauses" or dataset not in rows:
             continue
