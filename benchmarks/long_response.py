@@ -27,8 +27,9 @@ from halldetect import Detector
 from halldetect.pipeline import cut_windows
 from halldetect.scoring import window_rule
 from halldetect.text.sentences import sentences
-from halldetect.verification.rounds import Task, verify
+from halldetect.verification.rounds import verify
 from halldetect.verification.schedule import StoppingRule
+from halldetect.verification.tasks import Task
 from halldetect_bench.registry import load_dataset
 
 RESULTS = Path(__file__).parent / "results" / "long_response.json"

@@ -31,7 +31,8 @@ from halldetect.text.language import is_foreign
 from halldetect.text.normalise import has_look_alikes
 from halldetect.verification.cascade import is_unsure
 from halldetect.verification.injections import blank_injections
-from halldetect.verification.rounds import JudgedClaim, Task, verify
+from halldetect.verification.rounds import JudgedClaim, verify
+from halldetect.verification.tasks import Task
 from halldetect.windows.scales import source_windows
 
 

@@ -15,14 +15,9 @@ from halldetect.claims import Claim
 from halldetect.report import Probabilities
 from halldetect.text.sentences import read_document
 from halldetect.text.sources import read_source
-from halldetect.verification.rounds import (
-    PAIRS_AT_ONCE,
-    TOKENS_AT_ONCE,
-    JudgedClaim,
-    Task,
-    verify,
-)
+from halldetect.verification.rounds import PAIRS_AT_ONCE, TOKENS_AT_ONCE, JudgedClaim, verify
 from halldetect.verification.schedule import StoppingRule
+from halldetect.verification.tasks import Task
 from halldetect.windows.scales import GRANULARITIES, source_windows
 
 

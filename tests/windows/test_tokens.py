@@ -14,7 +14,8 @@ import halldetect
 from halldetect.claims import Claim
 from halldetect.report import Probabilities
 from halldetect.text.sentences import read_document
-from halldetect.verification.rounds import Task, verify
+from halldetect.verification.rounds import verify
+from halldetect.verification.tasks import Task
 from halldetect.verification.verifiers.encoding import PairEncoder
 from halldetect.windows.scales import source_windows
 from halldetect.windows.tokens import SourceTokens

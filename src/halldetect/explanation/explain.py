@@ -20,8 +20,9 @@ from halldetect.protocols import Verifier
 from halldetect.report import CitationReport, ClaimReport, ErrorReport, PartReport, Status
 from halldetect.text.document import Document
 from halldetect.text.source_names import is_kind_of_source, mentions
-from halldetect.verification.rounds import JudgedClaim, Task, verify
+from halldetect.verification.rounds import JudgedClaim, verify
 from halldetect.verification.schedule import Rule, StoppingRule
+from halldetect.verification.tasks import Task
 from halldetect.windows.scales import Window
 
 # A part is judged against so many windows at most, those that share most words with it.

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from halldetect.claims import Claim
 from halldetect.protocols import Verifier
 from halldetect.report import Probabilities
-from halldetect.text.document import Document
 from halldetect.text.overlap import WordIndex
 from halldetect.verification.schedule import (
     ClaimSchedule,
@@ -17,15 +16,10 @@ from halldetect.verification.schedule import (
     StoppingRule,
     WholeSourceRule,
 )
-from halldetect.windows.pages import fit_windows, truncate_windows
+from halldetect.verification.tasks import FittedTask, Task
 from halldetect.windows.scales import Window
-from halldetect.windows.tokens import SourceTokens, token_verifier
+from halldetect.windows.tokens import token_verifier
 
-# The room a claim takes is counted in steps of so many tokens: windows are then divided in few
-# ways, and the division for one claim never depends on the other claims of the batch.
-CLAIM_STEP = 64
-# A claim may take at most this share of what the verifier reads; the rest is for the window.
-CLAIM_SHARE = 0.5
 # How many pairs, and how many tokens, are given to the verifier at a time: progress is shown and a
 # check can be stopped or interrupted after each, about every second on two cores. A verifier that
 # needs more to be fast has `pairs_at_once`.
@@ -59,19 +53,6 @@ class JudgedClaim:
     deciding_scale: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """The claims of one response and the windows of its source.
-
-    `finer` asks for finer scales where all windows of a long source are long.
-    """
-
-    claims: tuple[Claim, ...]
-    windows: tuple[Window, ...]
-    documents: tuple[Document, ...]
-    finer: bool = False
-
-
 def verify(
     verifier: Verifier,
     tasks: Sequence[Task],
@@ -92,7 +73,7 @@ def verify(
     settled   is called with task, claim and outcome when a claim needs no more windows, and
               again if it is taken up again
     """
-    runs = [_TaskRun(_FittedTask(verifier, task, truncate), rule) for task in tasks]
+    runs = [_TaskRun(FittedTask(verifier, task, truncate), rule) for task in tasks]
     answers: Answers = {}
     forecast = _Forecast(runs, progress)
     while pairs := {pair.texts: pair for run in runs for pair in run.next_round()}:
@@ -190,7 +171,7 @@ class _Pair:
 
     texts: tuple[str, str]
     size: int
-    task: _FittedTask
+    task: FittedTask
     window: Window
     claim: int
 
@@ -199,103 +180,15 @@ def _judge(verifier: Verifier, pairs: Sequence[_Pair]) -> list[Probabilities]:
     by_tokens = token_verifier(verifier)
     if by_tokens is None:
         return verifier.judge([pair.texts for pair in pairs])
-    return by_tokens.judge_tokens([pair.task.pair_tokens(pair) for pair in pairs])
-
-
-def _unreadable(verifier: Verifier, claim: Claim) -> str | None:
-    """Why a verifier cannot judge a claim: a word that it has no tokens for would be ignored."""
-    unknown_words = getattr(verifier, "unknown_words", None)
-    unknown = [] if unknown_words is None else unknown_words(claim.hypothesis)
-    if not unknown:
-        return None
-    shown = ", ".join(repr(word[:40]) for word in dict.fromkeys(unknown[:3]))
-    return f"the verifier cannot read {shown}"
-
-
-class _FittedTask:
-    """A task whose windows fit beside each claim, and the tokens of both.
-
-    Claims of about the same length have the same room beside them and share their windows.
-    """
-
-    def __init__(self, verifier: Verifier, task: Task, truncate: bool) -> None:
-        self.task = task
-        self.longest_claim = int(verifier.max_tokens * CLAIM_SHARE)
-        self._verifier = verifier
-        self._truncate = truncate
-        self._claim_ids: list[tuple[int, ...]] = []
-        texts = [claim.hypothesis for claim in task.claims]
-        by_tokens = token_verifier(verifier)
-        if by_tokens is None:
-            self.claim_tokens = verifier.count_tokens(texts)
-        else:
-            self._claim_ids = by_tokens.tokenize(texts)
-            self.claim_tokens = [len(ids) for ids in self._claim_ids]
-        self._tokens = SourceTokens(verifier, task.documents)
-        self.problems = [claim.problem or _unreadable(verifier, claim) for claim in task.claims]
-        self._rooms = [
-            None if problem is not None else self._room(tokens)
-            for problem, tokens in zip(self.problems, self.claim_tokens, strict=True)
-        ]
-        self._windows = {room: self._fit(room) for room in self._rooms if room is not None}
-        self._counts = {
-            room: self._tokens.count_windows(windows) for room, windows in self._windows.items()
-        }
-
-    def _room(self, claim_tokens: int) -> int | None:
-        """The tokens that a window may have beside a claim; None if the claim is too long."""
-        if claim_tokens > self.longest_claim:
-            return None
-        most = self._verifier.max_tokens
-        if self._truncate:
-            return most - claim_tokens
-        steps = -(-max(claim_tokens, 1) // CLAIM_STEP)
-        return most - min(steps * CLAIM_STEP, self.longest_claim)
-
-    def _fit(self, room: int) -> tuple[Window, ...]:
-        task = self.task
-        if self._truncate:
-            return truncate_windows(task.windows, self._verifier, self._tokens, room)
-        return fit_windows(
-            task.windows,
-            task.documents,
-            self._tokens,
-            room,
-            finer=task.finer,
-            # Its verdict rests on pages, and hardly on the windows inside them.
-            overlap=getattr(self._verifier, "reads_whole_sources", False),
-        )
-
-    def windows(self, claim: int) -> tuple[Window, ...]:
-        """The windows that a claim can be judged against; none if it is too long."""
-        room = self._rooms[claim]
-        return () if room is None else self._windows[room]
-
-    def sizes(self, claim: int) -> list[int]:
-        """The tokens of each of these windows together with the claim."""
-        room = self._rooms[claim]
-        if room is None:
-            return []
-        return [count + self.claim_tokens[claim] for count in self._counts[room]]
-
-    def pair_tokens(self, pair: _Pair) -> tuple[Sequence[int], Sequence[int]]:
-        """The tokens of the window and of the claim."""
-        window = pair.window
-        # What is left of a truncated window may be shorter than what is read for its span.
-        document = self.task.documents[window.document]
-        whole = not self._truncate or document.readable(window.span) == window.text
-        ids = self._tokens.tokens(window) if whole else None
-        if ids is None:
-            by_tokens = token_verifier(self._verifier)
-            assert by_tokens is not None
-            (ids,) = by_tokens.tokenize([pair.window.text])
-        return ids, self._claim_ids[pair.claim]
+    return by_tokens.judge_tokens(
+        [pair.task.pair_tokens(pair.window, pair.claim) for pair in pairs]
+    )
 
 
 class _TaskRun:
     """A task on its way through the rounds."""
 
-    def __init__(self, fitted: _FittedTask, rule: Rule | None) -> None:
+    def __init__(self, fitted: FittedTask, rule: Rule | None) -> None:
         self.fitted = fitted
         self._claims = fitted.task.claims
         self._windows = [fitted.windows(claim) for claim in range(len(self._claims))]

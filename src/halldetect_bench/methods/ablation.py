@@ -19,7 +19,8 @@ from halldetect.scoring import Calibration, contradiction_of, fed
 from halldetect.text.document import Document
 from halldetect.text.sources import read_source
 from halldetect.verification.injections import blank_injections
-from halldetect.verification.rounds import JudgedClaim, Task, verify
+from halldetect.verification.rounds import JudgedClaim, verify
+from halldetect.verification.tasks import Task
 from halldetect.windows.scales import GRANULARITIES, source_windows
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.claim_splitters import ClaimSplitter

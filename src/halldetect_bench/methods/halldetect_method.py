@@ -14,8 +14,9 @@ from halldetect.pair_state import PairState
 from halldetect.report import Report
 from halldetect.report.conclusion import conclude
 from halldetect.scoring import score_claim, window_rule
-from halldetect.verification.rounds import Task, verify
+from halldetect.verification.rounds import verify
 from halldetect.verification.schedule import WholeSourceRule
+from halldetect.verification.tasks import Task
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored
 

@@ -25,7 +25,8 @@ from halldetect.protocols import Verifier
 from halldetect.report import Cost, Probabilities
 from halldetect.text.document import Document, Span
 from halldetect.text.sentences import read_document, sentences
-from halldetect.verification.rounds import JudgedClaim, Task, verify
+from halldetect.verification.rounds import JudgedClaim, verify
+from halldetect.verification.tasks import Task
 from halldetect.windows.scales import Window
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, documents
