@@ -7,7 +7,8 @@ of the tests, which counts words, so that far more requests come through. Beside
 small checks, equal checks, long checks, streams that are left half-way, comparisons and repairs, a
 history that is filled, searched, reviewed and emptied, requests that are refused, and connections
 that stop in the middle of a body. Half-way the worker is killed. Memory, open files, threads and
-the queue are noted throughout, and once more when all is quiet.
+the queue are noted throughout, and once more when all is quiet. The command fails, with a line for
+each one that passes its bound (`problems`). Six minutes (`--minutes 6`) are enough for that.
 """
 
 from __future__ import annotations
@@ -36,11 +37,24 @@ import httpx
 from benchmarks.batch import made_rows
 from benchmarks.machine import processor
 from benchmarks.serve import megabytes
+from halldetect.serve.settings import Limits
 from tests.support.running import Running, serving
 
 RESULTS = Path(__file__).parent / "results" / "soak.json"
 SAMPLE_SECONDS = 5.0
 QUIET_SECONDS = 20.0
+# What the processes may hold at most, and by how much they may grow in the second half: a worker
+# keeps reports (2.5 times --report-memory) and holds the weights twice once it judges short pairs.
+MOST = {
+    "http_mb": 200,
+    "worker_mb": 700,
+    "http_files": 60,
+    "worker_files": 40,
+    "http_threads": 40,
+    "worker_threads": 20,
+    "queued": Limits().queue,
+}
+MOST_GROWTH = {"http_mb": 15, "http_files": 5, "worker_files": 5}
 SIZES = ("http_mb", "worker_mb", "http_files", "worker_files", "http_threads", "worker_threads")
 
 
@@ -219,6 +233,34 @@ def growth(samples: list[dict[str, Any]]) -> dict[str, float]:
     }
 
 
+def problems(result: dict[str, Any]) -> list[str]:
+    """What passed its bound, a line for each."""
+    found = [
+        f"{name}: {largest:g}, more than {most}"
+        for name, most in MOST.items()
+        if (largest := max((item.get(name, 0) for item in result["samples"]), default=0)) > most
+    ]
+    found += [
+        f"{name}: {grown:g} more at the end of the second half"
+        for name, most in MOST_GROWTH.items()
+        if (grown := result["growth_second_half"].get(name, 0)) > most
+    ]
+    after = result["after"]
+    found += [
+        f"{name} in the end: {after[name]:g}" for name in ("queued", "running") if after[name]
+    ]
+    found += [
+        f"{name}: {count} times status 500"
+        for name, statuses in result["statuses"].items()
+        if (count := statuses.get("500", 0))
+    ]
+    if result["answers_mixed_up"]:
+        found.append(f"{result['answers_mixed_up']} answers went to another request")
+    if not result["works_after"]:
+        found.append("no check works in the end")
+    return found
+
+
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -242,7 +284,7 @@ def main() -> None:
             body = {"source": row["source"], "response": row["response"]}
             works = httpx.post(f"{service.url}/v1/check", json=body, timeout=60).status_code == 200
     half = 60 * arguments.minutes / 2
-    result = {
+    result: dict[str, Any] = {
         "command": f"python -m benchmarks.soak --minutes {arguments.minutes:g}"
         + " --fake" * arguments.fake,
         "machine": {"processor": processor(), "cores": os.cpu_count(), "load_before": load},
@@ -256,10 +298,13 @@ def main() -> None:
         "seconds_median": {
             name: round(median(found), 3) for name, found in traffic.seconds.items() if found
         },
-        "samples": samples[:: max(1, len(samples) // 40)],
+        "samples": samples,
     }
+    result["problems"] = problems(result)
+    result["samples"] = samples[:: max(1, len(samples) // 40)]
     arguments.out.write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps({key: value for key, value in result.items() if key != "samples"}, indent=1))
+    sys.exit(1 if result["problems"] else 0)
 
 
 if __name__ == "__main__":

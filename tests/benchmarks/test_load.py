@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from benchmarks.batch import worker_times
-from benchmarks.soak import SIZES, growth
+from benchmarks.soak import RESULTS, SIZES, growth, problems
 
 
 def test_the_times_of_workers(tmp_path: Path) -> None:
@@ -33,3 +33,25 @@ def test_growth_is_seen_and_noise_is_not() -> None:
     leaking = [{**item, "http_files": at} for at, item in enumerate(steady)]
     assert growth(leaking)["http_files"] == 60.0
     assert growth([]) == {}
+
+
+def test_what_passes_its_bound_in_a_long_load_is_told() -> None:
+    result = json.loads(RESULTS.read_text())
+    assert problems(result) == []
+    worse = json.loads(json.dumps(result))
+    worse["samples"][3]["worker_mb"] = 9000
+    worse["samples"][5]["queued"] = 1000
+    worse["growth_second_half"]["http_files"] = 30
+    worse["after"]["queued"] = 2
+    worse["statuses"]["refused"]["500"] = 4
+    worse["answers_mixed_up"] = 1
+    worse["works_after"] = False
+    assert [line.split(":")[0].split(" ")[0] for line in problems(worse)] == [
+        "worker_mb",
+        "queued",
+        "http_files",
+        "queued",
+        "refused",
+        "1",
+        "no",
+    ]
