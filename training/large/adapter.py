@@ -2,6 +2,7 @@
 
     python -m training.large.adapter soup OUT.safetensors ADAPTER ... [--rank 64]
     python -m training.large.adapter prune ADAPTER OUT.lora8 --rank 24
+    python -m training.large.adapter ship ADAPTER.lora8 OUT.lora8 --base-sha256 DIGEST
     python -m training.large.adapter gguf OUT.lora8 OUT.gguf
     python -m training.large.adapter compare ADAPTER OTHER
 
@@ -175,6 +176,29 @@ def difference(first: Adapter, second: Adapter) -> float:
     return math.sqrt(apart / whole)
 
 
+def ship(adapter: Path, out: Path, base_sha256: str) -> None:
+    """Write a `.lora8` file with what the package must know of it; its numbers stay as they are.
+
+    Args:
+        adapter: a `.lora8` file of `prune`.
+        out: the file for the package.
+        base_sha256: the digest of the GGUF file that the adapter belongs to.
+    """
+    data = adapter.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size])
+    header["__metadata__"] = {
+        "format": "halldetect-lora8",
+        "base_sha256": base_sha256,
+        "temperature": "1.0",
+        "languages": '["en"]',
+    }
+    # The same file gives the same bytes, which `save_file` does not promise.
+    text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    out.write_bytes(len(text).to_bytes(8, "little") + text + data[8 + size :])
+
+
 def write_gguf(path: Path, tensors: Adapter, name: str = "HallDetect large verifier") -> None:
     """The adapter as llama.cpp loads it beside its base, float16.
 
@@ -225,6 +249,10 @@ def main() -> None:
         command.add_argument("--rank", type=int, default=rank)
         command.add_argument("--each", action="store_true", help="the same rank for every map")
         command.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    package = commands.add_parser("ship", help="add what the package must know")
+    package.add_argument("adapter", type=Path)
+    package.add_argument("out", type=Path)
+    package.add_argument("--base-sha256", required=True)
     export = commands.add_parser("gguf", help="write for llama.cpp")
     export.add_argument("adapter", type=Path)
     export.add_argument("out", type=Path)
@@ -246,6 +274,8 @@ def main() -> None:
             f"{difference(whole, read(options.out)):.4f}",
             flush=True,
         )
+    elif options.command == "ship":
+        ship(options.adapter, options.out, options.base_sha256)
     elif options.command == "gguf":
         write_gguf(options.out, read(options.adapter))
     else:

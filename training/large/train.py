@@ -72,15 +72,18 @@ def endless(data: pack.Groups, kept: np.ndarray, options: argparse.Namespace) ->
 
 
 def chosen(data: pack.Groups, shares: list[str], seed: int) -> np.ndarray:
-    """Numbers of the groups that take part: NAME=SHARE draws a part of the groups of a name."""
-    kept = np.ones(len(data), bool)
-    rng = np.random.default_rng(seed)
-    for entry in shares:
-        name, share = entry.rsplit("=", 1)
+    """Numbers of the groups that take part: NAME=SHARE draws a part of the groups of a name.
+
+    The name `*` stands for all that are not named.
+    """
+    share = np.ones(len(data.names))
+    given = dict(entry.rsplit("=", 1) for entry in shares)
+    share[:] = float(given.pop("*", 1.0))
+    for name, value in given.items():
         if name not in data.names:
             raise SystemExit(f"no groups of the name {name}; there are {', '.join(data.names)}")
-        mine = data.kinds == data.names.index(name)
-        kept &= ~mine | (rng.random(len(data)) < float(share))
+        share[data.names.index(name)] = float(value)
+    kept = np.random.default_rng(seed).random(len(data)) < share[data.kinds]
     return np.flatnonzero(kept & (np.diff(data.first) > 0))
 
 

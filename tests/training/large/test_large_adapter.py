@@ -80,3 +80,16 @@ def test_float16_files_are_read_back(tmp_path: Path) -> None:
     found = adapter.read(tmp_path / "a.safetensors")
     assert all(torch.equal(found[name], tensors[name].half().float()) for name in tensors)
     assert adapter.difference(tensors, found) < 1e-3
+
+
+def test_what_ships_is_read_by_the_package(tmp_path: Path) -> None:
+    from halldetect.verification.large.adapter import read_adapter
+
+    adapter.write(tmp_path / "cut.lora8", made(6))
+    for name in ("one.lora8", "two.lora8"):
+        adapter.ship(tmp_path / "cut.lora8", tmp_path / name, "ab" * 32)
+    assert (tmp_path / "one.lora8").read_bytes() == (tmp_path / "two.lora8").read_bytes()
+    found = read_adapter(tmp_path / "one.lora8")
+    assert (found.base_sha256, found.temperature, found.languages) == ("ab" * 32, 1.0, ("en",))
+    for name, value in adapter.read(tmp_path / "cut.lora8").items():
+        torch.testing.assert_close(torch.from_numpy(found.tensors[name]), value, atol=0, rtol=0)

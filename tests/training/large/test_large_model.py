@@ -19,7 +19,7 @@ from training.large.model import (  # noqa: E402
     random_base,
     write_tiny,
 )
-from training.large.train import objective, rate  # noqa: E402
+from training.large.train import chosen, objective, rate  # noqa: E402
 
 pytestmark = pytest.mark.hf
 
@@ -213,3 +213,14 @@ def test_the_rate_rises_and_ends_at_zero() -> None:
     assert rate(0.25, 100, 10, "linear") == pytest.approx(0.75)
     assert rate(0.5, 100, 10, "cosine") == pytest.approx(0.5)
     assert rate(1.0, 100, 10, "cosine") == rate(1.2, 100, 10, "linear") == 0.0
+
+
+def test_groups_are_drawn_by_name_and_the_rest_together(work: Path) -> None:
+    data = pack.tokenise(groups(), work / "tokenizer.json")
+    everything = chosen(data, [], 1)
+    name = data.names[0]
+    mine = [group for group in everything if data.kinds[group] == 0]
+    assert list(chosen(data, ["*=0", f"{name}=1"], 1)) == mine
+    assert list(chosen(data, ["*=0"], 1)) == []
+    with pytest.raises(SystemExit, match="no groups of the name nothing"):
+        chosen(data, ["nothing=1"], 1)

@@ -1,0 +1,67 @@
+"""Items written by hand: slots, labels, held-out items."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+
+import pytest
+
+from training.large import handmade
+
+ITEMS = handmade.items()
+
+
+def test_every_item_can_be_filled() -> None:
+    rng = random.Random(1)
+    for item in ITEMS:
+        for number in range(len(item.get("with") or [{}])):
+            passage = handmade.filled(item, number, rng)
+            texts = [passage.text, *(claim.text for claim in passage.claims)]
+            assert not any(re.search(r"\{[a-z]+\d?\}", text) for text in texts), item["source"]
+
+
+def test_labels_cannot_be_read_off_a_negation() -> None:
+    counts: Counter[tuple[bool, str]] = Counter()
+    for item in ITEMS:
+        for text, label in item["claims"]:
+            counts[bool(re.search(r"\b(?:no|not|never|none|without)\b|n't", text)), label] += 1
+    for negated in (True, False):
+        true, false = counts[negated, "E"], counts[negated, "C"]
+        assert 0.7 < true / false < 1.4
+
+
+def test_sources_are_all_different() -> None:
+    assert len({item["source"] for item in ITEMS}) == len(ITEMS) >= 900
+
+
+def test_a_copy_has_other_names_and_the_next_filling() -> None:
+    item = {
+        "kind": "difference",
+        "source": "{p1} of {o1} ran {a} km.",
+        "claims": [["{l1} ran {b} m.", "E"], ["{f1} ran no {a} km.", "C"]],
+        "with": [{"a": "3", "b": "3,000"}, {"a": "5", "b": "5,000"}],
+    }
+    first = handmade.filled(item, 0, random.Random(1))
+    second = handmade.filled(item, 1, random.Random(2))
+    assert first.text.endswith("ran 3 km.") and second.text.endswith("ran 5 km.")
+    name = first.text.split(" of ")[0]
+    assert first.claims[0].text == f"{name.split(' ', 1)[1]} ran 3,000 m."
+    assert first.claims[0].kind == "hand_difference"
+    assert second.text.split(" of ")[0] != name
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_no_claim_is_lost_when_items_share_a_text(copies: int) -> None:
+    chosen = [item for item in ITEMS if len(item["claims"]) <= 4][:40]
+    made = handmade.passages(chosen, copies, random.Random(3))
+    assert sum(len(passage.claims) for passage in made) == copies * sum(
+        len(item["claims"]) for item in chosen
+    )
+    assert any("\n" in passage.text for passage in made)
+
+
+def test_the_same_items_are_held_out_every_time() -> None:
+    held = [item for item in ITEMS if handmade.is_dev(item)]
+    assert 0.04 < len(held) / len(ITEMS) < 0.14

@@ -1,0 +1,132 @@
+"""Passages written by hand, for skills that the datasets hardly teach.
+
+    python -m training.large.handmade DATA WORK     # WORK/handmade_train.jsonl.xz, handmade_dev
+    cat WORK/train_groups.jsonl.xz WORK/handmade_train.jsonl.xz > WORK/all_groups.jsonl.xz
+
+`training/data/*.jsonl` holds one item a line: a source, claims with their labels, and other
+fillings of its slots for which the labels hold too. `{p1}` is a person's name, `{f1}` and `{l1}`
+its parts, `{o1}` a company, `{t1}` a town; other slots are filled from the item's `with`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from training.large import vocabulary as v
+from training.large.leaks import HeldOut
+from training.large.sources import Claim, Passage
+
+ITEMS = Path(__file__).parents[1] / "data"
+SOURCE = "handmade"
+COPIES = 14  # of an item, each with other names and the next filling
+TOGETHER = 0.35  # share of the passages that are two or three items in one text
+DEV = 12  # one item in so many is held out
+
+Item = dict[str, Any]
+
+
+def items(folder: Path = ITEMS) -> list[Item]:
+    """All items, in the order of their files."""
+    found = []
+    for path in sorted(folder.glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.strip():
+                found.append(json.loads(line))
+    return found
+
+
+def is_dev(item: Item) -> bool:
+    """Whether an item is held out, by its text."""
+    return hashlib.sha256(item["source"].encode()).digest()[0] % DEV == 0
+
+
+def filled(item: Item, number: int, rng: random.Random) -> Passage:
+    """One copy of an item.
+
+    Args:
+        item: a line of a file.
+        number: which of the item's fillings to take; they repeat.
+        rng: chooses the names.
+    """
+    names = v.people(3, rng)
+    slots = {f"p{n}": name for n, name in enumerate(names, 1)}
+    for n, name in enumerate(names, 1):
+        slots[f"f{n}"], slots[f"l{n}"] = name.split(" ", 1)
+    slots |= {f"o{n}": v.firm(rng) for n in (1, 2)}
+    slots |= {f"t{n}": name for n, name in enumerate(v.places(3, rng), 1)}
+    fillings = item.get("with") or [{}]
+    slots |= fillings[number % len(fillings)]
+
+    def put(text: str) -> str:
+        text = re.sub(r"\{([a-z]+\d?)\}", lambda match: slots.get(match[1], match[0]), text)
+        return re.sub(r"\.\.(?!\.)", ".", text)  # a company's name may end with a dot
+
+    claims = [Claim(put(text), label, f"hand_{item['kind']}") for text, label in item["claims"]]
+    return Passage(put(item["source"]), SOURCE, claims)
+
+
+def passages(chosen: Sequence[Item], copies: int, rng: random.Random) -> list[Passage]:
+    """Copies of items, some of them with one or two others in the same text.
+
+    Args:
+        chosen: the items.
+        copies: of each item, at least.
+        rng: the source of chance.
+    """
+    made = []
+    for item in chosen:
+        first = rng.randrange(100)
+        for number in range(copies):
+            made.append(filled(item, first + number, rng))
+    rng.shuffle(made)
+    found = []
+    while made:
+        count = rng.choice((2, 2, 3)) if rng.random() < TOGETHER else 1
+        group = [made.pop() for _ in range(min(count, len(made)))]
+        claims = [claim for passage in group for claim in passage.claims]
+        joiner = rng.choice(("\n\n", "\n\n", "\n"))
+        if len(claims) > 12:
+            claims = rng.sample(claims, 12)
+        found.append(Passage(joiner.join(passage.text for passage in group), SOURCE, claims))
+    return found
+
+
+def main() -> None:
+    """Write the groups."""
+    from training.large.data import rows, without_leaks, write
+    from training.large.compose import with_openers
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path, help="the folder with the evaluation sets")
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--copies", type=int, default=COPIES)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    rng = random.Random(options.seed)
+    every = items()
+    held_out = HeldOut.load(options.data)
+    for name, dev in (("dev", True), ("train", False)):
+        chosen = [item for item in every if is_dev(item) is dev]
+        made = passages(chosen, 2 if dev else options.copies, rng)
+        for passage in made:
+            with_openers(passage, 0.06, rng)
+        dropped: Counter[str] = Counter()
+        lines = rows(without_leaks(made, held_out, dropped), rng)
+        rng.shuffle(lines)
+        path = options.work / f"{SOURCE}_{name}.jsonl.xz"
+        write(path, lines)
+        count = Counter(claim["label"] for line in lines for claim in line["claims"])  # type: ignore[attr-defined]
+        print(f"{name}: {len(chosen)} items, {len(lines):,} groups, {dict(count)}, "
+              f"dropped {dropped.total()}", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
