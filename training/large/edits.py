@@ -95,6 +95,9 @@ def false_claims(
         if text is None:
             continue
         before = _shared_start(claim, text)
+        # "writers influenced by it" is no verb to deny.
+        if kind == "negation" and re.search(r"\bdid not \w+ by\b", text):
+            continue
         label = "C" if kind in CONTRADICTING else "notE"
         if kind in {"number", "unit"} and _LOOSE.search(before):
             continue
@@ -279,12 +282,20 @@ def _voice(claim: str) -> list[str]:
     return [f"{agent} {verb} {patient}{match['rest']}."]
 
 
+# Words that open a sentence before a comma and are no names.
+_CONNECTOR = re.compile(
+    r"(?:\w+ly|Thus|Instead|Therefore|Hence|Nevertheless|Nonetheless|Otherwise|Likewise|Besides|"
+    r"Still|Indeed|Perhaps|Again|Eventually|Sometimes|Furthermore|Later|Soon|Overall|Next|First|"
+    r"Second|Third|Finally|Traditionally|" + "|".join(sorted(lexicon.NOT_NAMES)) + r")\b"
+)
+
+
 def parts(sentence: str) -> list[str]:
     """Facts told by the side: appositions, births in brackets, non-restrictive clauses."""
     found = []
     name = r"(?P<name>[A-Z][\w'’.-]+(?: (?:[A-Z][\w'’.-]*|of|de|van|von))*)"
     match = re.search(rf"(?:^|(?<=[.;] )){name}, (?P<role>(?:an?|the) [^,()]{{8,80}}),", sentence)
-    if match and match["name"].split()[0] not in lexicon.NOT_NAMES:
+    if match and not _CONNECTOR.match(match["name"]):
         role = match["role"]
         if not re.search(r"\b(?:was|were|is|are|has|had|said|and)\b", role):
             tense = "is" if re.search(r"\b(?:is|are|says|has)\b", sentence) else "was"

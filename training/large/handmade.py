@@ -63,11 +63,13 @@ def filled(item: Item, number: int, rng: random.Random) -> Passage:
     slots |= {f"o{n}": v.firm(rng) for n in (1, 2)}
     slots |= {f"t{n}": name for n, name in enumerate(v.places(3, rng), 1)}
     fillings = item.get("with") or [{}]
-    slots |= fillings[number % len(fillings)]
 
     def put(text: str) -> str:
         text = re.sub(r"\{([a-z]+\d?)\}", lambda match: slots.get(match[1], match[0]), text)
         return re.sub(r"\.\.(?!\.)", ".", text)  # a company's name may end with a dot
+
+    chosen = fillings[number % len(fillings)]
+    slots |= {name: put(value) for name, value in chosen.items()}
 
     claims = [Claim(put(text), label, f"hand_{item['kind']}") for text, label in item["claims"]]
     return Passage(put(item["source"]), SOURCE, claims)
@@ -101,8 +103,8 @@ def passages(chosen: Sequence[Item], copies: int, rng: random.Random) -> list[Pa
 
 def main() -> None:
     """Write the groups."""
-    from training.large.data import rows, without_leaks, write
     from training.large.compose import with_openers
+    from training.large.data import rows, without_leaks, write
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="the folder with the evaluation sets")

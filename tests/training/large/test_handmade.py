@@ -45,7 +45,8 @@ def test_a_copy_has_other_names_and_the_next_filling() -> None:
     }
     first = handmade.filled(item, 0, random.Random(1))
     second = handmade.filled(item, 1, random.Random(2))
-    assert first.text.endswith("ran 3 km.") and second.text.endswith("ran 5 km.")
+    assert first.text.endswith("ran 3 km.")
+    assert second.text.endswith("ran 5 km.")
     name = first.text.split(" of ")[0]
     assert first.claims[0].text == f"{name.split(' ', 1)[1]} ran 3,000 m."
     assert first.claims[0].kind == "hand_difference"
