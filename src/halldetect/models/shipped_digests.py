@@ -1,6 +1,6 @@
 """The digests of the weights in the package, written by `refresh_digests`."""
 
 SHIPPED_DIGESTS = {
-    "base": "9ce51e341bfa900340a76910ff2d972042cd8a19c1ea21e8291425216ac7d2da",
-    "large": "1954ae109325556b680834c8c5d2d6e323511b6125214dc92c9bc6d46ca406c9",
+    "base": "25e3a53aee4392160c0d6e5ab4c4bc10aa647d043c64ada2b55b2167fc334f5e",
+    "large": "d2ba6b270aacfe8518e6f4c77cd283269dd81ee62bba6ae90991fd2f9fac2d64",
 }
