@@ -123,6 +123,6 @@ def test_no_letter_and_no_digit_is_hidden_or_shown_twice(text):
 @pytest.mark.parametrize("piece", ["**a ", "`a ", "[a](", "> ", "- ", "|a", "*_", "# \n", "1. a\n"])
 def test_hostile_repetition_stays_quick(piece):
     text = (piece * 20_000)[:100_000]
-    start = time.perf_counter()
+    start = time.process_time()  # not what else runs on the machine
     text_layout(text)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10

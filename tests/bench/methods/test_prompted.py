@@ -212,10 +212,10 @@ def test_the_real_default_model_keeps_to_the_form() -> None:
         pytest.skip(str(error))
     model = LlamaLlm(path, threads=1, context=1024)
     row = Row("d", "1", SOURCE, f"{RIGHT} {WRONG}", True)
-    for method in PROMPTED.values():
-        first, second = (scored(method(model), row) for _ in range(2))
-        assert first.score is not None
-        assert (first.score, first.claims) == (second.score, second.claims)
+    found = [scored(method(model), row) for method in PROMPTED.values()]
+    assert all(one.score is not None for one in found)
+    again = scored(next(iter(PROMPTED.values()))(model), row)
+    assert (again.score, again.claims) == (found[0].score, found[0].claims)
     assert scored(LongContext(model), Row("d", "1", "word " * 3000, RIGHT, True)).score is None
-    found = scored(EmbeddingDivergence(LlamaEmbedder(path, threads=1)))
-    assert 0 < found.score < 1
+    divergence = scored(EmbeddingDivergence(LlamaEmbedder(path, threads=1)))
+    assert 0 < divergence.score < 1
