@@ -10,6 +10,7 @@ from halldetect.errors import InputError
 from halldetect.text.document import Document
 from halldetect.text.reading import read_response
 from halldetect.text.sources import read_source
+from halldetect.text.titles import with_title
 
 # Lone surrogates have no UTF-8 form and a NUL ends a string in the native libraries below.
 # Each becomes one U+FFFD, so that offsets in the given and in the stored text agree.
@@ -144,8 +145,12 @@ class Texts:
 
 def read_texts(pair: CleanPair) -> Texts:
     """Read the texts of a pair: the source sentence by sentence, the response unit by unit."""
+    names = pair.document_names or ("",) * len(pair.documents)
     return Texts(
-        tuple(map(read_source, pair.documents)),
+        tuple(
+            with_title(read_source(text), name)
+            for text, name in zip(pair.documents, names, strict=True)
+        ),
         read_response(pair.response, pair.question, pair.document_names),
     )
 

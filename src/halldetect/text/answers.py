@@ -10,11 +10,39 @@ from halldetect.text.document import Document
 from halldetect.text.language import is_foreign
 from halldetect.text.overlap import WordIndex
 from halldetect.text.tracked import TrackedText
-from halldetect.text.words import ARTICLES, AUXILIARIES, PREPOSITIONS, may_be_verb, words
+from halldetect.text.words import (
+    ARTICLES,
+    AUXILIARIES,
+    MONTHS,
+    PREPOSITIONS,
+    WEEKDAYS,
+    may_be_verb,
+    words,
+)
 
 # A sentence with so much of what a question asks about may answer it.
 MIN_SHARE = 0.6
 MAX_SHOWN = 300
+_NUMBER = re.compile(rf"\d|\b(?:{'|'.join(sorted(NUMBER_WORDS))})\b", re.IGNORECASE)
+_TIME = re.compile(
+    rf"\b(?:{'|'.join((*MONTHS, *WEEKDAYS))}|noon|midnight|today|tomorrow|yesterday|spring|summer|"
+    r"autumn|winter|morning|evening|night|when|after|before|until|daily|weekly|soon|century)\b",
+    re.IGNORECASE,
+)
+_CAUSE = re.compile(
+    r"\b(?:because|since|due to|owing to|caused?|reasons?|so that|in order to|led to|result\w*|"
+    r"therefore|after|for)\b",
+    re.IGNORECASE,
+)
+# What the answer to a question must have, by how the question is put.
+_ASKED_FOR = (
+    (re.compile(r"\bhow (?:many|much|old|long|far|often|tall)\b", re.IGNORECASE), (_NUMBER,)),
+    (
+        re.compile(r"\bwhen\b|\b(?:what|which) (?:year|date|day|time)\b", re.IGNORECASE),
+        (_NUMBER, _TIME),
+    ),
+    (re.compile(r"\bwhy\b", re.IGNORECASE), (_CAUSE,)),
+)
 # A longer text is no bare answer.
 MAX_WORDS = 6
 _POLAR = re.compile(r"(yes|no|correct|right|true|false|yep|nope|yeah)[.!]*", re.IGNORECASE)
@@ -120,6 +148,9 @@ def _subject(rest: str) -> tuple[str, str]:
 def likely_answer(question: str, documents: Sequence[Document]) -> str | None:
     """The sentence of the documents that shares most with a question; None if none shares much.
 
+    Only sentences count that have what is asked for: a number for "how many", a number or a time
+    for "when", a cause for "why".
+
     question   what was asked
     documents  of the source
     """
@@ -127,6 +158,7 @@ def likely_answer(question: str, documents: Sequence[Document]) -> str | None:
         (number, sentence)
         for number, document in enumerate(documents)
         for sentence in document.sentences
+        if _has_what_is_asked(question, sentence.cut(document.text))
     ]
     shares = WordIndex(documents).shares(question, places)
     best = max(range(len(places)), key=lambda at: shares[at], default=None)
@@ -134,3 +166,10 @@ def likely_answer(question: str, documents: Sequence[Document]) -> str | None:
         return None
     number, sentence = places[best]
     return " ".join(sentence.cut(documents[number].text).split())[:MAX_SHOWN]
+
+
+def _has_what_is_asked(question: str, sentence: str) -> bool:
+    for asked, wanted in _ASKED_FOR:
+        if asked.search(question):
+            return any(pattern.search(sentence) for pattern in wanted)
+    return True
