@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
+from halldetect.text.antecedents import PRONOUNS, ROLES, antecedent, holder
 from halldetect.text.document import Span
 from halldetect.text.noun_phrases import (
     DEMONSTRATIVES,
@@ -36,10 +37,6 @@ from halldetect.text.words import (
 )
 
 MAX_LENGTH = 600
-_SINGULAR = frozenset({"it", "its", "this", "that"})
-_PLURAL = frozenset({"they", "their", "them", "these", "those"})
-_PERSONAL = frozenset({"he", "she", "his", "her", "him"})
-_PRONOUNS = _SINGULAR | _PLURAL | _PERSONAL
 _PAIR = re.compile(r"\bthe (?P<which>former|latter)\b", re.IGNORECASE)
 _SO_DID = re.compile(
     r"^(?:and )?(?:so|neither|nor) (?P<aux>\w+) (?P<who>[^,;]+?)[.!]?$", re.IGNORECASE
@@ -50,26 +47,6 @@ _DID_TOO = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile("[\"“”«»]|``|''")
-_CERTAIN_PERSON = re.compile(
-    r"-year-old|^(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Judge|Captain|President|King|Queen)\b"
-)
-# A bare role: who it is was said before.
-_PERSON_ROLES = frozenset(
-    "minister president mayor author writer singer actor actress player striker goalkeeper coach "
-    "judge lawyer doctor nurse patient driver officer man woman boy girl suspect victim teacher "
-    "student professor director manager owner founder king queen".split()
-)
-_ROLES = _PERSON_ROLES | frozenset(
-    "company firm bank hotel museum school club team band city town village country drug device "
-    "product film book album ship plane aircraft proposal plan programme program law study".split()
-)
-# Measures: no name, although one may begin a sentence ("Revenue fell. The company ...").
-_MEASURES = frozenset(
-    "revenue revenues profit profits turnover income earnings sales output production demand "
-    "growth inflation unemployment spending investment exports imports".split()
-)
-# A name, with or without an article.
-_NAMED = re.compile(r"^(?!The |An? )[A-Z]|^(?:[Tt]he )[A-Z]")
 _OPENING = re.compile(
     r"(?:(?:but|and|then|however|later|also|there|meanwhile|in \d{4}|on \w+day),? )?"
     r"(?:he|she|it|they|his|her|its|their|this|these|those)\b",
@@ -190,7 +167,7 @@ def _says_nothing_alone(sentence: str) -> bool:
 def _pronoun(sentence: str) -> Word | None:
     """The first pronoun of a sentence that nothing before it in the sentence can explain."""
     found = words(sentence)
-    at = next((at for at, word in enumerate(found) if word.norm in _PRONOUNS), None)
+    at = next((at for at, word in enumerate(found) if word.norm in PRONOUNS), None)
     if at is None or _EXPLETIVE.match(sentence[found[at].start :]):
         return None
     word = found[at]
@@ -239,7 +216,7 @@ def _resolve_pronoun(sentence: str, before: str, phrases: Sequence[NounPhrase]) 
     word = _pronoun(sentence)
     if word is None:
         return sentence
-    meant = _antecedent(word.norm, joined(before, phrases))
+    meant = antecedent(word.norm, joined(before, phrases))
     # "This" alone means what was said, not a thing that was named.
     if meant is None or word.norm in ("this", "that"):
         return None
@@ -256,50 +233,13 @@ def _object(sentence: str, word: Word) -> bool:
     return not following or following[0].norm in PREPOSITIONS
 
 
-def _antecedent(norm: str, phrases: Sequence[NounPhrase]) -> NounPhrase | None:
-    """The phrase that a pronoun means: the subject of the sentence before, if it fits.
-
-    "These" may mean any phrase that names several, if there is only one.
-    """
-    subject = next((item for item in phrases if item.subject), None)
-    if norm in DEMONSTRATIVES:
-        several = [item for item in phrases if item.plural]
-        return several[0] if len(several) == 1 else None
-    if subject is None:
-        return None
-    if norm in _PLURAL:
-        return subject if subject.plural else None
-    if subject.plural:
-        return None
-    if norm in _PERSONAL:
-        owner, apostrophe, _ = subject.text.partition("'s ")
-        if apostrophe and owner.istitle():  # "Ann Cole's shop closed. She ..."
-            return replace(subject, text=owner)
-        named = subject.person is None and subject.text.istitle()
-        return subject if (subject.person or named) and _NAMED.search(subject.text) else None
-    if subject.person and not _may_be_thing(subject):
-        return None
-    # "The council bought a tractor. It ...": either may be meant.
-    others = [item for item in phrases if item.indefinite and not item.after and not item.plural]
-    return None if others and subject not in others else subject
-
-
-def _may_be_thing(item: NounPhrase) -> bool:
-    """Whether what looks like the name of a person may be that of a place or a firm."""
-    return _NAMED.search(item.text) is not None and not _CERTAIN_PERSON.search(item.text)
-
-
-def _dated(item: NounPhrase) -> bool:
-    return bool(YEAR.search(item.text) or DAY.search(item.text)) and item.after != ""
-
-
 def _role(sentence: str) -> bool:
     """Whether the subject is a bare role: "The minister ..."."""
     found = words(sentence)
     return (
         len(found) > 2
         and found[0].norm == "the"
-        and found[1].norm in _ROLES
+        and found[1].norm in ROLES
         and found[2].norm not in PREPOSITIONS | COORDINATORS | RELATIVES | {"'s"}
         and not found[2].capital
         and "," not in sentence[found[1].end : found[2].start]
@@ -310,36 +250,8 @@ def _resolve_role(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> 
     if not _role(sentence):
         return sentence
     found = words(sentence)
-    is_person = found[1].norm in _PERSON_ROLES
-    named = [
-        item
-        for item in phrases
-        if not item.plural
-        and not _dated(item)
-        # What looks like a person may be a firm with two names.
-        and (item.person or not is_person)
-        and _is_name(item.text)
-    ]
-    if not named and is_person:
-        named = [
-            item
-            for item in phrases
-            if item.subject and item.text.casefold().split()[-1] in _PERSON_ROLES
-        ]
-    if len(named) != 1 or not named[0].subject:
-        return None
-    return _put(sentence, Span(found[0].start, found[1].end), named[0].text)
-
-
-def _is_name(phrase: str) -> bool:
-    """Whether a phrase is a name; one that only begins its sentence ("Net profit") is none."""
-    found = words(phrase)
-    plain = {word.norm for word in found if not (word.capital or word.numeric)}
-    return (
-        _NAMED.search(phrase) is not None
-        and plain <= ARTICLES | PREPOSITIONS | COORDINATORS | {"'s"}
-        and not (len(found) == 1 and found[0].norm in _MEASURES)
-    )
+    meant = holder(found[1].norm, phrases)
+    return meant and _put(sentence, Span(found[0].start, found[1].end), meant.text)
 
 
 # Places, pairs, times, ellipses
