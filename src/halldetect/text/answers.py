@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from halldetect.text.assertions import NUMBER_WORDS, is_sentence
 from halldetect.text.document import Document
 from halldetect.text.language import is_foreign
 from halldetect.text.overlap import WordIndex
 from halldetect.text.tracked import TrackedText
+from halldetect.text.units import Unit
 from halldetect.text.words import (
     ARTICLES,
     AUXILIARIES,
@@ -43,6 +45,7 @@ _ASKED_FOR = (
     ),
     (re.compile(r"\bwhy\b", re.IGNORECASE), (_CAUSE,)),
 )
+_NO_QUESTION = "an answer without its question: what it says is not clear"
 # A longer text is no bare answer.
 MAX_WORDS = 6
 _POLAR = re.compile(r"(yes|no|correct|right|true|false|yep|nope|yeah)[.!]*", re.IGNORECASE)
@@ -143,6 +146,26 @@ def _subject(rest: str) -> tuple[str, str]:
         if ends and found[position - 1].norm not in ARTICLES | {"of"}:
             return rest[: word.start].strip(), rest[word.start :].strip()
     return rest.strip(), ""
+
+
+def answering(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...]:
+    """The units, with the question where the first statement is an answer that leans on it."""
+    asserting = [number for number, unit in enumerate(units) if unit.asserts]
+    if not asserting:
+        return units
+    first = units[asserting[0]]
+    if first.lead_in is not None or first.problem is not None or not is_bare(first.text):
+        return units
+    alone = len(asserting) == 1
+    if question is not None and (alone or is_yes_or_no(first.text)):
+        read = replace(first, tracked=with_question(question, first.tracked), lead_in=question)
+    elif is_yes_or_no(first.text) and not alone:
+        read = replace(first, asserts=False)  # what it says yes to is said by what follows
+    elif alone and needs_question(first.text):
+        read = replace(first, problem=_NO_QUESTION)
+    else:
+        return units
+    return (*units[: asserting[0]], read, *units[asserting[0] + 1 :])
 
 
 def likely_answer(question: str, documents: Sequence[Document]) -> str | None:

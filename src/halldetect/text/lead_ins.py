@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from halldetect.text.assertions import is_sentence
+from halldetect.text.assertions import is_sentence, names_topic
 from halldetect.text.document import Span
 from halldetect.text.tracked import TrackedText
 
@@ -86,6 +86,22 @@ def joined_names(subject: TrackedText, name: TrackedText) -> TrackedText:
     if len(parts) == 2:
         parts.insert(1, TrackedText.added(", "))
     return TrackedText.joined(parts)
+
+
+def leans_on(lead: LeadIn, content: TrackedText, *, item: bool) -> bool:
+    """Whether a text says something only together with what comes before it.
+
+    lead     what comes before it
+    content  the text
+    item     whether it is the first sentence of a list item
+    """
+    if lead.denies:
+        return True
+    if not item or names_topic(lead.text.text, marked=False):
+        return False
+    if lead.title and LABEL.match(content.text):
+        return False  # "Rent: 940 euros" says what it is about
+    return content.text[:1].islower() or not is_sentence(content.text)
 
 
 def with_lead_in(lead: LeadIn, item: TrackedText) -> TrackedText:

@@ -13,17 +13,16 @@ from dataclasses import replace
 from itertools import chain
 
 from halldetect.text.abstentions import abstains, presupposed
-from halldetect.text.answers import is_bare, is_yes_or_no, needs_question, with_question
+from halldetect.text.answers import answering
 from halldetect.text.assertions import is_code, is_sentence, names_topic, says_something
 from halldetect.text.blocks import Block, Line
 from halldetect.text.document import Document, Span
 from halldetect.text.dressing import told, without_citations, without_openers
+from halldetect.text.labels import REFERENCES, label_of
 from halldetect.text.lead_ins import (
     FALSE,
-    LABEL,
-    LABEL_END,
     LeadIn,
-    joined_names,
+    leans_on,
     stands_alone,
     with_lead_in,
     without_end,
@@ -32,7 +31,8 @@ from halldetect.text.markdown import read_blocks
 from halldetect.text.normalise import normalised, unreadable
 from halldetect.text.pieces import sentences_of, statements_of_mark_up, unwrapped
 from halldetect.text.sentences import sentences
-from halldetect.text.source_names import named_source, without_opener
+from halldetect.text.source_names import without_named_source
+from halldetect.text.table_rows import read_row
 from halldetect.text.tracked import TrackedText
 from halldetect.text.units import Citation, Form, Unit
 
@@ -40,12 +40,6 @@ from halldetect.text.units import Citation, Form, Unit
 _MARK = re.compile(r"(?:[•‣▪◦●○·–—]|\(?[A-Za-z]\)|\(\d{1,3}\))\s+(?=\S)")
 _BOX = re.compile(r"(?:\[(?P<ticked>[ xX✓✔]?)\]|(?P<sign>[☐☑☒✅❌✗✘]))\s+(?=\S)")
 _TICKED = frozenset("xX✓✔☑✅")
-_AFTER_BOLD = re.compile(r"\s*(?:[:–—-]|\.(?=\s))\s*")
-_REFERENCES = re.compile(
-    r"(?:sources?|references?|citations?|bibliography|works cited|footnotes?|links?|"
-    r"further reading|see also|read more|more information)(?: used| cited)?",
-    re.IGNORECASE,
-)
 _REFERENCE = re.compile(r"\s*(?:\[\^?[\w-]{1,12}\]:?|\d{1,2}[.)])\s*")
 _PLAIN_WORD = re.compile(r"[a-z]+\s")
 _COMMENT = re.compile(r"(?:^|\s)(?:#+|//+|--|/?\*+)\s+(?=\S+\s+\S)")
@@ -58,7 +52,6 @@ _VOUCHING = re.compile(
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"https?://[^\s<>)\]]+")
-_NO_QUESTION = "an answer without its question: what it says is not clear"
 _SCARE_QUOTES = "a word such as “true” in quotation marks: it may be meant as its opposite"
 _NOT_ANSWER = "an unticked box: whether this is said or denied is not clear"
 
@@ -80,27 +73,7 @@ def read_units(
     question  what it answers
     names     of the documents of the source, which the response may name
     """
-    return _answering(_Reader(read_blocks(text), question, names).units(), question)
-
-
-def _answering(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...]:
-    """The units, with the question where the first statement is an answer that leans on it."""
-    asserting = [number for number, unit in enumerate(units) if unit.asserts]
-    if not asserting:
-        return units
-    first = units[asserting[0]]
-    if first.lead_in is not None or first.problem is not None or not is_bare(first.text):
-        return units
-    alone = len(asserting) == 1
-    if question is not None and (alone or is_yes_or_no(first.text)):
-        read = replace(first, tracked=with_question(question, first.tracked), lead_in=question)
-    elif is_yes_or_no(first.text) and not alone:
-        read = replace(first, asserts=False)  # what it says yes to is said by what follows
-    elif alone and needs_question(first.text):
-        read = replace(first, problem=_NO_QUESTION)
-    else:
-        return units
-    return (*units[: asserting[0]], read, *units[asserting[0] + 1 :])
+    return answering(_Reader(read_blocks(text), question, names).units(), question)
 
 
 class _Reader:
@@ -157,7 +130,7 @@ class _Reader:
         ended = uncited.text.text.endswith(".") and len(content.text.split()) >= 4
         topic = names_topic(content.text, marked=True) and not ended
         topic = topic or not says_something(uncited.text.text)
-        self._references = _REFERENCES.fullmatch(content.text) is not None
+        self._references = REFERENCES.fullmatch(content.text) is not None
         self._add(uncited.text, form, not topic, citations=uncited.citations)
         self._lean_on(depth, LeadIn(content, None, topic, title=True))
         self._asides(line)
@@ -172,36 +145,16 @@ class _Reader:
                 self._add(part, Form.CODE, says_something(part.text) and not is_code(part.text))
 
     def _row(self, block: Block) -> None:
-        cells = [without_citations(normalised(line.text).stripped()) for line in block.lines]
-        if not block.header:
-            for cell in cells:
-                if cell.text.text:
-                    asserts = says_something(cell.text.text) and not names_topic(
-                        cell.text.text, marked=True
-                    )
-                    self._add(cell.text, Form.HEADING, asserts)
-            return
-        header = [normalised(line.text).stripped() for line in block.header]
-        subject = cells[0].text
-        filled = [n for n in range(1, len(cells)) if any(map(str.isalnum, cells[n].text.text))]
-        if not filled:
-            if subject.text:
-                self._add(subject, Form.ROW, says_something(subject.text))
-            return
-        if not names_topic(subject.text, marked=True) and is_sentence(subject.text):
-            self._add(subject, Form.ROW, True)
-        for number in filled:
-            name = header[number] if number < len(header) else TrackedText("", ())
-            lead = joined_names(subject, name)
-            citations = cells[number].citations + (cells[0].citations if number == 1 else ())
-            value = cells[number].text
-            topic = names_topic(subject.text, marked=True)
-            alone = not lead.text or (topic and stands_alone(value.text, at_least=5))
-            whole = value if alone else TrackedText.joined([lead, TrackedText.added(": "), value])
-            own = TrackedText.joined([subject, value]) if number == filled[0] else value
-            lead_in = None if alone else lead.text
-            self._add(whole, Form.ROW, True, own=own, lead_in=lead_in, citations=citations)
-        for line in block.lines:
+        for cell in read_row(block):
+            self._add(
+                cell.text,
+                cell.form,
+                cell.asserts,
+                own=cell.own,
+                lead_in=cell.lead_in,
+                citations=cell.citations,
+            )
+        for line in block.lines if block.header else ():
             self._asides(line)
 
     # Paragraphs and list items
@@ -261,7 +214,7 @@ class _Reader:
             lead = LeadIn(TrackedText.added("false"), None, True)
         if _VOUCHING.search(text.text) is not None:
             problem = problem or _SCARE_QUOTES
-        label, rest = self._label(text, strong, item)
+        label, rest = label_of(text, strong, item)
         if label is not None:
             holds_more = bool(rest.text)
             lead_text = without_end(label)
@@ -275,13 +228,13 @@ class _Reader:
                     lead = own
                     if not holds_more:
                         self._lean_on(depth, own)
-                elif _REFERENCES.fullmatch(lead_text.text) or (topic and stands_alone(rest.text)):
+                elif REFERENCES.fullmatch(lead_text.text) or (topic and stands_alone(rest.text)):
                     self._add(label, Form.LABEL, False)
                 elif not topic and stands_alone(rest.text):
                     self._add(label, Form.LABEL, True)
                 else:
                     rest = TrackedText.joined([lead_text, TrackedText.added(": "), rest])
-        if label is not None and _REFERENCES.fullmatch(without_end(label).text):
+        if label is not None and REFERENCES.fullmatch(without_end(label).text):
             self._references = True
         if rest.text:
             self._sentences(
@@ -321,40 +274,6 @@ class _Reader:
             for block in self._blocks
         )
 
-    def _label(
-        self, text: TrackedText, strong: Sequence[Span], item: bool
-    ) -> tuple[TrackedText | None, TrackedText]:
-        """A label at the start of a line, and what follows it; None where there is none."""
-        first = next((span for span in strong if span.start <= 0 < span.end), None)
-        if first is not None:
-            label = text.cut(0, first.end)
-            rest = text.cut(first.end)
-            ended = LABEL_END.search(label.text.rstrip())
-            after = _AFTER_BOLD.match(rest.text)
-            if not rest.text.strip():
-                return (
-                    (label, rest.stripped())
-                    if item or label.text.rstrip().endswith(":")
-                    else (
-                        None,
-                        text,
-                    )
-                )
-            if ended is not None:
-                return label, rest.stripped()
-            if after is not None:
-                return label, rest.cut(after.end())
-            return None, text
-        match = LABEL.match(text.text)
-        if match is None:
-            return None, text
-        named = match[1]
-        generic = names_topic(named + ":", marked=False)
-        references = _REFERENCES.fullmatch(named) is not None
-        if generic or references or FALSE.search(named) or (item and len(named.split()) <= 6):
-            return text.cut(0, match.end()).stripped(), text.cut(match.end())
-        return None, text
-
     def _sentences(
         self,
         text: TrackedText,
@@ -370,7 +289,7 @@ class _Reader:
         for at, part in enumerate(parts):
             uncited = without_citations(part)
             content = without_openers(uncited.text)
-            content, citations = self._unnamed(content, uncited.citations)
+            content, named = without_named_source(content, self._names)
             content = told(content) if says_something(content.text) else content
             last = at == len(parts) - 1
             ends_open = last and content.text.rstrip().endswith(":")
@@ -387,7 +306,7 @@ class _Reader:
             supposed = None if self._asks_why else presupposed(content.text)
             if abstaining and supposed is not None:
                 content, abstaining = content.cut(supposed).capitalized(), False
-            leans = asserts and lead is not None and self._leans(content, lead, item and at == 0)
+            leans = asserts and lead is not None and leans_on(lead, content, item=item and at == 0)
             unit = content
             if leans and lead is not None:
                 unit = with_lead_in(lead, content)
@@ -397,7 +316,7 @@ class _Reader:
                 asserts,
                 own=content,
                 lead_in=lead.text.text if leans and lead is not None else None,
-                citations=citations,
+                citations=(*named, *uncited.citations),
                 problem=problem,
                 abstaining=abstaining and not leans,
             )
@@ -409,29 +328,6 @@ class _Reader:
             elif last and not item:
                 denies = FALSE.search(content.text) is not None and "following" in content.text
                 self._lean_on(depth, LeadIn(content, None, False) if denies else None)
-
-    def _unnamed(
-        self, content: TrackedText, citations: tuple[Citation, ...]
-    ) -> tuple[TrackedText, tuple[Citation, ...]]:
-        """The sentence without the document that it names at its start, which it then cites."""
-        named = named_source(content.text, self._names)
-        if named is None:
-            return content, citations
-        name, opener, known = named
-        place = content.raw_span(opener)
-        if place is not None:
-            citations = (Citation(name, place), *citations)
-        return (without_opener(content, opener) if known else content), citations
-
-    def _leans(self, content: TrackedText, lead: LeadIn, item: bool) -> bool:
-        """Whether a text says something only together with what comes before it."""
-        if lead.denies:
-            return True
-        if not item or names_topic(lead.text.text, marked=False):
-            return False
-        if lead.title and LABEL.match(content.text):
-            return False  # "Rent: 940 euros" says what it is about
-        return content.text[:1].islower() or not is_sentence(content.text)
 
     def _is_reference(self, part: TrackedText, content: TrackedText) -> bool:
         """Whether a line only says where something comes from."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from halldetect.text.document import Span
 from halldetect.text.tracked import TrackedText
+from halldetect.text.units import Citation
 from halldetect.text.words import FUNCTION_WORDS
 
 _NOUN = (
@@ -98,6 +99,19 @@ def _is_specific(words: frozenset[str]) -> bool:
     return any(_GENERAL.fullmatch(word) is None for word in words)
 
 
-def without_opener(text: TrackedText, opener: Span) -> TrackedText:
-    """The sentence without the words that name its source."""
-    return text.cut(opener.end).capitalized()
+def without_named_source(
+    text: TrackedText, names: Sequence[str]
+) -> tuple[TrackedText, tuple[Citation, ...]]:
+    """A sentence without the document that it names at its start, and that as a citation.
+
+    A source that is none of the documents stays in the sentence.
+
+    text   the sentence
+    names  of the documents
+    """
+    named = named_source(text.text, names)
+    place = None if named is None else text.raw_span(named[1])
+    if named is None or place is None:
+        return text, ()
+    name, opener, known = named
+    return (text.cut(opener.end).capitalized() if known else text), (Citation(name, place),)
