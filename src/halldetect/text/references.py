@@ -251,7 +251,9 @@ def _resolve_role(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> 
         return sentence
     found = words(sentence)
     meant = holder(found[1].norm, phrases)
-    return meant and _put(sentence, Span(found[0].start, found[1].end), meant.text)
+    if meant is None:
+        return None
+    return _put(sentence, Span(found[0].start, found[1].end), meant.text)
 
 
 # Places, pairs, times, ellipses
