@@ -58,6 +58,7 @@ def check_reports(database: Database) -> None:
     summary = store.summary(30)
     assert (summary["total"], summary["verdicts"]["hallucinated"]) == (7, 6)
     assert summary["claims"]["supported"] == 1
+    assert summary["errors"] == {"date": 6}
     assert summary["by_day"][0]["faithful"] == 1
     store.delete(names[0])
     with pytest.raises(ServiceError, match="no such report"):

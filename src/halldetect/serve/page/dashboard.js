@@ -60,6 +60,7 @@ export class Dashboard {
       tiles(summary),
       card("Hallucination rate over time", legend(), this.chart, dayTable(this.spans)),
       card("Claims, most frequent kind first", kinds(summary.claims)),
+      Object.keys(summary.errors).length ? card("Kinds of error", kinds(summary.errors)) : "",
       card("Slowest checks", this.slowest(summary.slowest)),
     );
     this.draw();

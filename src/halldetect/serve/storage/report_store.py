@@ -295,14 +295,17 @@ class ReportStore:
             rows = connection.execute(query).all()
         verdicts = dict.fromkeys(map(str, Verdict), 0)
         claims = dict.fromkeys(map(str, Status), 0)
+        errors: Counter[str] = Counter()
         by_day: dict[str, dict[str, Any]] = {}
         for row in reversed(rows):
             day = _iso_time(row.created)[:10]
             entry = by_day.setdefault(day, {"day": day, **dict.fromkeys(map(str, Verdict), 0)})
             entry[row.verdict] += 1
             verdicts[row.verdict] += 1
-            for status, count in json.loads(row.overview)["claims"].items():
+            overview = json.loads(row.overview)
+            for status, count in overview["claims"].items():
                 claims[status] += count
+            errors.update(overview.get("errors", {}))  # older reports have none
         decided = verdicts["faithful"] + verdicts["hallucinated"]
         by_duration = sorted(rows, key=lambda row: -row.seconds)
         return {
@@ -312,6 +315,7 @@ class ReportStore:
             "hallucination_rate": verdicts["hallucinated"] / decided if decided else None,
             "by_day": list(by_day.values()),
             "claims": claims,
+            "errors": dict(errors.most_common()),
             "seconds": {
                 "mean": sum(row.seconds for row in rows) / len(rows) if rows else None,
                 "p95": by_duration[len(by_duration) // 20].seconds if rows else None,

@@ -364,12 +364,14 @@ def _report_event(report: FinishedReport, pair: int) -> dict[str, Any]:
 def report_overview(report: Report) -> dict[str, Any]:
     """Return what the service itself needs of a report, for metrics and the list of reports."""
     states = Counter(str(claim.status) for claim in report.claims)
+    errors = Counter(str(claim.error.kind) for claim in report.claims if claim.error is not None)
     start = report.response[: 4 * _EXCERPT_CHARACTERS]
     return {
         "verdict": str(report.verdict),
         "score": report.score,
         "threshold": report.threshold,
         "claims": {str(status): states[str(status)] for status in Status},
+        "errors": dict(errors),
         "seconds": report.cost.seconds,
         "pairs_judged": report.cost.pairs_judged,
         "excerpt": " ".join(start.split())[:_EXCERPT_CHARACTERS],
