@@ -85,6 +85,8 @@ SUMMEDITS: dict[str, tuple[ErrorKind | None, set[ErrorKind]]] = {
 # Around the sentence that is nearest to a claim, so many on each side are shown to the verifier.
 _NEIGHBOURS = 2
 _CONFIRMED = 0.5
+# What a verifier adds to a pair of texts, with some to spare.
+_SPECIAL_TOKENS = 32
 FAITHBENCH_ROWS = 64
 
 
@@ -218,6 +220,12 @@ def choices(cases: Sequence[Case], verifier: Verifier | None) -> dict[str, list[
         if (text := mended(cases[number].claim, error)) is not None
     ]
     passages = [passage(case.claim, case.source) for case in cases]
+    read = verifier.count_tokens(passages)
+    said = verifier.count_tokens([text for _, _, text in asked])
+    room = verifier.max_tokens - _SPECIAL_TOKENS
+    asked = [
+        item for item, own in zip(asked, said, strict=True) if read[item[0]] + own <= room
+    ]  # the rest is not asked about
     answers = verifier.judge([(passages[number], text) for number, _, text in asked])
     holds = {
         (number, at): answer.entailment > _CONFIRMED
