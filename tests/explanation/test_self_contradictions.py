@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from string import ascii_lowercase as ALPHABET
 
 import pytest
 
 from halldetect import Detector, render
 from halldetect.claims import Claim
+from halldetect.explanation import self_contradictions
 from halldetect.explanation.self_contradictions import confirm, find_conflicts
-from halldetect.report import ErrorKind, Probabilities, Report
+from halldetect.report import ErrorKind, ErrorReport, Probabilities, Report
 
 SOURCE = "The old mill of Kell stands by the river. Bicycles travel free of charge."
 TALL = "The tower of Kell is 40 metres tall."
@@ -115,6 +117,7 @@ def test_a_single_difference_is_a_conflict(claim: str, other: str, words: str) -
         ("In May the shop sold 40 bicycles.", "In June the shop sold 50 bicycles."),
         ("The tower is 45 metres tall.", "The old mill by the river has 40 windows."),
         ("Ann Holm is the captain of the ferry.", "Olaf Berg is the captain of the ferry."),
+        ("Shelf 4 of the library holds 12 books.", "Shelf 5 of the library holds 15 books."),
     ],
 )
 def test_other_differences_are_none(claim: str, other: str) -> None:
@@ -126,3 +129,18 @@ def test_the_settings_of_the_paper_judge_nothing_more() -> None:
     detector = Detector(verifier=verifier, truncate=True)
     detector.check(SOURCE, f"{TALL} {TALLER}")
     assert (TALLER, TALL) not in verifier.asked
+
+
+def test_many_claims_that_are_alike_cost_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def counted(claim: str, source: str, *, contradicted: bool) -> Iterator[ErrorReport]:
+        calls.append(claim)
+        return iter(())
+
+    monkeypatch.setattr(self_contradictions, "error_candidates", counted)
+    assert list(find_conflicts([TALL] * 400, range(400))) == []
+    assert calls == []
+    rows = [f"Row {letter * 3} of the table says that the lift works." for letter in ALPHABET]
+    assert list(find_conflicts(rows, range(len(rows)))) == []
+    assert len(calls) == 3 * len(rows)

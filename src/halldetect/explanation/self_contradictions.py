@@ -7,6 +7,7 @@ explains claims that fail: two claims that the source supports do not contradict
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from halldetect.protocols import Verifier
 from halldetect.report import ErrorKind, ErrorReport, Probabilities
 from halldetect.text.document import Span
 from halldetect.text.overlap import content_keys, shared_part
+from halldetect.text.words import words
 from halldetect.verification.rounds import JudgedClaim
 from halldetect.windows.scales import Window
 
@@ -23,6 +25,8 @@ from halldetect.windows.scales import Window
 MIN_SHARED = 0.6
 # A claim is compared with so many before it and after it.
 MAX_DISTANCE = 100
+# Of these so many are looked at, those that share most.
+MAX_CANDIDATES = 3
 # P(C), in both directions.
 CONTRADICTS_FROM = 0.5
 _KINDS = (ErrorKind.NUMBER, ErrorKind.DATE, ErrorKind.UNIT, ErrorKind.NEGATION)
@@ -54,15 +58,22 @@ def find_conflicts(texts: Sequence[str], failing: Sequence[int]) -> Iterator[Con
         shares = {
             other: min(shared_part(keys[at], keys[other]), shared_part(keys[other], keys[at]))
             for other in near
-            if other != at
+            if texts[other] != texts[at]
         }
-        for other in sorted(near, key=lambda number: (-shares.get(number, 0.0), number)):
-            if shares.get(other, 0.0) < MIN_SHARED:
-                break
+        likely = heapq.nlargest(MAX_CANDIDATES, shares, key=lambda other: (shares[other], -other))
+        for other in likely:
+            if shares[other] < MIN_SHARED or _numbers_apart(texts[at], texts[other]):
+                continue
             errors = list(error_candidates(texts[at], texts[other], contradicted=True))
             if len(errors) == 1 and errors[0].kind in _KINDS:
                 yield Conflict(at, other, errors[0].claim_words)
                 break
+
+
+def _numbers_apart(text: str, other: str) -> bool:
+    """Whether more than one number differs: the texts are rows of a list, not two of one kind."""
+    first, second = ({word.norm for word in words(item) if word.numeric} for item in (text, other))
+    return len(first ^ second) > 2
 
 
 def confirm(
