@@ -356,6 +356,7 @@ def test_the_paper_and_its_score_judge_everything() -> None:
 
 
 @given(any_text, any_text, st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]), st.floats(0.0, 1.0))
+@example('museum."1/1', '0:."1:A:museum', 0.0, 0.25)  # the second claim is given up
 def test_the_verdict_is_that_of_judging_everything(
     source: str, response: str, threshold: float, above: float
 ) -> None:
@@ -363,7 +364,9 @@ def test_the_verdict_is_that_of_judging_everything(
     lazy = detector(**options).check(source, response)
     exact = detector(**options, exact=True).check(source, response)
     assert lazy.verdict == exact.verdict
-    assert [c.status for c in lazy.claims] == [c.status for c in exact.claims]
+    for given, whole in zip(lazy.claims, exact.claims, strict=True):
+        # A claim that is given up early counts as unsupported; it is never called better.
+        assert given.status in (whole.status, Status.UNSUPPORTED)
     if exact.score is not None:
         assert lazy.score is not None
         assert exact.score <= lazy.score
