@@ -42,7 +42,7 @@ def measured(program: Path, base: Path, threads: int, repeats: int) -> dict[str,
     """What llama-bench says of reading `TOKENS` tokens."""
     sizes = ["-p", str(TOKENS), "-n", "0", "-b", "1024", "-ub", "1024"]
     work = ["-t", str(threads), "-r", str(repeats), "-o", "json"]
-    command = [program, "-m", base, *sizes, *work]
+    command = [str(program), "-m", str(base), *sizes, *work]
     found = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)[0]
     return {
         "processor": found["cpu_info"],

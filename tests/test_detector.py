@@ -364,9 +364,9 @@ def test_the_verdict_is_that_of_judging_everything(
     lazy = detector(**options).check(source, response)
     exact = detector(**options, exact=True).check(source, response)
     assert lazy.verdict == exact.verdict
-    for given, whole in zip(lazy.claims, exact.claims, strict=True):
+    for judged, whole in zip(lazy.claims, exact.claims, strict=True):
         # A claim that is given up early counts as unsupported; it is never called better.
-        assert given.status in (whole.status, Status.UNSUPPORTED)
+        assert judged.status in (whole.status, Status.UNSUPPORTED)
     if exact.score is not None:
         assert lazy.score is not None
         assert exact.score <= lazy.score
