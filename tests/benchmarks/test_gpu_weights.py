@@ -70,6 +70,7 @@ def test_a_student_is_named_by_what_it_was_exported_to(folder: Path, tmp_path: P
         shipped_names(other, folder / "shipped")
 
 
+@pytest.mark.hf  # it unpacks the weights with torch
 def test_without_a_student_the_shipped_weights_are_described_as_they_are(tmp_path: Path) -> None:
     names = shipped_names(tmp_path / STUDENT, SHIPPED)
     (described,) = names.values()
