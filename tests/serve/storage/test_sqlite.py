@@ -6,11 +6,13 @@ import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from halldetect.errors import ConfigurationError, ServiceError
+from halldetect.serve.storage.access_tokens import TokenStore, token_digest
 from halldetect.serve.storage.database import Database
 from halldetect.serve.storage.report_store import DAY_SECONDS, ReportStore, Retention
 from tests.support import store_checks
@@ -61,6 +63,27 @@ def test_migration(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_failed_migration(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     database.migrate()
     store_checks.check_a_failed_migration_changes_nothing(database, monkeypatch)
+
+
+def test_a_secret_is_looked_up_by_its_digest_only(database: Database) -> None:
+    # The database compares digests: how long it takes tells nothing of how much of a secret is
+    # right, because secrets that begin alike have digests that do not.
+    database.migrate()
+    store = TokenStore(database)
+    secret = store.create("team", ["check"])
+    sent: list[str] = []
+
+    @sa.event.listens_for(database.engine, "before_cursor_execute")
+    def note(_: Any, __: Any, statement: str, parameters: Any, *rest: Any) -> None:
+        sent.append(f"{statement} {parameters}")
+
+    nearly = secret[:-1] + ("a" if secret[-1] != "a" else "b")
+    assert store.find(secret) is not None
+    assert store.find(nearly) is None
+    asked = " ".join(sent)
+    assert token_digest(secret) in asked
+    assert token_digest(nearly) in asked
+    assert secret[:12] not in asked
 
 
 def test_tokens(database: Database, tmp_path: Path) -> None:
