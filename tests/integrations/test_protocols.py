@@ -22,7 +22,7 @@ from tests.support.paths import ROOT
 pytestmark = [pytest.mark.integrations, pytest.mark.filterwarnings("default")]
 HALLDETECT = [sys.executable, "-m", "halldetect"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
-PRICE = "A ticket costs four euros."
+LEAVES = "The boat leaves at 6."
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -48,15 +48,15 @@ async def use_tools(server: Any) -> None:
     async with Client(server) as client:
         listed = await client.list_tools()
         assert {tool.name for tool in listed.tools} == {"check", "repair", "explain"}
-        wrong = {"sources": [PRICE], "response": "A ticket costs six euros."}
+        wrong = {"sources": [LEAVES], "response": "The boat leaves at 9."}
         checked = (await client.call_tool("check", wrong)).structured_content
         assert checked["verdict"] == "hallucinated"
         repaired = (await client.call_tool("repair", wrong)).structured_content
-        assert repaired["text"] is None or "six" not in repaired["text"]
-        claim = {"sources": [PRICE], "claim": "A ticket costs six euros."}
+        assert repaired["text"] is None or "9" not in repaired["text"]
+        claim = {"sources": [LEAVES], "claim": "The boat leaves at 9."}
         explained = (await client.call_tool("explain", claim)).structured_content
         assert explained["status"] == "contradicted"
-        assert explained["passages"][0]["text"] == PRICE
+        assert explained["passages"][0]["text"] == LEAVES
 
 
 def test_the_mcp_server_over_stdio() -> None:
@@ -183,7 +183,7 @@ def test_the_command_of_llm(case: Case, tmp_path: Path, monkeypatch: pytest.Monk
 def test_llm_lists_the_command_and_checks_the_last_response(tmp_path: Path) -> None:
     """In the real program, which finds the plug-in by its entry point."""
     source = tmp_path / "source.txt"
-    source.write_text(PRICE)
+    source.write_text(LEAVES)
     folder = tmp_path / "llm"
     folder.mkdir()
     environment = {**ENVIRONMENT, "LLM_USER_PATH": str(folder)}
@@ -197,7 +197,7 @@ def test_llm_lists_the_command_and_checks_the_last_response(tmp_path: Path) -> N
     nothing = run()
     assert nothing.returncode == 1
     assert "no response in the logs" in nothing.stderr
-    found = run("-", "--json", text="A ticket costs six euros.")
+    found = run("-", "--json", text="The boat leaves at 9.")
     assert found.returncode == 1, found.stderr
     assert json.loads(found.stdout)["document_names"] == [str(source)]
     assert SOURCE not in found.stdout

@@ -28,8 +28,9 @@ def test_at_capacity_there_is_no_error_and_nobody_waits_long(loaded: Any) -> Non
     run = loaded["capacity"]
     assert run["statuses"] == {"200": run["requests"]}
     assert run["mixed"] == 0
-    # The bound itself is for a machine that does nothing else; other suites run beside this one.
-    assert run["p99_ms"] <= 3 * loaded["p99_bound_ms"]
+    # The bound in the results is for a machine that does nothing else. Other suites run beside
+    # this one, which slows all requests down alike: none may wait much longer than most do.
+    assert run["p99_ms"] <= max(3 * loaded["p99_bound_ms"], 5 * run["p50_ms"])
 
 
 def test_at_four_times_that_the_rest_is_refused_and_nothing_is_lost(loaded: Any) -> None:
