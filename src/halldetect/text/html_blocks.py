@@ -6,7 +6,6 @@ blocks as those of markdown do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from halldetect.text.blocks import Block, Line
@@ -30,26 +29,32 @@ class HtmlBlocks:
         self._new_item = False
         self._template = Block("paragraph", ())
 
-    def split(self, block: Block) -> list[Block]:
+    def split(self, paragraph: Block) -> list[Block]:
         """The blocks that the lines of a paragraph are; the paragraph itself without block HTML.
 
-        block  the paragraph
+        paragraph  as markdown has it
         """
-        if not any(line.tags for line in block.lines):
+        if not any(line.tags for line in paragraph.lines):
             # What was not closed ends here: a paragraph without tags is one as any other.
             ended = self.rest()
             self._table, self._lists, self._title = None, [], False
-            return [*ended, block]
-        self._template = block
+            return [*ended, paragraph]
+        self._template = paragraph
         found: list[Block] = []
-        for line in block.lines:
+        for line in paragraph.lines:
             for tag in line.tags:
                 found += self._take(tag)
             if self._table is not None and self._table.in_cell:
                 self._table.add(line)
             elif line.text.text.strip() or line.aside:
-                found.append(self._block(line, joins=not line.tags and bool(found)))
-        return _joined(found)
+                block = self._block(line)
+                before = found[-1] if found and not line.tags else None
+                if before is not None and before.kind == block.kind == "paragraph":
+                    # A line that no tag sets off belongs to the paragraph before it.
+                    found[-1] = replace(before, lines=before.lines + block.lines)
+                else:
+                    found.append(block)
+        return found
 
     def rest(self) -> list[Block]:
         """The last row of a table that is not closed."""
@@ -75,8 +80,8 @@ class HtmlBlocks:
             self._table.take(name, opens=opens)
         return []
 
-    def _block(self, line: Line, *, joins: bool) -> Block:
-        kind = "heading" if self._title else "goes on" if joins else "paragraph"
+    def _block(self, line: Line) -> Block:
+        kind = "heading" if self._title else "paragraph"
         own = tuple(item for item in self._lists if item is not None)
         first = self._new_item or (self._template.first and not own)
         self._new_item = False
@@ -85,17 +90,6 @@ class HtmlBlocks:
         return replace(
             self._template, kind=kind, lines=(line,), items=items, first=first, number=number
         )
-
-
-def _joined(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks; a line that no tag sets off belongs to the block before it."""
-    found: list[Block] = []
-    for block in blocks:
-        if block.kind == "goes on" and found and found[-1].kind == "paragraph":
-            found[-1] = replace(found[-1], lines=found[-1].lines + block.lines)
-        else:
-            found.append(replace(block, kind="paragraph") if block.kind == "goes on" else block)
-    return found
 
 
 class _Table:
