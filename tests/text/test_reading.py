@@ -246,6 +246,17 @@ def test_a_unit_knows_its_place_its_form_and_its_citations() -> None:
     ]
 
 
+def test_a_number_behind_a_full_stop_cites_the_sentence_before() -> None:
+    units = read_units("Ann left. [1] Customers get a bicycle. [2] Tom works.")
+    assert [unit.text for unit in units if unit.asserts] == [
+        "Ann left.",
+        "Customers get a bicycle.",
+        "Tom works.",
+    ]
+    labels = [[citation.label for citation in unit.citations] for unit in units]
+    assert labels == [["1"], ["2"], []]
+
+
 def test_a_list_item_keeps_the_lead_in_it_leans_on() -> None:
     text = "The fee covers:\n- breakfast"
     unit = one(text)

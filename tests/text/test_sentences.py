@@ -37,6 +37,9 @@ def cut(text: str) -> list[str]:
         ("- First. Second.\n* Third", ["- First.", "Second.", "* Third"]),
         ("Anna: I left. You?\nBob: No.", ["Anna: I left.", "You?", "Bob: No."]),
         ("She came.[1] He left.[2][3]", ["She came.[1]", "He left.[2][3]"]),
+        ("She came. [1] He left. [2] [3, 4]", ["She came. [1]", "He left. [2] [3, 4]"]),
+        ("[1] She came. [2] He left.", ["[1] She came.", "[2] He left."]),
+        ("She came. [He left.] She stayed.", ["She came.", "[He left.]", "She stayed."]),
         (
             "灯塔建于1871年。塔高48米！“好。”他说。",
             ["灯塔建于1871年。", "塔高48米！", "“好。”", "他说。"],

@@ -300,7 +300,7 @@ class _Reader:
                 asserts = not names_topic(content.text, marked=True)
             denial = LeadIn(content, None, True).denies and len(content.text.split()) <= 3
             asserts = asserts and not (ends_open and denial)
-            if self._is_reference(part, content):
+            if self._is_reference(part, content, opens_line=at == 0):
                 asserts = False
             abstaining = asserts and abstains(content.text)
             supposed = None if self._asks_why else presupposed(content.text)
@@ -329,9 +329,10 @@ class _Reader:
                 denies = FALSE.search(content.text) is not None and "following" in content.text
                 self._lean_on(depth, LeadIn(content, None, False) if denies else None)
 
-    def _is_reference(self, part: TrackedText, content: TrackedText) -> bool:
-        """Whether a line only says where something comes from."""
-        marked = _REFERENCE.match(part.text) is not None and part.text.lstrip().startswith("[")
+    def _is_reference(self, part: TrackedText, content: TrackedText, *, opens_line: bool) -> bool:
+        """Whether a line only says where something comes from: "[1] Annual report"."""
+        marked = opens_line and _REFERENCE.match(part.text) is not None
+        marked = marked and part.text.lstrip().startswith("[")
         return (self._references or marked) and not is_sentence(content.text)
 
     # Lead-ins

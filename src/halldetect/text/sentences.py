@@ -27,8 +27,10 @@ _SHORT_WORDS = frozenset(
     "me met mum no ok ore pen pet pin pop pub raw row sat saw sir so sub sum sun tax ten vet wig "
     "win yea".split()
 )
-# A footnote mark set right behind a full stop belongs to the sentence before it.
+# A footnote mark set right behind a full stop belongs to the sentence before it, and so do numbers
+# with a space before them, unless the line has such numbers before its sentences.
 _FOOTNOTE = re.compile(r"(?:\[[\w, –-]{1,12}\])+(?=\s|$)")
+_CITATIONS = re.compile(r"(?:\s?\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\])+(?=\s|$)")
 # A list mark alone, which is never a sentence: "1.", "(a)", "IV.", "12)".
 _MARK_ALONE = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,6})[.)]{1,2}")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
@@ -82,10 +84,14 @@ def _sentences_of_line(text: str, line: Span) -> list[Span]:
     pieces: list[Span] = []
     if len(ends) == 1:
         return [line]
+    numbered = _CITATIONS.match(content) is not None
     start = 0
     for end in sorted(ends):
-        if pieces and start == pieces[-1].end:
-            footnote = _FOOTNOTE.match(content, start, end)
+        if pieces:
+            behind = pieces[-1].end
+            footnote = _FOOTNOTE.match(content, behind, end)
+            if footnote is None and not numbered:
+                footnote = _CITATIONS.match(content, behind, end)
             if footnote is not None:
                 pieces[-1] = Span(pieces[-1].start, footnote.end())
                 start = footnote.end()
