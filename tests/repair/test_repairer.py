@@ -131,6 +131,47 @@ def test_lines_and_lists_close_up(detector: Detector) -> None:
     assert repair.text == f"- {GOOD}\n- The bridge opened in 1932.\n"
 
 
+def test_an_opener_is_not_left_alone(detector: Detector) -> None:
+    source = f"{SOURCE} This is what the report says, according to the clerk."
+    response = f"According to the report, zebras eat volcanoes. {GOOD}"
+    repair = detector.repair(source, response)
+    assert repair.text == GOOD
+    assert_holds(repair, response)
+
+
+@pytest.mark.parametrize(
+    ("response", "text"),
+    [
+        (f"{GOOD}\n\nKey points:\n\n- {INVENTED}\n- {INVENTED}\n", f"{GOOD}\n\n"),
+        (f"Key points:\n- {INVENTED}\n- {GOOD}\n", f"Key points:\n- {GOOD}\n"),
+        (f"Key points:\n\n{INVENTED}\n\n{GOOD}", GOOD),
+        (f"Key points:\n\n{INVENTED} {GOOD}", f"Key points:\n\n{GOOD}"),
+        (f"- Animals:\n  - {INVENTED}\n- Bridge:\n  - {GOOD}\n", f"- Bridge:\n  - {GOOD}\n"),
+        (f"**Animals.** {INVENTED}\n\n**Bridge.** {GOOD}", f"**Bridge.** {GOOD}"),
+        (f"**Animals**\n\n{INVENTED}\n\n**Bridge**\n\n{GOOD}", f"**Bridge**\n\n{GOOD}"),
+        (f"## Animals\n\n{INVENTED}\n\n## Bridge\n\n{GOOD}", f"## Bridge\n\n{GOOD}"),
+        (f"# All\n\n## Animals\n\n{INVENTED}\n\n# Bridge\n\n{GOOD}", f"# Bridge\n\n{GOOD}"),
+        (f"# All\n\n## Animals\n\n{INVENTED}\n\n## B\n\n{GOOD}", f"# All\n\n## B\n\n{GOOD}"),
+        (f"{GOOD}\n\n| Animal | Food |\n|---|---|\n| Horses | zinc |\n", f"{GOOD}\n\n"),
+        (f"{GOOD} [1] {INVENTED} [2]", f"{GOOD} [1]"),
+        (f"{INVENTED} [1] {GOOD} [2]", f"{GOOD} [2]"),
+        (f"{WRONG_YEAR} [1] {GOOD}", f"The bridge opened in 1932. [1] {GOOD}"),
+    ],
+)
+def test_what_introduces_or_cites_a_removed_sentence_goes_with_it(
+    detector: Detector, response: str, text: str
+) -> None:
+    repair = detector.repair(SOURCE, response)
+    assert repair.text == text
+    assert_holds(repair, response)
+
+
+def test_why_a_heading_was_removed(detector: Detector) -> None:
+    repair = detector.repair(SOURCE, f"{GOOD}\n\n## Animals\n\n{INVENTED}")
+    assert [change.action for change in repair.changes] == ["kept", "removed", "removed"]
+    assert repair.changes[1].why == "what it introduces was removed"
+
+
 def test_a_model_writes_what_no_rule_can(detector: Detector) -> None:
     writer = Writer("The mayor praised the bridge.")
     response = f"{GOOD} The mayor hated the bridge for decades."

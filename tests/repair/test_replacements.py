@@ -6,6 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halldetect.repair.names import WordUsage
+from halldetect.repair.outcome import Method
+from halldetect.repair.proposals import Proposals
 from halldetect.repair.replacements import corrections
 from halldetect.repair.slots import slots
 
@@ -62,6 +65,69 @@ def test_the_correction_is_proposed(sentence: str, evidence: str, corrected: str
 def test_a_name_is_cut_to_what_the_source_has() -> None:
     found = corrections("Andy Cole praised the bridge.", "Cole praised the bridge.")
     assert "Cole praised the bridge." in found
+
+
+@pytest.mark.parametrize(
+    ("sentence", "evidence", "other"),
+    [
+        ("Refunds take 30 days.", "Goods take 30 days to arrive.", "Goods"),
+        ("Refunds take 60 days.", "Goods can be returned within 14 days.", "Goods"),
+        ("Refunds take 60 days.", "Goods sent by Anna Holm take 60 days.", "Anna Holm"),
+        ("Breakfast is served at 7.", "Dinner is served at 7 by Anna Holm.", "Dinner"),
+        ("Breakfast is served at 7.", "Dinner is served at 7 by Anna Holm.", "Anna Holm"),
+        ("Net profit rose by 5 percent.", "Gross revenue rose by 5 percent.", "Gross"),
+        ("- Visitors pay 5 euros.", "Berta pays 5 euros for coffee.", "Berta"),
+        ("Dogs need the new bridge.", "Cats need the new bridge.", "Cats"),
+        ("Construction began in May.", "Telden began building in May.", "Telden"),
+    ],
+)
+def test_a_word_that_opens_a_sentence_is_no_name(sentence: str, evidence: str, other: str) -> None:
+    assert not any(other in text for text in corrections(sentence, evidence))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "evidence", "corrected"),
+    [
+        ("Anna signed the contract.", "Berta signed the contract.", "Berta signed the contract."),
+        ("Anna signed it.", "The contract was signed by Berta.", "Berta signed it."),
+        ("James left the town.", "In May, Thomas left the town.", "Thomas left the town."),
+        ("NATO sent ships.", "Ships were sent by Norway.", "Norway sent ships."),
+        ("Norvik sued Telden.", "Brandt sued Telden.", "Brandt sued Telden."),
+        ("Anna Holm designed it.", "Bertha Klein designed it.", "Bertha Klein designed it."),
+    ],
+)
+def test_a_name_that_opens_a_sentence(sentence: str, evidence: str, corrected: str) -> None:
+    assert corrected in corrections(sentence, evidence)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("We met Rivers in York. Later, Rivers left.", True),
+        ("They crossed two rivers there.", False),
+        ("The law that Bill signed pays a bill. He thanked Bill.", True),
+        ("We pay one bill a year.", False),
+        ("Rivers and Bill", True),  # a title says nothing, and the form has to
+    ],
+)
+def test_how_a_word_is_written_elsewhere(text: str, name: bool) -> None:
+    word = "Bill" if "bill" in text.casefold() else "Rivers"
+    assert WordUsage([text]).is_name(word) is name
+
+
+def test_a_sentence_stays_about_the_same() -> None:
+    response, source = "Refunds take 30 days.", "Goods take 30 days there. Refunds take 14 days."
+    found = Proposals(response, [source], None, None).of(Method.REPLACE, response)
+    assert "Refunds take 14 days." in found
+    assert not any("Goods" in text for text in found)
+
+
+@pytest.mark.parametrize(("elsewhere", "name"), [("We met Rivers.", True), ("Two rivers.", False)])
+def test_the_whole_source_tells_what_is_a_name(elsewhere: str, name: bool) -> None:
+    response = "Rivers signed the contract."
+    proposals = Proposals(response, [elsewhere, "Anna signed the contract."], None, None)
+    corrected = "Anna signed the contract." in proposals.of(Method.REPLACE, response)
+    assert corrected is name
 
 
 def test_words_do_not_stand_for_a_number() -> None:

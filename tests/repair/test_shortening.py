@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,6 +53,35 @@ def test_a_phrase_is_left_out(sentence: str, shorter: str) -> None:
 )
 def test_phrases_are_not_torn(sentence: str, torn: str) -> None:
     assert torn not in shortened(sentence, "")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "According to the new policy, all customers receive a free bicycle.",
+        "According to the policy that was published in May: customers get a bicycle.",
+        "Based on the report published in May, customers get a bicycle.",
+        "In the report that was sent to customers, zebras are praised.",
+        "In addition to what was agreed, customers get a bicycle.",
+        "When customers return their goods, zebras are paid in gold.",
+        "Founded by Anna Holm in 1902, the firm makes glass.",
+        "Having praised the new bridge, the mayor left the town.",
+        "To get all their money back, customers need the receipt.",
+        "According to the report published after the war, zebras sing.",
+        "However, in the report of the mayor, zebras sing.",
+    ],
+)
+def test_an_opener_is_not_left_alone(sentence: str) -> None:
+    """Of what stands behind the opener, the verb is left."""
+    verbs = {"receive", "get", "praised", "paid", "makes", "left", "need", "sing"}
+    rest = re.split("[,:] ", sentence)[-1]
+    for text in shortened(sentence, ""):
+        assert verbs & set(re.findall(r"\w+", rest)) & set(re.findall(r"\w+", text)), text
+
+
+def test_a_phrase_behind_an_opener_may_go() -> None:
+    found = shortened("According to the report, the firm makes glass in Leeds.", "")
+    assert "According to the report, the firm makes glass." in found
 
 
 def test_what_the_evidence_does_not_know_goes_first() -> None:

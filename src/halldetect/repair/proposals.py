@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 
 from halldetect.claims.guard.sentence_parts import sentence_parts
 from halldetect.errors import HallDetectError
+from halldetect.repair.names import WordUsage
 from halldetect.repair.outcome import Method
 from halldetect.repair.replacements import corrections
-from halldetect.repair.revision import without_mark
+from halldetect.repair.revision import split_marks
 from halldetect.repair.rewriters import MAX_EVIDENCE, Rewriter, first_sentence
 from halldetect.repair.shortening import shortened
 from halldetect.text.overlap import WordIndex, content_keys, shared_part
@@ -32,6 +33,7 @@ MIN_KEPT = {Method.REPLACE: 0.5, Method.REWRITE: 0.4, Method.SHORTEN: 0.0}
 class Proposals:
     """Proposes changes of sentences from the sentences of a source.
 
+    response   the text that is repaired
     documents  the texts of the source
     rewriter   writes sentences again; None: no language model is asked
     notice     gets one-line messages for a person, such as that the rewriter failed
@@ -39,12 +41,14 @@ class Proposals:
 
     def __init__(
         self,
+        response: str,
         documents: Sequence[str],
         rewriter: Rewriter | None,
         notice: Callable[[str], None] | None,
     ) -> None:
         self._rewriter = rewriter
         self._notice = notice
+        self._usage = WordUsage([response, *documents])
         self._documents = [read_document(text) for text in documents]
         self._index = WordIndex(self._documents)
         self._places = [
@@ -60,7 +64,7 @@ class Proposals:
         sentence    of the response
         facts_only  replace only numbers, dates, names and negations
         """
-        mark, text = without_mark(sentence)
+        mark, text, citations = split_marks(sentence)
         if step is Method.REPLACE:
             found = self.corrections(text, facts_only=facts_only)
         elif step is Method.SHORTEN:
@@ -69,7 +73,7 @@ class Proposals:
             found += shortened(text, self.around(text))
         else:
             found = self._rewritten(text)
-        return [mark + item for item in found]
+        return [mark + item + citations for item in found]
 
     def further(self, step: Method, sentence: str, *, facts_only: bool = False) -> list[str]:
         """The proposals of a step for a sentence that this step has changed already.
@@ -78,20 +82,21 @@ class Proposals:
         sentence    as it is proposed
         facts_only  replace only numbers, dates, names and negations
         """
-        mark, text = without_mark(sentence)
+        mark, text, citations = split_marks(sentence)
         if step is Method.REPLACE:
             found = self.corrections(text, facts_only=facts_only)
         elif step is Method.SHORTEN:
             found = shortened(text, self.around(text))
         else:
             return []
-        return [mark + item for item in found]
+        return [mark + item + citations for item in found]
 
     def corrections(self, sentence: str, *, facts_only: bool = False) -> list[str]:
         """Corrections from the closest sentences, closest first."""
         found: list[str] = []
         for at in self._ranked(sentence)[:CLOSEST]:
-            found += corrections(sentence, self._text(at), facts_only=facts_only)
+            evidence = self._text(at)
+            found += corrections(sentence, evidence, facts_only=facts_only, usage=self._usage)
         return list(dict.fromkeys(found))
 
     def around(self, sentence: str) -> str:
@@ -150,7 +155,7 @@ def is_change_of(text: str, before: str, step: Method) -> bool:
 
 def sentence_key(text: str) -> str:
     """What two sentences that say the same in the same words have in common."""
-    return " ".join(normalize(without_mark(text)[1]).split()).rstrip(".!")
+    return " ".join(normalize(split_marks(text)[1]).split()).rstrip(".!")
 
 
 def _ended(part: str, sentence: str) -> str:

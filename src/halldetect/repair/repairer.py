@@ -20,9 +20,10 @@ from typing import Protocol
 
 from halldetect.errors import ConfigurationError
 from halldetect.inputs import Pair, Source
+from halldetect.repair.introductions import left_alone
 from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair, is_mended, passes
 from halldetect.repair.proposals import Proposals, is_change_of, sentence_key
-from halldetect.repair.revision import Revision, Sentence, without_mark
+from halldetect.repair.revision import Revision, Sentence, split_marks
 from halldetect.repair.rewriters import Rewriter
 from halldetect.report import ClaimReport, Report, Status, Verdict
 from halldetect.text.document import Document, Span
@@ -121,7 +122,7 @@ class Repairer:
             return _failed(reason, original)
         response = read_document(original.response)
         revision = Revision(response)
-        proposals = Proposals(original.documents, self._rewriter, self._notice)
+        proposals = Proposals(original.response, original.documents, self._rewriter, self._notice)
         report = original
         # Every round after the first ones removes or restores a sentence, so it comes to an end.
         for number in range(self._max_rounds + 2 * len(revision.sentences) + 1):
@@ -142,6 +143,9 @@ class Repairer:
                 for at in failing:
                     revision.sentences[at].give_up()
             self._name_referents(revision, response, proposals)
+            for at in left_alone(response, revision.sentences):
+                revision.sentences[at].why = "what it introduces was removed"
+                revision.sentences[at].remove()
         return _failed(report.reason or "what is left is not supported either", original)
 
     def _failing(
@@ -237,7 +241,7 @@ class Repairer:
         items = [
             (
                 proposals.around(revision.sentences[at].before),
-                [without_mark(item)[1] for item in texts],
+                [split_marks(item)[1] for item in texts],
             )
             for at, texts in proposed.items()
         ]
@@ -307,7 +311,7 @@ def _unchecked_changes(
 
 def _refers(sentence: str) -> bool:
     """Whether a sentence begins with a word that refers to the sentence before."""
-    spoken = words(without_mark(sentence)[1][:100])
+    spoken = words(split_marks(sentence)[1][:100])
     return bool(spoken) and spoken[0].norm in _REFERRING
 
 

@@ -13,14 +13,17 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import combinations
 
+from halldetect.repair.names import WordUsage, opens
 from halldetect.repair.slots import Slot, has_number, slots
 from halldetect.text.words import (
     ARTICLES,
     AUXILIARIES,
+    FUNCTION_WORDS,
     NEGATIONS,
     PREPOSITIONS,
     Word,
     is_finite_verb,
+    may_be_verb,
     scope,
     words,
 )
@@ -56,28 +59,45 @@ class Edit:
         return edited
 
 
-def corrections(sentence: str, evidence: str, *, facts_only: bool = False) -> list[str]:
+def corrections(
+    sentence: str, evidence: str, *, facts_only: bool = False, usage: WordUsage | None = None
+) -> list[str]:
     """The sentence with one thing put as the evidence has it; most likely corrections first.
 
     sentence    of the response
     evidence    a sentence of the source
     facts_only  only numbers, dates, names, negations and words such as "all"; no other words
+    usage       of words in the response and its source; None: in these two sentences
     """
+    usage = usage or WordUsage([sentence, evidence])
     aligned = [
         edit
-        for edit in _aligned_edits(sentence, evidence)
+        for edit in _aligned_edits(sentence, evidence, usage)
         if not facts_only or _is_of_fact(sentence, edit)
     ]
+    ours, theirs = _facts(sentence, usage), _facts(evidence, usage)
     edits = [
         *aligned,
-        *_slot_edits(sentence, evidence),
+        *_slot_edits(sentence, evidence, ours, theirs),
         *_negation_edits(sentence, evidence),
     ]
     proposed = [edit.apply(sentence) for edit in edits]
     if len(aligned) > 1:
         proposed.append(_apply_all(sentence, aligned))
-    proposed += _swaps(sentence, evidence)
+    proposed += _swaps(sentence, ours, theirs)
     return [text for text in dict.fromkeys(proposed) if text != sentence and text.strip()]
+
+
+def _facts(text: str, usage: WordUsage) -> list[Slot]:
+    """The numbers, dates and names, without a word that only opens the sentence."""
+    return [
+        slot
+        for slot in slots(text)
+        if slot.kind != "name"
+        or " " in slot.text
+        or not opens(text, slot.start)
+        or usage.is_name(slot.text)
+    ]
 
 
 def _is_of_fact(sentence: str, edit: Edit) -> bool:
@@ -94,7 +114,7 @@ def _apply_all(sentence: str, edits: list[Edit]) -> str:
     return sentence
 
 
-def _aligned_edits(sentence: str, evidence: str) -> Iterator[Edit]:
+def _aligned_edits(sentence: str, evidence: str, usage: WordUsage) -> Iterator[Edit]:
     """Where the same words stand around different ones, or a word such as "not" is too much."""
     ours, theirs = words(sentence), words(evidence)
     matcher = SequenceMatcher(
@@ -113,6 +133,10 @@ def _aligned_edits(sentence: str, evidence: str) -> Iterator[Edit]:
             continue
         if tag == "replace":
             edit = _edit(ours[i1:i2], evidence[theirs[j1].start : theirs[j2 - 1].end])
+            if i1 == 0 and _is_bare_subject(ours, i2) and not _is_of_fact(sentence, edit):
+                named = usage.are_name(sentence, ours[:i2])
+                if not named or not usage.are_name(evidence, theirs[j1:j2]):
+                    continue
             if _stands_for(edit.text, sentence[edit.start : edit.end], opens=i1 == 0):
                 yield edit
         elif tag == "delete" and any(scope(word.norm) for word in ours[i1:i2]):
@@ -120,6 +144,15 @@ def _aligned_edits(sentence: str, evidence: str) -> Iterator[Edit]:
         elif tag == "insert" and i1 > 0 and any(scope(word.norm) for word in theirs[j1:j2]):
             added = evidence[theirs[j1].start : theirs[j2 - 1].end]
             yield Edit(ours[i1 - 1].end, ours[i1 - 1].end, f" {added}")
+
+
+def _is_bare_subject(found: list[Word], end: int) -> bool:
+    """Whether the words before `end` have all that a sentence is about: "Refunds take 30 days".
+
+    With other words in their place, unless both are names, it would be about something else.
+    """
+    article = found[0].norm in FUNCTION_WORDS
+    return not article and any(may_be_verb(word.norm) for word in found[1 : end + 1])
 
 
 def _stands_for(text: str, replaced: str, *, opens: bool) -> bool:
@@ -158,9 +191,10 @@ def _edit(run: list[Word], text: str) -> Edit:
     return Edit(run[0].start, run[-1].end, text)
 
 
-def _slot_edits(sentence: str, evidence: str) -> Iterator[Edit]:
+def _slot_edits(
+    sentence: str, evidence: str, ours: list[Slot], theirs: list[Slot]
+) -> Iterator[Edit]:
     """Numbers, dates and names that the evidence lacks, for those of its own of the same kind."""
-    ours, theirs = slots(sentence), slots(evidence)
     known = evidence.casefold()
     said = sentence.casefold()
     for slot in ours:
@@ -183,13 +217,12 @@ def _known_words(name: str, known: str) -> str:
     return " ".join(word for word in name.split() if word.casefold().strip(".’'") in found)
 
 
-def _swaps(sentence: str, evidence: str) -> list[str]:
+def _swaps(sentence: str, ours: list[Slot], theirs: list[Slot]) -> list[str]:
     """Two names or two numbers of the evidence in each other's place."""
-    known = {slot.key for slot in slots(evidence)}
-    ours = [slot for slot in slots(sentence) if slot.key in known]
+    known = {slot.key for slot in theirs}
     pairs: list[tuple[Slot, Slot]] = [
         (first, second)
-        for first, second in combinations(ours, 2)
+        for first, second in combinations([slot for slot in ours if slot.key in known], 2)
         if first.kind == second.kind and first.key != second.key
     ]
     return [

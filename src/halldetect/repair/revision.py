@@ -11,7 +11,10 @@ from halldetect.text.document import Document, Span
 
 # What may stand before the words of a line: the marks of lists, quotations and headings.
 _LINE_MARK = re.compile(r"\s*(?:(?:[-*+•‣▪◦●○>]|#{1,6}|\(?\d{1,3}[.)]|\[[ xX]\])\s+)*")
+# Numbers of sources behind a full stop.
+_CITATIONS = re.compile(r"(?<=[.!?])(?:\s?\[\^?\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\])+\s*$")
 _LINE_END = re.compile(r"\r\n|[\n\r\u2028\u2029]")
+_BLANK_LINE = re.compile(rf"[ \t]*(?:{_LINE_END.pattern})")
 
 
 @dataclass(slots=True)
@@ -104,7 +107,11 @@ def _joined(before: str, after: str, *, first: bool, last: bool) -> str:
     ends_line = _LINE_END.search(after)
     if opens_line and ends_line is not None:  # the line goes, with its mark
         *_, opening = [0, *(match.end() for match in _LINE_END.finditer(before))]
-        return before[:opening] + after[ends_line.end() :]
+        above, below = before[:opening], after[ends_line.end() :]
+        blank = _BLANK_LINE.match(below)
+        if blank is not None and (first or len(_LINE_END.findall(above)) > 1):
+            below = below[blank.end() :]  # one blank line is enough
+        return above + below
     if opens_line and last:
         return "" if first else _LINE_END.split(before)[0]
     if opens_line:
@@ -112,8 +119,10 @@ def _joined(before: str, after: str, *, first: bool, last: bool) -> str:
     return before.rstrip() + after
 
 
-def without_mark(sentence: str) -> tuple[str, str]:
-    """The mark of a list, a quotation or a heading before a sentence, and the sentence."""
+def split_marks(sentence: str) -> tuple[str, str, str]:
+    """The mark of a list, a quotation or a heading, the sentence, and the citations behind it."""
     mark = _LINE_MARK.match(sentence)
     start = 0 if mark is None or mark.end() == len(sentence) else mark.end()
-    return sentence[:start], sentence[start:]
+    citations = _CITATIONS.search(sentence, start)
+    end = len(sentence) if citations is None else citations.start()
+    return sentence[:start], sentence[start:end], sentence[end:]

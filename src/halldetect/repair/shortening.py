@@ -23,6 +23,7 @@ from halldetect.text.words import (
     RELATIVES,
     Word,
     is_finite_verb,
+    is_past_verb,
     may_be_past,
     may_be_verb,
     words,
@@ -41,6 +42,12 @@ _PAIRING = frozenset({"between", "both"})
 _QUESTIONS = frozenset("how why what when where whether".split())
 _OR = COORDINATORS | {"or", "nor"}
 _PAUSE = re.compile(r"[,;:()–—]|\s-\s")
+# Words with which a phrase opens that a statement has to follow: "According to the report, ...".
+_OPENERS = (
+    PREPOSITIONS
+    | _CLAUSE_STARTS
+    | frozenset("according based compared due given if to unless whether whenever".split())
+)
 
 
 def shortened(sentence: str, evidence: str) -> list[str]:
@@ -60,11 +67,32 @@ def shortened(sentence: str, evidence: str) -> list[str]:
         *_modifiers(sentence, found),
     ):
         text = edit.apply(sentence)
-        left = words(text)
-        if len(left) >= MIN_WORDS and any(may_be_verb(word.norm) for word in left):
+        if len(words(text)) >= MIN_WORDS and _leaves_statement(sentence, found, edit):
             cut = content_keys(sentence[edit.start : edit.end])
             strange.setdefault(text, 1.0 - shared_part(cut, known) if cut else 0.0)
     return sorted(strange, key=lambda text: (-strange[text], -len(text)))
+
+
+def _leaves_statement(sentence: str, found: Sequence[Word], edit: Edit) -> bool:
+    """Whether a verb is left, behind the phrase that opens the sentence if there is one."""
+    return any(
+        may_be_verb(word.norm)
+        for word in found[_opening(sentence, found) :]
+        if word.end <= edit.start or edit.end <= word.start
+    )
+
+
+def _opening(sentence: str, found: Sequence[Word]) -> int:
+    """How many words the phrases have that open a sentence, up to their pauses."""
+    start = 0
+    for at in range(1, len(found)):
+        if _pauses(sentence, found, at):
+            first = found[start].norm
+            participle = first.endswith("ing") or is_past_verb(first)
+            if at - start > 1 and first not in _OPENERS and not participle:
+                break
+            start = at
+    return start
 
 
 def _prepositional(sentence: str, found: Sequence[Word]) -> Iterator[Edit]:

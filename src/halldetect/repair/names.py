@@ -1,0 +1,122 @@
+"""Which words that open a sentence are names: a capital in that place says nothing.
+
+What tells is how a word is written elsewhere: with a capital in the middle of sentences, or small.
+Where it occurs nowhere else, its form has to tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from halldetect.text.sentences import sentences
+from halldetect.text.words import FUNCTION_WORDS, Word, normalize, words
+
+# Behind these a word has a capital as at the start of a sentence: nothing but the mark of a list,
+# a colon, a quotation mark.
+_LIST_MARK = re.compile(r"\W*(?:\w{1,3}[.)]\W*)?")
+_OPENING_MARKS = frozenset(':"“‘(•*|-')
+_LOOK_BACK = 20
+_COMMON_ENDINGS = ("tion", "tions", "ment", "ments", "ness", "ities", "ings", "ship")
+_PLURAL = re.compile(r"[a-z]{2,}(?<![suia])s")
+_NAMES_LIKE_PLURALS = frozenset(
+    "james charles jones hughes holmes barnes williams davis evans adams collins edwards rogers "
+    "phillips roberts peters stevens reuters mercedes athens brussels".split()
+)
+# Words that often open a sentence and are no names.
+_COMMON = frozenset(
+    (
+        "access admission age air animal annual answer area average bank battery bike black "
+        "blue boat body book border breakfast budget building business capital car care cash "
+        "cheap city class climate cloud coffee company cost council country course court crime "
+        "customer damage data date day death debt delivery demand dinner disease distance "
+        "doctor door drug early eastern education energy entrance entry evidence exercise fire "
+        "fish food foreign former free fuel full gas global gold government green gross guest "
+        "health heat heavy height help high history home hospital hotel house income inflation "
+        "insurance interest internet land large late law length light local long low lunch mail "
+        "maintenance man manager market meat membership milk money music national nature net "
+        "new news nobody noise northern oil old online organic output overall owner paper "
+        "parking people petrol plant police pollution power price private product production "
+        "profit program programme project property public quality rain red regular rent repair "
+        "research revenue road room safety salary school sea security service shipping shop "
+        "short sleep small smoke snow software southern special speed sport staff storage "
+        "student sugar supply support tax tea teacher team temperature time total trade traffic "
+        "training transport travel treatment turnover typical use user value video visitor war "
+        "warranty waste water weather weight western white wind wine woman wood work worker "
+        "young"
+    ).split()
+)
+
+
+class WordUsage:
+    """How often words are written small, and with a capital inside sentences.
+
+    texts  the response and the documents of its source
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._small: Counter[str] = Counter()
+        self._capital: Counter[str] = Counter()
+        for text in texts:
+            for span in sentences(text):
+                self._read(span.cut(text))
+
+    def _read(self, sentence: str) -> None:
+        found = [word for word in words(sentence) if word.norm not in FUNCTION_WORDS]
+        if all(word.capital for word in found):  # a title
+            return
+        for word in found:
+            if not word.capital:
+                self._small[_stem(word.norm)] += 1
+            elif not opens(sentence, word.start):
+                self._capital[_stem(word.norm)] += 1
+
+    def is_name(self, word: str) -> bool:
+        """Whether a word with a capital that opens a sentence is a name.
+
+        word  as it is written
+        """
+        norm = normalize(word)
+        if norm in FUNCTION_WORDS:
+            return False
+        if any(char.isupper() or char.isdigit() for char in word[1:]):  # "NATO", "McDonald"
+            return True
+        small, capital = self._small[_stem(norm)], self._capital[_stem(norm)]
+        if small or capital:
+            return capital > small
+        plural = _PLURAL.fullmatch(norm) is not None and norm not in _NAMES_LIKE_PLURALS
+        return not plural and norm not in _COMMON and not norm.endswith(_COMMON_ENDINGS)
+
+    def are_name(self, text: str, run: Sequence[Word]) -> bool:
+        """Whether words of a sentence are a name.
+
+        text  the sentence
+        run   the words
+        """
+        spoken = [word for word in run if word.norm not in FUNCTION_WORDS and word.norm != "'s"]
+        if not spoken or not all(word.capital for word in spoken):
+            return False
+        first = spoken[0]
+        alone = len(spoken) == 1 and opens(text, first.start)
+        return not alone or self.is_name(text[first.start : first.end])
+
+
+def opens(sentence: str, at: int) -> bool:
+    """Whether a word has a capital because of its place.
+
+    sentence  the sentence
+    at        where the word starts
+    """
+    before = sentence[max(0, at - _LOOK_BACK) : at]
+    if at <= _LOOK_BACK and _LIST_MARK.fullmatch(before):
+        return True
+    return before.rstrip()[-1:] in _OPENING_MARKS
+
+
+def _stem(norm: str) -> str:
+    """What forms of one word have in common: "refunds", "refunded"."""
+    for ending in ("ing", "ed", "es", "s"):
+        if norm.endswith(ending) and len(norm) - len(ending) >= 3:
+            return norm[: -len(ending)]
+    return norm
