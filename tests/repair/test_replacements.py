@@ -55,6 +55,7 @@ from halldetect.repair.slots import slots
             "He paid $5 million for it.",
         ),
         ("It opens on Monday.", "The shop will open on Friday.", "It opens on Friday."),
+        ("It is shut on Sundays.", "The shop closes on Mondays.", "It is shut on Mondays."),
         ("Anna Holm, they say, left.", "Anna Holm left.", "Anna Holm left."),
     ],
 )
@@ -172,6 +173,10 @@ def test_only_facts_if_wanted() -> None:
     assert "All of the trials failed in 2019." in every
     assert not any("trials" in text for text in facts)
     assert {"Some of the tests failed in 2019.", "All of the tests failed in 2020."} <= set(facts)
+
+
+def test_a_name_does_not_stand_for_a_day() -> None:
+    assert corrections("It is open on Mondays.", "The shop stands in Bergen.") == []
 
 
 def test_a_name_does_not_stand_for_a_number() -> None:

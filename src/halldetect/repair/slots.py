@@ -25,7 +25,7 @@ _NUMBER = re.compile(
     rf"|(?P<number>(?:(?<!\w)[-−]?{_DIGITS}(?:\s(?:thousand|million|billion|trillion)\b)?)"
     rf"|\b{_COUNT}(?:[- ]{_COUNT})*\b)"
     rf"|(?P<month>\b(?:{'|'.join(MONTHS)})\b)"
-    rf"|(?P<day>\b(?:{'|'.join(WEEKDAYS)})\b)",
+    rf"|(?P<day>\b(?:{'|'.join(WEEKDAYS)})s?\b)",
 )
 _CAPITAL = r"[^\W\d_a-zß-öø-ÿ][\w’'&.-]*\w|[^\W\d_a-zß-öø-ÿ]\b"
 _NAME = re.compile(
