@@ -20,12 +20,8 @@ from halldetect.serve.error_responses import service_error
 from halldetect.serve.labelled_rows import labelled_row
 from halldetect.serve.request_schemas import PdfRequest, ReviewRequest
 from halldetect.serve.storage.access_tokens import AccessToken
-from halldetect.serve.storage.report_store import (
-    DAY_SECONDS,
-    ReportFilter,
-    Review,
-    StoredReport,
-)
+from halldetect.serve.storage.report_filter import ReportFilter
+from halldetect.serve.storage.report_store import DAY_SECONDS, Review, StoredReport
 from halldetect.serve.strict_json import StrictJsonRoute
 
 router = APIRouter(tags=["reports"], route_class=StrictJsonRoute)

@@ -17,6 +17,7 @@ from halldetect.errors import ServiceError
 from halldetect.report import Status, Verdict
 from halldetect.serve.error_responses import service_error
 from halldetect.serve.storage.database import Database, reports, reviews
+from halldetect.serve.storage.report_filter import ReportFilter, conditions
 from halldetect.serve.worker.wire import FinishedReport
 
 DAY_SECONDS = 86400.0
@@ -59,28 +60,6 @@ class Retention:
 
     days: float | None = None
     count: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReportFilter:
-    """Which reports are meant; a field that is None, or an empty `ids`, excludes none.
-
-    ids       only these
-    verdict   with this verdict
-    state     with at least one claim in this state
-    search    whose response, question or note contains this text, in upper or lower case
-    since     stored at this time or later, in seconds since the epoch
-    until     stored before this time
-    reviewed  whether somebody has reviewed them
-    """
-
-    ids: tuple[str, ...] = ()
-    verdict: str | None = None
-    state: str | None = None
-    search: str | None = None
-    since: float | None = None
-    until: float | None = None
-    reviewed: bool | None = None
 
 
 _ALL = ReportFilter()
@@ -167,7 +146,7 @@ class ReportStore:
         Returns:
             The number of deleted reports.
         """
-        return self._delete(sa.and_(sa.true(), *self._conditions(wanted)))
+        return self._delete(sa.and_(sa.true(), *conditions(wanted, self._database)))
 
     def list_reports(
         self, limit: int, before: str | None = None, wanted: ReportFilter = _ALL
@@ -183,7 +162,11 @@ class ReportStore:
             The `reports`, and under `next` the cursor of the next part or None.
         """
         query = sa.select(*_LISTED, reviews.c.note, reviews.c.decisions).select_from(_REVIEWED)
-        query = query.where(*self._conditions(wanted)).order_by(*_NEWEST_FIRST).limit(limit + 1)
+        query = (
+            query.where(*conditions(wanted, self._database))
+            .order_by(*_NEWEST_FIRST)
+            .limit(limit + 1)
+        )
         if before is not None:
             created, id = _parse_cursor(before)
             position = sa.tuple_(reports.c.created, reports.c.id)
@@ -201,7 +184,7 @@ class ReportStore:
 
         Reports are read one at a time, so that many of them need no memory.
         """
-        position = self._conditions(wanted)
+        position = conditions(wanted, self._database)
         with self._database.reading() as connection:
             ids = (
                 connection.execute(
@@ -253,39 +236,6 @@ class ReportStore:
                 raise _no_such_report()
             connection.execute(sa.delete(reviews).where(reviews.c.report_id == id))
             connection.execute(sa.insert(reviews), values)
-
-    def _conditions(self, wanted: ReportFilter) -> list[sa.ColumnElement[bool]]:
-        found: list[sa.ColumnElement[bool]] = []
-        if wanted.ids:
-            found.append(reports.c.id.in_(wanted.ids))
-        if wanted.verdict is not None:
-            found.append(reports.c.verdict == wanted.verdict)
-        if wanted.state is not None:
-            count = self._json(reports.c.overview)["claims"][wanted.state]
-            found.append(count.as_integer() > 0)
-        if wanted.search:
-            texts = self._json(reports.c.report)
-            places = [texts[name].as_string() for name in ("response", "question")]
-            said = reviews.alias()
-            note = sa.select(said.c.note).where(said.c.report_id == reports.c.id)
-            places.append(note.correlate(reports).scalar_subquery())
-            found.append(
-                sa.or_(*(place.icontains(wanted.search, autoescape=True) for place in places))
-            )
-        if wanted.since is not None:
-            found.append(reports.c.created >= wanted.since)
-        if wanted.until is not None:
-            found.append(reports.c.created < wanted.until)
-        if wanted.reviewed is not None:
-            listed = reports.c.id.in_(sa.select(reviews.alias().c.report_id))
-            found.append(listed if wanted.reviewed else sa.not_(listed))
-        return found
-
-    def _json(self, column: sa.ColumnElement[Any]) -> Any:
-        """A column of JSON text as a value whose fields a query can name."""
-        if self._database.is_sqlite:
-            return sa.type_coerce(column, sa.JSON)
-        return sa.cast(column, sa.JSON)
 
     def summary(self, days: int) -> dict[str, Any]:
         """Return counts, rates and durations over the reports of the last `days` days."""
