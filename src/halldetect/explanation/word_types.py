@@ -59,6 +59,11 @@ def _is_year(found: Sequence[Word], at: int) -> bool:
 
 
 def is_date(found: Sequence[Word], at: int) -> bool:
+    """Whether a word is a month, a weekday, a season, a year, or the day beside a month.
+
+    found  the words of a text
+    at     which of them
+    """
     word = found[at]
     if word.norm in _MONTHS | _SEASONS:
         return word.capital or word.norm in _SEASONS
@@ -69,18 +74,21 @@ def is_date(found: Sequence[Word], at: int) -> bool:
 
 
 def is_number(found: Sequence[Word], at: int) -> bool:
+    """Whether a word is a number, in digits or spelled out, and no date; as for `is_date`."""
     word = found[at]
     counts = word.numeric or word.norm in _NUMBER_WORDS - _VAGUE_NUMBERS
     return counts and not is_date(found, at)
 
 
 def is_unit(found: Sequence[Word], at: int) -> bool:
+    """Whether a word is a unit of measure behind a number; as for `is_date`."""
     if found[at].norm not in _UNITS or at == 0:
         return False
     return found[at - 1].numeric or found[at - 1].norm in _NUMBER_WORDS
 
 
 def is_name(found: Sequence[Word], at: int) -> bool:
+    """Whether a word is part of a name, as its capital shows; as for `is_date`."""
     word = found[at]
     if not word.capital or word.numeric or is_date(found, at) or word.norm in FUNCTION_WORDS:
         return False
