@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from training.large import vocabulary as v
+from training.large.compose import with_openers
+from training.large.data import rows, without_leaks, write
 from training.large.leaks import HeldOut
 from training.large.sources import Claim, Passage
 
@@ -103,9 +105,6 @@ def passages(chosen: Sequence[Item], copies: int, rng: random.Random) -> list[Pa
 
 def main() -> None:
     """Write the groups."""
-    from training.large.compose import with_openers
-    from training.large.data import rows, without_leaks, write
-
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="the folder with the evaluation sets")
     parser.add_argument("work", type=Path)

@@ -6,32 +6,15 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from training.large import handmade
+from training.large.leaks import HeldOut, strings
 
 ITEMS = handmade.items()
 SUITES = Path(__file__).parents[2] / "data"
-
-
-def texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from texts(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from texts(item)
-
-
-def runs(text: str, length: int = 10) -> set[tuple[str, ...]]:
-    words = re.findall(r"[a-z0-9]+", text.lower())
-    return {tuple(words[start : start + length]) for start in range(len(words) - length + 1)}
 
 
 def test_every_item_can_be_filled() -> None:
@@ -90,12 +73,12 @@ def test_the_same_items_are_held_out_every_time() -> None:
 
 
 def test_no_item_shares_ten_words_with_our_suites() -> None:
-    tested: set[tuple[str, ...]] = set()
+    tested = HeldOut()
     for path in SUITES.rglob("*.jsonl"):
         for line in path.read_text(encoding="utf-8").splitlines():
-            for text in texts(json.loads(line)):
-                tested |= runs(text)
+            for text in strings(json.loads(line)):
+                tested.add(text)
     assert len(tested) > 1000
     for item in ITEMS:
         for text in (item["source"], *(claim for claim, _ in item["claims"])):
-            assert not runs(text) & tested, text
+            assert not tested.holds(text), text
