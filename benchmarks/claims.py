@@ -21,7 +21,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -30,6 +29,7 @@ from benchmarks.machine import processor
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector, Draft, Pair, Report
 from halldetect.claims import extraction
+from halldetect.models.integrity import digest_of
 from halldetect.protocols import Verifier
 from halldetect.report import ClaimReport, Status
 
@@ -51,11 +51,6 @@ def rows(name: str) -> list[dict[str, str]]:
     """The cases of a suite."""
     lines = (DATA / name).read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
-
-
-def digest(path: Path) -> str:
-    """The SHA-256 of a file."""
-    return sha256(path.read_bytes()).hexdigest()
 
 
 def supported(report: Report) -> bool:
@@ -165,7 +160,8 @@ def write_section(path: Path, name: str, found: dict[str, Any], verifier: Verifi
             if "digest" in key or key == "name"
         }
     section["data"] = {
-        file: digest(DATA / file) for file in ("contexts.jsonl", "recombined.jsonl", "checks.jsonl")
+        file: digest_of(DATA / file)
+        for file in ("contexts.jsonl", "recombined.jsonl", "checks.jsonl")
     }
     path.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
 

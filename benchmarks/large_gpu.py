@@ -59,10 +59,12 @@ def responses(file: Path | None, count: int) -> list[Pairs]:
 
 
 def numbers(answers: list[Probabilities]) -> Any:
+    """The three probabilities of each answer."""
     return np.array([(found.entailment, found.neutral, found.contradiction) for found in answers])
 
 
 def main() -> None:
+    """Measure, print and write the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("base", type=Path)
     parser.add_argument("adapter", type=Path)

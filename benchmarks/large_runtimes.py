@@ -38,7 +38,6 @@ from halldetect.verification.large.backend import Backend, Group
 from halldetect.verification.large.gguf_tensors import GgufFile
 
 RESULTS = Path(__file__).parent / "results" / "large_runtimes.json"
-REFERENCE = "torch float32"
 
 PASSAGES: dict[str, list[str]] = {
     "The ferry to Hallig Norderoog leaves at 9:15 from pier two and takes fifty minutes. On "
@@ -257,6 +256,7 @@ def compared(logits: list[Any], reference: list[Any]) -> dict[str, float]:
 
 
 def main() -> None:
+    """Run each runtime in a process of its own, compare and write the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("base", type=Path)
     parser.add_argument("adapter", type=Path)
