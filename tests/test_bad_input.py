@@ -14,7 +14,7 @@ import pytest
 from halldetect import Detector, Report, Verdict
 from halldetect.cli import main
 from halldetect.report import Status
-from tests.support.fakes import OverlapVerifier
+from tests.support.fakes import OverlapVerifier, use_overlap_verifier
 
 SOURCE = "The mill was built in 1790. Today it is a museum."
 GOOD = "Today it is a museum."
@@ -24,10 +24,7 @@ SENTENCES = ["--extractor", "sentences"]
 @pytest.fixture
 def small_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command line with everything real but the weights."""
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier",
-        lambda spec, **_: OverlapVerifier(),
-    )
+    use_overlap_verifier(monkeypatch)
 
 
 def small_detector() -> Detector:
@@ -226,9 +223,7 @@ def test_an_unknown_model_name(
 ) -> None:
     line = refused(["check", SOURCE, GOOD, *SENTENCES, "--verifier", "bas"], capsys, 2)
     assert "unknown verifier 'bas'; did you mean base?" in line
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier", lambda *_, **__: OverlapVerifier()
-    )
+    use_overlap_verifier(monkeypatch)
     for wrong, right in [("smollm2", "smollm2-135m"), ("sentence", "sentences")]:
         line = refused(["check", SOURCE, GOOD, "--extractor", wrong], capsys, 2)
         assert f"unknown extractor {wrong!r}; did you mean {right}?" in line
@@ -245,9 +240,7 @@ def test_a_corrupt_model_file(
         (verifier / name).write_bytes(b"\x00 not what it says")
     options = [*SENTENCES, "--verifier", str(verifier)]
     assert str(verifier) in refused(["check", SOURCE, GOOD, *options], capsys, 3)
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier", lambda *_, **__: OverlapVerifier()
-    )
+    use_overlap_verifier(monkeypatch)
     options = ["--extractor", str(spoiled)]
     assert str(spoiled) in refused(["check", SOURCE, GOOD, *options], capsys, 3)
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.fakes import OverlapVerifier
+from tests.support.fakes import use_overlap_verifier
 
 
 @pytest.fixture(autouse=True)
 def small_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier",
-        lambda spec, **_: OverlapVerifier(),
-    )
+    use_overlap_verifier(monkeypatch)

@@ -36,7 +36,7 @@ from halldetect_bench.registry import METHODS
 from halldetect_bench.runner import run, sample
 from tests.support.bench_fakes import DOOR_ROWS as ROWS
 from tests.support.bench_fakes import CountingMethod
-from tests.support.fakes import OverlapVerifier
+from tests.support.fakes import use_overlap_verifier
 from tests.support.paths import ROOT
 
 
@@ -248,10 +248,7 @@ def data(tmp_path: Path) -> Path:
 def test_the_command_runs_every_method_on_every_dataset(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier",
-        lambda spec, **_: OverlapVerifier(),
-    )
+    use_overlap_verifier(monkeypatch)
     command = ["bench", "run", "--dataset", f"jsonl:{data}", "-o", str(tmp_path / "out")]
     command += ["--method", "halldetect,minicheck,rouge-l", "--extractor", "sentences"]
     assert main(command) == 0

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from halldetect.cli import build_parser, main
-from tests.support.fakes import OverlapVerifier
+from tests.support.fakes import use_overlap_verifier
 from tests.support.paths import ROOT
 
 SOURCE = "The mill was built in 1790. Today it is a museum."
@@ -41,9 +41,7 @@ def git(*arguments: str) -> str:
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository of two answers with their sources, one commit old."""
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier", lambda spec, **_: OverlapVerifier()
-    )
+    use_overlap_verifier(monkeypatch)
     folder = tmp_path / "repository"
     for name, text in {
         ".halldetect.toml": RULES,

@@ -21,7 +21,7 @@ import pytest
 import halldetect
 from halldetect import Report, Verdict, demo, render
 from halldetect.cli import main
-from tests.support.fakes import OverlapVerifier
+from tests.support.fakes import OverlapVerifier, use_overlap_verifier
 from tests.support.paths import ROOT
 
 SOURCE = "The mill was built in 1790. Today it is a museum."
@@ -33,10 +33,7 @@ BASE = ["--extractor", "sentences"]
 @pytest.fixture(autouse=True)
 def small_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command line with everything real but the weights."""
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier",
-        lambda spec, **_: OverlapVerifier(),
-    )
+    use_overlap_verifier(monkeypatch)
 
 
 @pytest.fixture

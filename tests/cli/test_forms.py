@@ -15,7 +15,7 @@ from halldetect import Report
 from halldetect.cli import build_parser, main
 from halldetect.cli.check import FORMATS
 from halldetect.cli.completion import SHELLS, completion_script
-from tests.support.fakes import OverlapVerifier
+from tests.support.fakes import use_overlap_verifier
 
 SOURCE = "The mill was built in 1790. Today it is a museum."
 WRONG = "Today it is a museum.\n\nThe mill was built in 1850."
@@ -25,9 +25,7 @@ PAGE = """<html><head><title>The mill</title></head><body><p>The mill was built 
 
 @pytest.fixture(autouse=True)
 def small_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier", lambda spec, **_: OverlapVerifier()
-    )
+    use_overlap_verifier(monkeypatch)
 
 
 def usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:

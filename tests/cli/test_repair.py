@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from halldetect.cli import main
-from tests.support.fakes import OverlapVerifier
+from tests.support.fakes import use_overlap_verifier
 
 SOURCE = "The mill was built in 1790. Today it is a museum."
 WRONG = "The mill was built in 1850. Zebras sing."
@@ -17,10 +17,7 @@ WRONG = "The mill was built in 1850. Zebras sing."
 @pytest.fixture(autouse=True)
 def small_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command line with everything real but the weights."""
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier",
-        lambda spec, threads=None, **options: OverlapVerifier(),
-    )
+    use_overlap_verifier(monkeypatch)
 
 
 def test_all_forms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ from halldetect.cli import build_parser, main
 from halldetect.integrations.pytest_plugin import assert_grounded
 from halldetect.serve.request_schemas import CheckRequest
 from halldetect.text.reading import read_response
-from tests.support.fakes import OverlapVerifier
+from tests.support.fakes import use_overlap_verifier
 from tests.support.paths import ROOT
 
 README = ROOT / "README.md"
@@ -72,9 +72,7 @@ FRAMEWORKS = ("langchain",)
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with what the examples read, and a verifier that costs nothing."""
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier", lambda spec, **_: OverlapVerifier()
-    )
+    use_overlap_verifier(monkeypatch)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bridges.txt").write_text("The bridge opened in 1932.", encoding="utf-8")
     assert main(["index", "build", "bridges.txt", "-o", "company.index", "--quiet"]) == 0

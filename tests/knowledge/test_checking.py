@@ -15,7 +15,7 @@ from halldetect.knowledge import Passage
 from halldetect.knowledge.builder import build_index
 from halldetect.knowledge.readers import find_files
 from halldetect.text.document import Span
-from tests.support.fakes import OverlapVerifier
+from tests.support.fakes import OverlapVerifier, use_overlap_verifier
 
 
 @pytest.fixture
@@ -143,10 +143,7 @@ def test_a_missing_index() -> None:
 def test_the_commands(
     index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier",
-        lambda spec, threads=None, **options: OverlapVerifier(),
-    )
+    use_overlap_verifier(monkeypatch)
     monkeypatch.setenv("COLUMNS", "300")  # the name of a document is a long path
     other = tmp_path / "other.index"
     assert main(["index", "build", str(tmp_path), "-o", str(other), "--quiet"]) == 0
@@ -166,10 +163,7 @@ def test_the_commands(
 def test_batch_rows_without_a_source(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier",
-        lambda spec, threads=None, **options: OverlapVerifier(),
-    )
+    use_overlap_verifier(monkeypatch)
     rows, results = tmp_path / "rows.csv", tmp_path / "results.jsonl"
     rows.write_text("response\nRome is the capital of Italy.\nZebras sing.\n", encoding="utf-8")
     status = main(["batch", str(rows), str(results), "--knowledge", str(index), "--quiet"])

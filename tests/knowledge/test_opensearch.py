@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from halldetect import Detector, Status
 from halldetect.cli import main
 from halldetect.errors import CheckError, InputError, MissingExtra
 from halldetect.knowledge import opensearch, writer
 from halldetect.knowledge.builder import build_index, open_index, remove_documents
 from halldetect.knowledge.readers import find_files
-from tests.support.fakes import OverlapVerifier
+from tests.support.fakes import use_overlap_verifier
+from tests.support.index_checks import check_building_and_checking
 from tests.support.opensearch import FakeOpenSearch, fake_opensearch
 
 pytestmark = pytest.mark.database
@@ -102,21 +102,8 @@ def test_two_documents_of_one_name(server: FakeOpenSearch, tmp_path: Path) -> No
 
 
 def test_a_check(server: FakeOpenSearch, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier",
-        lambda spec, threads=None, **options: OverlapVerifier(),
-    )
-    url = server.url
-    assert main(["index", "build", str(folder), "-o", url, "--quiet"]) == 0
-    assert main(["index", "info", url]) == 0
-    assert main(["check", "Rome is the capital of Italy.", "--knowledge", url]) == 0
-    report = Detector(knowledge=url).check([], "Anna Holm designed the bridge. Zebras sing.")
-    right, unknown = report.claims
-    assert right.status is Status.SUPPORTED
-    assert right.evidence is not None
-    assert report.document_name(right.evidence.document) == "bridge.md, characters 0–72"
-    assert unknown.reason is not None
-    assert unknown.reason.startswith("nothing found")
+    use_overlap_verifier(monkeypatch)
+    check_building_and_checking(server.url, folder)
 
 
 def test_a_build_that_is_stopped_at_any_request(

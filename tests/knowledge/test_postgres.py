@@ -15,12 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from halldetect import Detector, Status
-from halldetect.cli import main
 from halldetect.errors import CheckError, InputError
 from halldetect.knowledge.builder import build_index, open_index, remove_documents
 from halldetect.knowledge.readers import SourceFile, find_files
-from tests.support.fakes import OverlapVerifier
+from tests.support.fakes import use_overlap_verifier
+from tests.support.index_checks import check_building_and_checking
 from tests.support.paths import ROOT
 from tests.support.postgres import Server, postgres_server
 
@@ -77,20 +76,8 @@ def test_updates(url: str, folder: Path) -> None:
 
 
 def test_a_check(url: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier",
-        lambda spec, threads=None, **options: OverlapVerifier(),
-    )
-    assert main(["index", "build", str(folder), "-o", url, "--quiet"]) == 0
-    assert main(["index", "info", url]) == 0
-    assert main(["check", "Rome is the capital of Italy.", "--knowledge", url]) == 0
-    report = Detector(knowledge=url).check([], "Anna Holm designed the bridge. Zebras sing.")
-    right, unknown = report.claims
-    assert right.status is Status.SUPPORTED
-    assert right.evidence is not None
-    assert report.document_name(right.evidence.document) == "bridge.md, characters 0–72"
-    assert unknown.reason is not None
-    assert unknown.reason.startswith("nothing found")
+    use_overlap_verifier(monkeypatch)
+    check_building_and_checking(url, folder)
 
 
 def test_what_is_no_index(url: str, server: Server, folder: Path) -> None:

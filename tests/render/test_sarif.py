@@ -14,7 +14,7 @@ from halldetect import Report, render
 from halldetect.cli import main
 from halldetect.report import Status, Verdict
 from tests.support import report_samples
-from tests.support.fakes import OverlapVerifier
+from tests.support.fakes import use_overlap_verifier
 
 TEXT = {
     "type": "object",
@@ -216,9 +216,7 @@ def test_a_file_that_is_not_its_text_has_no_lines() -> None:
 
 @pytest.fixture
 def small_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier", lambda spec, **_: OverlapVerifier()
-    )
+    use_overlap_verifier(monkeypatch)
 
 
 @pytest.mark.usefixtures("small_verifier")

@@ -1,6 +1,6 @@
 """The real service over a small verifier that does as the texts tell it.
 
-python fake_service.py [options of halldetect serve]
+python -m tests.support.fake_service [options of halldetect serve]
 """
 
 from __future__ import annotations

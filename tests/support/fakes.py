@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halldetect.claims.extraction import Draft
 from halldetect.report import Probabilities
 from halldetect.text.sentences import sentences
+
+if TYPE_CHECKING:
+    import pytest
 
 _WORD = re.compile(r"\w+")
 _NEGATIONS = frozenset("no not never none nobody nothing without".split())
@@ -92,6 +95,13 @@ class OverlapVerifier:
         if self._two_way:
             return Probabilities(entailment, 1.0 - entailment, None)
         return Probabilities(entailment, 1.0 - entailment - contradiction, contradiction)
+
+
+def use_overlap_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have every detector judge with `OverlapVerifier`: all is real but the weights."""
+    monkeypatch.setattr(
+        "halldetect.verification.verifiers.load_verifier", lambda *_, **__: OverlapVerifier()
+    )
 
 
 def _words(text: str) -> frozenset[str]:

@@ -32,14 +32,22 @@ _SERVING = re.compile(r"serving on (http://\S+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class Reachable:
+    """Something that is reached by HTTP."""
+
     url: str
-    process: subprocess.Popen[bytes]
-    log: Path
 
     def client(self, token: str | None = None, **options: Any) -> httpx.Client:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         return httpx.Client(base_url=self.url, headers=headers, timeout=30, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Running(Reachable):
+    """A service in a process of its own."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
 
     def worker(self) -> int:
         """The process id of the verifier worker: the only child that runs `spawn_main`."""
@@ -60,15 +68,10 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalService:
+class LocalService(Reachable):
     """A service whose HTTP side runs in a thread of the test; its worker is a real process."""
 
-    url: str
     supervisor: WorkerSupervisor
-
-    def client(self, token: str | None = None, **options: Any) -> httpx.Client:
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=30, **options)
 
     def worker(self) -> int:
         pid = self.supervisor.pid

@@ -9,21 +9,18 @@ from hypothesis import strategies as st
 from halldetect.text.document import Span
 from halldetect.text.json_source import read_json
 from halldetect.text.sources import read_source
+from tests.support.source_readings import read_sentences
 
 TABLE = "Sales by item.\n\n| Item | Q1 | Q2 |\n|---|---|---|\n| Tea | 4 | **5** |\n\nAll regions."
 
 
-def read(text: str) -> list[str]:
-    document = read_source(text)
-    readings = document.readings or (None,) * len(document.sentences)
-    return [
-        reading or span.cut(text)
-        for span, reading in zip(document.sentences, readings, strict=True)
-    ]
-
-
 def test_a_table_row_is_read_with_its_headers() -> None:
-    assert read(TABLE) == ["Sales by item.", "Item, Q1, Q2", "Tea: Q1 4; Q2 5.", "All regions."]
+    assert read_sentences(TABLE) == [
+        "Sales by item.",
+        "Item, Q1, Q2",
+        "Tea: Q1 4; Q2 5.",
+        "All regions.",
+    ]
 
 
 def test_the_span_of_a_row_is_the_row() -> None:
@@ -37,12 +34,17 @@ def test_the_span_of_a_row_is_the_row() -> None:
 
 def test_an_html_table_is_read_like_any_other() -> None:
     text = "<table><tr><th>Item</th><th>Price</th></tr><tr><td>Tea</td><td>4 €</td></tr></table>"
-    assert read(text) == ["Item, Price", "Tea: Price 4 €."]
+    assert read_sentences(text) == ["Item, Price", "Tea: Price 4 €."]
 
 
 def test_every_sentence_of_a_turn_has_its_speaker() -> None:
     text = "Ann: Who pays?\nBob: I do. You paid last time.\nAnn: Fine."
-    assert read(text) == ["Ann: Who pays?", "Bob: I do.", "Bob: You paid last time.", "Ann: Fine."]
+    assert read_sentences(text) == [
+        "Ann: Who pays?",
+        "Bob: I do.",
+        "Bob: You paid last time.",
+        "Ann: Fine.",
+    ]
 
 
 def test_labels_and_values_are_no_dialogue() -> None:
@@ -52,7 +54,11 @@ def test_labels_and_values_are_no_dialogue() -> None:
 
 def test_json_is_read_in_words() -> None:
     text = '{"job": "backup", "hosts": [{"name": "db-2", "last_error": "disk full"}], "retries": 2}'
-    assert read(text) == ["job backup.", "hosts: name db-2; last error disk full.", "retries 2."]
+    assert read_sentences(text) == [
+        "job backup.",
+        "hosts: name db-2; last error disk full.",
+        "retries 2.",
+    ]
 
 
 def test_plain_text_is_read_as_it_stands() -> None:

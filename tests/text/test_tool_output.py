@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.text.sources import read_source
+from tests.support.source_readings import read_sentences
 
 FETCH = '''def fetch(
     url: str,
@@ -30,17 +31,8 @@ LOG = """2025-03-01 12:00:01.123 ERROR db.pool: Connection refused. Retrying in 
 [WARN] disk /dev/sda1 at 91%. Clean up soon."""
 
 
-def read(text: str) -> list[str]:
-    document = read_source(text)
-    readings = document.readings or (None,) * len(document.sentences)
-    return [
-        reading or span.cut(text)
-        for span, reading in zip(document.sentences, readings, strict=True)
-    ]
-
-
 def test_signatures_are_read_in_words() -> None:
-    assert read(FETCH) == [
+    assert read_sentences(FETCH) == [
         "The function fetch takes url (str), retries (int, 3 by default) and "
         'names (("a, b", [1, 2]) by default), and returns dict[str, bytes].',
         '"""Download a file.',
@@ -72,11 +64,11 @@ def test_the_span_of_a_signature_is_the_signature() -> None:
     ],
 )
 def test_other_signatures(code: str, reading: str) -> None:
-    assert read(code) == [reading]
+    assert read_sentences(code) == [reading]
 
 
 def test_what_follows_a_signature_is_read_on() -> None:
-    assert read("def sample(rows, n): draws n rows. Without a seed it differs.") == [
+    assert read_sentences("def sample(rows, n): draws n rows. Without a seed it differs.") == [
         "The function sample takes rows and n.",
         "draws n rows.",
         "Without a seed it differs.",
@@ -84,12 +76,12 @@ def test_what_follows_a_signature_is_read_on() -> None:
 
 
 def test_lines_of_tests_stay_whole_and_lose_their_ruler() -> None:
-    assert read(TESTS) == [*TESTS.split("\n")[:3], "2 failed, 13 passed in 4.21s"]
+    assert read_sentences(TESTS) == [*TESTS.split("\n")[:3], "2 failed, 13 passed in 4.21s"]
     assert read_source(TESTS).sentences[3].cut(TESTS) == TESTS.split("\n")[3]
 
 
 def test_lines_of_logs_stay_whole() -> None:
-    assert read(LOG) == LOG.split("\n")
+    assert read_sentences(LOG) == LOG.split("\n")
 
 
 @pytest.mark.parametrize(

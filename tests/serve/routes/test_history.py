@@ -13,7 +13,7 @@ from halldetect import Report
 from halldetect.cli import main
 from halldetect_bench.datasets.user_file import load
 from tests.support.api_requests import ASKED, RESPONSE, SOURCE, refused, report_in, shown
-from tests.support.fakes import OverlapVerifier
+from tests.support.fakes import use_overlap_verifier
 
 
 def test_reports_are_kept_only_where_asked_for(client: httpx.Client) -> None:
@@ -126,9 +126,7 @@ def test_decisions_become_a_labelled_dataset_that_evaluation_and_calibration_rea
     )
     assert (rows[one].hallucinated, rows[one].question) == (False, "Which year?")
     # `bench run` scores them, and `bench calibrate` fits thresholds on the decisions.
-    monkeypatch.setattr(
-        "halldetect.verification.verifiers.load_verifier", lambda spec, **_: OverlapVerifier()
-    )
+    use_overlap_verifier(monkeypatch)
     out = str(tmp_path / "out")
     run = ["bench", "run", "--dataset", f"jsonl:{file}", "--method", "halldetect", "-o", out]
     assert main([*run, "--quiet"]) == 0
