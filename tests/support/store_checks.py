@@ -14,13 +14,8 @@ from halldetect.errors import ConfigurationError, InputError, ServiceError
 from halldetect.serve.storage import database as module
 from halldetect.serve.storage.access_tokens import TokenStore
 from halldetect.serve.storage.database import Database, reports
-from halldetect.serve.storage.report_store import (
-    DAY_SECONDS,
-    ReportFilter,
-    ReportStore,
-    Retention,
-    Review,
-)
+from halldetect.serve.storage.report_filter import ReportFilter
+from halldetect.serve.storage.report_store import DAY_SECONDS, ReportStore, Retention, Review
 from halldetect.serve.worker.process import report_overview
 from halldetect.serve.worker.wire import FinishedReport
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
