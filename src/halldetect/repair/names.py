@@ -18,6 +18,8 @@ from halldetect.text.words import FUNCTION_WORDS, Word, normalize, words
 _LIST_MARK = re.compile(r"\W*(?:\w{1,3}[.)]\W*)?")
 _OPENING_MARKS = frozenset(':"“‘(•*|-')
 _LOOK_BACK = 20
+# So many content words have a name among them, if capitals are used at all.
+_ENOUGH_WORDS = 40
 _COMMON_ENDINGS = ("tion", "tions", "ment", "ments", "ness", "ities", "ings", "ship")
 _PLURAL = re.compile(r"[a-z]{2,}(?<![suia])s")
 _NAMES_LIKE_PLURALS = frozenset(
@@ -61,6 +63,10 @@ class WordUsage:
         for text in texts:
             for span in sentences(text):
                 self._read(span.cut(text))
+        # Texts without any names are rare: longer ones without capitals were put in small letters.
+        self._lowered = not self._capital and self._small.total() > _ENOUGH_WORDS
+        if self._lowered:
+            self._small.clear()
 
     def _read(self, sentence: str) -> None:
         found = [word for word in words(sentence) if word.norm not in FUNCTION_WORDS]
@@ -95,10 +101,10 @@ class WordUsage:
         run   the words
         """
         spoken = [word for word in run if word.norm not in FUNCTION_WORDS and word.norm != "'s"]
-        if not spoken or not all(word.capital for word in spoken):
+        if not spoken or not (self._lowered or all(word.capital for word in spoken)):
             return False
         first = spoken[0]
-        alone = len(spoken) == 1 and opens(text, first.start)
+        alone = self._lowered or (len(spoken) == 1 and opens(text, first.start))
         return not alone or self.is_name(text[first.start : first.end])
 
 
