@@ -21,6 +21,7 @@ from halldetect_bench.models.selection import RunModels, RunOptions
 from halldetect_bench.predictions import Header, Results, row_digest
 from halldetect_bench.registry import METHODS, load_dataset
 from halldetect_bench.runner import run, sample
+from halldetect_bench.stats.method_labels import model_name
 from halldetect_bench.stats.resampling import Figure, figure, figures, rows_of
 
 COMPARED = ("AUROC", "balanced accuracy")
@@ -139,7 +140,7 @@ def _configuration(described: dict[str, Any]) -> Configuration:
 
 def _model(described: dict[str, Any], role: str) -> str | None:
     name = (described.get(role) or {}).get("name")
-    return None if name is None else str(name).removeprefix("gguf:").removesuffix(".gguf")
+    return None if name is None else model_name(name)
 
 
 def _rows(results: Results, data: Path | None, limit: int | None) -> list[Row]:

@@ -17,6 +17,7 @@ from halldetect_bench.stats.ablation_table import Variant, extractor_of
 from halldetect_bench.stats.evidence import Compared, Evidence, Scores
 from halldetect_bench.stats.growth import Bin, growth
 from halldetect_bench.stats.latency import latency_sentences
+from halldetect_bench.stats.method_labels import model_name
 from halldetect_bench.stats.resampling import Figure
 from halldetect_bench.stats.sentence_level import sentence_quality
 
@@ -187,7 +188,8 @@ def _guard(evidence: Evidence) -> str | None:
             continue
         found = evidence.compare(evidence.scores(raw), evidence.scores(guarded))
         if found is not None:
-            parts.append(f"with the claims of `{extractor}`, {_both(found)} on {found.rows:,} rows")
+            name = model_name(extractor)
+            parts.append(f"with the claims of `{name}`, {_both(found)} on {found.rows:,} rows")
     return f"The guard gives, {'; '.join(parts)}." if parts else None
 
 

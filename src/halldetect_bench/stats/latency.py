@@ -9,6 +9,7 @@ import numpy as np
 from halldetect_bench.predictions import Header, Results
 from halldetect_bench.stats.cost import MeanCost, mean_cost
 from halldetect_bench.stats.evidence import Evidence
+from halldetect_bench.stats.method_labels import model_name
 from halldetect_bench.stats.resampling import SEED, Figure
 
 CHUNKED = "halldetect"
@@ -88,15 +89,11 @@ def short_label(header: Header) -> str:
     for role in ("verifier", "llm"):
         name = (header.method.get(role) or {}).get("name")
         if name:
-            models.append(_short(name))
+            models.append(model_name(name))
     label = " ".join([str(header.method["name"]), *models])
     if _is_drafted(header):
-        label += f", claims of {_short(header.method['extractor']['name'])}"
+        label += f", claims of {model_name(header.method['extractor']['name'])}"
     return f"{label}, scores only" if _is_short(header) and not _is_drafted(header) else label
-
-
-def _short(name: object) -> str:
-    return str(name).removeprefix("gguf:").removesuffix(".gguf")
 
 
 def _is_default(header: Header) -> bool:

@@ -42,11 +42,20 @@ def _differences(settings: dict[str, str], family: dict[str, dict[str, str]]) ->
     shown: dict[str, str] = {}
     for key in sorted(chosen, key=lambda key: (not key.startswith("llm"), key)):
         # A model in two roles is named once, and a switch only where it is off.
-        value = settings.get(key, "none").removeprefix("gguf:").removesuffix(".gguf")
-        value = _DIGEST.sub(r"\1", value)
+        value = _DIGEST.sub(r"\1", model_name(settings.get(key, "none")))
         if value != "True" and not (key.endswith(".name") and value in shown.values()):
             shown[key if _short(key) in shown else _short(key)] = value
-    return ", ".join(f"{name} {value}" for name, value in shown.items())
+    return ", ".join(
+        f"no {name}" if value == "False" else f"{name} {value}" for name, value in shown.items()
+    )
+
+
+def model_name(described: object) -> str:
+    """A model as people call it.
+
+    described: the name in its description.
+    """
+    return str(described).removeprefix("gguf:").removesuffix(".gguf")
 
 
 def _kinds(keys: list[str], family: dict[str, dict[str, str]]) -> int:

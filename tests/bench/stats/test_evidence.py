@@ -196,7 +196,7 @@ def test_a_switch_is_named_where_it_is_off_and_nothing_that_is_not_needed() -> N
     assert [found[header.digest] for header in headers] == [
         "h (extractor clauses)",
         "h (extractor model)",
-        "h (guard False, extractor model)",
+        "h (no guard, extractor model)",
     ]
 
 
