@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -180,18 +180,25 @@ class Detector:
         from halldetect.verification.verifiers import load_verifier
 
         options = self.configuration
+        load = partial(
+            load_verifier,
+            threads=options.threads,
+            device=options.device,
+            notice=self._notice,
+            progress=None if self._progress is None else partial(self._progress, "convert"),
+        )
         try:
             if self.second is not None:
                 _ = self.second.verifier  # so that it is missed now, not after some checks
                 given = None
-            return load_verifier(given, threads=options.threads, device=options.device)
+            return load(given)
         except CheckError as error:
             if options.fallback is None:
                 raise
             self.second = None
             self.notes = (f"{options.fallback} judged instead of {given}: {error}",)
             self._notice(self.notes[0])
-        return load_verifier(options.fallback, threads=options.threads, device=options.device)
+        return load(options.fallback)
 
     @cached_property
     def second(self) -> Detector | None:

@@ -21,9 +21,9 @@ from halldetect.verification.rounds import JudgedClaim
 from halldetect.windows.scales import Window
 
 AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
-# The phase ("fetch", in bytes, "extract", in responses, "verify" and "explain", in tokens, or
-# "proof", in claims), how much of it is done, and of how much. How many tokens there will be is an
-# estimate, which may change.
+# The phase ("fetch" and "convert", of a model, in bytes, "extract", in responses, "verify" and
+# "explain", in tokens, or "proof", in claims), how much of it is done, and of how much. How many
+# tokens there will be is an estimate, which may change.
 Progress = Callable[[str, int, int], None]
 
 

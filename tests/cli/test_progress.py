@@ -151,3 +151,13 @@ def test_durations_and_rates() -> None:
     assert rows_text(12, 40, 4.0) == "12/40 rows, 3.0 rows/s, 9 s left"
     assert rows_text(1, 3, 4.0) == "1/3 rows, 4.0 s/row, 8 s left"
     assert rows_text(0, 40, 0.0) == "0/40 rows"
+
+
+def test_a_verifier_that_is_converted_shows_its_megabytes(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ProgressDisplay(quiet=False) as display:
+        clock.now += 6
+        display.phase("convert", 400_000_000, 1_351_000_000)
+    shown = "halldetect: converting the verifier: 400 MB of 1,351 MB\n"
+    assert capsys.readouterr() == ("", shown)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from halldetect.batch.counts import ROW_KINDS, RowCounts
 from halldetect.batch.gate import WORSE, Condition, failed_conditions, parse_condition
 from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, OF_VERDICT, interruptible
-from halldetect.cli.options import add_detector_options, detector_for
+from halldetect.cli.options import LOADING_PHASES, add_detector_options, detector_for
 from halldetect.cli.progress import BatchDisplay, ProgressDisplay, duration_text, rate_text
 from halldetect.errors import InputError
 from halldetect.report import Verdict
@@ -188,7 +188,7 @@ def run(arguments: argparse.Namespace) -> int:
             display.notice(f"{job.target!r} is complete; --overwrite would check it all again")
             _write_report(arguments, job, display)
             return _gate(arguments, job, RowCounts(), conditions, display)
-        detector = detector_for(arguments, display, phases=("fetch",))
+        detector = detector_for(arguments, display, phases=LOADING_PHASES)
         interruptible(lambda stop: run_settings(detector), display)  # load the models first
         display.clear()
         outcome = interruptible(

@@ -18,8 +18,9 @@ from halldetect.errors import ConfigurationError
 if TYPE_CHECKING:
     from halldetect.detector import Detector
 
+LOADING_PHASES = ("fetch", "convert")
 DETECTOR_GROUP = "how to check"
-PHASES = ("fetch", "extract", "verify", "explain", "proof")
+PHASES = (*LOADING_PHASES, "extract", "verify", "explain", "proof")
 _PAPER_HELP = (
     "the paper's method: claims by a language model, no guard, long windows cut off, FED, "
     "threshold 0.5 (docs/claims.md)"

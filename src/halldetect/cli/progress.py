@@ -23,7 +23,7 @@ PLAIN_SECONDS = 5.0
 # Work that is shorter than this is over before anybody can read a bar.
 BAR_DELAY_SECONDS = 0.3
 _BAR_WIDTH = 28
-_DOWNLOAD_PHASE, _EXTRACT_PHASE = "fetch", "extract"
+_DOWNLOAD_PHASE, _CONVERT_PHASE, _EXTRACT_PHASE = "fetch", "convert", "extract"
 _TASKS = {
     "verify": "judging claims",
     "explain": "judging parts of claims",
@@ -97,6 +97,9 @@ class ProgressDisplay:
         fraction = done / total if total else None
         if phase == _DOWNLOAD_PHASE:
             self.download(done, total, "fetching the model")
+        elif phase == _CONVERT_PHASE:  # a notice has said what and why
+            detail = f"{done // 1_000_000:,} MB of {total // 1_000_000:,} MB"
+            self.update("converting the verifier", detail, fraction)
         elif phase == _EXTRACT_PHASE:
             self.update("extracting claims", f"{done} of {total}", fraction)
         else:

@@ -53,7 +53,10 @@ class RunModels:
 
         configuration = self.configuration
         return load_verifier(
-            configuration.verifier, threads=configuration.threads, device=configuration.device
+            configuration.verifier,
+            threads=configuration.threads,
+            device=configuration.device,
+            notice=self.options.notice,
         )
 
     @cached_property

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from halldetect.config import Configuration
+from halldetect.inputs import Pair
 from halldetect.report import Report
-from halldetect.serve.worker.process import _RunningBatch, _without_interruptions
+from halldetect.serve.settings import Limits
+from halldetect.serve.worker.detectors import BatchAbandoned
+from halldetect.serve.worker.job_queue import WorkItem
+from halldetect.serve.worker.process import CheckWorker, _RunningBatch, _without_interruptions
 from tests.support.report_samples import town
 
 
@@ -23,3 +30,12 @@ def test_the_time_of_what_was_checked_in_between_is_not_that_of_a_report() -> No
         {"extract": 1.0, "verify": 1.0},
     ]
     assert _without_interruptions(reports, _RunningBatch([])) == reports
+
+
+def test_a_verifier_that_is_being_converted_is_not_interrupted() -> None:
+    worker = CheckWorker(Limits())
+    unwanted = WorkItem(b"", Pair("a", "b"), Configuration(), False, 0, size=1, rank=1)
+    worker._running.append(_RunningBatch([unwanted]))
+    worker._on_progress("convert", 1, 2)
+    with pytest.raises(BatchAbandoned):
+        worker._on_progress("verify", 1, 2)

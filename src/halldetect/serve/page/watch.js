@@ -66,6 +66,10 @@ export class Watch {
     }
     this.progress.max = of || 1;
     this.progress.value = done;
+    if (phase === "convert") {
+      this.say("Converting the verifier, which is done once");
+      return;
+    }
     this.left = left == null ? "" : `, about ${duration(left)} left`;
     this.explaining = phase !== "verify";
     if (phase === "explain") this.say(`Looking why claims fail${this.left}`);

@@ -45,6 +45,7 @@ from halldetect.verification.remaining_time import RemainingTime
 
 # What the process sends to its supervisor once: one of these, and a message.
 READY, FAILED = "ready", "failed"
+_CONVERT_PHASE = "convert"
 _PROGRESS_SECONDS = 0.1
 _EXCERPT_CHARACTERS = 120
 
@@ -294,7 +295,10 @@ class CheckWorker:
             running.interrupted[phase] = seconds
 
     def _on_progress(self, phase: str, done: int, of: int) -> None:
-        self._checkpoint(phase)
+        # A verifier that is being converted holds the lock of all verifiers: a check in between
+        # would wait for it for ever.
+        if phase != _CONVERT_PHASE:
+            self._checkpoint(phase)
         if not self._running:
             return
         running, now = self._running[-1], time.monotonic()

@@ -3,7 +3,7 @@
 gguf, adapter, shape   the files: base model, adapter, sizes
 prompt                 what the model is asked, as tokens
 verifier, backend      pairs to groups by passage; what a runtime must offer
-onnx_*                 onnxruntime on a CPU (the default there), converted on first use
+onnx_*, made_once      onnxruntime on a CPU (the default there), converted on first use
 torch_*, packing       torch on CUDA, MPS or a CPU
 llama                  llama.cpp, on whatever it supports
 load                   the one function the rest of the package calls

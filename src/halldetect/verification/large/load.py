@@ -17,6 +17,7 @@ from halldetect.verification.large.adapter import read_adapter
 from halldetect.verification.large.answer_prompt import Prompt
 from halldetect.verification.large.backend import Backend
 from halldetect.verification.large.gguf_tensors import GgufFile
+from halldetect.verification.large.made_once import no_progress
 from halldetect.verification.large.shape import Shape
 from halldetect.verification.large.verifier import LargeVerifier
 
@@ -38,7 +39,7 @@ def load_large(
     base_sha256: str | None = None,
     operating_points: Mapping[str, float] | None = None,
     cache: Path | None = None,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> LargeVerifier:
     """Load the large verifier.
 

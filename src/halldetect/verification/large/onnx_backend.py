@@ -20,6 +20,7 @@ from halldetect.models.download import Progress
 from halldetect.verification.large.adapter import Adapter
 from halldetect.verification.large.backend import KeptPassages, Logits, Tokens
 from halldetect.verification.large.gguf_tensors import GgufFile
+from halldetect.verification.large.made_once import no_progress
 from halldetect.verification.large.onnx_build import Rounding, built
 from halldetect.verification.large.shape import Shape
 from halldetect.verification.verifiers.onnx import physical_cores, runtime
@@ -40,7 +41,7 @@ def onnx_backend(
     context: int,
     threads: int | None = None,
     rounding: Rounding | None = None,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> KeptPassages[OnnxState]:
     """The backend, whose model is made on first use.
 
@@ -147,4 +148,7 @@ def _session(file: Path, threads: int) -> Any:
     try:
         return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime's errors share no base class
-        raise ModelError(f"large: onnxruntime cannot load {file}: {one_line(error)}") from error
+        raise ModelError(
+            f"large: onnxruntime cannot load {file}: {one_line(error)}; if it is damaged, remove "
+            f"{file.parent}, and it is made again"
+        ) from error

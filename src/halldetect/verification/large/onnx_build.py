@@ -11,8 +11,6 @@ Outputs  `logits` (1 x 1 x 3) after the last token, `present.N.key`, `present.N.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +18,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from halldetect.errors import ModelError
 from halldetect.models.download import Progress
+from halldetect.models.store import megabytes
 from halldetect.verification.large.adapter import MAPS, Adapter
 from halldetect.verification.large.gguf_tensors import GgufFile
+from halldetect.verification.large.made_once import make_once, no_progress
 from halldetect.verification.large.onnx_proto import FLOAT, INT32, GraphWriter
 from halldetect.verification.large.shape import Shape, head_tensor
 
@@ -50,7 +49,7 @@ def built(
     adapter: Adapter,
     answers: Sequence[int],
     rounding: Rounding,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Path:
     """The model's file in `folder`, which is made if it is not there yet.
 
@@ -62,42 +61,38 @@ def built(
         rounding: how the sums are rounded.
         progress: told after every layer.
     """
-    target = folder / MODEL
-    if target.is_file() and (folder / WEIGHTS).is_file():
-        return target
-    draft = folder.with_name(f"{folder.name}.{os.getpid()}.partial")
-    try:
-        draft.mkdir(parents=True, exist_ok=True)
+    builder = _Builder(model, adapter, rounding)
+
+    def make(draft: Path) -> None:
         with (draft / WEIGHTS).open("wb") as weights:
             graph = GraphWriter(weights, WEIGHTS)
-            _Builder(graph, model, adapter, rounding).build(answers, progress)
-        graph.save(draft / MODEL)
-        try:
-            draft.rename(folder)
-        except OSError:  # another process was faster
-            if not target.is_file():
-                raise
-    except OSError as error:
-        raise ModelError(f"large: cannot write {folder}: {error.strerror}") from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-    return target
+            builder.build(graph, answers, progress)
+        (draft / MODEL).write_bytes(graph.model())
+
+    make_once(folder, (MODEL, WEIGHTS), builder.size, make, progress)
+    return folder / MODEL
 
 
 class _Builder:
     """Adds the layers to a graph, one after the other: one layer's weights in memory at a time."""
 
-    def __init__(
-        self, graph: GraphWriter, model: GgufFile, adapter: Adapter, rounding: Rounding
-    ) -> None:
-        self.graph = graph
+    graph: GraphWriter
+
+    def __init__(self, model: GgufFile, adapter: Adapter, rounding: Rounding) -> None:
         self.model = model
         self.adapter = adapter
         self.rounding = rounding
         self.shape = Shape.of(model)
 
-    def build(self, answers: Sequence[int], progress: Progress | None) -> None:
-        graph, shape = self.graph, self.shape
+    @property
+    def size(self) -> int:
+        """Roughly what it writes: the whole numbers and their scales."""
+        weights, rounding = self.shape.weights, self.rounding
+        return weights * rounding.bits // 8 + weights // rounding.block * 4
+
+    def build(self, graph: GraphWriter, answers: Sequence[int], progress: Progress) -> None:
+        """Add everything to a graph."""
+        self.graph, shape, size = graph, self.shape, self.size
         states = graph.input("embeddings", FLOAT, [1, "tokens", shape.hidden])
         graph.input("last_place", INT32, [1])
         graph.input("total", INT32, [1])
@@ -114,11 +109,9 @@ class _Builder:
             axis=-1,
             epsilon=shape.epsilon,
         )
-        size = shape.weights * self.rounding.bits // 8  # bytes, as of a download
+        what = f"converting the large verifier for onnxruntime, once ({megabytes(size)})"
         for number in range(shape.layers):
-            if progress is not None:
-                written, whole = number * size // shape.layers, size
-                progress(written, whole, "converting the large verifier for onnxruntime")
+            progress(number * size // shape.layers, size, what)
             states, normed = self._layer(number, states, normed)
         head = self.model.rows(head_tensor(self.model), answers)
         graph.node("MatMul", [normed, graph.constant("head", head.T)], ["logits"])

@@ -9,7 +9,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -97,8 +96,8 @@ class GraphWriter:
         self._nodes.append(b"".join(parts))
         return outputs[0]
 
-    def save(self, path: Path, opset: int = 18) -> None:
-        """Write the model's own file."""
+    def model(self, opset: int = 18) -> bytes:
+        """The content of the model's own file."""
         graph = b"".join(
             [
                 *(_bytes(1, node) for node in self._nodes),
@@ -112,7 +111,7 @@ class GraphWriter:
         model = [_integer(1, 8), _text(2, "halldetect"), _bytes(7, graph)]
         for domain, version in versions.items():
             model.append(_bytes(8, _text(1, domain) + _integer(2, version)))
-        path.write_bytes(b"".join(model))
+        return b"".join(model)
 
 
 def _varint(value: int) -> bytes:

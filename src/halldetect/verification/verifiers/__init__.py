@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError
+from halldetect.models.download import Progress
 from halldetect.models.integrity import WEIGHTS
 from halldetect.protocols import Verifier
 from halldetect.verification.devices import torch_device
-from halldetect.verification.presets import DEFAULT, LARGE, LARGE_BASE, PRESETS
+from halldetect.verification.presets import CASCADE, DEFAULT, LARGE, LARGE_BASE, PRESETS
 
 _HUB = "hf:"
 
@@ -21,7 +23,12 @@ _lock = Lock()
 
 
 def load_verifier(
-    spec: str | None = None, *, threads: int | None = None, device: str = "auto"
+    spec: str | None = None,
+    *,
+    threads: int | None = None,
+    device: str = "auto",
+    notice: Callable[[str], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Verifier:
     """The verifier of a name, loaded once per process.
 
@@ -30,6 +37,8 @@ def load_verifier(
              model; a name of `presets`; or hf:NAME, a model on the hub
     threads  None: as many as there are cores
     device   where `large` and transformers models compute: "auto", "cpu", "cuda" or "mps"
+    notice   gets a line where loading takes long: `large` is converted on its first use
+    progress gets how many bytes are converted, and of how many
     """
     if threads is not None and threads < 1:
         raise ConfigurationError(f"threads must be at least 1, not {threads}")
@@ -38,7 +47,7 @@ def load_verifier(
     key = (name if folder is None else str(folder.resolve()), threads, device)
     with _lock:
         if key not in _loaded:
-            _loaded[key] = _load(name, folder, threads, device)
+            _loaded[key] = _load(name, folder, threads, device, _told(notice, progress))
         return _loaded[key]
 
 
@@ -54,7 +63,21 @@ def _folder(name: str) -> Path | None:
     return folder
 
 
-def _load(name: str, folder: Path | None, threads: int | None, device: str) -> Verifier:
+def _told(
+    notice: Callable[[str], None] | None, progress: Callable[[int, int], None] | None
+) -> Progress:
+    def tell(done: int, total: int | None, what: str) -> None:
+        if done == 0 and notice is not None:
+            notice(what)
+        if total and progress is not None:
+            progress(done, total)
+
+    return tell
+
+
+def _load(
+    name: str, folder: Path | None, threads: int | None, device: str, progress: Progress
+) -> Verifier:
     if folder is None:
         from halldetect.verification.verifiers.transformers import TransformersVerifier
 
@@ -62,7 +85,7 @@ def _load(name: str, folder: Path | None, threads: int | None, device: str) -> V
             return TransformersVerifier(PRESETS[name], name=name, threads=threads, device=device)
         return TransformersVerifier(name.removeprefix(_HUB), threads=threads, device=device)
     if name == LARGE:
-        return _load_large(folder, threads, device)
+        return _load_large(folder, threads, device, progress)
     if name == DEFAULT:
         from halldetect.models import require_shipped
         from halldetect.verification.verifiers.onnx import OnnxVerifier
@@ -80,13 +103,14 @@ def _load(name: str, folder: Path | None, threads: int | None, device: str) -> V
     raise ConfigurationError(f"{name} has neither an .onnx file nor a transformers model")
 
 
-def _load_large(folder: Path, threads: int | None, device: str) -> Verifier:
+def _load_large(folder: Path, threads: int | None, device: str, progress: Progress) -> Verifier:
     from halldetect import models
     from halldetect.verification.large import load_large
 
     if find_spec("tokenizers") is None:
         raise MissingExtra(f"the verifier {LARGE}", LARGE)
-    if not models.is_cached(LARGE_BASE):
+    base = models.find(LARGE_BASE)
+    if not models.location(base).is_file():  # one that is there may still be corrupt
         raise ModelError(
             f"the verifier {LARGE} needs a language model that is not on this machine; "
             f"run: halldetect models pull {LARGE}, or add --fallback {DEFAULT}"
@@ -97,8 +121,9 @@ def _load_large(folder: Path, threads: int | None, device: str) -> Verifier:
         folder / "adapter.lora8",
         device=torch_device("auto") if device == "auto" else device,
         threads=threads,
-        base_sha256=models.find(LARGE_BASE).sha256,
+        base_sha256=base.sha256,
         operating_points=_operating_points(folder / "config.json"),
+        progress=progress,
     )
 
 
@@ -115,7 +140,9 @@ def _operating_points(config: Path) -> dict[str, float] | None:
 def _unknown(name: str) -> str:
     if name.strip() and "/" in name:
         return f"no folder {name}; a model on the hub is written {_HUB}{name}"
-    names = ["default", DEFAULT, LARGE, *PRESETS]
+    if name == CASCADE:
+        return f"{CASCADE} stands for two verifiers and cannot be loaded as one; name {LARGE}"
+    names = ["default", DEFAULT, LARGE, CASCADE, *PRESETS]
     near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
     advice = f"did you mean {near[0]}?" if near else f"known names: {', '.join(names)}"
     return f"unknown verifier {name!r}; {advice}"
