@@ -1,86 +1,73 @@
 """Accuracy of the cascade against its cost, from predictions that are stored.
 
-    halldetect bench run halldetect --dataset qags-cnndm,storysumm,wice --data DATASETS -o RESULTS
-    python -m benchmarks.cascade RESULTS [--method halldetect-DIGEST]
+    python -m benchmarks.cascade [RESULTS]
 
-The first verifier's support of every claim comes from the predictions of `halldetect bench run`
-(sets with labelled sentences keep them per claim), the second's from the stored answers of `large`
-(benchmarks/results/large). A response with a claim whose support lies between the limits is judged
-by the second verifier alone; the cost is the share of responses that it has to read. Writes
-benchmarks/results/cascade.json.
+RESULTS holds predictions of the detector with both verifiers (default: benchmarks/results/bench);
+of datasets with labelled sentences they are kept per claim. A response with a claim whose support
+by the first verifier lies between the limits has the score of the second verifier; the cost is the
+share of responses that it has to read. Writes benchmarks/results/cascade.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import lzma
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from halldetect.report import Probabilities
-from halldetect.scoring import Calibration
 from halldetect.verification.cascade import UNSURE_BELOW, UNSURE_FROM
 from halldetect_bench.predictions import Results, read_all
 from halldetect_bench.stats.classification_metrics import at_threshold, auroc
 
 RESULTS = Path(__file__).parent / "results"
-LARGE = RESULTS / "large"
+FIRST, SECOND = "base", "large"
 LIMITS = (
     (0.5, 0.5), (0.4, 0.6), (0.3, 0.7), (0.2, 0.8), (UNSURE_FROM, UNSURE_BELOW), (0.05, 0.95),
     (0.0, 1.1),
 )  # fmt: skip
-Supports = NDArray[np.float64]
+# A dataset with fewer rows is left out.
+MIN_ROWS = 50
 
 
-def second_supports(folder: Path = LARGE) -> tuple[dict[tuple[str, str], Supports], list[str]]:
-    """Support of the claims of every stored row by `large`, and the digests of its adapter."""
-    with lzma.open(folder / "eval_rows.json.xz", "rt", encoding="utf-8") as file:
-        rows = json.load(file)
-    with np.load(folder / "parts_logits.npz") as stored:
-        logits = stored["logits"][0].astype(np.float64)
-        first, digests = stored["first"], [str(digest) for digest in stored["digests"]]
-    powers = np.exp(logits - logits.max(-1, keepdims=True))
-    answers = powers / powers.sum(-1, keepdims=True)
-    calibration = Calibration()
-    found = {}
-    for row in rows:
-        if "wrong" in row:
-            places = first[row["group"]] + np.array(row["claims"])
-            found[row["set"], row["id"]] = np.array(
-                [
-                    calibration.window_support(Probabilities(*map(float, answer)))
-                    for answer in answers[places]
-                ]
-            )
-    return found, digests
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A response that both verifiers have judged.
+
+    hallucinated   its label
+    supports       of its claims, by the first verifier
+    first, second  its scores
+    """
+
+    hallucinated: bool
+    supports: tuple[float, ...]
+    first: float
+    second: float
 
 
 def curve(
-    rows: list[tuple[bool, Supports, Supports]], limits: tuple[tuple[float, float], ...] = LIMITS
+    rows: list[Judged], limits: tuple[tuple[float, float], ...] = LIMITS
 ) -> list[dict[str, Any]]:
     """What each pair of limits comes to.
 
-    rows    label, supports by the first and by the second verifier
+    rows    of one dataset
     limits  a response with a claim in this range is judged again
     """
     found = []
-    gold = [row[0] for row in rows]
+    gold = [row.hallucinated for row in rows]
     for low, high in limits:
-        again = [bool(((first >= low) & (first < high)).any()) for _, first, _ in rows]
+        again = [any(low <= support < high for support in row.supports) for row in rows]
         scores = [
-            float(1.0 - (second if asked else first).min())
-            for asked, (_, first, second) in zip(again, rows, strict=True)
+            row.second if asked else row.first for asked, row in zip(again, rows, strict=True)
         ]
         cut = at_threshold(gold, scores)
         found.append(
             {
                 "unsure_from": low,
                 "unsure_below": high,
-                "judged_again": round(float(np.mean(again)), 4),
+                "judged_again": round(fmean(again), 4),
                 "auroc": round(auroc(gold, scores) or 0.0, 4),
                 "balanced_accuracy": round(cut.balanced_accuracy or 0.0, 4),
                 "f1": round(cut.f1 or 0.0, 4),
@@ -89,42 +76,48 @@ def curve(
     return found
 
 
-def joined(
-    results: Results, second: dict[tuple[str, str], Supports]
-) -> list[tuple[bool, Supports, Supports]]:
-    """The rows that both verifiers have judged claim by claim."""
+def joined(first: Results, second: Results) -> list[Judged]:
+    """The rows of a dataset that both verifiers have scored, the first one claim by claim."""
+    scores = {item.id: item.score for item in second.predictions}
     rows = []
-    for prediction in results.predictions:
-        by_second = second.get((results.header.dataset, prediction.id))
-        supports = [1.0 - score for _, score in prediction.claims if score is not None]
-        if by_second is None or prediction.gold is None or len(supports) != len(by_second):
+    for item in first.predictions:
+        by_second = scores.get(item.id)
+        supports = tuple(1.0 - score for _, score in item.claims if score is not None)
+        if item.gold is None or item.score is None or by_second is None or not supports:
             continue
-        rows.append((prediction.gold, np.array(supports), by_second))
+        rows.append(Judged(item.gold, supports, item.score, by_second))
     return rows
+
+
+def by_verifier(found: Iterable[Results]) -> dict[tuple[str, str], Results]:
+    """The predictions of the detector with its defaults, by dataset and verifier."""
+    return {
+        (one.header.dataset, one.header.method["verifier"]["name"]): one
+        for one in found
+        if one.header.method["name"] == "halldetect"
+        and one.header.method["extractor"]["name"] == "clauses"
+    }
 
 
 def main() -> None:
     """Compute the curves, print them and write the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("predictions", type=Path, help="a folder of results of `bench run`")
-    parser.add_argument("--method", default="halldetect-", help="how the names of the files begin")
+    parser.add_argument("predictions", type=Path, nargs="?", default=RESULTS / "bench")
     parser.add_argument("--out", type=Path, default=RESULTS / "cascade.json")
     options = parser.parse_args()
-    second, digests = second_supports()
-    result: dict[str, Any] = {"second_digests": digests, "sets": {}}
-    for results in read_all(options.predictions):
-        name = f"{results.header.method['name']}-{results.header.digest}"
-        rows = joined(results, second)
-        if not name.startswith(options.method) or len(rows) < 50:
+    found = by_verifier(read_all(options.predictions))
+    result: dict[str, Any] = {}
+    for dataset in sorted({dataset for dataset, _ in found}):
+        first, second = (found.get((dataset, name)) for name in (FIRST, SECOND))
+        if first is None or second is None or len(rows := joined(first, second)) < MIN_ROWS:
             continue
-        result["sets"][results.header.dataset] = {
-            "method": name,
-            "first": results.header.method["verifier"],
+        result[dataset] = {
+            "digests": [one.header.method["verifier"]["digest"] for one in (first, second)],
             "rows": len(rows),
             "curve": curve(rows),
         }
-        for point in result["sets"][results.header.dataset]["curve"]:
-            print(results.header.dataset, json.dumps(point))
+        for point in result[dataset]["curve"]:
+            print(dataset, json.dumps(point))
     options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 

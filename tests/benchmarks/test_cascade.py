@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from benchmarks.cascade import curve, joined, second_supports
+from benchmarks.cascade import Judged, by_verifier, curve, joined
 from halldetect_bench.predictions import Header, Prediction, Results
 
 
 def test_wider_limits_ask_the_second_verifier_more_often() -> None:
     rows = [
-        (True, np.array([0.95, 0.6]), np.array([0.9, 0.1])),  # only the second finds it
-        (True, np.array([0.02]), np.array([0.9])),  # only the first does
-        (False, np.array([0.97]), np.array([0.2])),
-        (False, np.array([0.45]), np.array([0.8])),
+        Judged(True, (0.95, 0.6), 0.4, 0.9),  # only the second finds it
+        Judged(True, (0.02,), 0.98, 0.1),  # only the first does
+        Judged(False, (0.97,), 0.03, 0.8),
+        Judged(False, (0.45,), 0.55, 0.2),
     ]
     first, cascade, second = curve(rows, ((0.5, 0.5), (0.1, 0.9), (0.0, 1.1)))
     assert [point["judged_again"] for point in (first, cascade, second)] == [0.0, 0.5, 1.0]
@@ -22,16 +22,26 @@ def test_wider_limits_ask_the_second_verifier_more_often() -> None:
     assert second["balanced_accuracy"] == 0.5
 
 
-def test_stored_answers_and_predictions_meet_by_their_rows() -> None:
-    second, digests = second_supports()
-    assert len(digests) == 1
-    supports = second["wice", next(row for name, row in second if name == "wice")]
-    assert all(0.0 <= value <= 1.0 for value in supports)
+def predicted(verifier: str, extractor: str = "clauses", **rows: Any) -> Results:
+    method = {
+        "name": "halldetect",
+        "verifier": {"name": verifier},
+        "extractor": {"name": extractor},
+    }
     predictions = tuple(
-        Prediction(name, "r", "d", None, True, None, 0.5, None, claims)
-        for name, claims in (("a", [["s1", 0.25]]), ("b", [["s1", 0.25], ["s2", 0.5]]), ("c", []))
+        Prediction(name, "r", "d", None, True, None, score, None, claims)
+        for name, (score, claims) in rows.items()
     )
-    results = Results(Header("x", {"name": "m"}), predictions)
-    rows = joined(results, {("x", "a"): np.array([0.5]), ("x", "b"): np.array([0.5])})
-    assert len(rows) == 1  # b has another number of claims, c was never judged
-    assert rows[0][1].tolist() == [0.75]
+    return Results(Header("x", method), predictions)
+
+
+def test_predictions_of_both_verifiers_meet_by_their_rows() -> None:
+    first = predicted("base", a=(0.75, [["s1", 0.75]]), b=(0.5, []), c=(0.2, [["s1", 0.2]]))
+    second = predicted("large", a=(0.4, []), b=(0.1, []), c=(None, []))
+    # b has no claims, c has no score of the second verifier
+    assert joined(first, second) == [Judged(True, (0.25,), 0.75, 0.4)]
+
+
+def test_claims_of_a_language_model_are_left_out() -> None:
+    plain, drafted = predicted("base"), predicted("base", "qwen2.5-coder-1.5b")
+    assert by_verifier([plain, drafted]) == {("x", "base"): plain}
