@@ -113,3 +113,21 @@ def test_help_lists_extractors_and_verifiers(capsys: pytest.CaptureFixture[str])
 def test_the_reference_is_what_the_parser_says() -> None:
     page = Path(ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     assert page == cli_reference(), "run: python -m halldetect.cli.reference > docs/cli.md"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["index", "build", "", "-o", "made.index"],
+        ["index", "build", "docs", "-o", ""],
+        ["check", "A text.", "A text.", "--html", ""],
+        ["repair", "A text.", "A text.", "--output", ""],
+    ],
+)
+def test_an_empty_name_is_not_the_current_folder(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(command)
+    assert stopped.value.code == 2
+    assert "the name is empty" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from halldetect.batch.counts import ROW_KINDS, RowCounts
 from halldetect.batch.gate import WORSE, Condition, failed_conditions, parse_condition
 from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, OF_VERDICT, interruptible
 from halldetect.cli.options import LOADING_PHASES, add_detector_options, detector_for
+from halldetect.cli.parser import path_argument
 from halldetect.cli.progress import BatchDisplay, ProgressDisplay, duration_text, rate_text
 from halldetect.errors import InputError
 from halldetect.report import Verdict
@@ -103,7 +104,7 @@ def _add_row_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--baseline",
-        type=Path,
+        type=path_argument,
         metavar="FILE",
         help="the results of an earlier run over the same rows: say which rows got worse, and why",
     )
@@ -111,7 +112,10 @@ def _add_row_options(parser: argparse.ArgumentParser) -> None:
     existing.add_argument("--resume", action="store_true", help="continue an unfinished run")
     existing.add_argument("--overwrite", action="store_true", help="replace OUT if it exists")
     parser.add_argument(
-        "--report", type=Path, metavar="DIR", help="also write a report of all results, as HTML"
+        "--report",
+        type=path_argument,
+        metavar="DIR",
+        help="also write a report of all results, as HTML",
     )
     parser.add_argument(
         "--by",

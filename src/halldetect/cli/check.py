@@ -8,18 +8,21 @@ import textwrap
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, interruptible
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.output import print_result, require_writable, write_file
+from halldetect.cli.parser import path_argument
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.response_file import checked_file, find_response_file, github_notes
 from halldetect.cli.text_arguments import TextArguments, file_name
 from halldetect.demo import QUESTION, RESPONSE, SOURCE, deviations
 from halldetect.errors import InputError
-from halldetect.inputs import Source, SourceDocument
 from halldetect.report import Report
+
+if TYPE_CHECKING:
+    from halldetect.inputs import Source, SourceDocument
 
 DESCRIPTION = """\
 Check a response against its source. Each is a file (text, Markdown, HTML, JSON, PDF, DOCX), the
@@ -117,15 +120,22 @@ def add_output_options(parser: argparse.ArgumentParser, *, of_check: bool = Fals
             "(default: full)",
         )
     add_option("--json", action="store_true", help="the report as JSON on standard output")
-    add_option("--markdown", type=Path, metavar="FILE", help="write the report as Markdown")
-    add_option("--html", type=Path, metavar="FILE", help="write the report as one HTML file")
+    add_option(
+        "--markdown", type=path_argument, metavar="FILE", help="write the report as Markdown"
+    )
+    add_option(
+        "--html", type=path_argument, metavar="FILE", help="write the report as one HTML file"
+    )
     if of_check:
         add_option(
-            "--pdf", type=Path, metavar="FILE", help="write an audit report of a few pages as PDF"
+            "--pdf",
+            type=path_argument,
+            metavar="FILE",
+            help="write an audit report of a few pages as PDF",
         )
         add_option(
             "--sarif",
-            type=Path,
+            type=path_argument,
             metavar="FILE",
             help="write the claims that the source does not back as SARIF 2.1.0, for code hosts "
             "and editors",

@@ -6,18 +6,21 @@ import argparse
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.answer_rules import FILE_NAME, Answer, find_answers
 from halldetect.cli.exits import interruptible, worst_status
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.output import print_result, require_writable, write_file
+from halldetect.cli.parser import path_argument
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.response_file import checked_file, find_response_file, github_notes
 from halldetect.cli.text_arguments import TextArguments, read_file
 from halldetect.errors import InputError
-from halldetect.inputs import Pair
 from halldetect.report import Report
+
+if TYPE_CHECKING:
+    from halldetect.inputs import Pair
 
 DESCRIPTION = f"""\
 Check answer files against their sources, as {FILE_NAME} names them. With FILE or --since, only
@@ -42,7 +45,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument(
         "--rules",
-        type=Path,
+        type=path_argument,
         default=Path(FILE_NAME),
         metavar="FILE",
         help=f"which sources an answer has (default: {FILE_NAME})",
@@ -54,7 +57,9 @@ def add(commands: Any) -> None:
         default="short",
         help="a few lines per answer, or notes at lines for GitHub Actions (default: short)",
     )
-    add_option("--sarif", type=Path, metavar="FILE", help="write all findings as SARIF 2.1.0")
+    add_option(
+        "--sarif", type=path_argument, metavar="FILE", help="write all findings as SARIF 2.1.0"
+    )
     add_option("--quiet", action="store_true", help="no notices and no progress on standard error")
     add_detector_options(parser)
     parser.set_defaults(run=run)
@@ -108,6 +113,8 @@ def _git(*arguments: str) -> str:
 
 
 def _pair(answer: Answer) -> Pair:
+    from halldetect.inputs import Pair
+
     reader = TextArguments(literal=False)
     documents = [
         document

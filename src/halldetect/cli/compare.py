@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 from typing import Any
 
 from halldetect.cli.exits import interruptible, worst_status
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.output import print_result, require_writable, write_file
+from halldetect.cli.parser import path_argument
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import TextArguments
 from halldetect.errors import InputError
@@ -47,7 +47,9 @@ def add(commands: Any) -> None:
     parser.add_argument("--text", action="store_true", help="SOURCE, A and B are the texts")
     add_option = parser.add_argument_group("what to show").add_argument
     add_option("--json", action="store_true", help="both reports and the pairs of claims as JSON")
-    add_option("--html", type=Path, metavar="FILE", help="write the comparison as one HTML file")
+    add_option(
+        "--html", type=path_argument, metavar="FILE", help="write the comparison as one HTML file"
+    )
     add_option("--quiet", action="store_true", help="no notices and no progress on standard error")
     add_detector_options(parser)
     parser.set_defaults(run=run_compare)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.cli.output import print_result, require_writable
+from halldetect.cli.parser import path_argument
 from halldetect.cli.progress import ProgressDisplay
 
 _INDEX_HELP = "the index file, postgresql://... or opensearch://..."
@@ -31,8 +32,12 @@ def add(commands: Any) -> None:
         usage="halldetect index build DIR_OR_FILES... -o INDEX [options]",
         allow_abbrev=False,
     )
-    build.add_argument("paths", nargs="+", type=Path, metavar="DIR_OR_FILES", help="what to index")
-    build.add_argument("-o", "--output", required=True, metavar="INDEX", help=_INDEX_HELP)
+    build.add_argument(
+        "paths", nargs="+", type=path_argument, metavar="DIR_OR_FILES", help="what to index"
+    )
+    build.add_argument(
+        "-o", "--output", required=True, type=_index_argument, metavar="INDEX", help=_INDEX_HELP
+    )
     build.add_argument(
         "--remove-missing",
         action="store_true",
@@ -50,6 +55,11 @@ def add(commands: Any) -> None:
     info = actions.add_parser("info", help="describe an index", allow_abbrev=False)
     info.add_argument("index", metavar="INDEX", help=_INDEX_HELP)
     info.set_defaults(run=run_info)
+
+
+def _index_argument(text: str) -> str:
+    path_argument(text)  # an empty name is none
+    return text
 
 
 def run_build(arguments: argparse.Namespace) -> int:

@@ -95,3 +95,14 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names)
+
+
+def path_argument(text: str) -> Path:
+    """A file or folder that an argument names: an empty one is not the current folder.
+
+    Args:
+        text: the argument.
+    """
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return Path(text)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.check import add_output_options, add_text_arguments, read_texts
 from halldetect.cli.exits import OF_VERDICT, interruptible
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.output import print_result, require_writable, write_file
+from halldetect.cli.parser import path_argument
 from halldetect.cli.progress import ProgressDisplay
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ def add(commands: Any) -> None:
         help="after N rounds of changes, remove what still fails (default: 3)",
     )
     add_output_options(parser)
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the new text to a file")
+    parser.add_argument(
+        "--output", type=path_argument, metavar="FILE", help="write the new text to a file"
+    )
     add_detector_options(parser)
     parser.set_defaults(run=run_repair)
 

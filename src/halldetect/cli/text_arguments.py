@@ -6,12 +6,15 @@ import codecs
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from halldetect.errors import InputError
-from halldetect.inputs import SourceDocument
 from halldetect.text.html_page import ENDINGS as HTML_ENDINGS
 from halldetect.text.html_page import html_text
 from halldetect.text.office_files import read_pages
+
+if TYPE_CHECKING:
+    from halldetect.inputs import SourceDocument
 
 # Longest first: the byte order mark of UTF-32 begins with that of UTF-16.
 _BYTE_ORDER_MARKS = (
