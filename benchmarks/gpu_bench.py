@@ -55,6 +55,7 @@ from halldetect.detector import Detector
 from halldetect.models import digest_of
 from halldetect.models.integrity import WEIGHTS
 from halldetect.protocols import Extractor, Verifier
+from halldetect.verification.large import load_large
 from halldetect.verification.large.verifier import LargeVerifier
 from halldetect.verification.verifiers.onnx import OnnxVerifier
 from halldetect_bench.datasets.labelled_rows import Row
@@ -257,8 +258,11 @@ class Verifiers:
 
     @cached_property
     def local_large(self) -> LargeVerifier:
-        """`large` with its network in this process."""
+        """`large` with its network in this process; on a CPU on the runtime that users get."""
         assert self._gguf is not None
+        if self.device == "cpu":
+            adapter = self._adapter_folder / "adapter.lora8"
+            return load_large(self._gguf, adapter, base_sha256=self._digest)
         return large_texts(self._gguf, self._adapter_folder, self.backend, self._digest)[0]
 
     def judge(self) -> dict[str, Callable[[list[Any]], list[Any]]]:
@@ -627,6 +631,8 @@ def latency(options: argparse.Namespace) -> None:
         for times in (1, QUICK)
     )
     slow = {FIRST: sample(rows[FIRST], min(SLOW_LATENCY_ROWS, options.latency_rows), SEED)}
+    on_cpu = options.device == "cpu"
+    some = slow if on_cpu else few
     verifiers = Verifiers(options)
     base: Verifier = (
         verifiers.local_base
@@ -641,7 +647,6 @@ def latency(options: argparse.Namespace) -> None:
     ]
     if verifiers.has_large:
         large = verifiers.local_large
-        some = slow if options.device == "cpu" else few
         jobs += [
             Job("one-prompt, large", lambda: OnePrompt(large), some),
             Job("nli-only, large", lambda: pairwise.NliOnly(large), some),
@@ -649,9 +654,11 @@ def latency(options: argparse.Namespace) -> None:
             Job("halldetect, large, scores only", lambda: detecting(large), some),
         ]
     if options.llm is not None:
-        models = RunModels(RunOptions(Configuration(), llm=str(options.llm), device=options.device))
+        # On a CPU in llama.cpp, as users run it.
+        device = None if on_cpu else options.device
+        models = RunModels(RunOptions(Configuration(), llm=str(options.llm), device=device))
         jobs += [
-            Job("long-context", lambda: LongContext(models.llm), few),
+            Job("long-context", lambda: LongContext(models.llm), some),
             Job(
                 "halldetect, claims of the model",
                 lambda: detecting(base, None, LlmExtractor(models.llm, seed=SEED)),
