@@ -304,3 +304,28 @@ def test_what_may_mean_its_opposite_or_has_no_letters_is_uncheckable(text: str) 
 def test_an_address_that_spells_out_a_statement_is_read() -> None:
     found = read_units("https://example.org/news/the-kiosk-was-burned-down")
     assert [unit.text for unit in found if unit.asserts] == ["the kiosk was burned down"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`` It was a shock , `` Bob said .",
+        "The club is `very glad' and the plan is `good' .",
+        "Bob 's `own' plan isn't `new' .",
+    ],
+)
+def test_quotation_marks_of_a_tokenised_text_are_no_code(text: str) -> None:
+    assert asserted(text) == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("The type is `int` or ``str``.", "The type is int or str."),
+        ("The value is `x['a']` and `don't` is text.", "The value is x['a'] and don't is text."),
+        ("The mark is `` a`b `` here.", "The mark is a`b here."),
+        ("The dogs' name is `the dogs' own` one.", "The dogs' name is the dogs' own one."),
+    ],
+)
+def test_marks_of_code_are_left_out(text: str, read: str) -> None:
+    assert asserted(text) == [read]

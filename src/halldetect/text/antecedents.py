@@ -17,6 +17,13 @@ PRONOUNS = _SINGULAR | _PLURAL | _PERSONAL
 _CERTAIN_PERSON = re.compile(
     r"-year-old|^(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Judge|Captain|President|King|Queen)\b"
 )
+# "Ann Cole's son left. He ...": the son.
+_RELATIVES = frozenset(
+    "son daughter child baby wife husband partner fiance fiancee girlfriend boyfriend mother "
+    "father mum mom dad parent brother sister twin uncle aunt nephew niece cousin grandson "
+    "granddaughter grandmother grandfather friend neighbour neighbor colleague assistant aide "
+    "spokesman spokeswoman spokesperson guard agent widow widower".split()
+)
 # A bare role: who it is was said before.
 _PERSON_ROLES = frozenset(
     "minister president mayor author writer singer actor actress player striker goalkeeper coach "
@@ -32,6 +39,8 @@ _MEASURES = frozenset(
     "revenue revenues profit profits turnover income earnings sales output production demand "
     "growth inflation unemployment spending investment exports imports".split()
 )
+# What a response calls its source: "The passage describes a museum. It opened in 1994."
+_SOURCE_WORDS = frozenset("passage text article summary document excerpt paragraph".split())
 # A name, with or without an article.
 _NAMED = re.compile(r"^(?!The |An? )[A-Z]|^(?:[Tt]he )[A-Z]")
 
@@ -45,16 +54,17 @@ def antecedent(norm: str, phrases: Sequence[NounPhrase]) -> NounPhrase | None:
     if norm in DEMONSTRATIVES:
         several = [item for item in phrases if item.plural]
         return several[0] if len(several) == 1 else None
-    if subject is None:
+    if subject is None or _names_source(subject):
         return None
     if norm in _PLURAL:
         return subject if subject.plural else None
     if subject.plural:
         return None
     if norm in _PERSONAL:
-        owner, apostrophe, _ = subject.text.partition("'s ")
+        owner, apostrophe, owned = subject.text.partition("'s ")
         if apostrophe and owner.istitle():  # "Ann Cole's shop closed. She ..."
-            return replace(subject, text=owner)
+            relative = not (_RELATIVES | _PERSON_ROLES).isdisjoint(owned.casefold().split())
+            return None if relative else replace(subject, text=owner.rstrip())
         named = subject.person is None and subject.text.istitle()
         return subject if (subject.person or named) and _NAMED.search(subject.text) else None
     if subject.person and not _may_be_thing(subject):
@@ -67,6 +77,16 @@ def antecedent(norm: str, phrases: Sequence[NounPhrase]) -> NounPhrase | None:
 def _may_be_thing(item: NounPhrase) -> bool:
     """Whether what looks like the name of a person may be that of a place or a firm."""
     return _NAMED.search(item.text) is not None and not _CERTAIN_PERSON.search(item.text)
+
+
+def _names_source(item: NounPhrase) -> bool:
+    """Whether a phrase is "the passage" or its like; a verb may be taken for a part of it."""
+    found = words(item.text)
+    return (
+        len(found) > 1
+        and found[0].norm in ARTICLES
+        and not _SOURCE_WORDS.isdisjoint(word.norm for word in found[1:3])
+    )
 
 
 def _dated(item: NounPhrase) -> bool:

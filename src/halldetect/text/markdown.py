@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # The line ends of markdown-it.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|$)")
 _LINE_START = re.compile(r"[ \t>]*")
+_QUOTATION = re.compile(r"[^']*(?:\w'\w[^']*)*[\w.,!?…] ?'(?=[\s.,;:!?)]|$)")
 _TAG_NAME = re.compile(r"</?([a-z][a-z0-9]*)\b", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"\b(?:alt|title|content|label|aria-label)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _HTML_TAGS = frozenset(
@@ -183,6 +184,22 @@ class _Reader:
         return list(self._raw_lines(first, last))
 
 
+def _is_quotation(mark: str, inside: str) -> bool:
+    """Whether what markdown takes for code is quoted, as tokenised texts do: `` so '' and `so'.
+
+    Two marks with spaces inside are not set around code. Of two single marks the second begins
+    another quotation if a space stands before it and an apostrophe has ended the first one.
+
+    mark    one end of what markdown takes for code
+    inside  what stands between its ends
+    """
+    if not inside.endswith(" "):
+        return False
+    if mark == "``":
+        return inside.startswith(" ") and "`" not in inside
+    return mark == "`" and _QUOTATION.match(inside) is not None
+
+
 def _lines_of(token: Any) -> tuple[int, int]:
     first, last = token.map
     return first, last
@@ -284,10 +301,15 @@ class _InlineReader:
         return True
 
     def _code(self, token: Token) -> bool:
-        if not self._place(token.content):
-            # markdown-it has put spaces for line ends
+        mark, content = token.markup, token.content
+        start = self._text.find(content, self._at, self._end)
+        if start < 0:  # markdown-it has put spaces for line ends
             return False
-        return self._skip(token.markup)
+        end = self._text.find(mark, start + len(content), self._end)
+        if _is_quotation(mark, self._text[self._at : end]):
+            self._at -= len(mark)
+            return self._place(self._text[self._at : end + len(mark)])
+        return self._place(content) and self._skip(mark)
 
     def _address(self, title: Any) -> bool:
         """Take the address and the title that follow the text of a link."""

@@ -43,7 +43,25 @@ _ADVERBS = frozenset(
     "then later now here there today yesterday tomorrow also however moreover meanwhile still soon "
     "again too already so thus therefore finally first instead afterwards together once".split()
 )
+# Words that begin a sentence but name nothing; most others of the kind end in "-ly".
+_OPENERS = frozenset(
+    "overall nevertheless nonetheless furthermore indeed further next last earlier elsewhere hence "
+    "otherwise likewise even perhaps maybe only just alongside including regarding concerning "
+    "beyond besides aged born known".split()
+)
+_NAMES_IN_LY = frozenset(
+    "emily kelly sally billy molly holly lily polly dolly nelly tilly milly wally willy reilly "
+    "connolly donnelly beverly kimberly italy sicily july".split()
+)
+# Never verbs, although the guard takes them for words that make all they govern a fiction.
+_NOUNS = frozenset("film movie novel story episode".split())
+_NAMED_TIMES = frozenset(map(str.lower, MONTHS)).union(map(str.lower, WEEKDAYS))
+_TIMES = _NAMED_TIMES.union(
+    "day days week weeks month months year years morning afternoon evening night weekend season "
+    "summer winter autumn".split()
+)
 _SINGULAR_S = ("ss", "us", "is")
+_OWNED = re.compile(r"['’]\s?s\s|s['’]\s")
 _YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
 _PLURALS = frozenset("people men women children geese mice teeth feet police".split())
 
@@ -81,7 +99,7 @@ def noun_phrases(sentence: str) -> list[NounPhrase]:
             at += 1
             continue
         phrase = _phrase(sentence, found, at, end)
-        first = not phrase.after and not any(not item.after for item in phrases)
+        first = _may_be_subject(phrase) and not any(map(_may_be_subject, phrases))
         if first and not any(word.norm in SUBJECTS | DEMONSTRATIVES for word in found[:at]):
             phrase = replace(phrase, subject=True)
         phrases.append(phrase)
@@ -89,8 +107,15 @@ def noun_phrases(sentence: str) -> list[NounPhrase]:
     return phrases
 
 
+def _may_be_subject(phrase: NounPhrase) -> bool:
+    """Whether a phrase has no preposition and is no time: "The next day Ann ..."."""
+    return not phrase.after and phrase.text.casefold().rpartition(" ")[2] not in _TIMES
+
+
 def joined(sentence: str, phrases: Sequence[NounPhrase]) -> list[NounPhrase]:
     """The phrases, neighbours with "and" between them as one that names several.
+
+    "Ann and Bob's shop" is one thing, or Ann and a shop: it does not count as several.
 
     sentence  that they stand in
     phrases   in order
@@ -100,7 +125,9 @@ def joined(sentence: str, phrases: Sequence[NounPhrase]) -> list[NounPhrase]:
         last = found[-1] if found else None
         if last is not None and sentence[last.span.end : phrase.span.start].strip(" ,") == "and":
             span = Span(last.span.start, phrase.span.end)
-            found[-1] = replace(last, span=span, text=span.cut(sentence), plural=True)
+            # with what follows: tokenised texts have "Bob 's shop"
+            owned = _OWNED.search(sentence, phrase.span.start, phrase.span.end + len(" 's "))
+            found[-1] = replace(last, span=span, text=span.cut(sentence), plural=owned is None)
         else:
             found.append(phrase)
     return found
@@ -117,6 +144,8 @@ def _phrase_end(sentence: str, found: Sequence[Word], start: int) -> int | None:
     opens = first.norm in ARTICLES | OWNERS | _NUMBERS or first.numeric
     if not (opens or (first.capital and _may_open(first.norm)) or _starts_plainly(found, start)):
         return None
+    if start == 0 and not opens and _is_opener(first.norm):
+        return None
     if _YEAR.fullmatch(first.norm):
         return start + 1
     at = start + 1 if opens else start
@@ -128,6 +157,8 @@ def _phrase_end(sentence: str, found: Sequence[Word], start: int) -> int | None:
         after_name = not opens and at > start > 0 and found[at - 1].capital and not word.capital
         if after_name and word.norm not in ("of", "'s"):
             break  # "met Joan Pryce yesterday": what follows a name is no part of it
+        if word.capital and at > begin and found[at - 1].norm in _TIMES - _NAMED_TIMES:
+            break  # "The next day Ann"
         if word.norm == "of" and at > begin and at + 1 < len(found):
             inner = _phrase_end(sentence, found, at + 1)
             return at if inner is None else inner
@@ -137,7 +168,34 @@ def _phrase_end(sentence: str, found: Sequence[Word], start: int) -> int | None:
         if at > begin and following in ARTICLES | SUBJECTS | OWNERS and not word.capital:
             break  # "The footage reveals they": a verb
         at += 1
+    if start == 0 and not opens and at == 1 and _only_begins(sentence, found):
+        return None
     return at if at > begin or first.numeric else None
+
+
+def _is_opener(norm: str) -> bool:
+    """Whether a first word names nothing: "Sadly, ...", "Overall, ...", "Even Ann ..."."""
+    return norm in _OPENERS or (norm.endswith("ly") and norm not in _NAMES_IN_LY)
+
+
+def _only_begins(sentence: str, found: Sequence[Word]) -> bool:
+    """Whether the first word is a capital only because the sentence begins with it.
+
+    A subject has its verb behind it, or an apposition; "According to Ann ...", "Due to rain ..."
+    and "Undeterred, he ..." have neither. Nouns in the plural need no article and may have a
+    preposition ("Engineers at the works found ...").
+    """
+    if len(found) < 2:
+        return False
+    following = found[1].norm
+    between = sentence[found[0].end : max(found[0].end, found[1].start)].strip()
+    if following in SUBJECTS and between in ("", ","):
+        return True
+    if between:
+        return False
+    if following in ARTICLES | OWNERS | DEMONSTRATIVES:
+        return True
+    return following in PREPOSITIONS and not _plural(found[:1])
 
 
 def _inside(word: Word, *, after_article: bool) -> bool:
@@ -147,7 +205,7 @@ def _inside(word: Word, *, after_article: bool) -> bool:
         return False
     if norm in ARTICLES | OWNERS | DEMONSTRATIVES | _OBJECTS | _ADVERBS:
         return False
-    if norm == "'s" or after_article or word.capital:
+    if norm == "'s" or after_article or word.capital or norm in _NOUNS:
         return True
     return not may_be_verb(norm) and not norm.endswith("ly")
 

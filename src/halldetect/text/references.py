@@ -29,6 +29,7 @@ from halldetect.text.words import (
     COORDINATORS,
     PREPOSITIONS,
     RELATIVES,
+    SUBJECTS,
     Word,
     is_finite_verb,
     may_be_past,
@@ -46,20 +47,29 @@ _DID_TOO = re.compile(
     r"(?:too|as well|so)[.!]?$",
     re.IGNORECASE,
 )
-_QUOTED = re.compile("[\"“”«»]|``|''")
+# Marks of a quotation, whose pronouns are those of the speaker. Not the "'" of "Ann 's", "'90s".
+_QUOTED = re.compile(
+    r"[\"“”«»‘`]|''|(?:^|\s)'(?!(?:s|re|ve|ll|m|d|t|em|til|tis|twas)\b)(?=[^\W\d_])", re.IGNORECASE
+)
 _OPENING = re.compile(
     r"(?:(?:but|and|then|however|later|also|there|meanwhile|in \d{4}|on \w+day),? )?"
     r"(?:he|she|it|they|his|her|its|their|this|these|those)\b",
     re.IGNORECASE,
+)
+# "After his fall, Bob Hale ...", "When she left, Ann Cole ..."
+_NAME_BEHIND = re.compile(r", (?:[Tt]he )?[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)* (?P<next>[a-z]\w*)")
+_SUBORDINATORS = frozenset(
+    "when while after before because although though since as if until once".split()
 )
 # Leans on the sentence before, but no name can be put in.
 _SAID_BEFORE = re.compile(
     r"\bdid so\b|^but [^,;]{1,40} (?:did|does|do)(?: not|n't)?[.!]?$|(?:as well|too)[.!]$",
     re.IGNORECASE,
 )
-# "It" that stands for nothing: "it is clear that", "it took", "it will hardly rain".
+# "It" that stands for nothing: "it is clear that", "it was here that", "it took", "it will rain".
 _EXPLETIVE = re.compile(
     r"^it (?:(?:is|was) the (?:first|second|third|\w+th|last|only) |seem|appear|turn|"
+    r"(?:is|was) (?:here|there|then)\b[^.;]* that\b|"
     r"take|took|(?:is|was|has been|will be) "
     r"(?:\w+ )?(?:\w+ )?(?:that|to|who|when|because)\b|"
     r"(?:(?:will|would|may|might|could|can|should|did|does|is|was|has|had|be|been|not|never|hardly|"
@@ -178,7 +188,23 @@ def _pronoun(sentence: str) -> Word | None:
     earlier = noun_phrases(sentence[: word.start])
     if any(not phrase.after for phrase in earlier) or (at and first_verb(found[:at]) is not None):
         return None
-    return word
+    return None if at and _named_behind(sentence, found[0].norm, word) else word
+
+
+def _named_behind(sentence: str, first: str, word: Word) -> bool:
+    """Whether the sentence itself may say whom a pronoun means: "After his fall, Bob Hale ...".
+
+    sentence  that the pronoun stands in
+    first     the first word of the sentence
+    word      the pronoun
+    """
+    if first == "according":
+        return True
+    inside = word.norm not in SUBJECTS or first in _SUBORDINATORS
+    return inside and any(
+        match["next"] not in COORDINATORS | PREPOSITIONS
+        for match in _NAME_BEHIND.finditer(sentence, word.end)
+    )
 
 
 def _stands_alone(found: Sequence[Word]) -> bool:
@@ -209,7 +235,10 @@ def _resolve_noun(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> 
     if noun is None:
         return sentence
     same = [item for item in phrases if item.text.casefold().split()[-1] == noun.norm]
-    return _put(sentence, Span(0, noun.end), same[0].text) if len(same) == 1 else None
+    # "The proposal" says no more than "this proposal".
+    if len(same) != 1 or all(word.norm in ARTICLES | {noun.norm} for word in words(same[0].text)):
+        return None
+    return _put(sentence, Span(0, noun.end), same[0].text)
 
 
 def _resolve_pronoun(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
