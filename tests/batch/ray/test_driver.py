@@ -303,6 +303,7 @@ def test_the_command_with_the_embedded_models(tmp_path: Path) -> None:
         process = command(*ray, "--cache", tmp_path / "kept")
         while process.poll() is None and len(list(parts.glob("part-*"))) <= before:
             time.sleep(0.05)
+        assert process.poll() is None, done(process)
         os.killpg(process.pid, how)
         status, _, err = done(process)
         assert not target.exists()
