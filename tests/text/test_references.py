@@ -197,6 +197,10 @@ def test_names_are_handed_on() -> None:
         ("But they left.", True),
         ("In 1990 she left.", True),
         ("It rained.", False),
+        ("It was not immediately clear why Ann left.", False),
+        ("It wasn't known where Ann was.", False),
+        ("It is unclear .", True),
+        ("It was known for its marble.", True),
         ("Ann said it.", False),
     ],
 )

@@ -66,10 +66,12 @@ _SAID_BEFORE = re.compile(
     r"\bdid so\b|^but [^,;]{1,40} (?:did|does|do)(?: not|n't)?[.!]?$|(?:as well|too)[.!]$",
     re.IGNORECASE,
 )
-# "It" that stands for nothing: "it is clear that", "it was here that", "it took", "it will rain".
+# "It" that stands for nothing: "it is clear that", "it was here that", "it is not known why".
 _EXPLETIVE = re.compile(
     r"^it (?:(?:is|was) the (?:first|second|third|\w+th|last|only) |seem|appear|turn|"
     r"(?:is|was) (?:here|there|then)\b[^.;]* that\b|"
+    r"(?:is|was|remains|remained)(?: not| ?n't)? (?:\w+ )?(?:clear|unclear|known|unknown|certain|"
+    r"uncertain|obvious) (?:what|whether|why|who|when|where|how|if)\b|"
     r"take|took|(?:is|was|has been|will be) "
     r"(?:\w+ )?(?:\w+ )?(?:that|to|who|when|because)\b|"
     r"(?:(?:will|would|may|might|could|can|should|did|does|is|was|has|had|be|been|not|never|hardly|"
