@@ -56,6 +56,8 @@ from halldetect.models import digest_of
 from halldetect.models.integrity import WEIGHTS
 from halldetect.protocols import Extractor, Verifier
 from halldetect.verification.large import load_large
+from halldetect.verification.large.load import CONTEXT
+from halldetect.verification.large.shape import Shape
 from halldetect.verification.large.verifier import LargeVerifier
 from halldetect.verification.verifiers.onnx import OnnxVerifier
 from halldetect_bench.datasets.labelled_rows import Row
@@ -262,7 +264,8 @@ class Verifiers:
         assert self._gguf is not None
         if self.device == "cpu":
             adapter = self._adapter_folder / "adapter.lora8"
-            return load_large(self._gguf, adapter, base_sha256=self._digest)
+            context = min(CONTEXT, Shape.of(self._model).context)
+            return load_large(self._gguf, adapter, context=context, base_sha256=self._digest)
         return large_texts(self._gguf, self._adapter_folder, self.backend, self._digest)[0]
 
     def judge(self) -> dict[str, Callable[[list[Any]], list[Any]]]:

@@ -34,8 +34,10 @@ def pack_folder(folder: Path, out: Path, names: Names | None = None) -> Iterator
     folder: where `bench run` wrote. out: where to write. names: what to call weights instead.
     Yields the files that were written.
     """
-    yield from pack(named(read_all(folder), names or {}), out)
-    for inner in latency_folders(folder):
+    timed = latency_folders(folder)
+    if not timed or any(folder.glob("*/*.jsonl*")):  # times may have been taken elsewhere, alone
+        yield from pack(named(read_all(folder), names or {}), out)
+    for inner in timed:
         yield from pack(named(read_all(inner), names or {}), out / inner.name, timed=True)
 
 

@@ -15,6 +15,7 @@ from benchmarks import gpu_bench, gpu_judges
 from benchmarks.gpu_bench import FIT, ROWS, read_rows, write_rows
 from benchmarks.gpu_drafts import DraftedExtractor
 from benchmarks.gpu_judges import BaseTexts, Failure, Judges, Work, ask, length_batches
+from benchmarks.pack import pack_folder
 from halldetect.errors import ExtractionError
 from halldetect.models.integrity import WEIGHTS
 from halldetect_bench.datasets.labelled_rows import Row
@@ -118,6 +119,7 @@ def large_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tiny = write_tiny(weights)
     (weights / "config.json").write_text("{}")
     monkeypatch.setattr(gpu_bench, "WEIGHTS", folder / "weights")
+    monkeypatch.setenv("HALLDETECT_HOME", str(folder / "home"))  # for what is converted
     return tiny.base
 
 
@@ -253,6 +255,7 @@ def test_drafted_claims_are_judged_later_with_and_without_the_guard(
     assert all(item.cost["generative_passes"] for item in guarded.predictions)
 
 
+@pytest.mark.hf
 def test_latency_is_measured_one_row_at_a_time(
     prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,3 +274,7 @@ def test_latency_is_measured_one_row_at_a_time(
         for item in one.predictions:
             assert item.resources["joules"] >= 0
             assert sum(item.cost["seconds"].values()) > 0
+    # A machine on which nothing but times was taken has no other results.
+    packed = list(pack_folder(out, tmp_path / "packed"))
+    assert packed
+    assert {path.parent.parent.name for path in packed} == {"latency-trial"}
