@@ -127,6 +127,22 @@ def encode(options: argparse.Namespace) -> None:
     print(f"{lengths.sum():,} tokens", flush=True)
 
 
+def answers_in(folder: Path, count: int) -> np.ndarray:
+    """The answers of the large verifier for so many claims; NaN where it was not asked.
+
+    Args:
+        folder: what `training.large.label` wrote; it may be incomplete.
+        count: of the claims in the file that it read.
+    """
+    found = np.full((count, 3), np.nan, np.float32)
+    for part in sorted(folder.glob("labels_*.npz")):
+        if not part.name.endswith(".partial.npz"):
+            with np.load(part) as given:
+                found[int(given["first"]) : int(given["last"])] = given["probabilities"]
+    found /= found.sum(1, keepdims=True)  # they were stored in 16 bits
+    return found
+
+
 def load(path: Path, answers: Path, plain: float = 1.0, seed: int = 1) -> Encoded:
     """The pairs with the answers of the large verifier; those with no answer and no label go.
 
@@ -138,13 +154,7 @@ def load(path: Path, answers: Path, plain: float = 1.0, seed: int = 1) -> Encode
     """
     found = np.load(path)
     labels = found["labels"]
-    taught = np.full((len(labels), 3), np.nan, np.float32)
-    for part in sorted(answers.glob("labels_*.npz")):
-        if part.name.endswith(".partial.npz"):
-            continue
-        with np.load(part) as given:
-            taught[int(given["first"]) : int(given["last"])] = given["probabilities"]
-    taught /= taught.sum(1, keepdims=True)  # they were stored in 16 bits
+    taught = answers_in(answers, len(labels))
     data = Encoded(
         ids=found["ids"],
         offsets=found["offsets"],

@@ -51,6 +51,19 @@ def rate(progress: float, warm: float = 0.06) -> float:
     return progress / warm if progress < warm else max(0.0, (1 - progress) / (1 - warm))
 
 
+def optimizer_of(model: Encoder, peak: float, device: str) -> torch.optim.Optimizer:
+    """AdamW, without decay for norms and biases."""
+    no_decay = ("norm", "bias")
+    groups: list[dict[str, Any]] = [
+        {"params": [], "weight_decay": 0.01},
+        {"params": [], "weight_decay": 0.0},
+    ]
+    for name, value in model.named_parameters():
+        if value.requires_grad:
+            groups[any(part in name for part in no_decay)]["params"].append(value)
+    return torch.optim.AdamW(groups, lr=peak, betas=(0.9, 0.98), fused=device == "cuda")
+
+
 def endless(
     data: B.Encoded, tokens: int, most: int, pad: int, device: str, seed: int
 ) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
@@ -87,15 +100,7 @@ def train(
         for layer in model.layers:
             layer.compile(dynamic=True)
     rounding = RoundedWeights(model)
-    no_decay = ("norm", "bias")
-    groups: list[dict[str, Any]] = [
-        {"params": [], "weight_decay": 0.01},
-        {"params": [], "weight_decay": 0.0},
-    ]
-    for name, value in model.named_parameters():
-        if value.requires_grad:
-            groups[any(part in name for part in no_decay)]["params"].append(value)
-    optimizer = torch.optim.AdamW(groups, lr=peak, betas=(0.9, 0.98), fused=device == "cuda")
+    optimizer = optimizer_of(model, peak, device)
     labels = torch.from_numpy(data.labels).to(device)
     weights = torch.from_numpy(data.weights).to(device)
     answers = None if data.taught is None else torch.from_numpy(data.taught).to(device)

@@ -1,0 +1,296 @@
+"""Train a student on claims with several windows each (`training.base.bags`).
+
+    python -m training.base.train_bags WORK --start round4 --taught WORK/labels --out base \\
+        --seconds 420
+
+The support of a claim is the greatest P(E) x (1 - P(C)) of its windows, its contradiction the
+greatest P(C) at each scale, averaged, as `halldetect.scoring` has them; both are asked to agree
+with what is known of the claim and the whole source. A window that is the whole source learns the
+three-way answer as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from training.base.bags import Bags
+from training.base.batches import STEP, padded
+from training.base.encoder import Encoder
+from training.base.rounded import RoundedWeights
+from training.base.taught import answers_in
+from training.base.train import objective, optimizer_of, rate
+
+SCALES = 5
+LEAST = 1e-4  # a probability is taken to lie this far from 0 and 1
+
+
+@dataclass
+class Known:
+    """What is known of claims: targets of support and contradiction, and how much each counts."""
+
+    support: np.ndarray
+    contradiction: np.ndarray
+    weighs: np.ndarray
+    answers: np.ndarray  # of the large verifier; NaN where it was not asked
+
+
+def known(labels: np.ndarray, folder: Path, mix: float) -> Known:
+    """Labels (`taught.CODES`) and answers of the large verifier as targets of each claim.
+
+    Args:
+        labels: of each claim.
+        folder: what `training.large.label` wrote; it may be incomplete.
+        mix: how much an answer counts where there is a label too.
+    """
+    answers = answers_in(folder, len(labels))
+    asked = ~np.isnan(answers[:, 0])
+    gold = labels < 4
+    share = np.where(asked, np.where(gold, mix, 1.0), 0.0)
+    given = np.nan_to_num(answers)
+    support = (1 - share) * (labels == 0) + share * given[:, 0]
+    # A label that only denies entailment says nothing on contradiction: there the answer counts.
+    open_label = (labels == 3) | ~gold
+    share = np.where(open_label, asked.astype(float), share)
+    contradiction = (1 - share) * (labels == 2) + share * given[:, 2]
+    return Known(
+        support.astype(np.float32),
+        contradiction.astype(np.float32),
+        np.where(open_label & ~asked, 0.0, 1.0).astype(np.float32),
+        answers,
+    )
+
+
+@dataclass
+class Batch:
+    """Claims with their pairs: token blocks of like length, and where their pairs belong."""
+
+    claims: Tensor
+    bag: Tensor  # of each pair, the place of its claim in `claims`
+    scales: Tensor
+    whole: Tensor
+    blocks: list[tuple[Tensor, Tensor]]
+
+    def to(self, device: str) -> Batch:
+        """The batch on a device."""
+
+        def move(item: Tensor) -> Tensor:
+            return item.to(device, non_blocking=True)
+
+        return Batch(
+            move(self.claims),
+            move(self.bag),
+            move(self.scales),
+            move(self.whole),
+            [(move(ids), move(mask)) for ids, mask in self.blocks],
+        )
+
+
+def made(bags: Bags, claims: np.ndarray, block: int, pad: int, pin: bool) -> Batch:
+    """The batch of some claims; pairs are ordered by length and cut into blocks of tokens."""
+    pairs = np.concatenate([np.arange(bags.first[at], bags.first[at + 1]) for at in claims])
+    bag = np.repeat(np.arange(len(claims)), bags.first[claims + 1] - bags.first[claims])
+    order = np.argsort(bags.pairs.lengths[pairs], kind="stable")
+    pairs, bag = pairs[order], bag[order]
+    widths = (STEP * -(-bags.pairs.lengths[pairs] // STEP)).tolist()
+    blocks, start = [], 0
+    while start < len(pairs):
+        stop = start + 1
+        while stop < len(pairs) and widths[stop] * (stop + 1 - start) <= block:
+            stop += 1
+        blocks.append(padded(bags.pairs, pairs[start:stop], pad))
+        start = stop
+    batch = Batch(
+        torch.from_numpy(claims),
+        torch.from_numpy(bag),
+        torch.from_numpy(bags.scales[pairs].astype(np.int64)),
+        torch.from_numpy(bags.whole[pairs]),
+        blocks,
+    )
+    if pin:
+        batch.blocks = [(ids.pin_memory(), mask.pin_memory()) for ids, mask in batch.blocks]
+    return batch
+
+
+def endless(
+    bags: Bags, usable: np.ndarray, tokens: int, block: int, pad: int, device: str, seed: int
+) -> Iterator[Batch]:
+    """Batches of about so many tokens without end, made by threads while the device works."""
+    sizes = bags.offsets[bags.first[1:]] - bags.offsets[bags.first[:-1]]
+
+    def claims() -> Iterator[np.ndarray]:
+        epoch = 0
+        while True:
+            order = np.random.default_rng([seed, epoch]).permutation(usable)
+            ends = np.cumsum(sizes[order]) // tokens
+            yield from np.split(order, np.flatnonzero(np.diff(ends)) + 1)
+            epoch += 1
+
+    with ThreadPoolExecutor(6) as pool:
+        waiting: list[Any] = []
+        for chosen in claims():
+            waiting.append(pool.submit(made, bags, chosen, block, pad, device == "cuda"))
+            if len(waiting) >= 18:
+                yield waiting.pop(0).result().to(device)
+
+
+def log_one_minus_exp(x: Tensor) -> Tensor:
+    """log(1 - e^x) for negative x, exact near both ends."""
+    x = x.clamp(max=-1e-7)
+    return torch.where(x > -0.6931, torch.log(-torch.expm1(x)), torch.log1p(-torch.exp(x)))
+
+
+def greatest(values: Tensor, bag: Tensor, count: int, floor: float) -> Tensor:
+    """The greatest value of each bag."""
+    start = values.new_full((count,), floor)
+    return start.scatter_reduce(0, bag, values, "amax")
+
+
+def bag_losses(
+    logits: Tensor, batch: Batch, support: Tensor, contradiction: Tensor
+) -> tuple[Tensor, Tensor]:
+    """For each claim, what its support and its contradiction lack of their targets."""
+    log = functional.log_softmax(logits.float(), dim=-1)
+    count = len(batch.claims)
+    pairs = log[:, 0] + torch.logaddexp(log[:, 0], log[:, 1])
+    best = greatest(pairs, batch.bag, count, -50.0)
+    first = -(support * best + (1 - support) * log_one_minus_exp(best))
+    denied = log[:, 2].exp()
+    total, scales = torch.zeros_like(support), torch.zeros_like(support)
+    for bit in range(SCALES):
+        here = (batch.scales >> bit & 1).bool()
+        most = greatest(denied[here], batch.bag[here], count, -1.0)
+        there = most >= 0
+        total = total + torch.where(there, most, 0.0)
+        scales = scales + there
+    said = (total / scales.clamp(min=1)).clamp(LEAST, 1 - LEAST)
+    second = functional.binary_cross_entropy(said, contradiction, reduction="none")
+    return first, second
+
+
+def train(
+    model: Encoder,
+    bags: Bags,
+    targets: Known,
+    options: argparse.Namespace,
+) -> dict[str, Any]:
+    """Train in place for `options.seconds` or `options.steps`."""
+    device = options.device
+    model.to(device).train()
+    if not options.no_compile:
+        for layer in model.layers:
+            layer.compile(dynamic=True)
+    rounding = RoundedWeights(model)
+    optimizer = optimizer_of(model, options.rate, device)
+    support, contradiction, weighs, answers, labels = (
+        torch.from_numpy(item).to(device)
+        for item in (
+            targets.support, targets.contradiction, targets.weighs, targets.answers, bags.labels,
+        )
+    )  # fmt: skip
+    usable = np.flatnonzero((bags.labels < 4) | ~np.isnan(targets.answers[:, 0]))
+    step = seen = 0
+    sums = torch.zeros(3, device=device)
+    curve = []
+    started = time.monotonic()
+    stream = endless(
+        bags, usable, options.tokens, options.block, model.shape.pad, device, options.seed
+    )
+    for batch in stream:
+        elapsed = time.monotonic() - started
+        progress = elapsed / options.seconds if options.seconds else step / options.steps
+        if progress >= 1:
+            break
+        for group in optimizer.param_groups:
+            group["lr"] = options.rate * rate(progress)
+        optimizer.zero_grad(set_to_none=True)
+        with rounding.applied() if progress > 1 - options.rounded else nullcontext():
+            with torch.autocast(device, dtype=torch.bfloat16, enabled=device == "cuda"):
+                logits = torch.cat([model(ids, mask) for ids, mask in batch.blocks])
+            at = batch.claims
+            first, second = bag_losses(logits, batch, support[at], contradiction[at])
+            own = at[batch.bag[batch.whole]]
+            third = objective(logits[batch.whole], labels[own], answers[own], options.mix)
+            parts = torch.stack(
+                [
+                    first.mean(),
+                    (second * weighs[at]).mean(),
+                    third.sum() / len(at),
+                ]
+            )
+            loss = parts[0] + options.contradiction * parts[1] + options.whole * parts[2]
+            loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        step += 1
+        seen += sum(ids.numel() for ids, _ in batch.blocks)
+        sums += parts.detach()
+        if step % options.every == 0:
+            means = [round(value, 4) for value in (sums / options.every).tolist()]
+            sums.zero_()
+            curve.append((step, *means))
+            print(f"step {step} {progress:.2f} {means} {seen / elapsed:,.0f} tok/s", flush=True)
+            if not np.isfinite(means).all():
+                raise SystemExit("the loss is not finite")
+    return {"steps": step, "tokens": seen, "seconds": time.monotonic() - started, "curve": curve}
+
+
+def main() -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--start", nargs="+", required=True, help="students; their mean is taken")
+    parser.add_argument("--taught", type=Path, required=True, help="answers of the large verifier")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--steps", type=int, default=1000, help="without --seconds")
+    parser.add_argument("--tokens", type=int, default=49_152, help="of a step")
+    parser.add_argument("--block", type=int, default=16_384, help="tokens of a forward pass")
+    parser.add_argument("--rate", type=float, default=4e-5)
+    parser.add_argument("--dropout", type=float, default=0.05)
+    parser.add_argument("--mix", type=float, default=0.5)
+    parser.add_argument("--contradiction", type=float, default=0.5, help="weight of its loss")
+    parser.add_argument("--whole", type=float, default=0.5, help="weight of the three-way loss")
+    parser.add_argument("--rounded", type=float, default=0.5, help="last share with 4-bit weights")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--every", type=int, default=200, help="steps between two lines")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--no-compile", action="store_true")
+    options = parser.parse_args()
+    torch.set_float32_matmul_precision("high")
+    bags = Bags.load(options.work / "bags.npz")
+    targets = known(bags.labels, options.taught, options.mix)
+    print(
+        f"{len(bags.labels):,} claims, {len(bags.pairs):,} pairs, {len(bags.ids):,} tokens, "
+        f"{(~np.isnan(targets.answers[:, 0])).sum():,} answers",
+        flush=True,
+    )
+    models = [Encoder.load(options.work / name, dropout=options.dropout) for name in options.start]
+    states = [item.state_dict() for item in models]
+    model = models[0]
+    model.load_state_dict(
+        {name: torch.stack([state[name] for state in states]).mean(0) for name in states[0]}
+    )
+    torch.manual_seed(options.seed)
+    (options.work / options.out).mkdir(exist_ok=True)
+    outcome = train(model, bags, targets, options)
+    model.save(options.work / options.out)
+    outcome["options"] = {name: str(value) for name, value in vars(options).items()}
+    (options.work / options.out / "training.json").write_text(json.dumps(outcome, indent=1))
+    print(json.dumps({k: v for k, v in outcome.items() if k != "curve"}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
