@@ -30,7 +30,7 @@ from halldetect.verification.large.adapter import Adapter, read_adapter
 from halldetect.verification.large.answer_prompt import Prompt
 from halldetect.verification.large.backend import Backend, Group, Logits
 from halldetect.verification.large.gguf_tensors import GgufFile
-from halldetect.verification.large.load import CONTEXT
+from halldetect.verification.large.load import CONTEXT, settings_beside
 from halldetect.verification.large.verifier import LargeVerifier
 from halldetect.verification.verifiers.encoding import Encoded, refuse_too_long
 from halldetect.verification.verifiers.labels import Labels
@@ -239,8 +239,7 @@ def large_texts(
     adapter = read_adapter(file)
     if adapter.base_sha256 != base_digest:
         raise ValueError(f"the adapter {file} belongs to another base than {base}")
-    beside = file.with_name("config.json")
-    config = json.loads(beside.read_text(encoding="utf-8")) if beside.is_file() else {}
+    settings = settings_beside(file)
     verifier = LargeVerifier(
         backend,
         Prompt(model),
@@ -251,8 +250,8 @@ def large_texts(
             "digest": digest_of(file),
             "base_digest": base_digest,
             "languages": None if adapter.languages is None else list(adapter.languages),
-            "calibration": None if adapter.calibration is None else dict(adapter.calibration),
-            "operating_points": config.get("operating_points"),
+            "calibration": settings.get("calibration"),
+            "operating_points": settings.get("operating_points"),
         },
     )
     return verifier, model, adapter

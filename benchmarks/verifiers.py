@@ -9,7 +9,6 @@ GPU too, from the folder that `benchmarks.gpu_bench prepare` wrote for it.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from halldetect import Detector
@@ -41,9 +40,7 @@ def verifier_of(options: argparse.Namespace) -> Verifier:
         from halldetect.verification.devices import torch_device
         from halldetect.verification.large import load_large
 
-        adapter = options.adapter or _ADAPTER
-        points = json.loads(adapter.with_name("config.json").read_text("utf-8"))["operating_points"]
         device = torch_device(options.device)
-        return load_large(options.base, adapter, device=device, operating_points=points)
+        return load_large(options.base, options.adapter or _ADAPTER, device=device)
     named = Detector(verifier=options.verifier, device=options.device, threads=options.threads)
     return named.verifier

@@ -85,7 +85,7 @@ def checked(options: argparse.Namespace) -> tuple[dict[str, Any], dict[str, list
 
 
 def from_logits(
-    folder: Path, name: str, names: Sequence[str] = DEVELOPMENT
+    folder: Path, name: str, calibration: Calibration, names: Sequence[str] = DEVELOPMENT
 ) -> tuple[dict[str, Any], dict[str, list[Any]]]:
     """The same from stored answers of some sets, by the formula of the score."""
     with lzma.open(folder / "eval_rows.json.xz", "rt", encoding="utf-8") as file:
@@ -96,7 +96,6 @@ def from_logits(
         digests = [str(digest) for digest in stored["digests"]]
     powers = np.exp(logits - logits.max(-1, keepdims=True))
     answers = (powers / powers.sum(-1, keepdims=True)).mean(0)
-    calibration = Calibration()
     rows: defaultdict[str, list[Any]] = defaultdict(list)
     for entry in entries:
         if entry["set"] not in names:
@@ -151,9 +150,11 @@ def main() -> None:
     options.out = options.out or RESULTS / f"{options.verifier}.json"
     options.config = options.config or WEIGHTS / options.verifier / "config.json"
     options.out.parent.mkdir(parents=True, exist_ok=True)
+    config = json.loads(options.config.read_text()) if options.config.is_file() else {}
+    calibration = Calibration.from_mapping(config.get("calibration") or {})
     if options.logits:
         folder, _, name = options.logits.rpartition(":")
-        digests, rows = from_logits(Path(folder), name)
+        digests, rows = from_logits(Path(folder), name, calibration)
     elif options.predictions:
         digests, rows = from_predictions(options.predictions)
     elif options.datasets:
@@ -183,14 +184,15 @@ def main() -> None:
             for name, found in rows.items()
         },
     }
-    six = labelled_scores(from_logits(Path(folder), name, SIX)[1]) if options.logits else {}
+    six: dict[str, Scores] = {}
+    if options.logits:
+        six = labelled_scores(from_logits(Path(folder), name, calibration, SIX)[1])
     if six:  # the sets of the results, on which nothing was fitted
         result["six"] = {
             point: measured(six, value) for point, value in {**points, "default": 0.5}.items()
         }
         print(json.dumps(result["six"], indent=1))
     options.out.write_text(json.dumps(result) + "\n", encoding="utf-8")
-    config = json.loads(options.config.read_text()) if options.config.is_file() else {}
     config["operating_points"] = points
     options.config.write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(result["measured"], indent=1))

@@ -74,3 +74,43 @@ def test_the_points_in_the_package_are_in_order() -> None:
         points = json.loads(config.read_text(encoding="utf-8")).get("operating_points")
         if points is not None:
             assert 0.0 < points["recall"] <= points["balanced"] <= points["precision"] < 1.0
+
+
+def test_the_weight_of_contradiction_is_the_one_with_the_least_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from training.large import calibrate
+
+    random = np.random.default_rng(2)
+    names = (*operating_points.DEVELOPMENT, *operating_points.SIX)
+    entries = [
+        {"set": name, "id": str(at), "wrong": at % 2 == 0, "group": at, "claims": [0]}
+        for name in names
+        for at in range(40)
+    ]
+    with lzma.open(tmp_path / "eval_rows.json.xz", "wt") as file:
+        json.dump(entries, file)
+    # What is contradicted with 0.4 is wrong, what is not is right: P(C) should count in full.
+    contradicted = np.where(np.arange(40) % 2 == 0, 0.4, 0.01)
+    entailed = (1 - contradicted) * random.uniform(0.9, 0.95, 40)
+    answers = np.stack([entailed, 1 - contradicted - entailed, contradicted], -1)
+    np.savez(
+        tmp_path / "x_logits.npz",
+        logits=np.log(answers)[None],
+        first=np.arange(40),
+        digests=np.array(["d"]),
+    )
+    config = tmp_path / "config.json"
+    config.write_text('{"operating_points": {"recall": 0.3}}')
+    command = ["calibrate", str(tmp_path), "x", "--config", str(config)]
+    monkeypatch.setattr(sys, "argv", command)
+    calibrate.main()
+    found = json.loads((tmp_path / "calibration.json").read_text())
+    assert found["contradiction_weight"] == 1.0
+    losses = [entry["development"]["log_loss"] for entry in found["tried"].values()]
+    assert losses == sorted(losses, reverse=True)
+    assert set(found["by_set"]) == set(names)
+    assert json.loads(config.read_text()) == {
+        "operating_points": {"recall": 0.3},
+        "calibration": {"contradiction_weight": 1.0},
+    }

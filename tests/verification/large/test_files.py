@@ -102,7 +102,7 @@ def small_adapter() -> Adapter:
             tensors[f"layers.{layer}.{name}.A"] = a
             b = random.normal(0, 0.1, (outputs, 2)).astype(np.float32)
             tensors[f"layers.{layer}.{name}.B"] = b
-    return Adapter(tensors, "ab" * 32, 1.5, {"slope": 2.0}, ("en",))
+    return Adapter(tensors, "ab" * 32, 1.5, ("en",))
 
 
 def test_an_adapter_is_rounded_to_8_bits(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_an_adapter_is_rounded_to_8_bits(tmp_path: Path) -> None:
     write_adapter(path, written)
     read = read_adapter(path)
     assert (read.base_sha256, read.temperature) == (written.base_sha256, 1.5)
-    assert (read.calibration, read.languages) == ({"slope": 2.0}, ("en",))
+    assert read.languages == ("en",)
     assert read.tensors.keys() == written.tensors.keys()
     for name, values in written.tensors.items():
         assert read.tensors[name].shape == values.shape
@@ -130,7 +130,7 @@ def test_other_metadata_leave_the_numbers_alone(tmp_path: Path) -> None:
     )
     before, after = read_adapter(tmp_path / "a.lora8"), read_adapter(tmp_path / "b.lora8")
     assert (after.base_sha256, after.temperature) == ("cd" * 32, 2.0)
-    assert (after.calibration, after.languages) == (None, ("de",))
+    assert after.languages == ("de",)
     for name, values in before.tensors.items():
         assert np.array_equal(after.tensors[name], values)
 
@@ -185,7 +185,7 @@ def test_a_damaged_adapter_is_refused(tmp_path: Path) -> None:
         with_metadata(temperature=None),
         with_metadata(temperature="0"),
         with_metadata(temperature="nan"),
-        with_metadata(calibration="{"),
+        with_metadata(languages="{"),
     ):
         path.write_bytes(data)
         with pytest.raises(ModelError, match="not an adapter"):

@@ -170,6 +170,16 @@ def test_an_adapter_of_another_shape_is_refused(tiny: TinyModel, tmp_path: Path)
         load_large(tiny.base, tmp_path / "a.lora8", context=1024)
 
 
+@pytest.mark.parametrize("text", ["{", "[1]"])
+def test_settings_beside_the_adapter_that_cannot_be_read_are_named(
+    tmp_path: Path, text: str
+) -> None:
+    tiny = write_tiny(tmp_path, seed=1)
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(ModelError, match=r"config\.json"):
+        load_large(tiny.base, tiny.adapter, context=1024)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

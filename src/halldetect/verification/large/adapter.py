@@ -13,7 +13,6 @@ metadata are strings:
     format       "halldetect-lora8"
     base_sha256  digest of the base it was trained on; it fits no other
     temperature  what the logits are divided by
-    calibration  JSON, the parameters of halldetect.scoring.Calibration (optional)
     languages    JSON, the languages it was trained on (optional)
 """
 
@@ -55,14 +54,12 @@ class Adapter:
     tensors      `layers.N.MAP.A` (rank x inputs) and `.B` (outputs x rank), float32
     base_sha256  digest of the base it belongs to
     temperature  what the logits are divided by
-    calibration  parameters of halldetect.scoring.Calibration, or None
     languages    the languages it was trained on, or None
     """
 
     tensors: Mapping[str, NDArray[np.float32]]
     base_sha256: str
     temperature: float = 1.0
-    calibration: Mapping[str, float] | None = None
     languages: tuple[str, ...] | None = None
 
     def map(self, layer: int, name: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -104,7 +101,6 @@ def read_adapter(path: Path) -> Adapter:
         metadata, stored = _split(data)
         if metadata.get("format") != FORMAT:
             raise ValueError(f"its format is not {FORMAT}")
-        calibration = json.loads(metadata.get("calibration", "null"))
         languages = json.loads(metadata.get("languages", "null"))
         temperature = float(metadata["temperature"])
         if not (math.isfinite(temperature) and temperature > 0.0):
@@ -114,7 +110,6 @@ def read_adapter(path: Path) -> Adapter:
             tensors,
             metadata["base_sha256"],
             temperature,
-            calibration,
             None if languages is None else tuple(languages),
         )
     except KeyError as error:
@@ -133,9 +128,7 @@ def write_adapter(path: Path, adapter: Adapter) -> None:
     stored: dict[str, NDArray[Any]] = {}
     for name, values in adapter.tensors.items():
         stored[name], stored[f"{name}.scale"] = _rounded(name, values)
-    about = _metadata(
-        adapter.base_sha256, adapter.temperature, adapter.calibration, adapter.languages
-    )
+    about = _metadata(adapter.base_sha256, adapter.temperature, adapter.languages)
     _write(path, about, stored)
 
 
@@ -145,7 +138,6 @@ def stamp_adapter(
     *,
     base_sha256: str,
     temperature: float,
-    calibration: Mapping[str, float] | None = None,
     languages: Sequence[str] | None = None,
 ) -> None:
     """Copy a `.lora8` file with other metadata; its numbers stay what they are, bit for bit.
@@ -155,7 +147,6 @@ def stamp_adapter(
         target: the copy; it appears whole or not at all.
         base_sha256: digest of the base it was trained on.
         temperature: what the logits are divided by.
-        calibration: parameters of halldetect.scoring.Calibration.
         languages: the languages it was trained on.
     """
     try:
@@ -164,18 +155,13 @@ def stamp_adapter(
         raise ModelError(f"cannot read the adapter {source}: {error.strerror}") from error
     except (ValueError, TypeError, KeyError, AttributeError, struct.error) as error:
         raise ModelError(f"{source} is not an adapter of the large verifier: {error}") from error
-    _write(target, _metadata(base_sha256, temperature, calibration, languages), stored)
+    _write(target, _metadata(base_sha256, temperature, languages), stored)
 
 
 def _metadata(
-    base_sha256: str,
-    temperature: float,
-    calibration: Mapping[str, float] | None,
-    languages: Sequence[str] | None,
+    base_sha256: str, temperature: float, languages: Sequence[str] | None
 ) -> dict[str, str]:
     found = {"format": FORMAT, "base_sha256": base_sha256, "temperature": repr(float(temperature))}
-    if calibration is not None:
-        found["calibration"] = json.dumps(dict(calibration))
     if languages is not None:
         found["languages"] = json.dumps(list(languages))
     return found

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
-from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError
 from halldetect.models.download import Progress
@@ -37,7 +37,6 @@ def load_large(
     context: int = CONTEXT,
     compiled: bool = False,
     base_sha256: str | None = None,
-    operating_points: Mapping[str, float] | None = None,
     cache: Path | None = None,
     progress: Progress = no_progress,
 ) -> LargeVerifier:
@@ -45,7 +44,8 @@ def load_large(
 
     Args:
         base: the base model, a GGUF file.
-        adapter: the adapter, a `.lora8` file.
+        adapter: the adapter, a `.lora8` file. `config.json` beside it may state `calibration`, the
+            parameters of halldetect.scoring.Calibration, and `operating_points`.
         device: where to compute.
         runtime: "auto" takes onnxruntime for a CPU and torch for a GPU; llama.cpp if torch is not
             installed.
@@ -53,7 +53,6 @@ def load_large(
         context: the most tokens of a passage, a claim and the question together.
         compiled: compile the layers (torch on CUDA only); pays for thousands of passages.
         base_sha256: digest of the base if it is known already, which saves reading the file.
-        operating_points: thresholds by name, for the report.
         cache: folder for what runtimes make of base and adapter; that of the model store if None.
         progress: told while the base is converted for onnxruntime, the first time only.
 
@@ -70,6 +69,7 @@ def load_large(
             f"the adapter of large is not at {adapter}; `halldetect models pull large` fetches it"
         )
     found = read_adapter(adapter)
+    settings = settings_beside(adapter)
     digest = base_sha256 or digest_of(base)
     if found.base_sha256 != digest:
         raise ModelError(
@@ -124,10 +124,24 @@ def load_large(
             "digest": adapter_digest,
             "base_digest": digest,
             "languages": None if found.languages is None else list(found.languages),
-            "calibration": None if found.calibration is None else dict(found.calibration),
-            "operating_points": None if operating_points is None else dict(operating_points),
+            "calibration": settings.get("calibration"),
+            "operating_points": settings.get("operating_points"),
         },
     )
+
+
+def settings_beside(adapter: Path) -> dict[str, Any]:
+    """What `config.json` beside an adapter says; nothing if there is none."""
+    config = adapter.with_name("config.json")
+    if not config.is_file():
+        return {}
+    try:
+        found = json.loads(config.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ModelError(f"{config} is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise ModelError(f"{config} holds no JSON object")
+    return found
 
 
 def _remove_others(folder: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -122,19 +121,8 @@ def _load_large(folder: Path, threads: int | None, device: str, progress: Progre
         device=torch_device("auto") if device == "auto" else device,
         threads=threads,
         base_sha256=base.sha256,
-        operating_points=_operating_points(folder / "config.json"),
         progress=progress,
     )
-
-
-def _operating_points(config: Path) -> dict[str, float] | None:
-    """What `training/operating_points.py` wrote there, if it has."""
-    if not config.is_file():
-        return None
-    points: dict[str, float] | None = json.loads(config.read_text(encoding="utf-8")).get(
-        "operating_points"
-    )
-    return points
 
 
 def _unknown(name: str) -> str:
