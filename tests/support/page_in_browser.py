@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from halldetect import demo
@@ -52,10 +53,14 @@ class Page:
         return [node for node in found if node.is_displayed()]
 
     def until(self, condition: Callable[[], Any], what: str, patience: float = 60) -> Any:
+        """What a condition finds; the page may draw anew what it looks at meanwhile."""
+        from selenium.common.exceptions import StaleElementReferenceException
+
         end = time.monotonic() + patience
         while time.monotonic() < end:
-            if found := condition():
-                return found
+            with suppress(StaleElementReferenceException):
+                if found := condition():
+                    return found
             time.sleep(0.05)
         raise AssertionError(f"no {what} after {patience} s: {self.one('body').text[:600]}")
 
@@ -68,16 +73,11 @@ class Page:
         self.until(lambda: self._pressed(selector), selector)
 
     def _pressed(self, selector: str) -> bool:
-        """Whether the node was there until the click: the page may draw it anew meanwhile."""
-        from selenium.common.exceptions import StaleElementReferenceException
-
-        try:
-            found = self.every(selector)
-            if found:
-                self.run("arguments[0].click()", found[0])
-            return bool(found)
-        except StaleElementReferenceException:
-            return False
+        """Whether the node was there to be clicked."""
+        found = self.every(selector)
+        if found:
+            self.run("arguments[0].click()", found[0])
+        return bool(found)
 
     def paste(self, selector: str, text: str) -> None:
         self.wait(selector).click()
