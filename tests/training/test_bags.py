@@ -77,6 +77,12 @@ def test_a_student_learns_from_claims_with_their_windows(
     (work / "labels").mkdir()
     answers = np.tile(np.array([0.1, 0.2, 0.7], np.float16), (2, 1))
     np.savez(work / "labels" / "labels_0000.npz", first=1, last=3, probabilities=answers)
+    stated = work / "labels" / "claims.sha256"
+    stated.write_text("0" * 64)
+    again = (work, "--start", "one", "--taught", work / "labels", "--out", "base")
+    with pytest.raises(SystemExit, match="other claims"):
+        run(monkeypatch, train_bags.main, *again)
+    stated.write_text(str(found.digest))
     before = Encoder.load(work / "one").layers[0].up.weight
     run(
         monkeypatch, train_bags.main, work, "--start", "one", "two", "--taught", work / "labels",

@@ -13,6 +13,7 @@ source. Claims put together from pieces of the source (`splices`) have only the 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import random
 from collections import Counter
@@ -53,6 +54,7 @@ class Bags:
     scales        of each pair: bit k is set if the window is one of scale 2**k
     whole         of each pair: whether the window is the whole source
     labels        of each claim, by `taught.CODES`
+    digest        sha256 of the claims, one per line
     """
 
     ids: np.ndarray
@@ -61,6 +63,7 @@ class Bags:
     scales: np.ndarray
     whole: np.ndarray
     labels: np.ndarray
+    digest: np.ndarray
 
     @classmethod
     def load(cls, path: Path) -> Bags:
@@ -196,11 +199,13 @@ def encode(options: argparse.Namespace) -> None:
     """Write WORK/bags.npz."""
     folder = options.work / TOKENIZER
     found = []
+    claims = hashlib.sha256()
     with ProcessPoolExecutor(options.processes) as pool:
         jobs = []
         part: list[Group] = []
         for group in groups(options.work / "bag_groups.jsonl.xz"):
             part.append(group)
+            claims.update("".join(f"{claim['text']}\n" for claim in group["claims"]).encode())
             if len(part) == CHUNK:
                 jobs.append(pool.submit(encode_groups, folder, part))
                 part = []
@@ -217,12 +222,14 @@ def encode(options: argparse.Namespace) -> None:
         scales=joined["scales"],
         whole=joined["whole"],
         labels=joined["labels"],
+        digest=claims.hexdigest(),
     )
     partial.rename(options.work / "bags.npz")
     about = {
         "claims": len(joined["labels"]),
         "pairs": len(joined["lengths"]),
         "tokens": len(joined["ids"]),
+        "digest": claims.hexdigest(),
     }
     print(json.dumps(about), flush=True)
 

@@ -271,6 +271,9 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_float32_matmul_precision("high")
     bags = Bags.load(options.work / "bags.npz")
+    stated = options.taught / "claims.sha256"
+    if stated.is_file() and stated.read_text().split()[0] != str(bags.digest):
+        raise SystemExit(f"the answers in {options.taught} were given to other claims")
     targets = known(bags.labels, options.taught, options.mix)
     print(
         f"{len(bags.labels):,} claims, {len(bags.pairs):,} pairs, {len(bags.ids):,} tokens, "
