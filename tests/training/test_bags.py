@@ -77,6 +77,9 @@ def test_a_student_learns_from_claims_with_their_windows(
     (work / "labels").mkdir()
     answers = np.tile(np.array([0.1, 0.2, 0.7], np.float16), (2, 1))
     np.savez(work / "labels" / "labels_0000.npz", first=1, last=3, probabilities=answers)
+    missing = (work, "--start", "one", "--taught", work / "none", "--out", "base")
+    with pytest.raises(SystemExit, match="no answers"):
+        run(monkeypatch, train_bags.main, *missing)
     stated = work / "labels" / "claims.sha256"
     stated.write_text("0" * 64)
     again = (work, "--start", "one", "--taught", work / "labels", "--out", "base")

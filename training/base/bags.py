@@ -29,7 +29,7 @@ import numpy as np
 from training.base.batches import Encoded
 from training.base.encoder import TOKENIZER
 from training.base.splices import splices
-from training.base.taught import CODES, LIMIT, groups
+from training.base.taught import CODES, LIMIT, groups, in_parts
 from training.large.data import write
 from training.large.product import split
 from training.large.sources import content
@@ -198,20 +198,16 @@ def encode_groups(folder: Path, part: list[Group]) -> dict[str, np.ndarray]:
 def encode(options: argparse.Namespace) -> None:
     """Write WORK/bags.npz."""
     folder = options.work / TOKENIZER
-    found = []
     claims = hashlib.sha256()
     with ProcessPoolExecutor(options.processes) as pool:
         jobs = []
-        part: list[Group] = []
-        for group in groups(options.work / "bag_groups.jsonl.xz"):
-            part.append(group)
-            claims.update("".join(f"{claim['text']}\n" for claim in group["claims"]).encode())
-            if len(part) == CHUNK:
-                jobs.append(pool.submit(encode_groups, folder, part))
-                part = []
-        if part:
+        for part in in_parts(groups(options.work / "bag_groups.jsonl.xz"), CHUNK):
             jobs.append(pool.submit(encode_groups, folder, part))
+            for group in part:
+                claims.update("".join(f"{claim['text']}\n" for claim in group["claims"]).encode())
         found = [job.result() for job in jobs]
+    if not found:
+        raise SystemExit("bag_groups.jsonl.xz holds no groups")
     joined = {name: np.concatenate([item[name] for item in found]) for name in found[0]}
     partial = options.work / "bags.partial.npz"
     np.savez(

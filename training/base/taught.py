@@ -15,8 +15,9 @@ import json
 import lzma
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,13 @@ def groups(path: Path) -> Iterator[Group]:
     with lzma.open(path, "rt", encoding="utf-8") as file:
         for line in file:
             yield json.loads(line)
+
+
+def in_parts(source: Iterable[Group], size: int) -> Iterator[list[Group]]:
+    """Groups in lists of so many, the last of which may be shorter."""
+    rest = iter(source)
+    while part := list(islice(rest, size)):
+        yield part
 
 
 def labelled(path: Path, seed: int) -> Iterator[Group]:
@@ -101,15 +109,7 @@ def encode(options: argparse.Namespace) -> None:
     counts = []
     with ProcessPoolExecutor(options.processes) as pool:
         for source in (taught, gold):
-            jobs = []
-            part: list[Group] = []
-            for group in source:
-                part.append(group)
-                if len(part) == CHUNK:
-                    jobs.append(pool.submit(encode_groups, folder, part))
-                    part = []
-            if part:
-                jobs.append(pool.submit(encode_groups, folder, part))
+            jobs = [pool.submit(encode_groups, folder, part) for part in in_parts(source, CHUNK)]
             mine = [job.result() for job in jobs]
             counts.append(sum(len(lengths) for _, lengths, _ in mine))
             found += mine

@@ -64,6 +64,14 @@ def optimizer_of(model: Encoder, peak: float, device: str) -> torch.optim.Optimi
     return torch.optim.AdamW(groups, lr=peak, betas=(0.9, 0.98), fused=device == "cuda")
 
 
+def save(model: Encoder, folder: Path, outcome: dict[str, Any], options: Any) -> None:
+    """Write a trained student, and how it was trained."""
+    model.save(folder)
+    outcome["options"] = {name: str(value) for name, value in vars(options).items()}
+    (folder / "training.json").write_text(json.dumps(outcome, indent=1))
+    print(json.dumps({k: v for k, v in outcome.items() if k != "curve"}), flush=True)
+
+
 def endless(
     data: B.Encoded, tokens: int, most: int, pad: int, device: str, seed: int
 ) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
@@ -91,7 +99,7 @@ def train(
     rounded: float = 0.0,
     checkpoint: Path | None = None,
     every: float = 120.0,
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Train in place. In the last share `rounded` of the run the weights are those that ship."""
     if seconds is None and steps is None:
         raise ValueError("training needs an end: seconds or steps")
@@ -213,10 +221,7 @@ def main() -> None:
         rounded=options.rounded,
         checkpoint=options.work / options.out / "checkpoint.pt" if options.restartable else None,
     )  # fmt: skip
-    model.save(options.work / options.out)
-    outcome["options"] = {name: str(value) for name, value in vars(options).items()}
-    (options.work / options.out / "training.json").write_text(json.dumps(outcome, indent=1))
-    print(json.dumps({k: v for k, v in outcome.items() if k != "curve"}), flush=True)
+    save(model, options.work / options.out, outcome, options)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ three-way answer as well.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -31,7 +30,7 @@ from training.base.batches import STEP, padded
 from training.base.encoder import Encoder
 from training.base.rounded import RoundedWeights
 from training.base.taught import answers_in
-from training.base.train import objective, optimizer_of, rate
+from training.base.train import objective, optimizer_of, rate, save
 
 SCALES = 5
 LEAST = 1e-4  # a probability is taken to lie this far from 0 and 1
@@ -275,9 +274,12 @@ def main() -> None:
     if stated.is_file() and stated.read_text().split()[0] != str(bags.digest):
         raise SystemExit(f"the answers in {options.taught} were given to other claims")
     targets = known(bags.labels, options.taught, options.mix)
+    answered = int((~np.isnan(targets.answers[:, 0])).sum())
+    if not answered:
+        raise SystemExit(f"{options.taught} holds no answers of the large verifier")
     print(
         f"{len(bags.labels):,} claims, {len(bags.pairs):,} pairs, {len(bags.ids):,} tokens, "
-        f"{(~np.isnan(targets.answers[:, 0])).sum():,} answers",
+        f"{answered:,} answers",
         flush=True,
     )
     models = [Encoder.load(options.work / name, dropout=options.dropout) for name in options.start]
@@ -289,10 +291,7 @@ def main() -> None:
     torch.manual_seed(options.seed)
     (options.work / options.out).mkdir(exist_ok=True)
     outcome = train(model, bags, targets, options)
-    model.save(options.work / options.out)
-    outcome["options"] = {name: str(value) for name, value in vars(options).items()}
-    (options.work / options.out / "training.json").write_text(json.dumps(outcome, indent=1))
-    print(json.dumps({k: v for k, v in outcome.items() if k != "curve"}), flush=True)
+    save(model, options.work / options.out, outcome, options)
 
 
 if __name__ == "__main__":
