@@ -21,7 +21,7 @@ import pytest
 from halldetect.errors import ModelError
 from halldetect.serve.settings import Limits, ServiceSettings, StorageSettings
 from tests.support.api_requests import ASKED, SOURCE, events, refused
-from tests.support.running import LocalService, eventually, local_service, serving
+from tests.support.running import LocalService, Reachable, eventually, local_service, serving
 
 
 def slow(ms: int, word: str = "Somebody") -> dict[str, Any]:
@@ -43,7 +43,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalService]:
         yield running
 
 
-def worker_numbers(service: LocalService) -> dict[str, float]:
+def worker_numbers(service: Reachable) -> dict[str, float]:
     lines = httpx.get(f"{service.url}/metrics").text.splitlines()
     return {
         line.split()[0].removeprefix("halldetect_worker_"): float(line.split()[1])
@@ -52,9 +52,14 @@ def worker_numbers(service: LocalService) -> dict[str, float]:
     }
 
 
-def idle(service: LocalService) -> bool:
+def in_work(service: Reachable) -> float:
+    """How many pairs have reached the worker and are not done."""
     numbers = worker_numbers(service)
-    return numbers["queued"] == numbers["running"] == 0
+    return numbers["queued"] + numbers["running"]
+
+
+def idle(service: Reachable) -> bool:
+    return in_work(service) == 0
 
 
 def test_a_worker_killed_half_way_fails_that_request_and_another_takes_over(
@@ -204,9 +209,9 @@ def test_a_worker_that_cannot_load_its_models_ends_the_start(
 def test_sigterm_lets_what_has_begun_finish(workers: str) -> None:
     with serving("--workers", workers) as service, ThreadPoolExecutor(2) as pool:
         with service.client() as client:
-            asked = pool.submit(client.post, "/v1/check", json=slow(700))
-            watched = pool.submit(client.post, "/v1/check/stream", json=slow(700, "Another"))
-            time.sleep(0.3)
+            asked = pool.submit(client.post, "/v1/check", json=slow(1500))
+            watched = pool.submit(client.post, "/v1/check/stream", json=slow(1500, "Another"))
+            eventually(lambda: in_work(service) == 2)
             assert service.stop() == 0
             assert asked.result(5).status_code == 200
             assert events(watched.result(5).text)[-1][0] == "report"
@@ -224,7 +229,7 @@ def test_after_sigterm_nothing_new_is_taken_and_what_is_late_is_told_so() -> Non
         assert late.get("/healthz").status_code == 200  # its connection is open already
         asked = pool.submit(early.post, "/v1/check", json=slow(20_000))
         watched = pool.submit(early.post, "/v1/check/stream", json=slow(20_000, "Another"))
-        time.sleep(0.3)
+        eventually(lambda: in_work(service) == 2)
         service.process.send_signal(signal.SIGTERM)
         time.sleep(0.05)
         with suppress(httpx.TransportError):  # the connection is closed already: the same
