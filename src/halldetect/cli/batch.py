@@ -156,7 +156,10 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
         help="detectors on the cluster (default: as many as fit)",
     )
     add_option(
-        "--cpus-per-worker", type=int, metavar="N", help="processors per detector (default: 1)"
+        "--cpus-per-worker",
+        type=int,
+        metavar="N",
+        help="processors per detector (default: 1, more where memory is short for large)",
     )
     add_option(
         "--gpus-per-worker",
@@ -337,7 +340,7 @@ def _ray_engine(arguments: argparse.Namespace) -> Engine:
     cluster = Cluster(
         address=arguments.address,
         workers=arguments.workers,
-        cpus=1 if arguments.cpus_per_worker is None else arguments.cpus_per_worker,
+        cpus=arguments.cpus_per_worker,
         gpus=arguments.gpus_per_worker or 0.0,
         part_rows=DEFAULT_PART_ROWS if arguments.part_rows is None else arguments.part_rows,
     )

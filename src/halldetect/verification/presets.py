@@ -74,6 +74,8 @@ LARGE = "large"
 # The weights in the package first, then `large` for responses that they are unsure of.
 CASCADE = "auto"
 LARGE_BASE = "qwen2.5-coder-1.5b"
+# What a process with `large` on a CPU takes, in bytes: the worker of `serve`, measured.
+LARGE_MEMORY = 2_700_000_000
 _TWO_WAY = ("not_entailment", "entailment")
 _THREE_WAY = ("entailment", "neutral", "contradiction")
 

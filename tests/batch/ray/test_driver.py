@@ -241,7 +241,34 @@ def test_a_worker_tells_its_settings() -> None:
     from halldetect.batch.ray.cluster import Cluster
     from halldetect.batch.ray.driver import worker_settings
 
-    assert worker_settings(detector, Cluster()) == run_settings(detector())
+    assert worker_settings(detector, Cluster().sized()) == run_settings(detector())
+
+
+def test_a_cluster_is_filled_and_memory_is_not_overbooked() -> None:
+    import ray
+
+    from halldetect.batch.ray.cluster import Cluster
+
+    total = ray.cluster_resources()
+    assert Cluster().sized().workers == total["CPU"]
+    assert Cluster(workers=3).sized(memory=1 << 60).workers == 3, "who says how many is believed"
+    shared_by_two = int(total["memory"] / (total["CPU"] / 2))
+    sized = Cluster().sized(memory=shared_by_two)
+    assert (sized.cpus, sized.workers) == (2, total["CPU"] // 2)
+    too_much = Cluster().sized(memory=1 << 60)
+    assert (too_much.cpus, too_much.workers) == (total["CPU"], 1)
+
+
+def test_the_processors_that_come_with_the_memory_of_a_detector() -> None:
+    from halldetect.batch.ray.cluster import cpus_for_memory
+
+    large = {"CPU": 16.0, "memory": 16e9}
+    assert cpus_for_memory(0, [large]) == 1
+    assert cpus_for_memory(2_700_000_000, [large]) == 3
+    assert cpus_for_memory(2_700_000_000, [large, {"CPU": 16.0, "memory": 8e9}]) == 6
+    assert cpus_for_memory(2_700_000_000, [large, {"CPU": 2.0, "memory": 1e9}]) == 2
+    assert cpus_for_memory(2_700_000_000, [{"memory": 8e9}]) == 1, "a head without processors"
+    assert cpus_for_memory(2_700_000_000, []) == 1
 
 
 def test_a_full_disk_is_one_line() -> None:

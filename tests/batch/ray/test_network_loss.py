@@ -35,6 +35,9 @@ def test_a_machine_without_a_network_costs_no_row(tmp_path: Path) -> None:
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_AUTH_MODE": "disabled",
         "RAY_worker_niceness": "0",
+        # Who waits for a word from the lost machine gives up after seconds, not two minutes.
+        "RAY_grpc_client_keepalive_time_ms": "2000",
+        "RAY_grpc_client_keepalive_timeout_ms": "2000",
     }
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as ray_folder:
         ran = subprocess.run(

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 from halldetect.errors import CheckError, InputError, MissingExtra
@@ -21,14 +22,15 @@ class Cluster:
     Attributes:
         address: HOST:PORT of the cluster, None for Ray on this machine.
         workers: how many detectors; None is as many as the cluster has room for.
-        cpus: processors of each detector.
+        cpus: processors of each detector; None is one, or more where the memory that comes with
+            one is too little for a detector.
         gpus: GPUs of each detector; may be a fraction.
         part_rows: how many rows make a part.
     """
 
     address: str | None = None
     workers: int | None = None
-    cpus: int = 1
+    cpus: int | None = None
     gpus: float = 0.0
     part_rows: int = DEFAULT_PART_ROWS
 
@@ -43,18 +45,47 @@ class Cluster:
         if self.gpus < 0:
             raise InputError(f"--gpus-per-worker must not be negative, not {self.gpus}")
 
-    def worker_count(self) -> int:
-        """How many detectors to start on the connected cluster."""
+    def sized(self, memory: int = 0) -> SizedCluster:
+        """How many detectors to start on the connected cluster, and with how many processors.
+
+        Args:
+            memory: what a detector needs, in bytes; 0 where it is too little to matter.
+        """
         import ray
 
-        resources = ray.cluster_resources()
-        if self.gpus and not resources.get("GPU"):  # Ray would wait for one to be added
+        total = ray.cluster_resources()
+        if self.gpus and not total.get("GPU"):  # Ray would wait for one to be added
             raise InputError("--gpus-per-worker: this cluster has no GPU")
+        cpus = self.cpus or 1
+        if self.cpus is None and self.workers is None and not self.gpus:
+            cpus = cpus_for_memory(memory, [node["Resources"] for node in ray.nodes()])
         if self.workers is not None:
-            return self.workers
-        if self.gpus:
-            return max(1, int(resources["GPU"] / self.gpus))
-        return max(1, int(resources.get("CPU", 1) / self.cpus))
+            workers = self.workers
+        elif self.gpus:
+            workers = int(total["GPU"] / self.gpus)
+        else:
+            workers = int(total.get("CPU", 1) / cpus)
+        return SizedCluster(max(1, workers), cpus, self.gpus, self.part_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class SizedCluster:
+    """A connected cluster and what a run takes of it; the attributes are those of Cluster."""
+
+    workers: int
+    cpus: int
+    gpus: float
+    part_rows: int
+
+
+def cpus_for_memory(memory: int, nodes: list[dict[str, float]]) -> int:
+    """How many processors a detector reserves so that no machine gets more than fit into it.
+
+    No more than the smallest machine has: Ray would never start the detector there.
+    """
+    sizes = [(int(node["CPU"]), node.get("memory", 0.0)) for node in nodes if node.get("CPU")]
+    needed = [ceil(memory * cpus / available) for cpus, available in sizes if available]
+    return max(1, min(max(needed, default=1), min((cpus for cpus, _ in sizes), default=1)))
 
 
 def require_ray() -> None:

@@ -20,12 +20,13 @@ from halldetect.batch.checker import BatchDetector
 from halldetect.batch.job import Job
 from halldetect.batch.local import BatchOutcome, BatchProgress, NoProgress, run_settings
 from halldetect.batch.locations import file_sizes, is_url
-from halldetect.batch.ray.cluster import Cluster, connected, require_ray
+from halldetect.batch.ray.cluster import Cluster, SizedCluster, connected, require_ray
 from halldetect.batch.ray.parts import PartsFolder
 from halldetect.batch.results import write_csv, write_parquet
 from halldetect.batch.resume import HOW_TO_RESUME, partial_file, parts_folder
 from halldetect.config import Configuration
 from halldetect.errors import CheckError, HallDetectError, InputError
+from halldetect.verification.presets import CASCADE, LARGE, LARGE_MEMORY
 
 # Reading and writing need little processor time, but some: if the detectors reserved every
 # processor, no row would ever reach them.
@@ -80,12 +81,11 @@ def run_on_ray(
     began = monotonic()
     suffix = ".parquet" if job.is_folder and job.suffix == ".parquet" else ".jsonl"
     parts = PartsFolder(job.target if job.is_folder else str(parts_folder(job.out)))
-    make_detector = make_detector or partial(rebuild_detector, detector.configuration, cluster.cpus)
-    with connected(cluster.address, cluster.cpus * (cluster.workers or 1)) as ray:
-        workers = cluster.worker_count()
-        expected = (
-            worker_settings(make_detector, cluster) if cluster.gpus else run_settings(detector)
-        )
+    with connected(cluster.address, (cluster.cpus or 1) * (cluster.workers or 1)) as ray:
+        verifier = detector.configuration.verifier
+        sized = cluster.sized(LARGE_MEMORY if verifier in (LARGE, CASCADE) else 0)
+        make = make_detector or partial(rebuild_detector, detector.configuration, sized.cpus)
+        expected = worker_settings(make, sized) if sized.gpus else run_settings(detector)
         settings = {
             **expected,
             "level": job.level.value,
@@ -102,9 +102,8 @@ def run_on_ray(
             limits=detector.configuration,
             expected=expected,
             job=job,
-            cluster=cluster,
-            workers=workers,
-            make_detector=make_detector,
+            cluster=sized,
+            make_detector=make,
             cache=cache,
             parts=parts,
             suffix=suffix,
@@ -175,8 +174,7 @@ def _run_pipeline(
     limits: Configuration,
     expected: dict[str, Any],
     job: Job,
-    cluster: Cluster,
-    workers: int,
+    cluster: SizedCluster,
     make_detector: Callable[[], BatchDetector],
     cache: CacheOptions | None,
     parts: PartsFolder,
@@ -200,7 +198,7 @@ def _run_pipeline(
         fn_constructor_args=(make_detector, expected, job, cache, parts, coordinator),
         batch_size=None,
         batch_format="pyarrow",
-        compute=ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
+        compute=ActorPoolStrategy(size=cluster.workers, max_tasks_in_flight_per_actor=2),
         num_cpus=cluster.cpus * _DETECTOR_SHARE,
         num_gpus=cluster.gpus or None,
     )
@@ -209,7 +207,9 @@ def _run_pipeline(
     )
 
 
-def worker_settings(make_detector: Callable[[], BatchDetector], cluster: Cluster) -> dict[str, Any]:
+def worker_settings(
+    make_detector: Callable[[], BatchDetector], cluster: SizedCluster
+) -> dict[str, Any]:
     """The settings as a worker has them, with a GPU that this machine may not have."""
     import ray
 
