@@ -48,29 +48,29 @@ class PromptMultiprocess(Multiprocess):
 
     def __init__(self, config: uvicorn.Config, sockets: list[Any]) -> None:
         super().__init__(config, sockets=sockets)
-        self._asking = False
+        self._checking = False
         self._is_stopping = False
         for number in _SIGNALS:
             signal.signal(number, self._stop)
 
     def keep_subprocess_alive(self) -> None:
-        """Replace processes that do not answer.
+        """Replace processes that do not answer a health check.
 
-        A process that is told to stop is asked no more: it would count as one that does not
-        answer, and would be killed with the requests it has begun. So a signal that arrives
-        while they are asked is passed on afterwards.
+        Telling a process to stop closes the pipe of its health check. If that happens during the
+        check, uvicorn takes the process for hung and kills it together with its running requests.
+        So a signal that arrives during the check is passed on afterwards.
         """
-        self._asking = True
+        self._checking = True
         try:
             if not self._is_stopping:
                 super().keep_subprocess_alive()
         finally:
-            self._asking = False
+            self._checking = False
         if self._is_stopping:
             self.terminate_all()
 
     def _stop(self, number: int, _: object) -> None:
         self.signal_queue.append(number)
         self._is_stopping = True
-        if not self._asking:
+        if not self._checking:
             self.terminate_all()

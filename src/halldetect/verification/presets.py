@@ -74,8 +74,8 @@ LARGE = "large"
 # The weights in the package first, then `large` for responses that they are unsure of.
 CASCADE = "auto"
 LARGE_BASE = "qwen2.5-coder-1.5b"
-# What a process with `large` on a CPU takes, in bytes: the worker of `serve`, measured.
-LARGE_MEMORY = 2_700_000_000
+# Bytes of memory of a process with `large` on a CPU, measured on the worker of `serve`.
+_LARGE_MEMORY = 2_700_000_000
 _TWO_WAY = ("not_entailment", "entailment")
 _THREE_WAY = ("entailment", "neutral", "contradiction")
 
@@ -153,6 +153,11 @@ def describe_verifier(name: str | None) -> str:
     if name is None or name == DEFAULT:
         return table["default"]
     return table["hf:NAME"] if name.startswith("hf:") else table.get(name, table["FOLDER"])
+
+
+def memory_needed(name: str | None) -> int:
+    """Bytes that a process with the verifier of that name needs on a CPU; 0 if not much."""
+    return _LARGE_MEMORY if name in (LARGE, CASCADE) else 0
 
 
 # What FactCG-DeBERTa was trained to complete; not our words, and not ours to improve.

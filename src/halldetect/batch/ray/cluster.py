@@ -49,7 +49,7 @@ class Cluster:
         """How many detectors to start on the connected cluster, and with how many processors.
 
         Args:
-            memory: what a detector needs, in bytes; 0 where it is too little to matter.
+            memory: bytes that a detector needs; 0 if that is too little to matter.
         """
         import ray
 
@@ -57,20 +57,20 @@ class Cluster:
         if self.gpus and not total.get("GPU"):  # Ray would wait for one to be added
             raise InputError("--gpus-per-worker: this cluster has no GPU")
         cpus = self.cpus or 1
-        if self.cpus is None and self.workers is None and not self.gpus:
-            cpus = cpus_for_memory(memory, [node["Resources"] for node in ray.nodes()])
         if self.workers is not None:
             workers = self.workers
         elif self.gpus:
             workers = int(total["GPU"] / self.gpus)
         else:
+            nodes = [node["Resources"] for node in ray.nodes()]
+            cpus = self.cpus or cpus_for_memory(memory, nodes)
             workers = int(total.get("CPU", 1) / cpus)
         return SizedCluster(max(1, workers), cpus, self.gpus, self.part_rows)
 
 
 @dataclass(frozen=True, slots=True)
 class SizedCluster:
-    """A connected cluster and what a run takes of it; the attributes are those of Cluster."""
+    """What a run takes of a connected cluster; the attributes are as in Cluster."""
 
     workers: int
     cpus: int
@@ -79,7 +79,7 @@ class SizedCluster:
 
 
 def cpus_for_memory(memory: int, nodes: list[dict[str, float]]) -> int:
-    """How many processors a detector reserves so that no machine gets more than fit into it.
+    """How many processors a detector reserves, so that its machine has memory for every detector.
 
     No more than the smallest machine has: Ray would never start the detector there.
     """
@@ -101,7 +101,7 @@ def require_ray() -> None:
 def connected(address: str | None, cpus: int) -> Iterator[Any]:
     """Join a cluster, or start Ray on this machine; yields the module `ray`.
 
-    Ray is saved quiet and sends no usage statistics.
+    Ray is kept quiet and sends no usage statistics.
 
     Args:
         address: HOST:PORT of the cluster, None for this machine.

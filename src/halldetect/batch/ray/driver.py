@@ -26,7 +26,7 @@ from halldetect.batch.results import write_csv, write_parquet
 from halldetect.batch.resume import HOW_TO_RESUME, partial_file, parts_folder
 from halldetect.config import Configuration
 from halldetect.errors import CheckError, HallDetectError, InputError
-from halldetect.verification.presets import CASCADE, LARGE, LARGE_MEMORY
+from halldetect.verification.presets import memory_needed
 
 # Reading and writing need little processor time, but some: if the detectors reserved every
 # processor, no row would ever reach them.
@@ -82,8 +82,7 @@ def run_on_ray(
     suffix = ".parquet" if job.is_folder and job.suffix == ".parquet" else ".jsonl"
     parts = PartsFolder(job.target if job.is_folder else str(parts_folder(job.out)))
     with connected(cluster.address, (cluster.cpus or 1) * (cluster.workers or 1)) as ray:
-        verifier = detector.configuration.verifier
-        sized = cluster.sized(LARGE_MEMORY if verifier in (LARGE, CASCADE) else 0)
+        sized = cluster.sized(memory_needed(detector.configuration.verifier))
         make = make_detector or partial(rebuild_detector, detector.configuration, sized.cpus)
         expected = worker_settings(make, sized) if sized.gpus else run_settings(detector)
         settings = {
