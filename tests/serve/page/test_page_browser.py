@@ -189,12 +189,12 @@ def test_decisions_and_a_note_are_stored_and_exported(page, downloads, real_serv
     page.open()
     page.ask(keep=True)
     page.reported()
-    page.press("#card-1 .decide.agree")
+    page.press("#card-1 .decide.agree:enabled")
     page.press("#card-2 .decide.agree")
     page.press("#card-3 .decide.agree")
     page.press("#card-3 .decide.disagree")
     page.paste("#review-note", "Meals <b>are</b> served.")
-    page.until(lambda: page.one(".review [role=status]").text == "Saved", "saved note")
+    page.until(lambda: review_status(page) == "Saved", "saved note")
     page.browser.refresh()
     page.reported()
     page.until(lambda: page.one("#review-note").get_attribute("value"), "the note")
@@ -207,6 +207,94 @@ def test_decisions_and_a_note_are_stored_and_exported(page, downloads, real_serv
     row = json.loads(text)
     assert row["hallucinated"] is True
     assert [wrong for _, wrong in row["sentences"]] == [False, True, False]
+
+
+# Requests about the review wait until the test lets them go.
+HOLD = """
+const send = window.fetch;
+window.held = [];
+window.fetch = (path, init) =>
+  path.endsWith("/review")
+    ? new Promise((go) => window.held.push(() => go(send(path, init))))
+    : send(path, init);
+"""
+
+
+def let_one_go(page):
+    page.until(lambda: page.run("return window.held.length"), "request")
+    page.run("window.held.shift()()")
+
+
+def review_status(page):
+    return page.one(".review [role=status]").text
+
+
+def report_id(page):
+    return page.browser.current_url.split("report=")[1].split("#")[0]
+
+
+def test_only_what_is_stored_is_called_saved(page, real_service):
+    def held():
+        return page.run("return window.held.length")
+
+    page.open()
+    page.run(HOLD)
+    page.ask(keep=True)
+    page.reported()
+    assert page.one("#card-1 .decide.agree").get_attribute("disabled")
+    assert page.one("#review-note").get_attribute("readonly")
+    let_one_go(page)
+    page.press("#card-1 .decide.agree:enabled")
+    page.until(held, "first edit on its way")
+    page.paste("#review-note", "Written meanwhile.")
+    let_one_go(page)
+    page.until(held, "second edit on its way")
+    assert review_status(page) == ""
+    let_one_go(page)
+    page.until(lambda: review_status(page) == "Saved", "saved note")
+    with real_service.client() as client:
+        review = client.get(f"/v1/reports/{report_id(page)}/review").json()
+    assert review["note"] == "Written meanwhile."
+    assert review["decisions"] == [{"claim": 1, "decision": "agree"}]
+
+
+@pytest.mark.parametrize("way", ["another view", "another page"])
+def test_a_note_is_stored_when_its_writer_leaves(page, real_service, way):
+    page.open()
+    page.ask(keep=True)
+    page.reported()
+    path = f"/v1/reports/{report_id(page)}/review"
+    page.wait("#review-note:read-write")
+    page.run("window.setTimeout = () => 0")  # the pause after a key never ends
+    page.paste("#review-note", "In a hurry.")
+    if way == "another view":
+        page.press("[data-view=history]")
+    else:
+        page.browser.get("about:blank")
+    with real_service.client() as client:
+        page.until(lambda: client.get(path).json()["note"] == "In a hurry.", "stored note")
+
+
+def test_a_review_that_cannot_be_read_is_not_replaced(page, real_service):
+    page.open()
+    page.ask(keep=True)
+    page.reported()
+    page.paste("#review-note:read-write", "Of value.")
+    page.until(lambda: review_status(page) == "Saved", "saved note")
+    page.press("[data-view=history]")
+    page.wait(".past tbody tr")
+    page.run(
+        "const send = window.fetch; window.fetch = (path, init) => path.endsWith('/review')"
+        " && !window.mended ? Promise.reject(new TypeError('cut')) : send(path, init)"
+    )
+    page.browser.back()
+    page.wait(".notice[role=alert]")
+    assert page.one("#review-note").get_attribute("readonly")
+    page.run("window.mended = true")
+    page.press(".notice button")
+    page.wait("#review-note:read-write")
+    assert page.one("#review-note").get_attribute("value") == "Of value."
+    assert not page.every(".notice[role=alert]")
 
 
 def test_the_dashboard_adds_up(page, real_service):

@@ -42,11 +42,11 @@ export class Api {
   }
 
   /** The answer to a request, or a Fault. Paths are relative, so any prefix works. */
-  async ask(path, { method = "GET", body, signal, token = this.token } = {}) {
+  async ask(path, { method = "GET", body, signal, keepalive, token = this.token } = {}) {
     const headers = {};
     if (token) headers.Authorization = `Bearer ${token}`;
     if (body !== undefined) headers["Content-Type"] = "application/json";
-    const init = { method, headers, body, signal, cache: "no-store", credentials: "omit" };
+    const init = { method, headers, body, signal, keepalive, cache: "no-store", credentials: "omit" };
     let answer;
     try {
       answer = await fetch(path, init);

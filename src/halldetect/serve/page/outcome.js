@@ -52,7 +52,8 @@ export class Outcome {
       this.trouble.append(remark(`The report was not kept: ${visible(storeError.message)}.`));
     }
     this.view = new ReportView(root, payload);
-    if (review) review.attach(this.view, this.trouble);
+    this.review = review;
+    review?.attach(this.view, this.trouble);
     this.heading = root.querySelector("h1");
     this.heading.setAttribute("tabindex", "-1");
   }
@@ -79,6 +80,7 @@ export class Outcome {
   }
 
   leave() {
+    this.review?.leave();
     this.view.leave();
   }
 }
