@@ -204,7 +204,7 @@ from halldetect_bench.runner import run
 
 class Slow(CountingMethod):
     def score_many(self, rows):
-        time.sleep(0.02)
+        time.sleep(0.1)
         return super().score_many(rows)
 
 run("d", DOOR_ROWS, Slow(), Path({folder!r}))

@@ -12,6 +12,7 @@ import sys
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -283,17 +284,24 @@ def output_of(process: subprocess.Popen[bytes], seconds: float = 60) -> tuple[by
 
 
 def test_help_comes_in_half_a_second() -> None:
-    def seconds() -> float:
+    """Half a second of a processor on which Python itself starts in 40 ms."""
+
+    def seconds(start: Callable[[], subprocess.Popen[bytes]]) -> float:
         """Of processor time: a busy machine is no defect of ours."""
         before = os.times()
-        process = halldetect_process("--help")
+        process = start()
         out, _ = output_of(process)
-        assert process.returncode == 0
-        assert b"exit status: 0 faithful" in out
+        assert process.returncode == 0, out
         after = os.times()
         return after[2] + after[3] - before[2] - before[3]
 
-    assert min(seconds() for _ in range(3)) < 0.5
+    def bare() -> subprocess.Popen[bytes]:
+        pipe = subprocess.PIPE
+        return subprocess.Popen([sys.executable, "-c", "pass"], stdout=pipe, stderr=pipe)
+
+    python = min(seconds(bare) for _ in range(3))
+    needed = min(seconds(partial(halldetect_process, "--help")) for _ in range(3))
+    assert needed < max(0.5, 12.5 * python)
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:

@@ -22,6 +22,7 @@ from tests.support.fakes import use_overlap_verifier
 from tests.support.index_checks import check_building_and_checking
 from tests.support.paths import ROOT
 from tests.support.postgres import Server, postgres_server
+from tests.support.running import eventually
 
 pytestmark = pytest.mark.database
 
@@ -150,8 +151,8 @@ def test_a_build_that_is_killed_goes_on(url: str, tmp_path: Path) -> None:
             with pytest.raises(InputError):
                 open_index(url)
     assert killed
-    time.sleep(0.2)  # the server needs a moment to notice that the writer is gone
-    subprocess.run(command, env=environment, check=True)
+    # The server needs a moment to notice that the writer is gone.
+    eventually(lambda: subprocess.run(command, env=environment, check=False).returncode == 0)
     whole = tmp_path / "whole.index"
     build_index(whole, [SourceFile(rows, "rows.jsonl")])
     with closing(open_index(url)) as one, closing(open_index(whole)) as other:

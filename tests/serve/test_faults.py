@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,7 +22,16 @@ import pytest
 from halldetect.errors import ModelError
 from halldetect.serve.settings import Limits, ServiceSettings, StorageSettings
 from tests.support.api_requests import ASKED, SOURCE, events, refused
-from tests.support.running import LocalService, Reachable, eventually, local_service, serving
+from tests.support.running import (
+    PATIENCE,
+    LocalService,
+    Reachable,
+    eventually,
+    local_service,
+    serving,
+)
+
+NAN = float("nan")
 
 
 def slow(ms: int, word: str = "Somebody") -> dict[str, Any]:
@@ -36,7 +46,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalService]:
             f"sqlite:///{tmp_path_factory.mktemp('faults') / 'serve.db'}", reports=True
         ),
         limits=Limits(
-            queue=2, max_items=2, batch=1, rate=0, timeout=20, read_timeout=1.0, write_timeout=0.5
+            queue=2, max_items=2, batch=1, rate=0, timeout=60, read_timeout=1.0, write_timeout=0.5
         ),
     )
     with local_service(settings) as running:
@@ -44,12 +54,14 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalService]:
 
 
 def worker_numbers(service: Reachable) -> dict[str, float]:
-    lines = httpx.get(f"{service.url}/metrics").text.splitlines()
-    return {
+    lines = service.get("/metrics").text.splitlines()
+    numbers = {
         line.split()[0].removeprefix("halldetect_worker_"): float(line.split()[1])
         for line in lines
         if line.startswith("halldetect_worker_")
     }
+    # A worker that is busy may not answer in time; then all its numbers are 0.
+    return numbers if numbers["up"] == 1 else {**numbers, "queued": NAN, "running": NAN}
 
 
 def in_work(service: Reachable) -> float:
@@ -67,14 +79,14 @@ def test_a_worker_killed_half_way_fails_that_request_and_another_takes_over(
 ) -> None:
     with small.client() as client, ThreadPoolExecutor(2) as pool:
         before = small.worker()
-        asked = pool.submit(client.post, "/v1/check", json=slow(5000))
-        watched = pool.submit(client.post, "/v1/check/stream", json=slow(5000, "Another"))
+        asked = pool.submit(client.post, "/v1/check", json=slow(15_000))
+        watched = pool.submit(client.post, "/v1/check/stream", json=slow(15_000, "Another"))
         eventually(lambda: worker_numbers(small)["queued"] == 1)
         os.kill(before, signal.SIGKILL)
-        answer = asked.result(5)
+        answer = asked.result(PATIENCE)
         assert "another is being started" in refused(answer, "worker_failed")
         assert int(answer.headers["Retry-After"]) >= 1
-        kind, data = events(watched.result(5).text)[-1]
+        kind, data = events(watched.result(PATIENCE).text)[-1]
         assert (kind, data["error"]["code"]) == ("error", "worker_failed")
         assert client.get("/healthz").status_code == 200
         refused(client.get("/readyz"), "worker_failed")
@@ -92,9 +104,12 @@ def test_a_worker_that_dies_of_a_request_dies_of_that_one_only(small: LocalServi
 
 
 def test_more_than_the_queue_holds_is_refused_and_nothing_else_is(small: LocalService) -> None:
+    together = Barrier(8)
+
     def ask(at: int) -> tuple[int, httpx.Response]:
         with small.client() as client:
-            return at, client.post("/v1/check", json=slow(150, f"Number{at}"))
+            together.wait()
+            return at, client.post("/v1/check", json=slow(500, f"Number{at}"))
 
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(ask, range(8)))
@@ -111,8 +126,8 @@ def test_more_than_the_queue_holds_is_refused_and_nothing_else_is(small: LocalSe
 def test_time_is_up(small: LocalService) -> None:
     with small.client() as client:
         began = time.monotonic()
-        answer = client.post("/v1/check", json={**slow(1500), "timeout_seconds": 0.1})
-        assert time.monotonic() - began < 1.5
+        answer = client.post("/v1/check", json={**slow(6000), "timeout_seconds": 0.1})
+        assert time.monotonic() - began < 6
         assert "time is up" in refused(answer, "deadline_exceeded")
         told = events(
             client.post("/v1/check/stream", json={**slow(100), "timeout_seconds": 0.1}).text
@@ -123,20 +138,20 @@ def test_time_is_up(small: LocalService) -> None:
 
 @pytest.mark.parametrize("path", ["/v1/check", "/v1/check/stream"])
 def test_a_client_that_leaves_takes_its_request_along(small: LocalService, path: str) -> None:
-    # Half a second a round, and six rounds through the windows of this source.
+    # Several seconds a round, and two rounds through the windows of this source.
     source = " ".join(f"The bridge of {year} has six lanes." for year in range(1900, 1916))
     places = ("north", "south", "east", "west", "middle")
-    response = " ".join(f"In the {place} the supervisor sleeps 100 ms a day." for place in places)
+    response = " ".join(f"In the {place} the supervisor sleeps 1000 ms a day." for place in places)
     with small.client() as client, pytest.raises(httpx.ReadTimeout):
         client.post(path, json={"source": source, "response": response}, timeout=0.3)
     began = time.monotonic()
     eventually(lambda: idle(small))
-    assert time.monotonic() - began < 1.5, "without the cancellation it would have gone on"
+    assert time.monotonic() - began < 8, "without the cancellation it would have gone on"
 
 
 def raw(service: LocalService) -> socket.socket:
     parts = urlsplit(service.url)
-    connection = socket.create_connection((parts.hostname, parts.port), timeout=5)
+    connection = socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE)
     return connection
 
 
@@ -153,7 +168,7 @@ def test_a_client_that_sends_too_slowly_is_told_so(small: LocalService) -> None:
 
 def given_up(service: LocalService) -> float:
     """How many checks ended without anybody to tell."""
-    for line in httpx.get(f"{service.url}/metrics").text.splitlines():
+    for line in service.get("/metrics").text.splitlines():
         if line.startswith(
             'halldetect_requests_total{method="POST",route="/v1/check",status="499"'
         ):
@@ -213,10 +228,10 @@ def test_sigterm_lets_what_has_begun_finish(workers: str) -> None:
             watched = pool.submit(client.post, "/v1/check/stream", json=slow(1500, "Another"))
             eventually(lambda: in_work(service) == 2)
             assert service.stop() == 0
-            assert asked.result(5).status_code == 200
-            assert events(watched.result(5).text)[-1][0] == "report"
+            assert asked.result(PATIENCE).status_code == 200
+            assert events(watched.result(PATIENCE).text)[-1][0] == "report"
         with pytest.raises(httpx.TransportError):
-            httpx.get(f"{service.url}/healthz")
+            service.get("/healthz")
 
 
 def test_after_sigterm_nothing_new_is_taken_and_what_is_late_is_told_so() -> None:
@@ -234,17 +249,17 @@ def test_after_sigterm_nothing_new_is_taken_and_what_is_late_is_told_so() -> Non
         time.sleep(0.05)
         with suppress(httpx.TransportError):  # the connection is closed already: the same
             refused(late.post("/v1/check", json=ASKED), "shutting_down")
-        refused(asked.result(10), "shutting_down")
+        refused(asked.result(PATIENCE), "shutting_down")
         with pytest.raises(httpx.RemoteProtocolError):  # it had begun: it can only be broken off
-            watched.result(10)
-        assert service.process.wait(10) == 0
+            watched.result(PATIENCE)
+        assert service.process.wait(PATIENCE) == 0
         assert "Traceback" not in service.said()
 
 
 @pytest.mark.slow
 def test_sigterm_while_the_models_are_loaded_leaves_nothing_behind() -> None:
     with serving(wait=False, environment={"FAKE_LOAD": "takes long"}) as service:
-        eventually(lambda: "loading" in service.said(), 60)
+        eventually(lambda: "loading" in service.said())
         worker = service.worker()
         assert service.stop() == 0
         eventually(lambda: not Path(f"/proc/{worker}").exists())
@@ -270,12 +285,13 @@ def test_an_http_process_killed_in_flight_takes_only_its_own_requests_with_it() 
         def ask(at: int) -> int:
             body = slow(1000, f"Number{at}")
             try:
-                return httpx.post(f"{service.url}/v1/check", json=body, timeout=20).status_code
+                with service.client() as client:
+                    return client.post("/v1/check", json=body).status_code
             except httpx.TransportError:
                 return 0
 
         asked = [pool.submit(ask, at) for at in range(4)]
-        time.sleep(0.5)
+        eventually(lambda: in_work(service) >= 2)
         os.kill(http_processes()[0], signal.SIGKILL)
         assert {item.result() for item in asked} <= {0, 200}
         eventually(lambda: len(http_processes()) == 2)
@@ -289,12 +305,13 @@ def test_several_processes_count_together_and_share_one_worker() -> None:
 
         def ask(at: int) -> bool:
             response = f"Bridge{at} opened in 1932."
-            answer = httpx.post(f"{service.url}/v1/check", json={**ASKED, "response": response})
+            with service.client() as client:
+                answer = client.post("/v1/check", json={**ASKED, "response": response})
             return bool(answer.json()["report"]["response"] == response)
 
         with ThreadPoolExecutor(8) as pool:
             assert all(pool.map(ask, range(60)))
-        text = httpx.get(f"{service.url}/metrics").text
+        text = service.get("/metrics").text
         counted = sum(
             float(line.split()[-1])
             for line in text.splitlines()

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import httpx
@@ -39,10 +38,13 @@ def large(name: str, claims: int = 200, milliseconds: int = 10) -> dict[str, Any
 
 
 def stats(service: LocalService) -> dict[str, float]:
-    with service.client() as client:
-        lines = client.get("/metrics").text.splitlines()
-    found = [line.split() for line in lines if line.startswith("halldetect_worker_")]
-    return {name.removeprefix("halldetect_worker_"): float(value) for name, value in found}
+    """What the worker counts; asked again where it was too busy to answer."""
+    while True:
+        lines = service.get("/metrics").text.splitlines()
+        found = [line.split() for line in lines if line.startswith("halldetect_worker_")]
+        numbers = {name.removeprefix("halldetect_worker_"): float(value) for name, value in found}
+        if numbers["up"] == 1:
+            return numbers
 
 
 def post(service: LocalService, body: dict[str, Any]) -> dict[str, Any]:
@@ -54,7 +56,7 @@ def post(service: LocalService, body: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_small_check_does_not_wait_for_a_large_one(shared: LocalService) -> None:
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(post, shared, large("a"))
+        running = pool.submit(post, shared, large("a", claims=100, milliseconds=80))
         eventually(lambda: stats(shared)["running"] == 1)
         waited = []
         for at in range(3):
@@ -64,16 +66,17 @@ def test_a_small_check_does_not_wait_for_a_large_one(shared: LocalService) -> No
             waited.append(time.monotonic() - asked)
         assert not running.done()
         assert running.result()["verdict"] == "hallucinated"
-    assert max(waited) < 2.0
+    # The large one takes eight seconds, in steps of two thirds of a second.
+    assert max(waited) < 5.0
 
 
 def test_a_client_that_leaves_frees_the_worker(shared: LocalService) -> None:
     before = stats(shared)["batches"]
     with shared.client() as client, pytest.raises(httpx.ReadTimeout):
-        client.post("/v1/check", json=large("b"), timeout=1.0)
+        client.post("/v1/check", json=large("b", claims=100, milliseconds=200), timeout=2.0)
     asked = time.monotonic()
     eventually(lambda: stats(shared)["running"] == 0)
-    assert time.monotonic() - asked < 2.0
+    assert time.monotonic() - asked < 10, "it takes twenty seconds"
     assert stats(shared)["batches"] == before + 1
 
 
@@ -101,21 +104,19 @@ def test_a_report_in_memory_is_not_made_again(shared: LocalService) -> None:
 
 
 def test_one_of_two_who_wait_for_the_same_may_leave(shared: LocalService) -> None:
-    body = large("e", claims=60)
-
-    def leave() -> None:
-        with shared.client() as client, pytest.raises(httpx.ReadTimeout):
-            client.post("/v1/check", json=body, timeout=0.5)
-
-    leaving = Thread(target=leave)
-    leaving.start()
-    eventually(lambda: stats(shared)["running"] == 1)
-    assert post(shared, body)["verdict"] == "hallucinated"
-    leaving.join()
+    body = large("e", claims=40, milliseconds=100)
+    before = stats(shared)["shared"]
+    with ThreadPoolExecutor(1) as pool:
+        with shared.client() as client, client.stream("POST", "/v1/check/stream", json=body) as it:
+            lines = it.iter_lines()  # kept: the connection ends with it
+            assert next(lines) == "event: accepted"
+            second = pool.submit(post, shared, body)
+            eventually(lambda: stats(shared)["shared"] == before + 1)
+        assert second.result()["verdict"] == "hallucinated"
 
 
 def test_who_joins_late_or_comes_afterwards_hears_all_claims(shared: LocalService) -> None:
-    body = large("f", claims=60)
+    body = large("f", claims=60, milliseconds=50)
 
     def events() -> list[str]:
         with shared.client() as client, client.stream("POST", "/v1/check/stream", json=body) as it:

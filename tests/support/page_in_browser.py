@@ -66,7 +66,7 @@ class Page:
 
     def wait(self, selector: str, patience: float = 60) -> Any:
         """The first node in sight that fits."""
-        return self.until(lambda: self.every(selector), selector, patience)[0]
+        return self.until(lambda: self._first(selector), selector, patience)
 
     def press(self, selector: str) -> None:
         """A click that does not mind what lies above the node."""
@@ -74,10 +74,15 @@ class Page:
 
     def _pressed(self, selector: str) -> bool:
         """Whether the node was there to be clicked."""
-        found = self.every(selector)
-        if found:
-            self.run("arguments[0].click()", found[0])
-        return bool(found)
+        found = self._first(selector)
+        if found is not None:
+            self.run("arguments[0].click()", found)
+        return found is not None
+
+    def _first(self, selector: str) -> Any:
+        """The first node in sight; to ask all of them takes a while, and the page goes on."""
+        found = self.browser.find_elements("css selector", selector)
+        return next((node for node in found if node.is_displayed()), None)
 
     def paste(self, selector: str, text: str) -> None:
         self.wait(selector).click()

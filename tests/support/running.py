@@ -28,6 +28,8 @@ from tests.support.fake_service import FakeDetectorPool
 from tests.support.paths import ROOT
 
 SOURCE = ROOT / "src"
+# How long anything may take: a machine may be busy with other tests.
+PATIENCE = 120.0
 _SERVING = re.compile(r"serving on (http://\S+)")
 
 
@@ -39,7 +41,14 @@ class Reachable:
 
     def client(self, token: str | None = None, **options: Any) -> httpx.Client:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=30, **options)
+        # No certificates are needed, and to read them takes a tenth of a second.
+        return httpx.Client(
+            base_url=self.url, headers=headers, timeout=PATIENCE, verify=False, **options
+        )
+
+    def get(self, path: str) -> httpx.Response:
+        with self.client() as client:
+            return client.get(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +71,7 @@ class Running(Reachable):
     def said(self) -> str:
         return self.log.read_text(errors="replace")
 
-    def stop(self, patience: float = 20) -> int:
+    def stop(self, patience: float = PATIENCE) -> int:
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(patience)
 
@@ -158,14 +167,14 @@ def _address(process: subprocess.Popen[bytes], log: Path, patience: float = 180)
 def _await(url: str, until: float) -> None:
     while time.monotonic() < until:
         try:
-            if httpx.get(f"{url}/readyz", timeout=5).status_code == 200:
+            if Reachable(url).get("/readyz").status_code == 200:
                 return
         except httpx.TransportError:
             pass
         time.sleep(0.02)
 
 
-def eventually(condition: Any, patience: float = 15) -> None:
+def eventually(condition: Any, patience: float = PATIENCE) -> None:
     until = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < until, "it did not come to that"

@@ -25,12 +25,12 @@ from halldetect.batch.ray.driver import run_on_ray
 from tests.support.batch_files import detector
 
 HEAD, WORKER, PORT = "10.9.0.1", "10.9.0.2", 6399
-PATIENCE = 60.0
+PATIENCE = 180.0
 ALONE = "unshare --user --map-root-user --net --pid --fork --kill-child --mount-proc".split()
 # A lost machine is noticed after a few seconds, not after half a minute.
 QUICK_HEALTH_CHECKS = (
     '{"health_check_initial_delay_ms": 1000, "health_check_period_ms": 500,'
-    ' "health_check_timeout_ms": 2000, "health_check_failure_threshold": 2}'
+    ' "health_check_timeout_ms": 4000, "health_check_failure_threshold": 3}'
 )
 
 

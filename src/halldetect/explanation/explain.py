@@ -128,7 +128,8 @@ def explain(
     verifier  judges
     rule      which windows a claim is judged against
     score     the report of a claim that was judged
-    progress  is called with the tokens judged and those that are expected in all
+    progress  is called with the tokens judged and those that are expected in all, and between
+              claims, whose words take longer to compare than a caller may want to wait
     compare   whether failing claims are compared with the other claims of their response
     """
     questions = [
@@ -137,6 +138,12 @@ def explain(
         for question in (*_parts(number, item), *_citations(number, item))
     ]
     answers = _answers(questions, findings, verifier, rule, progress)
+    tokens = sum(judged.tokens for judged in answers)
+
+    def pause() -> None:
+        if progress is not None:
+            progress(tokens, tokens)
+
     explained = [
         _explained(
             item,
@@ -146,14 +153,18 @@ def explain(
                 if question.finding == number
             ],
             score,
+            pause,
         )
         for number, item in enumerate(findings)
     ]
-    return _compared(findings, explained, verifier) if compare else explained
+    return _compared(findings, explained, verifier, pause) if compare else explained
 
 
 def _compared(
-    findings: Sequence[Findings], explained: Sequence[Explained], verifier: Verifier
+    findings: Sequence[Findings],
+    explained: Sequence[Explained],
+    verifier: Verifier,
+    pause: Callable[[], None],
 ) -> list[Explained]:
     """Claims that the source does not say otherwise may be said otherwise by the response."""
     found = [
@@ -166,6 +177,7 @@ def _compared(
                 for at, report in enumerate(result.claims)
                 if report.status in _FLAGGED and not (report.error and report.error.source_words)
             ],
+            pause,
         )
     ]
     answers = confirm([(findings[number].claims, conflict) for number, conflict in found], verifier)
@@ -232,10 +244,14 @@ def _answers(
 
 
 def _explained(
-    item: Findings, answered: Sequence[tuple[_Question, JudgedClaim]], score: Score
+    item: Findings,
+    answered: Sequence[tuple[_Question, JudgedClaim]],
+    score: Score,
+    pause: Callable[[], None],
 ) -> Explained:
     reports = list(item.reports)
     for at, report in enumerate(reports):
+        pause()
         own = [(question, score(judged)) for question, judged in answered if question.claim == at]
         parts = tuple(
             PartReport(part.text, part.spans, found.status, found.support)

@@ -8,7 +8,7 @@ explains claims that fail: two claims that the source supports do not contradict
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from halldetect.claims import Claim
@@ -46,14 +46,18 @@ class Conflict:
     claim_words: str
 
 
-def find_conflicts(texts: Sequence[str], failing: Sequence[int]) -> Iterator[Conflict]:
+def find_conflicts(
+    texts: Sequence[str], failing: Sequence[int], pause: Callable[[], None] = lambda: None
+) -> Iterator[Conflict]:
     """The claims that differ from failing ones by a single number, date, unit or negation.
 
     texts    the claims of the response as they are read
     failing  which of them fail
+    pause    is called before each of those
     """
     keys = [content_keys(text) for text in texts] if failing else []
     for at in failing:
+        pause()
         near = range(max(at - MAX_DISTANCE, 0), min(at + MAX_DISTANCE + 1, len(texts)))
         shares = {
             other: min(shared_part(keys[at], keys[other]), shared_part(keys[other], keys[at]))

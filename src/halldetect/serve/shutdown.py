@@ -10,6 +10,7 @@ from typing import Any
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+HEALTH_CHECK_SECONDS = 60
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -47,6 +48,9 @@ class PromptMultiprocess(Multiprocess):
     """
 
     def __init__(self, config: uvicorn.Config, sockets: list[Any]) -> None:
+        # A process answers once it has imported all it needs, for which a busy machine may take
+        # more than the five seconds after which uvicorn kills it. Older versions ignore this.
+        config.timeout_worker_healthcheck = HEALTH_CHECK_SECONDS
         super().__init__(config, sockets=sockets)
         self._checking = False
         self._is_stopping = False

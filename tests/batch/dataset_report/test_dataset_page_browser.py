@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -92,5 +93,8 @@ def test_an_id_leads_to_its_audit_page(browser: Any, page: Path) -> None:
     look(browser, width=1280, height=900, scheme="light")
     browser.get(page.as_uri())
     browser.find_element("css selector", ".worst a").click()
+    end = time.monotonic() + 60
+    while "/rows/" not in browser.current_url and time.monotonic() < end:
+        time.sleep(0.05)
     assert "/rows/" in browser.current_url
     assert "Hallucinated" in browser.title

@@ -178,11 +178,16 @@ def test_stopped_and_resumed_the_results_are_the_same(tmp_path: Path) -> None:
     job = Job(source, str(target), in_parts=True)
     cluster = Cluster(workers=1, part_rows=8)
 
+    seen = tmp_path / "seen"
+
     def some_parts() -> bool:
-        return len(list(parts.glob("part-*"))) >= 2
+        if len(list(parts.glob("part-*"))) < 2:
+            return False
+        seen.touch()
+        return True
 
     outcome = run_on_ray(
-        detector(), job, cluster, make_detector=lambda: _slow(detector()), stop=some_parts
+        detector(), job, cluster, make_detector=lambda: _slow(detector(), seen), stop=some_parts
     )
     assert outcome.interrupted
     assert 0 < outcome.counts.rows < 80
@@ -199,15 +204,54 @@ def test_stopped_and_resumed_the_results_are_the_same(tmp_path: Path) -> None:
     assert not parts.exists()
 
 
-def _slow(made: Detector) -> Detector:
-    real = made.finish
+def _slow(made: Detector, seen: Path) -> Detector:
+    """One that does not check all before its first results are seen."""
+    real, calls = made.finish, 0
 
     def finish(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
         time.sleep(0.3)
+        until = time.monotonic() + 120
+        while calls > 3 and not seen.exists() and time.monotonic() < until:
+            time.sleep(0.05)
         return real(*arguments)
 
     made.finish = finish  # type: ignore[method-assign]
     return made
+
+
+def test_ray_may_need_more_than_one_try_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    from halldetect.batch.ray import cluster
+
+    tries = []
+
+    def late(**options: Any) -> None:
+        tries.append(options["address"])
+        if len(tries) < cluster.START_TRIES:
+            raise Exception("The current node timed out during startup.")  # as Ray does
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    monkeypatch.setattr(ray, "init", late)
+    with cluster.connected(None, 1):
+        assert len(tries) == cluster.START_TRIES
+
+    def never(**options: Any) -> None:
+        tries.append(options["address"])
+        raise Exception("The current node timed out during startup.")
+
+    monkeypatch.setattr(ray, "init", never)
+    for address, count in ((None, cluster.START_TRIES), ("10.0.0.1:1", 1)):
+        tries.clear()
+        with (
+            pytest.raises(CheckError, match=r"Ray cannot be reached at .* timed out"),
+            cluster.connected(address, 1),
+        ):
+            pass
+        assert len(tries) == count
 
 
 def test_what_ends_a_run_is_one_line(tmp_path: Path) -> None:

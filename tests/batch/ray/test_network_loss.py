@@ -44,7 +44,7 @@ def test_a_machine_without_a_network_costs_no_row(tmp_path: Path) -> None:
             [*ALONE, sys.executable, "-m", MACHINES, str(tmp_path), ray_folder],
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=600,
             env=environment,
         )
     assert ran.returncode == 0, ran.stderr

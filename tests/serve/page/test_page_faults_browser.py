@@ -168,7 +168,9 @@ def test_a_busy_server_says_when_to_come_back(browser):
     options = ("--queue", "1", "--max-items", "1", "--max-batch", "1")
     with serving(*options) as running, visiting(browser, running) as page:
         page.open()
-        slow = {"response": "This one sleeps 3000 ms.", "timeout_seconds": 20}
+        page.paste("#documents textarea", demo.SOURCE)
+        page.paste("#response", demo.RESPONSE)
+        slow = {"response": "This one sleeps 8000 ms.", "timeout_seconds": 60}
 
         def occupy(source):  # equal requests would be checked once
             with running.client() as client:
@@ -178,8 +180,8 @@ def test_a_busy_server_says_when_to_come_back(browser):
         for number, other in enumerate(others):
             other.start()
             gauge = ("running 1.0", "queued 1.0")[number]
-            page.until(lambda gauge=gauge: gauge in metrics(running), gauge, 5)
-        page.ask()
+            page.until(lambda gauge=gauge: gauge in metrics(running), gauge)
+        page.press("#submit")
         notice = page.wait(".notice")
         assert notice.get_attribute("data-code") == "queue_full"
         again = page.one(".notice .primary")
@@ -187,7 +189,7 @@ def test_a_busy_server_says_when_to_come_back(browser):
         assert again.text.startswith("Try again in ")
         for other in others:
             other.join()
-        page.until(again.is_enabled, "the pause to end", 30)
+        page.until(again.is_enabled, "the pause to end")
         again.click()
         page.reported()
 

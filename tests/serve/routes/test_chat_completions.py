@@ -606,7 +606,7 @@ def test_a_stream_is_guarded_sentence_by_sentence(
 ) -> None:
     """What is supported comes while the upstream is still writing; nothing else comes at all."""
     answer = f"{GOOD} The bridge opened in 1932. It is 400 metres long. {GOOD}"
-    upstream_script.answers, upstream_script.pause = [[answer]], 0.05
+    upstream_script.answers, upstream_script.pause = [[answer]], 0.2
     arrived: list[tuple[float, str]] = []
     with (
         proxies["block"].client() as client,
@@ -629,7 +629,7 @@ def test_a_stream_is_guarded_sentence_by_sentence(
 def test_a_slow_verifier_lets_nothing_through_unjudged(
     proxies: dict[str, LocalService], upstream_script: Script
 ) -> None:
-    upstream_script.answers = [[f"{GOOD} The verifier sleeps 800 ms. {GOOD} {GOOD}"]]
+    upstream_script.answers = [[f"{GOOD} The verifier sleeps 2000 ms. {GOOD} {GOOD}"]]
     arrived: list[tuple[float, str]] = []
     with (
         proxies["block"].client() as client,

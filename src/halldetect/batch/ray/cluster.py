@@ -13,6 +13,8 @@ from typing import Any
 from halldetect.errors import CheckError, InputError, MissingExtra
 
 DEFAULT_PART_ROWS = 256
+# Ray gives itself 30 seconds to start; a busy machine may take longer.
+START_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,28 +122,35 @@ def connected(address: str | None, cpus: int) -> Iterator[Any]:
     if ray.is_initialized():  # by the program that calls this as a library
         yield ray
         return
-    from halldetect.verification.verifiers.onnx import physical_cores
-
-    local_options = {} if address else {"num_cpus": max(physical_cores(), cpus)}
-    try:
-        with _silent_native_code():
-            ray.init(
-                address=address or "local",
-                include_dashboard=None if address else False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                **local_options,
-            )
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        where = address or "this machine"
-        words = " ".join(str(error).split())[:300]
-        raise CheckError(f"Ray cannot be reached at {where}: {words}") from error
+    _connect(ray, address, cpus)
     for name in ("ray", "ray.data"):
         logging.getLogger(name).setLevel(logging.ERROR)
     try:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _connect(ray: Any, address: str | None, cpus: int) -> None:
+    from halldetect.verification.verifiers.onnx import physical_cores
+
+    local_options = {} if address else {"num_cpus": max(physical_cores(), cpus)}
+    for tries_left in reversed(range(1 if address else START_TRIES)):
+        try:
+            with _silent_native_code():
+                ray.init(
+                    address=address or "local",
+                    include_dashboard=None if address else False,
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                    **local_options,
+                )
+            return
+        except Exception as error:  # Ray raises this very class, among others
+            words = " ".join(str(error).split())[:300]
+            if not tries_left or "timed out" not in words:
+                where = address or "this machine"
+                raise CheckError(f"Ray cannot be reached at {where}: {words}") from error
 
 
 @contextmanager

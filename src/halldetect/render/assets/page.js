@@ -17,6 +17,7 @@ function bring(pane, node, share) {
     return;
   }
   const settle = (tries) => {
+    if (!node.isConnected) return; // the pane was drawn anew
     const frame = pane.getBoundingClientRect();
     const target = node.getBoundingClientRect();
     const inSight = target.top >= frame.top && target.bottom <= frame.bottom;

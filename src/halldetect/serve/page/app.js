@@ -159,10 +159,14 @@ class App {
     await this[name].show();
   }
 
-  /** Checks a response, or compares two (`a` and `b`), or repairs one. */
+  /** Checks a response, or compares two (`a` and `b`), or repairs one; a running check ends. */
   async check(request, { repair = false } = {}) {
+    this.cancel?.();
     this.watch?.leave();
+    this.watch = this.ready = null;
+    if (this.shown !== "") this.go("./"); // after a token was asked for elsewhere
     const ends = new AbortController();
+    this.cancel = () => ends.abort();
     const back = () => {
       this.watch = null;
       this.showCheck();
@@ -188,14 +192,20 @@ class App {
         const path = two ? "v1/compare" : "v1/repair";
         const body = JSON.stringify(request);
         const found = await this.api.json(path, { method: "POST", body, signal: ends.signal });
+        if (this.watch !== watch) return;
         this.endWatch();
         if (two) this.comparison = found;
         else this.repaired = found;
         this.arrive(`./?view=${two ? "comparison" : "repair"}`);
         return;
       }
-      this.finish(await this.api.check(request, on, ends.signal));
+      const found = await this.api.check(request, on, ends.signal);
+      if (this.watch === watch) this.finish(found);
     } catch (error) {
+      if (this.watch !== watch) {
+        if (error instanceof Fault) return; // of a check that was ended by another
+        throw error;
+      }
       const fault = error instanceof Fault ? error : new Fault({ code: "page", message: error.message });
       if (fault.code === "cancelled") return void back();
       watch.fail(fault);
@@ -354,7 +364,7 @@ class App {
     try {
       await this.api.ask(`v1/reports/${encodeURIComponent(id)}`, { method: "DELETE" });
     } catch (fault) {
-      this.outcome.trouble.replaceChildren(notice(fault));
+      this.outcome?.trouble.replaceChildren(notice(fault));
       return;
     }
     if (this.result?.id === id) this.result = null;

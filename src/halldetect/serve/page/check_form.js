@@ -78,8 +78,10 @@ export class CheckForm {
   }
 
   async example() {
+    const before = this.response.value;
     try {
       const { source, response, question } = await this.api.json("static/example.json");
+      if (this.response.value !== before) return; // the reader has begun to write
       this.fill({ documents: source, response, question });
       find("submit").focus();
     } catch {
@@ -133,9 +135,10 @@ export class CheckForm {
       const others = names.filter((name) => name !== standard);
       options(find(role), [["", label], ...others.map((name) => [name, name])]);
     }
-    options(find("scoring"), [...(known?.scorings ?? []).map((name) => [name, name])]);
-    if (!known) options(find("scoring"), [["", "Default"]]);
-    else find("scoring").value = known.defaults.scoring;
+    const scoring = find("scoring");
+    const chosen = scoring.value;
+    options(scoring, known ? known.scorings.map((name) => [name, name]) : [["", "Default"]]);
+    if (known) scoring.value = known.scorings.includes(chosen) ? chosen : known.defaults.scoring;
     if (!find("threshold").value) find("threshold").value = known?.defaults.threshold ?? "";
     this.describe();
   }

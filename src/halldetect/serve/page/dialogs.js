@@ -20,11 +20,16 @@ export function askToken(api, session, why) {
   input.value = "";
   say("");
   return new Promise((resolve) => {
-    const close = (accepted) => {
-      dialog.close();
+    let open = true;
+    const end = (accepted) => {
+      open = false;
       resolve(accepted);
     };
-    dialog.oncancel = () => resolve(false);
+    const close = (accepted) => {
+      dialog.close();
+      end(accepted);
+    };
+    dialog.oncancel = () => end(false);
     find("token-cancel").onclick = () => close(false);
     find("token-forget").onclick = async () => {
       api.setToken(null);
@@ -40,6 +45,7 @@ export function askToken(api, session, why) {
       }
       try {
         const found = await api.json("v1/session", { token });
+        if (!open) return; // cancelled meanwhile
         if (found.authenticated) {
           api.setToken(token);
           session.take(found);
@@ -49,7 +55,7 @@ export function askToken(api, session, why) {
         say("The server does not know this token.");
         input.select();
       } catch (fault) {
-        say(`${titleOf(fault)}.`);
+        if (open) say(`${titleOf(fault)}.`);
       }
     };
     dialog.showModal();

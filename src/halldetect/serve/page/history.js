@@ -157,6 +157,8 @@ export class History {
     this.rows.replaceChildren();
     this.every.checked = false;
     this.next = null;
+    // What they would act on is not known before the rows are there.
+    for (const control of [this.export, this.remove, this.more]) control.hidden = true;
     await this.load();
   }
 

@@ -26,7 +26,7 @@ export class Outcome {
         .filter(([value]) => formats[value])
         .map(([value, { name }]) => element("option", { value }, name)),
     );
-    const copy = textButton({ class: "quiet" }, () => this.take((text) => this.copy(text)), "Copy");
+    const copy = textButton({ class: "quiet" }, () => this.take((...taken) => this.copy(...taken)), "Copy");
     this.format.addEventListener("change", () => {
       copy.disabled = this.format.value === "pdf";
     });
@@ -42,7 +42,7 @@ export class Outcome {
           { class: "group", role: "group", "aria-label": "Take the report along" },
           this.format,
           copy,
-          textButton({ class: "quiet" }, () => this.take((text) => this.download(text)), "Download"),
+          textButton({ class: "quiet" }, () => this.take((...taken) => this.download(...taken)), "Download"),
         ),
       ),
       this.trouble,
@@ -58,22 +58,23 @@ export class Outcome {
     this.heading.setAttribute("tabindex", "-1");
   }
 
+  /** Calls `act(content, format)` for the chosen format; another may be chosen meanwhile. */
   async take(act) {
-    if (this.format.value === "pdf") this.status("The PDF is being made");
+    const chosen = this.format.value;
+    if (chosen === "pdf") this.status("The PDF is being made");
     try {
-      await act(await this.formats[this.format.value]());
+      await act(await this.formats[chosen](), chosen);
     } catch (fault) {
       this.trouble.replaceChildren(notice(fault));
     }
   }
 
-  async copy(text) {
-    const { name } = FORMATS[this.format.value];
+  async copy(text, chosen) {
+    const { name } = FORMATS[chosen];
     this.status((await copied(text)) ? `${name} copied` : "The browser did not allow copying");
   }
 
-  download(text) {
-    const chosen = this.format.value;
+  download(text, chosen) {
     const name = `${this.stem}.${SUFFIX[chosen]}`;
     saveFile(name, text, FORMATS[chosen].type);
     this.status(`${name} downloaded`);

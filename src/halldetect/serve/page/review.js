@@ -91,6 +91,7 @@ export class Review {
     await underWay;
     try {
       const { note, decisions } = await this.api.json(this.path);
+      if (this.known) return; // somebody has pressed "Try again" twice
       this.note.value = note;
       this.decisions = new Map(decisions.map(({ claim, decision }) => [claim, decision]));
       this.known = true;

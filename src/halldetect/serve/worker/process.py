@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Thread
@@ -126,7 +127,8 @@ class CheckWorker:
         self._connections: dict[str, asyncio.StreamWriter] = {}
         self._unfinished_pairs: Counter[str] = Counter()
         self._running: list[_RunningBatch] = []  # the last one is at work, the others wait for it
-        self._last_progress = 0.0
+        self._last_progress: tuple[str, int, int] | None = None
+        self._last_progress_at = 0.0
 
     def load(self, settings: CheckSettings, pool_factory: DetectorPoolFactory) -> None:
         """Build the detector pool and load the default models."""
@@ -236,6 +238,7 @@ class CheckWorker:
         running = _RunningBatch(items)
         self._running.append(running)
         started = time.monotonic()
+        results: list[Callable[[], None]] = []
         try:
             detector = self._pool.get(items[0].configuration)
             if items[0].repair:
@@ -258,14 +261,18 @@ class CheckWorker:
                 self._queue.put_back(item)
         except Exception as error:
             failure = _describe_failure(error)
-            for item in items:
-                self._loop.call_soon_threadsafe(self._on_failure, item, failure)
+            results = [partial(self._on_failure, item, failure) for item in items]
         else:
-            for item, (report, remembered) in zip(items, finished, strict=True):
-                self._loop.call_soon_threadsafe(self._on_report, item, report, remembered)
+            results = [
+                partial(self._on_report, item, report, remembered)
+                for item, (report, remembered) in zip(items, finished, strict=True)
+            ]
         self._running.pop()
         spent = time.monotonic() - started - sum(running.interrupted.values())
         self._queue.batch_done(items, max(spent, 0.0))
+        # Last, so that who has a report finds it counted.
+        for send in results:
+            self._loop.call_soon_threadsafe(send)
 
     def _repair(self, detector: Detector, pair: Pair) -> FinishedReport:
         repair = detector.repair(
@@ -303,9 +310,10 @@ class CheckWorker:
             return
         running, now = self._running[-1], time.monotonic()
         left = running.seconds_left(phase, done, of)
-        if done < of and now - self._last_progress < _PROGRESS_SECONDS:
+        is_news = done == of and (phase, done, of) != self._last_progress
+        if not is_news and now - self._last_progress_at < _PROGRESS_SECONDS:
             return
-        self._last_progress = now
+        self._last_progress, self._last_progress_at = (phase, done, of), now
         event = {"event": "progress", "phase": phase, "done": done, "of": of, "seconds_left": left}
         self._send_event(self._queue.watching(running.items), event)
 
