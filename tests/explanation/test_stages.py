@@ -47,3 +47,9 @@ def test_a_check_can_be_stopped_in_both(phase: str) -> None:
     detector = Detector(verifier=OverlapVerifier(), granularities=[1], progress=stop)
     with pytest.raises(Stop):
         detector.check(SOURCE, RESPONSE)
+
+
+def test_between_claims_a_check_can_be_stopped_where_nothing_is_judged() -> None:
+    response = " ".join(f"The mill of {year} has a green door." for year in range(1900, 1910))
+    steps = [step for step in phases(response) if step[0] == "explain"]
+    assert len(steps) >= 20, "before each claim is explained, and compared with the others"
