@@ -295,6 +295,17 @@ def test_a_note_is_stored_when_its_writer_leaves(page, real_service, way):
         page.until(lambda: client.get(path).json()["note"] == "In a hurry.", "stored note")
 
 
+def test_a_note_that_is_not_stored_is_told_to_who_has_left(page):
+    page.open()
+    page.ask(keep=True)
+    page.reported()
+    page.wait("#review-note:read-write")
+    page.run("window.fetch = () => Promise.reject(new TypeError('cut'))")
+    page.paste("#review-note", "Lost?")
+    page.press("[data-view=history]")
+    page.until(lambda: "Your note is not saved" in page.one("#status").text, "word of it")
+
+
 def test_a_review_that_cannot_be_read_is_not_replaced(page, real_service):
     page.open()
     page.ask(keep=True)

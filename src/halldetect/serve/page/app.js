@@ -347,7 +347,7 @@ class App {
     const { scopes } = this.session.data;
     const review =
       id && scopes.includes("read")
-        ? new Review(this.api, id, { mayWrite: scopes.includes("check") })
+        ? new Review(this.api, id, { status: this.status, mayWrite: scopes.includes("check") })
         : null;
     this.outcome = new Outcome(host, result, { status: this.status, actions, review });
     this.show("report", capital(payload.verdict), this.outcome.heading);

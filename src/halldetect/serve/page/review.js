@@ -1,6 +1,6 @@
 /** What a person says of a stored report: agree or disagree with each claim, and a note. */
 
-import { notice } from "./notices.js";
+import { notice, titleOf } from "./notices.js";
 
 const WAIT_MS = 600;
 
@@ -9,13 +9,13 @@ const WAIT_MS = 600;
 let underWay = Promise.resolve();
 
 export class Review {
-  /** `mayWrite` is whether the token allows to store. */
-  constructor(api, id, { mayWrite }) {
-    Object.assign(this, { api, mayWrite });
+  /** `status(text)` speaks aloud; `mayWrite` is whether the token allows to store. */
+  constructor(api, id, { status, mayWrite }) {
+    Object.assign(this, { api, status, mayWrite });
     this.path = `v1/reports/${encodeURIComponent(id)}/review`;
     this.decisions = new Map();
     this.buttons = new Map();
-    this.known = false;
+    this.known = this.left = false;
     this.edits = 0;
     this.stored = 0;
     this.hidden = new AbortController();
@@ -98,7 +98,7 @@ export class Review {
       this.trouble.replaceChildren();
       this.show();
     } catch (fault) {
-      this.complain(fault, () => this.read());
+      if (!this.left) this.complain(fault, () => this.read());
     }
   }
 
@@ -131,11 +131,13 @@ export class Review {
   }
 
   complain(fault, act) {
+    if (this.left) return void this.status(`Your note is not saved. ${titleOf(fault)}`);
     const again = { label: "Try again", act, wait: fault.retryAfter ?? 0 };
     this.trouble.replaceChildren(notice(fault, [again]));
   }
 
   leave() {
+    this.left = true;
     this.hidden.abort();
     this.write();
   }
