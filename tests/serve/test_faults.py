@@ -77,16 +77,20 @@ def idle(service: Reachable) -> bool:
 def test_a_worker_killed_half_way_fails_that_request_and_another_takes_over(
     small: LocalService,
 ) -> None:
-    with small.client() as client, ThreadPoolExecutor(2) as pool:
+    with small.client() as client, ThreadPoolExecutor(1) as pool:
         before = small.worker()
         asked = pool.submit(client.post, "/v1/check", json=slow(15_000))
-        watched = pool.submit(client.post, "/v1/check/stream", json=slow(15_000, "Another"))
-        eventually(lambda: worker_numbers(small)["queued"] == 1)
-        os.kill(before, signal.SIGKILL)
+        watched = {"method": "POST", "url": "/v1/check/stream", "json": slow(15_000, "Another")}
+        with client.stream(**watched) as stream:
+            lines = stream.iter_lines()
+            accepted = next(lines)
+            eventually(lambda: in_work(small) == 2)
+            os.kill(before, signal.SIGKILL)
+            told = "\n".join([accepted, *lines])
         answer = asked.result(PATIENCE)
         assert "another is being started" in refused(answer, "worker_failed")
         assert int(answer.headers["Retry-After"]) >= 1
-        kind, data = events(watched.result(PATIENCE).text)[-1]
+        kind, data = events(told)[-1]
         assert (kind, data["error"]["code"]) == ("error", "worker_failed")
         assert client.get("/healthz").status_code == 200
         refused(client.get("/readyz"), "worker_failed")

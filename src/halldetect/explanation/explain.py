@@ -128,8 +128,8 @@ def explain(
     verifier  judges
     rule      which windows a claim is judged against
     score     the report of a claim that was judged
-    progress  is called with the tokens judged and those that are expected in all, and between
-              claims, whose words take longer to compare than a caller may want to wait
+    progress  is called with the tokens judged and those that are expected in all, and again
+              before each failing claim: to compare words takes a while, too
     compare   whether failing claims are compared with the other claims of their response
     """
     questions = [
@@ -138,7 +138,7 @@ def explain(
         for question in (*_parts(number, item), *_citations(number, item))
     ]
     answers = _answers(questions, findings, verifier, rule, progress)
-    tokens = sum(judged.tokens for judged in answers)
+    tokens = max(sum(judged.tokens for judged in answers), 1)
 
     def pause() -> None:
         if progress is not None:
@@ -251,7 +251,8 @@ def _explained(
 ) -> Explained:
     reports = list(item.reports)
     for at, report in enumerate(reports):
-        pause()
+        if report.status in _FLAGGED:
+            pause()
         own = [(question, score(judged)) for question, judged in answered if question.claim == at]
         parts = tuple(
             PartReport(part.text, part.spans, found.status, found.support)
