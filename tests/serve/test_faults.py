@@ -31,8 +31,6 @@ from tests.support.running import (
     serving,
 )
 
-NAN = float("nan")
-
 
 def slow(ms: int, word: str = "Somebody") -> dict[str, Any]:
     return {"source": SOURCE, "response": f"{word} sleeps {ms} ms."}
@@ -53,20 +51,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalService]:
         yield running
 
 
-def worker_numbers(service: Reachable) -> dict[str, float]:
-    lines = service.get("/metrics").text.splitlines()
-    numbers = {
-        line.split()[0].removeprefix("halldetect_worker_"): float(line.split()[1])
-        for line in lines
-        if line.startswith("halldetect_worker_")
-    }
-    # A worker that is busy may not answer in time; then all its numbers are 0.
-    return numbers if numbers["up"] == 1 else {**numbers, "queued": NAN, "running": NAN}
-
-
 def in_work(service: Reachable) -> float:
     """How many pairs have reached the worker and are not done."""
-    numbers = worker_numbers(service)
+    numbers = service.worker_numbers()
     return numbers["queued"] + numbers["running"]
 
 

@@ -37,16 +37,6 @@ def large(name: str, claims: int = 200, milliseconds: int = 10) -> dict[str, Any
     return {"source": SOURCE, "response": response}
 
 
-def stats(service: LocalService) -> dict[str, float]:
-    """What the worker counts; asked again where it was too busy to answer."""
-    while True:
-        lines = service.get("/metrics").text.splitlines()
-        found = [line.split() for line in lines if line.startswith("halldetect_worker_")]
-        numbers = {name.removeprefix("halldetect_worker_"): float(value) for name, value in found}
-        if numbers["up"] == 1:
-            return numbers
-
-
 def post(service: LocalService, body: dict[str, Any]) -> dict[str, Any]:
     with service.client() as client:
         answer = client.post("/v1/check", json=body)
@@ -57,7 +47,7 @@ def post(service: LocalService, body: dict[str, Any]) -> dict[str, Any]:
 def test_a_small_check_does_not_wait_for_a_large_one(shared: LocalService) -> None:
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(post, shared, large("a", claims=100, milliseconds=80))
-        eventually(lambda: stats(shared)["running"] == 1)
+        eventually(lambda: shared.worker_numbers()["running"] == 1)
         waited = []
         for at in range(3):
             asked = time.monotonic()
@@ -71,21 +61,21 @@ def test_a_small_check_does_not_wait_for_a_large_one(shared: LocalService) -> No
 
 
 def test_a_client_that_leaves_frees_the_worker(shared: LocalService) -> None:
-    before = stats(shared)["batches"]
+    before = shared.worker_numbers()["batches"]
     with shared.client() as client, pytest.raises(httpx.ReadTimeout):
         client.post("/v1/check", json=large("b", claims=100, milliseconds=200), timeout=2.0)
     asked = time.monotonic()
-    eventually(lambda: stats(shared)["running"] == 0)
+    eventually(lambda: shared.worker_numbers()["running"] == 0)
     assert time.monotonic() - asked < 10, "it takes twenty seconds"
-    assert stats(shared)["batches"] == before + 1
+    assert shared.worker_numbers()["batches"] == before + 1
 
 
 def test_equal_requests_at_the_same_time_are_checked_once(shared: LocalService) -> None:
     body = large("c", claims=40)
-    before = stats(shared)
+    before = shared.worker_numbers()
     with ThreadPoolExecutor(4) as pool:
         reports = list(pool.map(lambda _: post(shared, body), range(4)))
-    after = stats(shared)
+    after = shared.worker_numbers()
     assert after["pairs"] - before["pairs"] == 1
     joined = after["shared"] - before["shared"] + after["remembered"] - before["remembered"]
     assert joined == 3
@@ -94,8 +84,8 @@ def test_equal_requests_at_the_same_time_are_checked_once(shared: LocalService) 
 
 def test_a_report_in_memory_is_not_made_again(shared: LocalService) -> None:
     body = large("d", claims=20)
-    first, before = post(shared, body), stats(shared)
-    again, after = post(shared, body), stats(shared)
+    first, before = post(shared, body), shared.worker_numbers()
+    again, after = post(shared, body), shared.worker_numbers()
     assert after["pairs"] == before["pairs"]
     assert after["remembered"] == before["remembered"] + 1
     assert again["cost"].pop("seconds") == {}, "no time was spent on it"
@@ -105,13 +95,13 @@ def test_a_report_in_memory_is_not_made_again(shared: LocalService) -> None:
 
 def test_one_of_two_who_wait_for_the_same_may_leave(shared: LocalService) -> None:
     body = large("e", claims=40, milliseconds=100)
-    before = stats(shared)["shared"]
+    before = shared.worker_numbers()["shared"]
     with ThreadPoolExecutor(1) as pool:
         with shared.client() as client, client.stream("POST", "/v1/check/stream", json=body) as it:
             lines = it.iter_lines()  # kept: the connection ends with it
             assert next(lines) == "event: accepted"
             second = pool.submit(post, shared, body)
-            eventually(lambda: stats(shared)["shared"] == before + 1)
+            eventually(lambda: shared.worker_numbers()["shared"] == before + 1)
         assert second.result()["verdict"] == "hallucinated"
 
 
@@ -124,7 +114,7 @@ def test_who_joins_late_or_comes_afterwards_hears_all_claims(shared: LocalServic
 
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(events)
-        eventually(lambda: stats(shared)["running"] == 1)
+        eventually(lambda: shared.worker_numbers()["running"] == 1)
         time.sleep(0.3)
         second = pool.submit(events)
         for found in (first.result(), second.result(), events()):
@@ -141,4 +131,4 @@ def test_an_operator_can_turn_the_memory_off(tmp_path: Path) -> None:
     with local_service(settings) as service:
         for _ in range(2):
             assert post(service, SMALL)["cost"]["seconds"]
-        assert stats(service)["pairs"] == 2
+        assert service.worker_numbers()["pairs"] == 2

@@ -50,6 +50,18 @@ class Reachable:
         with self.client() as client:
             return client.get(path)
 
+    def worker_numbers(self) -> dict[str, float]:
+        """What the worker counts; asked again while it is not up or too busy to answer."""
+        prefix, until = "halldetect_worker_", time.monotonic() + PATIENCE
+        while True:
+            lines = self.get("/metrics").text.splitlines()
+            found = [line.split() for line in lines if line.startswith(prefix)]
+            numbers = {name.removeprefix(prefix): float(value) for name, value in found}
+            if numbers["up"] == 1:
+                return numbers
+            assert time.monotonic() < until, "the worker does not answer"
+            time.sleep(0.02)
+
 
 @dataclass(frozen=True, slots=True)
 class Running(Reachable):

@@ -109,7 +109,7 @@ def test_a_kept_report_is_there_after_a_reload_and_in_the_history(page, download
     page.browser.refresh()
     assert page.reported() == "Hallucinated"
     assert text_of(page.browser, ".scroller .focus") == FARE
-    identity = address.split("report=")[1].split("#")[0]
+    identity = report_id(page)
     page.press("[data-view=history]")
     row = page.wait(".past tbody tr")
     assert row.get_attribute("data-id") == identity
@@ -148,6 +148,18 @@ def test_a_kept_report_is_there_after_a_reload_and_in_the_history(page, download
     assert page.wait(".notice").get_attribute("data-code") == "not_found"
 
 
+def report_id(page):
+    return page.browser.current_url.split("report=")[1].split("#")[0]
+
+
+def keep(service, *responses):
+    """Has responses to the source of the demo checked, and their reports stored."""
+    with service.client() as client:
+        for response in responses:
+            body = {"source": demo.SOURCE, "response": response, "store": True}
+            client.post("/v1/check", json=body).raise_for_status()
+
+
 def choose(page, selector, value):
     page.run(
         "const field = document.querySelector(arguments[0]); field.value = arguments[1];"
@@ -158,10 +170,7 @@ def choose(page, selector, value):
 
 
 def test_the_history_can_be_searched_filtered_and_emptied(page, real_service):
-    with real_service.client() as client:
-        for response in (demo.RESPONSE, demo.EXPECTED[0].sentence):
-            body = {"source": demo.SOURCE, "response": response, "store": True}
-            client.post("/v1/check", json=body).raise_for_status()
+    keep(real_service, demo.RESPONSE, demo.EXPECTED[0].sentence)
     page.open("/?view=history")
     rows = ".past tbody tr"
     count = "return document.querySelectorAll(arguments[0]).length"
@@ -187,10 +196,7 @@ def test_the_history_can_be_searched_filtered_and_emptied(page, real_service):
 
 
 def test_nothing_is_deleted_before_it_is_shown(page, real_service):
-    with real_service.client() as client:
-        for response in (demo.RESPONSE, demo.EXPECTED[0].sentence):
-            body = {"source": demo.SOURCE, "response": response, "store": True}
-            client.post("/v1/check", json=body).raise_for_status()
+    keep(real_service, demo.RESPONSE, demo.EXPECTED[0].sentence)
     page.open("/?view=history")
     page.press(".past tbody input[type=checkbox]")
     assert page.wait("#history .danger").text == "Delete 1 report"
@@ -249,10 +255,6 @@ def review_status(page):
     return page.one(".review [role=status]").text
 
 
-def report_id(page):
-    return page.browser.current_url.split("report=")[1].split("#")[0]
-
-
 def test_only_what_is_stored_is_called_saved(page, real_service):
     def held():
         return page.run("return window.held.length")
@@ -272,8 +274,7 @@ def test_only_what_is_stored_is_called_saved(page, real_service):
     assert review_status(page) == ""
     let_one_go(page)
     page.until(lambda: review_status(page) == "Saved", "saved note")
-    with real_service.client() as client:
-        review = client.get(f"/v1/reports/{report_id(page)}/review").json()
+    review = real_service.get(f"/v1/reports/{report_id(page)}/review").json()
     assert review["note"] == "Written meanwhile."
     assert review["decisions"] == [{"claim": 1, "decision": "agree"}]
 
@@ -291,8 +292,7 @@ def test_a_note_is_stored_when_its_writer_leaves(page, real_service, way):
         page.press("[data-view=history]")
     else:
         page.browser.get("about:blank")
-    with real_service.client() as client:
-        page.until(lambda: client.get(path).json()["note"] == "In a hurry.", "stored note")
+    page.until(lambda: real_service.get(path).json()["note"] == "In a hurry.", "stored note")
 
 
 def test_a_note_that_is_not_stored_is_told_to_who_has_left(page):
@@ -331,11 +331,8 @@ def test_a_review_that_cannot_be_read_is_not_replaced(page, real_service):
 def test_the_dashboard_adds_up(page, real_service):
     page.open("/?view=dashboard")
     assert "No report was kept" in page.wait("#dashboard .plain").text
-    with real_service.client() as client:
-        for response in (demo.RESPONSE, demo.EXPECTED[0].sentence, ""):
-            body = {"source": demo.SOURCE, "response": response, "store": True}
-            client.post("/v1/check", json=body).raise_for_status()
-        summary = client.get("/v1/reports/summary").json()
+    keep(real_service, demo.RESPONSE, demo.EXPECTED[0].sentence, "")
+    summary = real_service.get("/v1/reports/summary").json()
     page.open("/?view=dashboard")
     chart = page.wait(".chart")
     assert "50 % of 3 reports" in chart.get_attribute("aria-label")

@@ -26,7 +26,7 @@ export class Outcome {
         .filter(([value]) => formats[value])
         .map(([value, { name }]) => element("option", { value }, name)),
     );
-    const copy = textButton({ class: "quiet" }, () => this.take((...taken) => this.copy(...taken)), "Copy");
+    const copy = textButton({ class: "quiet" }, () => this.take(this.copy), "Copy");
     this.format.addEventListener("change", () => {
       copy.disabled = this.format.value === "pdf";
     });
@@ -42,7 +42,7 @@ export class Outcome {
           { class: "group", role: "group", "aria-label": "Take the report along" },
           this.format,
           copy,
-          textButton({ class: "quiet" }, () => this.take((...taken) => this.download(...taken)), "Download"),
+          textButton({ class: "quiet" }, () => this.take(this.download), "Download"),
         ),
       ),
       this.trouble,
@@ -58,25 +58,25 @@ export class Outcome {
     this.heading.setAttribute("tabindex", "-1");
   }
 
-  /** Calls `act(content, format)` for the chosen format; another may be chosen meanwhile. */
+  /** Calls the method `act(content, format)`; another format may be chosen meanwhile. */
   async take(act) {
     const chosen = this.format.value;
     if (chosen === "pdf") this.status("The PDF is being made");
     try {
-      await act(await this.formats[chosen](), chosen);
+      await act.call(this, await this.formats[chosen](), chosen);
     } catch (fault) {
       this.trouble.replaceChildren(notice(fault));
     }
   }
 
-  async copy(text, chosen) {
-    const { name } = FORMATS[chosen];
+  async copy(text, format) {
+    const { name } = FORMATS[format];
     this.status((await copied(text)) ? `${name} copied` : "The browser did not allow copying");
   }
 
-  download(text, chosen) {
-    const name = `${this.stem}.${SUFFIX[chosen]}`;
-    saveFile(name, text, FORMATS[chosen].type);
+  download(content, format) {
+    const name = `${this.stem}.${SUFFIX[format]}`;
+    saveFile(name, content, FORMATS[format].type);
     this.status(`${name} downloaded`);
   }
 

@@ -18,7 +18,7 @@ export class Review {
     this.known = this.left = false;
     this.edits = 0;
     this.stored = 0;
-    this.hidden = new AbortController();
+    this.ends = new AbortController();
   }
 
   /** Adds the buttons to the claims of a report view, and the note below them. */
@@ -47,7 +47,7 @@ export class Review {
         ),
       ),
     );
-    const { signal } = this.hidden;
+    const { signal } = this.ends;
     window.addEventListener("pagehide", () => this.store({ keepalive: true }), { signal });
     this.read();
   }
@@ -138,7 +138,7 @@ export class Review {
 
   leave() {
     this.left = true;
-    this.hidden.abort();
+    this.ends.abort();
     this.write();
   }
 }

@@ -270,7 +270,7 @@ class CheckWorker:
         self._running.pop()
         spent = time.monotonic() - started - sum(running.interrupted.values())
         self._queue.batch_done(items, max(spent, 0.0))
-        # Last, so that who has a report finds it counted.
+        # Sent only now: whoever has a report finds it in the counts.
         for send in results:
             self._loop.call_soon_threadsafe(send)
 
