@@ -244,6 +244,7 @@ def test_ray_may_need_more_than_one_try_to_start(monkeypatch: pytest.MonkeyPatch
         raise Exception("The current node timed out during startup.")
 
     monkeypatch.setattr(ray, "init", never)
+    monkeypatch.setattr(cluster, "_require_listener", lambda address: None)
     for address, count in ((None, cluster.START_TRIES), ("10.0.0.1:1", 1)):
         tries.clear()
         with (
@@ -252,6 +253,19 @@ def test_ray_may_need_more_than_one_try_to_start(monkeypatch: pytest.MonkeyPatch
         ):
             pass
         assert len(tries) == count
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:99999"])
+def test_a_cluster_that_is_not_there_is_told_at_once(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    import ray
+
+    from halldetect.batch.ray.cluster import connected
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with pytest.raises(CheckError, match="Ray cannot be reached at"), connected(address, 1):
+        pass
 
 
 def test_what_ends_a_run_is_one_line(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from halldetect.errors import CheckError, InputError, MissingExtra
 DEFAULT_PART_ROWS = 256
 # Ray gives itself 30 seconds to start; a busy machine may take longer.
 START_TRIES = 3
+CONNECT_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,8 @@ def connected(address: str | None, cpus: int) -> Iterator[Any]:
     if ray.is_initialized():  # by the program that calls this as a library
         yield ray
         return
+    if address:
+        _require_listener(address)
     _connect(ray, address, cpus)
     for name in ("ray", "ray.data"):
         logging.getLogger(name).setLevel(logging.ERROR)
@@ -129,6 +133,17 @@ def connected(address: str | None, cpus: int) -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _require_listener(address: str) -> None:
+    """Ray itself waits for minutes where nothing listens. `auto` has no port to ask."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not (host and port.isdigit()):
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise CheckError(f"Ray cannot be reached at {address}: {error}") from error
 
 
 def _connect(ray: Any, address: str | None, cpus: int) -> None:
