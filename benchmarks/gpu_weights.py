@@ -96,7 +96,7 @@ def prepare_student(student: Path, shipped: Path, out: Path, temperature: float 
         "max_tokens": reading_limit(config) - encoder.special_tokens,
         "labels": list(Labels.from_config(config, BASE).meanings),
         "languages": config.get("languages"),
-        "calibration": None,
+        "calibration": config.get("calibration"),
         "operating_points": None,
     }
     _write(out / DESCRIPTION, description)

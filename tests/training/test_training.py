@@ -66,9 +66,13 @@ def test_a_student_learns_is_cut_down_and_exported(
         "--rounded", 0.5, "--steps", 2, *common,
     )  # fmt: skip
     assert len(Encoder.load(work / "cut").layers) == 1
-    run(monkeypatch, export.main, work, "--out", work / "shipped", "--temperature", 2.0)
+    run(
+        monkeypatch, export.main, work, "--out", work / "shipped", "--temperature", 2.0,
+        "--contradiction-weight", 0.45,
+    )  # fmt: skip
 
     verifier = load_verifier(str(work / "shipped"))
+    assert verifier.description["calibration"] == {"contradiction_weight": 0.45}
     pairs = [pair for pair in PAIRS if pair[0]]
     model = Encoder.load(work / "base").eval()
     encode = pair_encoder(work / "mpnet", 512)

@@ -5,6 +5,10 @@
 
 Writes OUT/report.json and OUT/predictions.npz: for every response its label and both scores.
 
+`--contradiction-weight` is that of the scores, and what `export` is given. Beside it the report has
+the figures of other weights: the one that `large` was given (`training.large.calibrate`) is shipped
+for both, since `base` learns the probabilities of `large`.
+
 One temperature is fitted on MNLI's development pairs (it changes no accuracy); `export` can fold
 it into the weights. No slope or offset is fitted: what the development sets ask for does not carry
 over to others, because sets differ in where their best cut lies (report.json, `best_cut`).
@@ -27,7 +31,11 @@ from halldetect_bench.stats.bootstrap import interval
 from halldetect_bench.stats.classification_metrics import at_threshold, auroc
 from training.base.batches import CODES, read_pairs
 from training.base.evaluate import accuracy, load_rows
+from training.large.calibrate import figures
 from training.large.evaluate import DEVELOPMENT, NLI, SIX
+
+WEIGHTS_TRIED = (0.0, 0.2, 0.3, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 1.0)
+Response = tuple[bool, list[np.ndarray]]  # whether it is hallucinated; its claims
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
@@ -38,12 +46,10 @@ def softmax(logits: np.ndarray) -> np.ndarray:
     return shares
 
 
-def judged(
-    work: Path, logits: Any, degree: float
-) -> dict[str, list[tuple[bool, list[np.ndarray]]]]:
+def judged(work: Path, logits: Any, degree: float) -> dict[str, list[Response]]:
     """For every set, its responses: the label and, for each claim, windows x probabilities."""
     rows, _, windows = load_rows(work)
-    found: dict[str, list[tuple[bool, list[np.ndarray]]]] = {}
+    found: dict[str, list[Response]] = {}
     for name in SIX + DEVELOPMENT:
         if f"set_{name}" not in logits:
             continue
@@ -74,18 +80,43 @@ def temperature(logits: np.ndarray, gold: np.ndarray) -> float:
     return float(minimize_scalar(loss, bounds=(0.5, 8.0), method="bounded").x)
 
 
-def scored(claims: list[np.ndarray]) -> tuple[float, float]:
-    """The default score of a response and its FED score.
+def scored(claims: list[np.ndarray], calibration: Calibration) -> float:
+    """The default score of a response.
 
     Args:
         claims: for each claim, windows x probabilities.
+        calibration: of the score.
     """
-    calibration = Calibration()
-    supports = [
-        calibration.support([Probabilities(*map(float, row)) for row in claim]) for claim in claims
-    ]
-    paper = fed([fed_claim(claim[:, 0].tolist(), claim[:, 2].tolist()) for claim in claims])
-    return calibration.response(supports), paper
+    return calibration.response(
+        [
+            calibration.support([Probabilities(*map(float, row)) for row in claim])
+            for claim in claims
+        ]
+    )
+
+
+def by_paper(claims: list[np.ndarray]) -> float:
+    """The FED score of a response."""
+    return fed([fed_claim(claim[:, 0].tolist(), claim[:, 2].tolist()) for claim in claims])
+
+
+def weights_tried(sets: dict[str, list[Response]]) -> dict[str, Any]:
+    """What other weights of the contradiction would give."""
+    table = {}
+    for weight in WEIGHTS_TRIED:
+        calibration = Calibration(contradiction_weight=weight)
+        pairs = {
+            name: (
+                np.array([label for label, _ in rows], bool),
+                np.array([scored(claims, calibration) for _, claims in rows]),
+            )
+            for name, rows in sets.items()
+        }
+        table[str(weight)] = {
+            title: figures({name: pairs[name] for name in names if name in pairs})
+            for title, names in (("development", DEVELOPMENT), ("six", SIX))
+        }
+    return table
 
 
 def best_cut(truth: list[bool], scores: list[float]) -> float:
@@ -94,11 +125,11 @@ def best_cut(truth: list[bool], scores: list[float]) -> float:
     return float(max(cuts, key=lambda cut: at_threshold(truth, scores, cut).balanced_accuracy or 0))
 
 
-def report_set(rows: list[tuple[bool, list[np.ndarray]]]) -> tuple[dict[str, Any], np.ndarray]:
+def report_set(rows: list[Response], calibration: Calibration) -> tuple[dict[str, Any], np.ndarray]:
     """The figures of one dataset, and label, score and FED score of each response."""
     truth = [label for label, _ in rows]
-    both = [scored(claims) for _, claims in rows]
-    scores, feds = [pair[0] for pair in both], [pair[1] for pair in both]
+    scores = [scored(claims, calibration) for _, claims in rows]
+    feds = [by_paper(claims) for _, claims in rows]
     faithful = [claim for label, claims in rows if not label for claim in claims]
     alarms = sum(bool((claim[:, 2] > 0.5).any()) for claim in faithful)
     spread = interval(auroc, truth, scores, seed=1, samples=500)
@@ -120,7 +151,7 @@ def report_set(rows: list[tuple[bool, list[np.ndarray]]]) -> tuple[dict[str, Any
         "faithful_claims_contradicted": alarms / max(len(faithful), 1),
     }
     rounded = {name: round(float(value or 0), 4) for name, value in figures.items()}
-    return rounded, np.array([(label, *pair) for label, pair in zip(truth, both, strict=True)])
+    return rounded, np.array(list(zip(truth, scores, feds, strict=True)), float)
 
 
 def main() -> None:
@@ -131,7 +162,9 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, required=True, help="folder of the student")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--temperature", type=float, default=1.0, help="of the exported weights")
+    parser.add_argument("--contradiction-weight", type=float, default=1.0, help="of the scores: 1")
     options = parser.parse_args()
+    calibration = Calibration(contradiction_weight=options.contradiction_weight)
     logits = np.load(options.logits)
     golds = {
         name: np.array([CODES[str(row["label"])] for row in read_pairs(path)])
@@ -143,12 +176,14 @@ def main() -> None:
         "weights": hashlib.sha256(weights).hexdigest(),
         "temperature": options.temperature,
         "temperature_fitted": round(temperature(logits["mnli_dev"], golds["mnli_dev"]), 3),
+        "contradiction_weight": options.contradiction_weight,
         "sets": {},
         "nli": {},
     }
     predictions = {}
-    for name, rows in judged(options.work, logits, options.temperature).items():
-        result["sets"][name], predictions[name] = report_set(rows)
+    sets = judged(options.work, logits, options.temperature)
+    for name, rows in sets.items():
+        result["sets"][name], predictions[name] = report_set(rows, calibration)
         print(name, result["sets"][name], flush=True)
     for title, names in (("six", SIX), ("development", DEVELOPMENT)):
         for key in ("auroc", "balanced_accuracy", "fed_auroc"):
@@ -159,6 +194,7 @@ def main() -> None:
         share = round(accuracy(logits[name], gold), 4)
         result["nli"][name] = {"rows": len(gold), "accuracy": share}
         print(name, result["nli"][name], flush=True)
+    result["contradiction_weights"] = weights_tried(sets)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "report.json").write_text(json.dumps(result, indent=1) + "\n")
     np.savez_compressed(options.out / "predictions.npz", **predictions)  # type: ignore[arg-type]

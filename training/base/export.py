@@ -51,6 +51,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--name", default="halldetect-base")
     parser.add_argument("--temperature", type=float, default=1.0, help="what calibrate fitted")
+    parser.add_argument("--contradiction-weight", type=float, help="as given to calibrate")
     parser.add_argument("--bits", type=int, default=4)
     parser.add_argument("--block", type=int, default=32)
     parser.add_argument("--embeddings", choices=("int8", "int4"), default="int4")
@@ -80,6 +81,8 @@ def main() -> None:
         "pad_token_id": model.shape.pad,
         "languages": ["en"],
     }
+    if options.contradiction_weight is not None:
+        config["calibration"] = {"contradiction_weight": options.contradiction_weight}
     (options.out / "config.json").write_text(json.dumps(config, indent=1) + "\n")
     size = sum(file.stat().st_size for file in options.out.iterdir()) / 1e6
     print(f"{options.out}: {size:.1f} MB")

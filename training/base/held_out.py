@@ -3,8 +3,9 @@
     python -m training.base.held_out WORK/handmade_dev.jsonl.xz FOLDER [FOLDER ...] \
         --out benchmarks/results/base/held_out.json
 
-Each FOLDER holds weights as the package ships them. A claim is judged on its whole source. A
-development measure beside those of `calibrate`: it shows reading, not the ranking of summaries.
+Each FOLDER holds weights as the package ships them. A claim is judged on its whole source, with
+several weights of the contradiction. A development measure beside those of `calibrate`: it shows
+reading, not the ranking of summaries.
 """
 
 from __future__ import annotations
@@ -18,14 +19,18 @@ from typing import Any
 
 import numpy as np
 
+from halldetect.report import Probabilities
+from halldetect.scoring import Calibration
 from halldetect.verification.verifiers import load_verifier
+from training.base.calibrate import WEIGHTS_TRIED
 from training.base.taught import groups
+from training.large.calibrate import log_loss
 
 LABELS = "ENC"
 
 
-def measured(said: np.ndarray, gold: Sequence[str]) -> dict[str, float]:
-    """Shares of claims.
+def measured(said: np.ndarray, gold: Sequence[str]) -> dict[str, Any]:
+    """Shares of claims, and for each weight of the contradiction what it comes to.
 
     Args:
         said: probabilities of entailment, neutral and contradiction, one row per claim.
@@ -34,12 +39,22 @@ def measured(said: np.ndarray, gold: Sequence[str]) -> dict[str, float]:
     label = np.array([LABELS.index(name) for name in gold])
     answer = said.argmax(1)
     true, against = label == 0, label == 2
-    supported = said[:, 0] * (1 - said[:, 2]) >= 0.5
+    by_weight = {}
+    for weight in WEIGHTS_TRIED:
+        calibration = Calibration(contradiction_weight=weight)
+        supports = np.array(
+            [calibration.window_support(Probabilities(*map(float, row))) for row in said]
+        )
+        supported = supports > calibration.supported_above
+        by_weight[str(weight)] = {
+            "log_loss": round(log_loss(~true, 1 - supports), 4),
+            "true_flagged": round(float((~supported[true]).mean()), 4),
+            "false_passed": round(float(supported[~true].mean()), 4),
+        }
     return {
         "right": round(float((answer == label).mean()), 4),
-        "true_flagged": round(float((~supported[true]).mean()), 4),
-        "false_passed": round(float(supported[~true].mean()), 4),
         "contradictions_called_so": round(float((answer[against] == 2).mean()), 4),
+        "contradiction_weights": by_weight,
     }
 
 
