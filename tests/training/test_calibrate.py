@@ -32,7 +32,8 @@ def test_a_response_is_scored_with_the_weight_that_is_shipped() -> None:
 
 
 def test_other_weights_are_reported_beside_it() -> None:
-    from training.base.calibrate import WEIGHTS_TRIED, weights_tried
+    from training.base.calibrate import weights_tried
+    from training.large.calibrate import WEIGHTS_TRIED
 
     table = weights_tried({"wice": ROWS, "qags-cnndm": ROWS})
     assert list(table) == [str(weight) for weight in WEIGHTS_TRIED]

@@ -5,9 +5,9 @@
 
 Writes OUT/report.json and OUT/predictions.npz: for every response its label and both scores.
 
-`--contradiction-weight` is that of the scores, and what `export` is given. Beside it the report has
-the figures of other weights: the one that `large` was given (`training.large.calibrate`) is shipped
-for both, since `base` learns the probabilities of `large`.
+`--contradiction-weight` says how much P(C) takes away from the support; give `export` the same. The
+report also has the figures of other weights. Shipped is the weight that was fitted for `large`
+(`training.large.calibrate`), because `base` learns the probabilities of `large`.
 
 One temperature is fitted on MNLI's development pairs (it changes no accuracy); `export` can fold
 it into the weights. No slope or offset is fitted: what the development sets ask for does not carry
@@ -31,10 +31,9 @@ from halldetect_bench.stats.bootstrap import interval
 from halldetect_bench.stats.classification_metrics import at_threshold, auroc
 from training.base.batches import CODES, read_pairs
 from training.base.evaluate import accuracy, load_rows
-from training.large.calibrate import figures
+from training.large.calibrate import WEIGHTS_TRIED, figures
 from training.large.evaluate import DEVELOPMENT, NLI, SIX
 
-WEIGHTS_TRIED = (0.0, 0.2, 0.3, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 1.0)
 Response = tuple[bool, list[np.ndarray]]  # whether it is hallucinated; its claims
 
 

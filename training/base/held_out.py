@@ -22,9 +22,8 @@ import numpy as np
 from halldetect.report import Probabilities
 from halldetect.scoring import Calibration
 from halldetect.verification.verifiers import load_verifier
-from training.base.calibrate import WEIGHTS_TRIED
 from training.base.taught import groups
-from training.large.calibrate import log_loss
+from training.large.calibrate import WEIGHTS_TRIED, log_loss
 
 LABELS = "ENC"
 
