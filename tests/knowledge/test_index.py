@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import random
 import signal
 import sqlite3
-import subprocess
-import sys
-import time
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,7 +19,7 @@ from halldetect.knowledge.builder import build_index, remove_documents
 from halldetect.knowledge.passages import PASSAGE_CHARACTERS, cut_passages
 from halldetect.knowledge.readers import SourceFile, find_files, read_documents
 from halldetect.text.html_page import html_text
-from tests.support.paths import ROOT
+from tests.support.index_checks import check_that_a_killed_build_goes_on
 
 BRIDGE = "The bridge over the Elbe opened in 1932.\n\nAnna Holm designed the bridge."
 ROME = "Rome is the capital of Italy."
@@ -242,48 +237,9 @@ def test_passages_hold_every_word_once(text: str) -> None:
     assert all(len(span) <= PASSAGE_CHARACTERS for span in spans)
 
 
-CHILD = """
-import sys
-from pathlib import Path
-from halldetect.knowledge import builder, writer
-writer.COMMIT_PASSAGES = 20
-from halldetect.knowledge.readers import SourceFile
-builder.build_index(Path(sys.argv[2]), [SourceFile(Path(sys.argv[1]), "rows.jsonl")])
-"""
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 def test_a_build_that_is_killed_goes_on(tmp_path: Path) -> None:
-    rows = tmp_path / "rows.jsonl"
-    with rows.open("w", encoding="utf-8") as stream:
-        for number in range(3000):
-            stream.write(json.dumps({"id": number, "text": f"Fact {number} is true. " * 3}) + "\n")
-    path, whole = tmp_path / "killed.index", tmp_path / "whole.index"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-c", CHILD, str(rows), str(path)]
-    chance = random.Random(0)
-    killed = 0
-    for _ in range(6):
-        child = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
-        while child.poll() is None and not path.exists():
-            time.sleep(0.001)
-        deadline = time.monotonic() + 0.1 * chance.random()
-        while child.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.001)
-        if child.poll() is None:
-            child.send_signal(signal.SIGKILL)
-            killed += 1
-        child.wait()
-        if path.exists() and killed:
-            with pytest.raises(InputError) if child.returncode else nullcontext():
-                KnowledgeIndex(path)
-    assert killed
-    subprocess.run(command, env=environment, check=True)
-    build_index(whole, [SourceFile(rows, "rows.jsonl")])
-    one, other = KnowledgeIndex(path), KnowledgeIndex(whole)
-    assert one.description["digest"] == other.description["digest"]
-    assert one.passages == other.passages == 3000
-    assert one.search(["Fact 2999 is true"], 1) == other.search(["Fact 2999 is true"], 1)
+    check_that_a_killed_build_goes_on(str(tmp_path / "killed.index"), tmp_path)
 
 
 def test_two_files_of_one_name_are_refused_with_a_way_out(tmp_path: Path) -> None:

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-import random
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,12 +11,13 @@ import pytest
 
 from halldetect.errors import CheckError, InputError
 from halldetect.knowledge.builder import build_index, open_index, remove_documents
-from halldetect.knowledge.readers import SourceFile, find_files
+from halldetect.knowledge.readers import find_files
 from tests.support.fakes import use_overlap_verifier
-from tests.support.index_checks import check_building_and_checking
-from tests.support.paths import ROOT
+from tests.support.index_checks import (
+    check_building_and_checking,
+    check_that_a_killed_build_goes_on,
+)
 from tests.support.postgres import Server, postgres_server
-from tests.support.running import eventually
 
 pytestmark = pytest.mark.database
 
@@ -122,40 +117,6 @@ def test_a_server_that_goes_and_comes_back(url: str, server: Server, folder: Pat
         assert index.search(["Rome is the capital of Italy"], 5)[0]
 
 
-CHILD = """
-import sys
-from pathlib import Path
-from halldetect.knowledge import builder, writer
-writer.COMMIT_PASSAGES = 20
-from halldetect.knowledge.readers import SourceFile
-builder.build_index(sys.argv[2], [SourceFile(Path(sys.argv[1]), "rows.jsonl")])
-"""
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 def test_a_build_that_is_killed_goes_on(url: str, tmp_path: Path) -> None:
-    rows = tmp_path / "rows.jsonl"
-    facts = [{"id": at, "text": f"Fact {at} is true."} for at in range(1000)]
-    rows.write_text("\n".join(map(json.dumps, facts)), encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-c", CHILD, str(rows), url]
-    chance = random.Random(0)
-    killed = 0
-    for _ in range(3):
-        child = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
-        time.sleep(0.3 + 0.4 * chance.random())
-        if child.poll() is None:
-            child.send_signal(signal.SIGKILL)
-            killed += 1
-            child.wait()
-            with pytest.raises(InputError):
-                open_index(url)
-    assert killed
-    # The server needs a moment to notice that the writer is gone.
-    eventually(lambda: subprocess.run(command, env=environment, check=False).returncode == 0)
-    whole = tmp_path / "whole.index"
-    build_index(whole, [SourceFile(rows, "rows.jsonl")])
-    with closing(open_index(url)) as one, closing(open_index(whole)) as other:
-        assert one.description["passages"] == 1000
-        assert one.description["digest"] == other.description["digest"]
-        assert one.search(["Fact 999 is true"], 1) == other.search(["Fact 999 is true"], 1)
+    check_that_a_killed_build_goes_on(url, tmp_path)
