@@ -135,6 +135,7 @@ def test_every_word_is_read_and_stands_where_its_unit_says(text: str) -> None:
         ("It covers:\n- breakfast\n- parking", ["It covers breakfast", "It covers parking"]),
         ("Key points:\n- Ann left.\n- Bob stayed.", ["Ann left.", "Bob stayed."]),
         ("## Costs\n- Rent: 940 euros", ["Rent: 940 euros"]),
+        ("Water\n: 27 degrees\n\nRent\n:   940 euros", ["Water: 27 degrees", "Rent:   940 euros"]),
         ("Per biscuit:\n- Fat: 2 g", ["Per biscuit, Fat: 2 g"]),
         ("| Item | Q1 | Q2 |\n|--|--|--|\n| Tea | 4 | 5 |", ["Tea, Q1: 4", "Tea, Q2: 5"]),
         ("| Topic | Value |\n|--|--|\n| Power | 2 kW |", ["Power: 2 kW"]),

@@ -245,7 +245,9 @@ class _InlineReader:
             prefix = _LINE_START.match(self._text, ending.end())
             assert prefix is not None
             self._at = prefix.end()
-            self._break()
+            # A term, and below it what is said of it after a colon: one line.
+            if not self._text.startswith(": ", self._at):
+                self._break()
             return True
         if kind == "text_special":
             return self._place(token.markup, token.content)
