@@ -20,6 +20,17 @@ new MutationObserver(() => {
 }).observe(document.getElementById("content"), { childList: true, subtree: true });
 """
 
+# Keeps what the page says for a few seconds, which a busy machine may look for too late.
+LISTEN = """
+const status = document.getElementById("status");
+window.said = [];
+new MutationObserver(() => window.said.push(status.textContent)).observe(status, {
+  childList: true,
+});
+"""
+# How long anything may take on a busy machine.
+PATIENCE = 180.0
+
 
 class Page:
     def __init__(self, browser: Any, url: str) -> None:
@@ -41,6 +52,7 @@ class Page:
     def open(self, address: str = "/") -> None:
         self.browser.get(self.url + address)
         self.wait(".view, .report-view, dialog[open]")
+        self.run(LISTEN)
 
     def run(self, script: str, *arguments: Any) -> Any:
         return self.browser.execute_script(script, *arguments)
@@ -52,7 +64,7 @@ class Page:
         found = self.browser.find_elements("css selector", selector)
         return [node for node in found if node.is_displayed()]
 
-    def until(self, condition: Callable[[], Any], what: str, patience: float = 60) -> Any:
+    def until(self, condition: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:
         """What a condition finds; the page may draw anew what it looks at meanwhile."""
         from selenium.common.exceptions import StaleElementReferenceException
 
@@ -64,9 +76,14 @@ class Page:
             time.sleep(0.05)
         raise AssertionError(f"no {what} after {patience} s: {self.one('body').text[:600]}")
 
-    def wait(self, selector: str, patience: float = 60) -> Any:
+    def wait(self, selector: str, patience: float = PATIENCE) -> Any:
         """The first node in sight that fits."""
         return self.until(lambda: self._first(selector), selector, patience)
+
+    def told(self, words: str) -> None:
+        """Wait until the page has said something since it was opened, or since the last time."""
+        self.until(lambda: any(words in text for text in self.run("return window.said")), words)
+        self.run("window.said = []")
 
     def press(self, selector: str) -> None:
         """A click that does not mind what lies above the node."""

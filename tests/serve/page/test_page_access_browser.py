@@ -116,7 +116,7 @@ def test_progress_is_spoken(page):
     page.reported()
     [copy] = [node for node in page.every(".tools button") if node.text == "Copy"]
     copy.click()
-    page.until(lambda: page.one("#status").text == "JSON copied", "word of the copy")
+    page.told("JSON copied")
     heard = page.run("return [...new Set(window.heard)]")
     assert "JSON copied" in heard
     assert any(text.startswith(("Sending", "Started", "Judging", "Finding")) for text in heard)

@@ -9,7 +9,7 @@ import pytest
 
 from halldetect import Report, demo
 from tests.support.chromium import look, text_of
-from tests.support.page_in_browser import RECORD
+from tests.support.page_in_browser import PATIENCE, RECORD
 
 pytestmark = pytest.mark.browser
 
@@ -18,7 +18,7 @@ FARE = "A single ticket costs four euros, and children under twelve travel free 
 
 def downloaded(downloads, suffix):
     """The text of the one finished file of that kind; it is removed."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         found = [file for file in downloads.iterdir() if file.suffix == suffix]
         if found and not list(downloads.glob("*.crdownload")):
@@ -90,8 +90,7 @@ def test_the_report_can_be_taken_along_in_every_form(page, downloads):
     for name in taken:
         choose(name)
         buttons["Copy"].click()
-        page.until(lambda: "copied" in page.one("#status").text, "word of the copy")
-        page.run("document.getElementById('status').textContent = ''")
+        page.told("copied")
         copied = page.browser.execute_async_script(
             "navigator.clipboard.readText().then(arguments[0], (error) => arguments[0](`${error}`))"
         )
@@ -303,7 +302,7 @@ def test_a_note_that_is_not_stored_is_told_to_who_has_left(page):
     page.run("window.fetch = () => Promise.reject(new TypeError('cut'))")
     page.paste("#review-note", "Lost?")
     page.press("[data-view=history]")
-    page.until(lambda: "Your note is not saved" in page.one("#status").text, "word of it")
+    page.told("Your note is not saved")
 
 
 def test_a_review_that_cannot_be_read_is_not_replaced(page, real_service):
@@ -387,7 +386,7 @@ def test_a_check_goes_on_while_the_reader_looks_elsewhere(page):
     page.ask(shelves, f"{shelves} Shelf 70 is empty.")
     page.wait("#watch .card")
     page.press("[data-view=dashboard]")
-    page.until(lambda: "The check is done" in page.one("#status").text, "word of the end")
+    page.told("The check is done")
     assert page.every("#dashboard")
     page.press("[data-view=check]")
     assert page.reported() == "Hallucinated"
