@@ -72,7 +72,7 @@ def check_building_and_checking(url: str, folder: Path) -> None:
 def check_that_a_killed_build_goes_on(location: str, folder: Path) -> None:
     """Kill a build again and again; the last run completes what is there.
 
-    location  of the index, which is not there yet
+    location  of an index in a file or in PostgreSQL, which is not there yet
     folder    for the documents, and for the same index made in one go
     """
     rows, whole = folder / "rows.jsonl", folder / "whole.index"

@@ -9,6 +9,7 @@ from typing import Any
 
 from halldetect import demo
 from tests.support.chromium import look
+from tests.support.running import PATIENCE
 
 # Notes what the watching view shows while it shows it: the report replaces it at once.
 RECORD = """
@@ -28,8 +29,6 @@ new MutationObserver(() => window.said.push(status.textContent)).observe(status,
   childList: true,
 });
 """
-# How long anything may take on a busy machine.
-PATIENCE = 180.0
 
 
 class Page:

@@ -9,7 +9,8 @@ import pytest
 
 from halldetect import Report, demo
 from tests.support.chromium import look, text_of
-from tests.support.page_in_browser import PATIENCE, RECORD
+from tests.support.page_in_browser import RECORD
+from tests.support.running import PATIENCE
 
 pytestmark = pytest.mark.browser
 
