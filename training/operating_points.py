@@ -120,7 +120,9 @@ def labelled_scores(rows: Mapping[str, list[Any]]) -> dict[str, Scores]:
     }
 
 
-def from_predictions(folder: Path) -> tuple[dict[str, Any], dict[str, list[Any]]]:
+def from_predictions(
+    folder: Path, names: Sequence[str] = DEVELOPMENT
+) -> tuple[dict[str, Any], dict[str, list[Any]]]:
     """The same from the scores that `training.base.calibrate` wrote."""
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     with np.load(folder / "predictions.npz") as stored:
@@ -129,7 +131,7 @@ def from_predictions(folder: Path) -> tuple[dict[str, Any], dict[str, list[Any]]
                 [f"{name}/{place}", bool(wrong), float(score)]
                 for place, (wrong, score, _) in enumerate(stored[name])
             ]
-            for name in DEVELOPMENT
+            for name in names
         }
     return {"weights": report["weights"]}, rows
 
@@ -187,6 +189,8 @@ def main() -> None:
     six: dict[str, Scores] = {}
     if options.logits:
         six = labelled_scores(from_logits(Path(folder), name, calibration, SIX)[1])
+    elif options.predictions:
+        six = labelled_scores(from_predictions(options.predictions, SIX)[1])
     if six:  # the sets of the results, on which nothing was fitted
         result["six"] = {
             point: measured(six, value) for point, value in {**points, "default": 0.5}.items()

@@ -69,6 +69,20 @@ def test_stored_answers_give_points_in_the_configuration(
     assert written["operating_points"] == json.loads(out.read_text())["operating_points"]
 
 
+def test_stored_predictions_give_the_points_of_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    predictions = operating_points.ROOT / "benchmarks" / "results" / "base"
+    out, config = tmp_path / "out.json", tmp_path / "config.json"
+    command = ["--predictions", str(predictions), "--out", str(out), "--config", str(config)]
+    monkeypatch.setattr(sys, "argv", ["operating_points", *command])
+    operating_points.main()
+    shipped = json.loads((operating_points.WEIGHTS / "base" / "config.json").read_text("utf-8"))
+    assert json.loads(config.read_text())["operating_points"] == shipped["operating_points"]
+    stored = json.loads((operating_points.RESULTS / "base.json").read_text("utf-8"))
+    assert json.loads(out.read_text()) == stored
+
+
 def test_the_points_in_the_package_are_in_order() -> None:
     for config in sorted(operating_points.WEIGHTS.glob("*/config.json")):
         points = json.loads(config.read_text(encoding="utf-8")).get("operating_points")
