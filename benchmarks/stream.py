@@ -83,6 +83,7 @@ def main() -> None:
     recorded = ("dataset", "rows", "seed", "verifier", "device", "threads")
     results = {
         "command": {name: getattr(arguments, name) for name in recorded},
+        "weights": detector.verifier.description["digest"],
         "processor": processor(),
         "load_average": round(os.getloadavg()[0], 1),
         **measure(detector, arguments.dataset, arguments.rows, arguments.seed),
