@@ -5,7 +5,9 @@
 RESULTS holds predictions of the detector with both verifiers (default: benchmarks/results/bench);
 of datasets with labelled sentences they are kept per claim. A response with a claim whose support
 by the first verifier lies between the limits has the score of the second verifier; the cost is the
-share of responses that it has to read. Writes benchmarks/results/cascade.json.
+share of responses that it has to read. Seconds are those of rows that `bench run --batch 1` has
+timed with `--verifier base`, `auto` and `large` (benchmarks/results/auto/latency-cpu). Writes
+benchmarks/results/cascade.json.
 """
 
 from __future__ import annotations
@@ -99,13 +101,25 @@ def by_verifier(found: Iterable[Results]) -> dict[tuple[str, str], Results]:
     }
 
 
+def timed(found: Iterable[Results]) -> dict[str, dict[str, Any]]:
+    """Rows and their mean seconds by dataset and by the verifier that was asked for."""
+    seconds: dict[str, dict[str, Any]] = {}
+    for one in found:
+        spent = [sum(item.cost["seconds"].values()) for item in one.predictions]
+        name = one.header.method["configuration"]["verifier"]
+        seconds.setdefault(one.header.dataset, {"rows": len(spent)})[name] = round(fmean(spent), 2)
+    return seconds
+
+
 def main() -> None:
     """Compute the curves, print them and write the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("predictions", type=Path, nargs="?", default=RESULTS / "bench")
+    parser.add_argument("--timed", type=Path, default=RESULTS / "auto" / "latency-cpu")
     parser.add_argument("--out", type=Path, default=RESULTS / "cascade.json")
     options = parser.parse_args()
     found = by_verifier(read_all(options.predictions))
+    seconds = timed(read_all(options.timed))
     result: dict[str, Any] = {}
     for dataset in sorted({dataset for dataset, _ in found}):
         first, second = (found.get((dataset, name)) for name in (FIRST, SECOND))
@@ -115,6 +129,7 @@ def main() -> None:
             "digests": [one.header.method["verifier"]["digest"] for one in (first, second)],
             "rows": len(rows),
             "curve": curve(rows),
+            "seconds": seconds.get(dataset),
         }
         for point in result[dataset]["curve"]:
             print(dataset, json.dumps(point))

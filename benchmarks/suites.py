@@ -2,6 +2,7 @@
 
     python -m benchmarks.suites --verifier base
     python -m benchmarks.suites --verifier large --device cuda [--base BASE.gguf]
+    python -m benchmarks.suites --pairs vitaminc.jsonl.xz --limit 3000 --out FILE
 
 `--base` as in `benchmarks.verifiers`. Suites (tests/data, never trained on), every claim checked as
 a response of its own with all defaults:
@@ -11,16 +12,21 @@ a response of its own with all defaults:
     everyday  minimal pairs of contracts, tables, settings, dialogue, data sheets and the like
     hostile   sources and claims that try to talk the verifier round
 
+With `--pairs`, the pairs of a file are checked instead: one JSON object a line with premise,
+hypothesis and label, as `checks` has them; `--limit` then draws rows at random, with a fixed seed.
+
 Reported: true claims that are flagged, false claims that pass, claims with the wrong state, and
 precision and recall of the state "contradicted". A response has the worst state of its claims.
 Writes benchmarks/results/suites/VERIFIER.json with digests of weights and rows, and the state and
-support of every claim.
+support of every claim; no text.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import lzma
+import random
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -86,6 +92,23 @@ def suite_rows(suite: str, folder: Path = DATA) -> list[SuiteRow]:
     return rows
 
 
+def pair_rows(file: Path, limit: int | None) -> list[SuiteRow]:
+    """Pairs of a file, each under the number of its line.
+
+    file: .jsonl, or .jsonl.xz. limit: how many to draw; default: all.
+    """
+    read = lzma.open if file.suffix == ".xz" else open
+    with read(file, "rt", encoding="utf-8") as lines:
+        entries = list(enumerate(map(json.loads, lines), 1))
+    if limit is not None and limit < len(entries):
+        entries = sorted(random.Random(0).sample(entries, limit), key=lambda numbered: numbered[0])
+    return [
+        SuiteRow("pairs", str(line), entry["label"], entry["premise"], entry["hypothesis"],
+                 EXPECTED[entry["label"]])
+        for line, entry in entries
+    ]  # fmt: skip
+
+
 def state_of(report: Report) -> Status:
     """The worst state of the claims; uncheckable where there are none."""
     states = {claim.status for claim in report.claims}
@@ -139,11 +162,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_verifier_options(parser)
     parser.add_argument("--suites", nargs="+", choices=SUITES, default=SUITES)
+    parser.add_argument("--pairs", type=Path, help="check this file of labelled pairs instead")
     parser.add_argument("--limit", type=int, help="the first rows of every suite only")
     parser.add_argument("--out", type=Path, help="default: results/suites/VERIFIER.json")
     options = parser.parse_args()
     detector = Detector(verifier=verifier_of(options))
-    rows = [row for suite in options.suites for row in suite_rows(suite)[: options.limit]]
+    if options.pairs:
+        files = {"pairs": options.pairs}
+        rows = pair_rows(options.pairs, options.limit)
+    else:
+        files = {suite: DATA / f"{suite}.jsonl" for suite in options.suites}
+        rows = [row for suite in options.suites for row in suite_rows(suite)[: options.limit]]
     began = time.perf_counter()
     reports = checked(detector, rows)
     seconds = time.perf_counter() - began
@@ -164,7 +193,7 @@ def main() -> None:
             if "digest" in key or key in ("name", "kind", "runtime", "calibration")
         },
         "configuration": detector.configuration.to_dict(),
-        "rows_sha256": {suite: digest_of(DATA / f"{suite}.jsonl") for suite in options.suites},
+        "rows_sha256": {suite: digest_of(file) for suite, file in files.items()},
         "limit": options.limit,
         "seconds": round(seconds, 2),
         "suites": {key[0]: figures(indices) for key, indices in groups.items() if len(key) == 1},

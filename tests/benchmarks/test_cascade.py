@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.cascade import Judged, by_verifier, curve, joined
+from benchmarks.cascade import Judged, by_verifier, curve, joined, timed
 from halldetect_bench.predictions import Header, Prediction, Results
 
 
@@ -45,3 +45,17 @@ def test_predictions_of_both_verifiers_meet_by_their_rows() -> None:
 def test_claims_of_a_language_model_are_left_out() -> None:
     plain, drafted = predicted("base"), predicted("base", "qwen2.5-coder-1.5b")
     assert by_verifier([plain, drafted]) == {("x", "base"): plain}
+
+
+def test_seconds_are_those_of_the_verifier_that_was_asked_for() -> None:
+    def run(verifier: str, *seconds: float) -> Results:
+        method = {"name": "halldetect", "configuration": {"verifier": verifier}}
+        costs = [{"seconds": {"all": one}} for one in seconds]
+        predictions = tuple(
+            Prediction(str(at), "r", "d", None, True, None, 0.5, None, [], cost)
+            for at, cost in enumerate(costs)
+        )
+        return Results(Header("x", method), predictions)
+
+    found = timed([run("base", 1.0, 2.0), run("auto", 1.0, 9.0)])
+    assert found == {"x": {"rows": 2, "base": 1.5, "auto": 5.0}}
