@@ -97,11 +97,16 @@ def pair_rows(file: Path, limit: int | None) -> list[SuiteRow]:
 
     file: .jsonl, or .jsonl.xz. limit: how many to draw; default: all.
     """
+    if not file.is_file():
+        raise SystemExit(f"{file} is not there")
     read = lzma.open if file.suffix == ".xz" else open
     with read(file, "rt", encoding="utf-8") as lines:
         entries = list(enumerate(map(json.loads, lines), 1))
     if limit is not None and limit < len(entries):
         entries = sorted(random.Random(0).sample(entries, limit), key=lambda numbered: numbered[0])
+    for line, entry in entries:
+        if entry["label"] not in EXPECTED:
+            raise SystemExit(f"{file}, line {line}: the label is not one of {', '.join(EXPECTED)}")
     return [
         SuiteRow("pairs", str(line), entry["label"], entry["premise"], entry["hypothesis"],
                  EXPECTED[entry["label"]])

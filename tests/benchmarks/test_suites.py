@@ -87,3 +87,12 @@ def test_pairs_of_a_file_are_drawn_and_checked(
     assert written["suites"]["pairs"]["claims"] == 9
     assert set(written["predictions"]) == {f"pairs {row.id}" for row in drawn}
     assert "Hall" not in out.read_text()
+
+
+def test_a_file_of_pairs_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.jsonl"
+    with pytest.raises(SystemExit, match="is not there"):
+        suites.pair_rows(file, None)
+    file.write_text('{"premise": "a", "hypothesis": "b", "label": "not_entailment"}\n', "utf-8")
+    with pytest.raises(SystemExit, match="line 1: the label is not one of entailment"):
+        suites.pair_rows(file, None)
