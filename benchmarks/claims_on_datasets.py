@@ -38,13 +38,13 @@ from halldetect.claims.extraction import extract_claims
 from halldetect.claims.extractors import load_extractor
 from halldetect.explanation.self_contradictions import confirm, find_conflicts
 from halldetect.protocols import Verifier
+from halldetect.reading.document import Document
+from halldetect.reading.response import read_response
+from halldetect.reading.sentences import sentences
+from halldetect.reading.tracked import TrackedText
+from halldetect.reading.units import Form, Unit
 from halldetect.report import Probabilities, Report, Status, Verdict
-from halldetect.text.document import Document
-from halldetect.text.reading import read_response
-from halldetect.text.sentences import sentences
-from halldetect.text.tracked import TrackedText
-from halldetect.text.units import Form, Unit
-from halldetect.windows import scales
+from halldetect.verification import scales
 from halldetect_bench.registry import load_dataset
 from halldetect_bench.runner import sample
 from halldetect_bench.stats.bootstrap import difference

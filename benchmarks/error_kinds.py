@@ -47,9 +47,9 @@ from halldetect.explanation.word_types import (
     is_unit,
 )
 from halldetect.protocols import Verifier
+from halldetect.reading.overlap import content_keys, shared_part
+from halldetect.reading.sentences import sentences
 from halldetect.report import ErrorKind, ErrorReport, Status
-from halldetect.text.overlap import content_keys, shared_part
-from halldetect.text.sentences import sentences
 from halldetect_bench.registry import load_dataset
 from halldetect_bench.runner import sample
 

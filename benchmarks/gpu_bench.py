@@ -52,13 +52,13 @@ from benchmarks.gpu_judges import (
 from benchmarks.gpu_weights import BASE, STUDENT, prepare_base, prepare_student
 from halldetect.config import Configuration
 from halldetect.detector import Detector
+from halldetect.large import load_large
+from halldetect.large.load import CONTEXT
+from halldetect.large.shape import Shape
+from halldetect.large.verifier import LargeVerifier
 from halldetect.models import digest_of
 from halldetect.models.integrity import WEIGHTS
 from halldetect.protocols import Extractor, Verifier
-from halldetect.verification.large import load_large
-from halldetect.verification.large.load import CONTEXT
-from halldetect.verification.large.shape import Shape
-from halldetect.verification.large.verifier import LargeVerifier
 from halldetect.verification.verifiers.onnx import OnnxVerifier
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.meter import Meter
@@ -248,7 +248,7 @@ class Verifiers:
     @cached_property
     def backend(self) -> Any:
         """The network of `large`, here."""
-        from halldetect.verification.large.torch_backend import torch_backend
+        from halldetect.large.torch_backend import torch_backend
 
         return torch_backend(
             self._model,

@@ -18,7 +18,7 @@ from typing import Any
 
 from halldetect.claims.extraction import Draft, extract_claims
 from halldetect.errors import ExtractionError
-from halldetect.text.reading import read_response
+from halldetect.reading.response import read_response
 from halldetect_bench.methods.claim_splitters import KeepingExtractor, LlmExtractor
 from halldetect_bench.models.llm import BatchLlm, Llm
 from halldetect_bench.models.question_batches import run_together

@@ -24,14 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.gpu_weights import BASE, network_of
+from halldetect.large.adapter import Adapter, read_adapter
+from halldetect.large.answer_prompt import Prompt
+from halldetect.large.backend import Backend, Group, Logits
+from halldetect.large.gguf_tensors import GgufFile
+from halldetect.large.load import CONTEXT, settings_beside
+from halldetect.large.verifier import LargeVerifier
 from halldetect.models.integrity import digest_of
 from halldetect.report import Probabilities
-from halldetect.verification.large.adapter import Adapter, read_adapter
-from halldetect.verification.large.answer_prompt import Prompt
-from halldetect.verification.large.backend import Backend, Group, Logits
-from halldetect.verification.large.gguf_tensors import GgufFile
-from halldetect.verification.large.load import CONTEXT, settings_beside
-from halldetect.verification.large.verifier import LargeVerifier
 from halldetect.verification.verifiers.encoding import Encoded, refuse_too_long
 from halldetect.verification.verifiers.labels import Labels
 from halldetect.verification.verifiers.wordpiece import WordPieceEncoder

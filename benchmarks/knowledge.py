@@ -59,7 +59,7 @@ from halldetect.knowledge.reranking import (
 )
 from halldetect.knowledge.retrieval import PASSAGES_PER_CLAIM
 from halldetect.protocols import Verifier
-from halldetect.text.sentences import sentences
+from halldetect.reading.sentences import sentences
 from halldetect_bench.registry import data_root
 from halldetect_bench.stats.classification_metrics import at_threshold, auroc
 

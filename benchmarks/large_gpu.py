@@ -26,13 +26,13 @@ import numpy as np
 import torch
 
 from benchmarks.large_runtimes import LONG_CLAIMS, LONG_PASSAGE, PASSAGES
+from halldetect.large.adapter import read_adapter
+from halldetect.large.answer_prompt import Prompt
+from halldetect.large.gguf_tensors import GgufFile
+from halldetect.large.torch_backend import PackedTorch
+from halldetect.large.torch_model import TorchModel
+from halldetect.large.verifier import LargeVerifier
 from halldetect.report import Probabilities
-from halldetect.verification.large.adapter import read_adapter
-from halldetect.verification.large.answer_prompt import Prompt
-from halldetect.verification.large.gguf_tensors import GgufFile
-from halldetect.verification.large.torch_backend import PackedTorch
-from halldetect.verification.large.torch_model import TorchModel
-from halldetect.verification.large.verifier import LargeVerifier
 
 RESULTS = Path(__file__).parent / "results" / "large_gpu.json"
 CONTEXT = 8192

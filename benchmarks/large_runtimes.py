@@ -31,11 +31,11 @@ import numpy as np
 
 from benchmarks.machine import processor
 from halldetect import Detector
+from halldetect.large.adapter import read_adapter
+from halldetect.large.answer_prompt import Prompt
+from halldetect.large.backend import Backend, Group
+from halldetect.large.gguf_tensors import GgufFile
 from halldetect.models.integrity import digest_of
-from halldetect.verification.large.adapter import read_adapter
-from halldetect.verification.large.answer_prompt import Prompt
-from halldetect.verification.large.backend import Backend, Group
-from halldetect.verification.large.gguf_tensors import GgufFile
 
 RESULTS = Path(__file__).parent / "results" / "large_runtimes.json"
 
@@ -147,18 +147,18 @@ def load(name: str, base: Path, adapter: Path, threads: int, cache: Path) -> tup
     kind, *settings = name.split()
     weights = read_adapter(adapter)
     if kind == "torch":
-        from halldetect.verification.large.torch_backend import torch_backend
+        from halldetect.large.torch_backend import torch_backend
 
         return torch_backend(model, weights, prompt.answers, device="cpu", threads=threads), prompt
     if kind == "onnx":
-        from halldetect.verification.large.onnx_backend import onnx_backend
-        from halldetect.verification.large.onnx_build import Rounding
+        from halldetect.large.onnx_backend import onnx_backend
+        from halldetect.large.onnx_build import Rounding
 
         rounding = Rounding(*map(int, settings)) if settings else None
         return onnx_backend(
             model, weights, prompt.answers, cache, context=4096, threads=threads, rounding=rounding
         ), prompt
-    from halldetect.verification.large.llama_backend import llama_backend
+    from halldetect.large.llama_backend import llama_backend
 
     return llama_backend(
         model, weights, prompt.answers, cache, context=4096, threads=threads

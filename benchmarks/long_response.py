@@ -25,8 +25,8 @@ from typing import Any
 from benchmarks.machine import processor
 from halldetect import Detector
 from halldetect.pipeline import cut_windows
+from halldetect.reading.sentences import sentences
 from halldetect.scoring import window_rule
-from halldetect.text.sentences import sentences
 from halldetect.verification.rounds import verify
 from halldetect.verification.schedule import StoppingRule
 from halldetect.verification.tasks import Task

@@ -28,14 +28,14 @@ from tokenizers import Tokenizer
 from halldetect.claims import Claim
 from halldetect.config import Configuration
 from halldetect.detector import Detector
+from halldetect.reading.document import Span
+from halldetect.reading.sentences import read_document
 from halldetect.report import ClaimReport, Probabilities, Status, decide
 from halldetect.scoring import Calibration, score_claim, score_response, window_rule
-from halldetect.text.document import Span
-from halldetect.text.sentences import read_document
 from halldetect.verification.rounds import verify
+from halldetect.verification.scales import Window
 from halldetect.verification.schedule import StoppingRule
 from halldetect.verification.tasks import Task
-from halldetect.windows.scales import Window
 from halldetect_bench.stats.classification_metrics import auroc
 from training.base.evaluate import load_rows
 from training.large.evaluate import DEVELOPMENT

@@ -59,6 +59,7 @@ from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector, Status, Verdict
 from halldetect.config import parse_threshold
 from halldetect.inputs import Pair, Source
+from halldetect.reading.sentences import read_document
 from halldetect.repair.repairer import STEPS, Repairer
 from halldetect.repair.rewriters import (
     MAX_NEW_TOKENS,
@@ -68,7 +69,6 @@ from halldetect.repair.rewriters import (
     rewriting_messages,
 )
 from halldetect.report import ClaimReport, Report
-from halldetect.text.sentences import read_document
 from halldetect.verification.remembering import RememberingVerifier
 from halldetect_bench.datasets import defacto
 from halldetect_bench.datasets.labelled_rows import Row

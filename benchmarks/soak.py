@@ -37,7 +37,7 @@ import httpx
 from benchmarks.batch import made_rows
 from benchmarks.machine import processor
 from benchmarks.serve import megabytes
-from halldetect.serve.settings import Limits
+from halldetect_serve.settings import Limits
 from tests.support.running import Running, serving
 
 RESULTS = Path(__file__).parent / "results" / "soak.json"

@@ -27,7 +27,7 @@ from typing import Any
 
 from benchmarks.machine import processor
 from halldetect import Detector, Report
-from halldetect.text.sentences import sentences
+from halldetect.reading.sentences import sentences
 from halldetect.verification.verifiers import load_verifier
 from halldetect.verification.verifiers.onnx import OnnxVerifier, physical_cores
 from halldetect_bench.datasets.labelled_rows import Row

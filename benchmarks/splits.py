@@ -33,7 +33,7 @@ from benchmarks.claims import RESULTS, write_section
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect.claims.guard.sentence_parts import sentence_parts
 from halldetect.protocols import Verifier
-from halldetect.text.sentences import sentences
+from halldetect.reading.sentences import sentences
 from halldetect_bench.datasets.decompositions import Gold, load_gold
 from halldetect_bench.extractor_quality import content_words
 from halldetect_bench.registry import load_dataset

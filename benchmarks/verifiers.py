@@ -37,8 +37,8 @@ def verifier_of(options: argparse.Namespace) -> Verifier:
         network = BaseNetwork(options.prepared, device)
         return BaseTexts(options.prepared, {"kind": "torch", "device": device}, network.answer)
     if options.base is not None:
+        from halldetect.large import load_large
         from halldetect.verification.devices import torch_device
-        from halldetect.verification.large import load_large
 
         device = torch_device(options.device)
         return load_large(options.base, options.adapter or _ADAPTER, device=device)

@@ -20,7 +20,7 @@ from packaging.specifiers import SpecifierSet
 
 from halldetect.cli import build_parser
 from halldetect.cli.serve import settings_for
-from halldetect.serve.routes.status import open_router
+from halldetect_serve.routes.status import open_router
 from tests.support.paths import ROOT
 
 IMAGE = "halldetect:local"

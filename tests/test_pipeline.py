@@ -24,9 +24,9 @@ from halldetect.pair_state import (
     Problem,
 )
 from halldetect.pipeline import judge_statements
+from halldetect.reading.document import Span
 from halldetect.report import Probabilities
 from halldetect.scoring import Calibration, score_claim
-from halldetect.text.document import Span
 from halldetect.verification.rounds import JudgedClaim
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from halldetect.claims import Claim
 from halldetect.errors import ConfigurationError, ModelError
+from halldetect.reading.document import Span
 from halldetect.report import Evidence, Probabilities, Status
 from halldetect.scoring import (
     Calibration,
@@ -22,9 +23,8 @@ from halldetect.scoring import (
     threshold_value,
     window_support,
 )
-from halldetect.text.document import Span
 from halldetect.verification.rounds import JudgedClaim
-from halldetect.windows.scales import Window
+from halldetect.verification.scales import Window
 
 unit = st.floats(0.0, 1.0)
 scores = st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=12)

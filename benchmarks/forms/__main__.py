@@ -26,8 +26,8 @@ from benchmarks.forms.injections import SOURCE, Injection, injections
 from benchmarks.machine import processor
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector, __version__
+from halldetect.reading.document import Span
 from halldetect.report import ClaimReport, Report, Status, Verdict
-from halldetect.text.document import Span
 
 RESULTS = Path(__file__).parents[1] / "results" / "forms"
 Check = Callable[[Sequence[tuple[str, str]]], list[Report]]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.forms.dressings import DATA, topics
-from halldetect.text.document import Span
+from halldetect.reading.document import Span
 
 _MARKED = re.compile(r"\[\[([TF])\|(.*?)\]\]", re.DOTALL)
 

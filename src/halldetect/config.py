@@ -16,7 +16,7 @@ from typing import Any, TypedDict, Unpack
 from halldetect.errors import ConfigurationError
 from halldetect.scoring import OPERATING_POINTS, SCORINGS
 from halldetect.verification.presets import DEFAULT
-from halldetect.windows.scales import GRANULARITIES
+from halldetect.verification.scales import GRANULARITIES
 
 # Beyond these sizes a check on an ordinary machine takes hours: it is refused at once.
 MAX_SOURCE = 1_000_000

@@ -15,10 +15,10 @@ from halldetect.explanation.explain import Findings
 from halldetect.inputs import CleanPair, Pair, Source, Texts, clean_pair
 from halldetect.knowledge.passages import Knowledge
 from halldetect.protocols import Extractor, Verifier
+from halldetect.reading.document import Document
 from halldetect.report import ClaimReport
-from halldetect.text.document import Document
 from halldetect.verification.rounds import JudgedClaim
-from halldetect.windows.scales import Window
+from halldetect.verification.scales import Window
 
 AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
 # The phase ("fetch" and "convert", of a model, in bytes, "extract", in responses, "verify" and

@@ -23,17 +23,17 @@ from halldetect.knowledge.passages import Knowledge
 from halldetect.knowledge.retrieval import mark_not_found, retrieve
 from halldetect.pair_state import ClaimsExtracted, Observe, PairState, Problem, Progress
 from halldetect.protocols import Extractor, Models, Verifier
+from halldetect.reading.answers import likely_answer
+from halldetect.reading.language import is_foreign
+from halldetect.reading.normalise import has_look_alikes
 from halldetect.report import ClaimReport, Report
 from halldetect.report.conclusion import conclude
 from halldetect.scoring import score_claim, window_rule
-from halldetect.text.answers import likely_answer
-from halldetect.text.language import is_foreign
-from halldetect.text.normalise import has_look_alikes
 from halldetect.verification.cascade import is_unsure
 from halldetect.verification.injections import blank_injections
 from halldetect.verification.rounds import JudgedClaim, verify
+from halldetect.verification.scales import source_windows
 from halldetect.verification.tasks import Task
-from halldetect.windows.scales import source_windows
 
 
 def begin(

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 from halldetect.errors import ConfigurationError, ModelError
 from halldetect.report import ClaimReport, Evidence, Probabilities, Status, rounded
 from halldetect.verification.rounds import JudgedClaim
+from halldetect.verification.scales import Window
 from halldetect.verification.schedule import Rule, StoppingRule, WholeSourceRule
-from halldetect.windows.scales import Window
 
 if TYPE_CHECKING:
     from halldetect.protocols import Models

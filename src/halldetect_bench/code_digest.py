@@ -16,9 +16,9 @@ import halldetect_bench
 # What lies between the texts of a row and its score. Loading, rendering and serving are not here.
 _DETECTOR = (
     "claims",
-    "text",
-    "windows",
+    "reading",
     "verification",
+    "large",
     "inputs",
     "pipeline",
     "pair_state",

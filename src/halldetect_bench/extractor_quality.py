@@ -28,8 +28,8 @@ from halldetect.claims import Claim
 from halldetect.claims.extraction import Draft, extract_claims
 from halldetect.errors import InputError
 from halldetect.protocols import Extractor, Verifier
-from halldetect.text.reading import read_response
-from halldetect.text.words import (
+from halldetect.reading.response import read_response
+from halldetect.reading.words import (
     COORDINATORS,
     FUNCTION_WORDS,
     RELATIVES,

@@ -22,8 +22,8 @@ from typing import Any, TypeVar
 from halldetect import __version__
 from halldetect.batch.resume import lock_for_writing
 from halldetect.errors import InputError
+from halldetect.reading.sentences import sentences
 from halldetect.report import DECIMALS
-from halldetect.text.sentences import sentences
 from halldetect_bench.code_digest import code_digest
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.datasets.training_overlap import trained_on

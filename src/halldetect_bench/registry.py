@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from halldetect.errors import ConfigurationError, InputError
-from halldetect.verification.large.verifier import LargeVerifier
+from halldetect.large.verifier import LargeVerifier
 from halldetect_bench.datasets import (
     bump,
     defacto,

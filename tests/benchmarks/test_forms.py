@@ -7,9 +7,9 @@ import pytest
 from benchmarks.forms.answers import Answer, answers
 from benchmarks.forms.dressings import DRESSINGS, Statement, dressed, statements
 from benchmarks.forms.injections import CARRIERS, KINDS, Injection, injections
-from halldetect.text.document import Span
-from halldetect.text.reading import read_units
-from halldetect.text.units import Unit
+from halldetect.reading.document import Span
+from halldetect.reading.response import read_units
+from halldetect.reading.units import Unit
 
 TRUE_SENTENCES = {
     "The crossing takes twenty-five minutes.",

@@ -10,7 +10,7 @@ from halldetect.claims.extraction import extract_claims
 from halldetect.claims.extractors.by_rule import ClauseExtractor
 from halldetect.claims.guard.matching import Passage
 from halldetect.claims.guard.sentence_parts import MAX_PARTS, sentence_parts
-from halldetect.text.reading import read_response
+from halldetect.reading.response import read_response
 
 
 def texts(sentence: str) -> list[str]:

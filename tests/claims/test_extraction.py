@@ -13,10 +13,10 @@ from halldetect.claims.extractors.by_rule import ClauseExtractor, SentenceExtrac
 from halldetect.claims.guard.guard import clean_line
 from halldetect.errors import ExtractionError
 from halldetect.protocols import Extractor
-from halldetect.text.document import Span
-from halldetect.text.reading import read_response, read_units
-from halldetect.text.sentences import sentences
-from halldetect.text.words import FUNCTION_WORDS, words
+from halldetect.reading.document import Span
+from halldetect.reading.response import read_response, read_units
+from halldetect.reading.sentences import sentences
+from halldetect.reading.words import FUNCTION_WORDS, words
 
 
 class Scripted:

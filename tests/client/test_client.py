@@ -10,7 +10,10 @@ import httpx
 import pytest
 
 from halldetect import Pair, Status
-from halldetect.client import (
+from halldetect.config import options
+from halldetect.errors import CheckError, InputError, ServiceError
+from halldetect.repair import Repair
+from halldetect_serve.client import (
     Accepted,
     AsyncClient,
     Checked,
@@ -21,9 +24,6 @@ from halldetect.client import (
     Event,
     Progress,
 )
-from halldetect.config import options
-from halldetect.errors import CheckError, InputError, ServiceError
-from halldetect.repair import Repair
 from tests.support.api_requests import RESPONSE, SOURCE, local, untimed
 from tests.support.running import LocalService
 from tests.support.upstreams import Script, upstream

@@ -15,8 +15,8 @@ from halldetect.claims.extraction import extract_claims
 from halldetect.claims.extractors.by_rule import ClauseExtractor
 from halldetect.cli import build_parser, main
 from halldetect.integrations.pytest_plugin import assert_grounded
-from halldetect.serve.request_schemas import CheckRequest
-from halldetect.text.reading import read_response
+from halldetect.reading.response import read_response
+from halldetect_serve.request_schemas import CheckRequest
 from tests.support.fakes import use_overlap_verifier
 from tests.support.paths import ROOT
 

@@ -14,7 +14,7 @@ from halldetect.errors import ConfigurationError, InputError
 from halldetect.knowledge import Passage
 from halldetect.knowledge.builder import build_index
 from halldetect.knowledge.readers import find_files
-from halldetect.text.document import Span
+from halldetect.reading.document import Span
 from tests.support.fakes import OverlapVerifier, use_overlap_verifier
 
 

@@ -18,7 +18,7 @@ from halldetect.knowledge import KnowledgeIndex
 from halldetect.knowledge.builder import build_index, remove_documents
 from halldetect.knowledge.passages import PASSAGE_CHARACTERS, cut_passages
 from halldetect.knowledge.readers import SourceFile, find_files, read_documents
-from halldetect.text.html_page import html_text
+from halldetect.reading.html_page import html_text
 from tests.support.index_checks import check_that_a_killed_build_goes_on
 
 BRIDGE = "The bridge over the Elbe opened in 1932.\n\nAnna Holm designed the bridge."

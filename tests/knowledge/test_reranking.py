@@ -16,7 +16,7 @@ from halldetect.knowledge import KnowledgeIndex, Passage
 from halldetect.knowledge.builder import build_index, open_knowledge, remove_documents
 from halldetect.knowledge.readers import find_files
 from halldetect.knowledge.reranking import CANDIDATES, RerankedKnowledge
-from halldetect.text.document import Span
+from halldetect.reading.document import Span
 from tests.support.fakes import OverlapVerifier
 
 CLAIM = "The bridge opened in 1932."

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from halldetect import render
 from halldetect.errors import MissingExtra
+from halldetect.reading.document import Span
 from halldetect.render.audit import audit_values, load_weasyprint
 from halldetect.render.marked_text import ClaimMark, marked_text
 from halldetect.report import Status
-from halldetect.text.document import Span
 from tests.support import report_samples as samples
 
 RECORD = render.CheckRecord(datetime(2026, 3, 4, 5, 6, tzinfo=UTC), "answer.md")

@@ -22,6 +22,7 @@ from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
 from halldetect import render
+from halldetect.reading.document import Span
 from halldetect.render.html import SCRIPTS, STYLES
 from halldetect.render.html_page import asset
 from halldetect.render.markdown import escape
@@ -29,7 +30,6 @@ from halldetect.render.passages import Passages, segments, shorten
 from halldetect.render.phrases import STATE_SYMBOL, one_line, summary, visible
 from halldetect.render.schema import published
 from halldetect.report import Report, Status, Verdict
-from halldetect.text.document import Span
 from tests.support import report_samples as samples
 
 SAMPLES = pytest.mark.parametrize("build", samples.ALL.values(), ids=samples.ALL.keys())

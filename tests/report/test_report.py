@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from halldetect.detector import Detector
 from halldetect.errors import InputError
+from halldetect.reading.document import Span
 from halldetect.report import (
     ClaimReport,
     Cost,
@@ -23,7 +24,6 @@ from halldetect.report import (
     decide,
     rounded,
 )
-from halldetect.text.document import Span
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 unit = st.floats(0.0, 1.0).map(rounded)

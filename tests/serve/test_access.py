@@ -10,11 +10,11 @@ import httpx
 import pytest
 
 from halldetect.cli import main
-from halldetect.serve.settings import Limits, ServiceSettings, StorageSettings
-from halldetect.serve.storage import access_tokens as module
-from halldetect.serve.storage.access_tokens import TokenStore
-from halldetect.serve.storage.database import Database
-from halldetect.serve.worker.supervisor import WorkerSupervisor
+from halldetect_serve.settings import Limits, ServiceSettings, StorageSettings
+from halldetect_serve.storage import access_tokens as module
+from halldetect_serve.storage.access_tokens import TokenStore
+from halldetect_serve.storage.database import Database
+from halldetect_serve.worker.supervisor import WorkerSupervisor
 from tests.support.api_requests import ASKED, refused
 from tests.support.running import LocalService, http_front
 
@@ -125,7 +125,7 @@ def test_neither_texts_nor_secrets_reach_the_log(
     guarded: LocalService, place: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     secret = token(place, "quiet", "check")
-    log = logging.getLogger("halldetect.serve")
+    log = logging.getLogger("halldetect_serve")
     log.addHandler(caplog.handler)
     try:
         with guarded.client(secret) as client:

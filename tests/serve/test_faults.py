@@ -20,7 +20,7 @@ import httpx
 import pytest
 
 from halldetect.errors import ModelError
-from halldetect.serve.settings import Limits, ServiceSettings, StorageSettings
+from halldetect_serve.settings import Limits, ServiceSettings, StorageSettings
 from tests.support.api_requests import ASKED, SOURCE, events, refused
 from tests.support.running import (
     PATIENCE,

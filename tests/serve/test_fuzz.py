@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.errors import Unsatisfiable
 
-from halldetect.serve.settings import Limits, ServiceSettings, StorageSettings, UpstreamSettings
-from halldetect.serve.storage.access_tokens import TokenStore
-from halldetect.serve.storage.database import Database
-from halldetect.serve.worker.supervisor import WorkerSupervisor
+from halldetect_serve.settings import Limits, ServiceSettings, StorageSettings, UpstreamSettings
+from halldetect_serve.storage.access_tokens import TokenStore
+from halldetect_serve.storage.database import Database
+from halldetect_serve.worker.supervisor import WorkerSupervisor
 from tests.support.fake_service import FakeDetectorPool
 from tests.support.running import http_front
 from tests.support.upstreams import upstream

@@ -11,9 +11,9 @@ from halldetect.errors import InputError
 from halldetect.knowledge.builder import build_index
 from halldetect.knowledge.readers import find_files
 from halldetect.pair_state import Progress
-from halldetect.serve.settings import CheckSettings, Limits, ServiceSettings, StorageSettings
-from halldetect.serve.worker.detectors import ModelDetectorPool
-from halldetect.serve.worker.supervisor import WorkerSupervisor
+from halldetect_serve.settings import CheckSettings, Limits, ServiceSettings, StorageSettings
+from halldetect_serve.worker.detectors import ModelDetectorPool
+from halldetect_serve.worker.supervisor import WorkerSupervisor
 from tests.support.fake_service import FakeDetectorPool
 from tests.support.running import http_front
 

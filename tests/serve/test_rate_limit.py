@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from halldetect.serve.rate_limit import RateLimiter
+from halldetect_serve.rate_limit import RateLimiter
 
 
 def test_a_caller_may_ask_so_often_and_others_are_not_touched() -> None:
@@ -22,7 +22,7 @@ def test_idle_callers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     # Not the clock itself: services of other tests run in threads here and go by it.
     clock = SimpleNamespace(monotonic=lambda: now[0])
-    monkeypatch.setattr("halldetect.serve.rate_limit.time", clock)
+    monkeypatch.setattr("halldetect_serve.rate_limit.time", clock)
     rate = RateLimiter(600)
     for caller in range(10_001):
         rate.wait_seconds(str(caller))

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from halldetect import Report, demo
-from halldetect.client import Choices, Claims, ClaimVerdict, Client
 from halldetect.errors import ServiceError
+from halldetect_serve.client import Choices, Claims, ClaimVerdict, Client
 from tests.support.running import eventually, serving
 
 pytestmark = pytest.mark.slow

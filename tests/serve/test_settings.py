@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from halldetect.errors import ConfigurationError
-from halldetect.serve.settings import (
+from halldetect_serve.settings import (
     Limits,
     ServiceSettings,
     StorageSettings,

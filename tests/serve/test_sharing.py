@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from halldetect.serve.settings import Limits, ServiceSettings, StorageSettings
+from halldetect_serve.settings import Limits, ServiceSettings, StorageSettings
 from tests.support.running import LocalService, eventually, local_service
 
 SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it. " * 40

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 import uvicorn
 
-from halldetect.serve.shutdown import PromptMultiprocess
+from halldetect_serve.shutdown import PromptMultiprocess
 
 
 class ProcessStub:

@@ -8,9 +8,9 @@ import pytest
 
 from halldetect.config import Configuration, options
 from halldetect.errors import ServiceError
-from halldetect.serve.request_schemas import BatchRequest, CheckOptions, CheckRequest, Defaults
-from halldetect.serve.settings import EMBEDDED, CheckSettings
-from halldetect.serve.submission import resolve_options
+from halldetect_serve.request_schemas import BatchRequest, CheckOptions, CheckRequest, Defaults
+from halldetect_serve.settings import EMBEDDED, CheckSettings
+from halldetect_serve.submission import resolve_options
 
 PER_REQUEST = {option.name for option in options() if option.per_request}
 SETTINGS = CheckSettings(

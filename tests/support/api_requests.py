@@ -10,7 +10,7 @@ import httpx
 
 from halldetect import Detector, Report
 from halldetect.render import payload
-from halldetect.serve.error_responses import STATUS_BY_CODE
+from halldetect_serve.error_responses import STATUS_BY_CODE
 from tests.support.fake_service import ObedientVerifier
 from tests.support.fakes import SentenceExtractor
 

@@ -16,7 +16,7 @@ from halldetect import Detector
 from halldetect.config import Configuration
 from halldetect.pair_state import Progress
 from halldetect.report import Probabilities
-from halldetect.serve.settings import CheckSettings
+from halldetect_serve.settings import CheckSettings
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 _SLEEP = re.compile(r"sleeps (\d+) ms")
@@ -75,7 +75,7 @@ class _Nothing(list[str]):
 def main() -> None:
     from halldetect.cli import build_parser
     from halldetect.cli.serve import settings_for
-    from halldetect.serve.server import run_server
+    from halldetect_serve.server import run_server
 
     run_server(settings_for(build_parser().parse_args(["serve", *sys.argv[1:]])), FakeDetectorPool)
 

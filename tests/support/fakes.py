@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from halldetect.claims.extraction import Draft
+from halldetect.reading.sentences import sentences
 from halldetect.report import Probabilities
-from halldetect.text.sentences import sentences
 
 if TYPE_CHECKING:
     import pytest

@@ -5,6 +5,7 @@ The findings are written by hand: these reports exercise what shows a report, no
 
 from __future__ import annotations
 
+from halldetect.reading.document import Span
 from halldetect.report import (
     ClaimReport,
     Cost,
@@ -16,7 +17,6 @@ from halldetect.report import (
     Verdict,
     decide,
 )
-from halldetect.text.document import Span
 
 MINUTES = (
     "Town of Velmora, transport committee: minutes of the spring review\n"

@@ -19,11 +19,11 @@ from typing import Any
 import httpx
 import uvicorn
 
-from halldetect.serve.dependencies import AppArguments, open_database
-from halldetect.serve.server import open_listener, uvicorn_config
-from halldetect.serve.settings import ServiceSettings
-from halldetect.serve.worker.detectors import DetectorPoolFactory
-from halldetect.serve.worker.supervisor import WorkerSupervisor
+from halldetect_serve.dependencies import AppArguments, open_database
+from halldetect_serve.server import open_listener, uvicorn_config
+from halldetect_serve.settings import ServiceSettings
+from halldetect_serve.worker.detectors import DetectorPoolFactory
+from halldetect_serve.worker.supervisor import WorkerSupervisor
 from tests.support.fake_service import FakeDetectorPool
 from tests.support.paths import ROOT
 

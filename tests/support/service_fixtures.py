@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from halldetect.config import Configuration
-from halldetect.serve.settings import CheckSettings, Limits, ServiceSettings, StorageSettings
-from halldetect.serve.worker.supervisor import WorkerSupervisor
+from halldetect_serve.settings import CheckSettings, Limits, ServiceSettings, StorageSettings
+from halldetect_serve.worker.supervisor import WorkerSupervisor
 from tests.support.fake_service import FakeDetectorPool
 from tests.support.running import LocalService, http_front
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from halldetect.text.sources import read_source
+from halldetect.reading.sources import read_source
 
 
 def read_sentences(text: str) -> list[str]:

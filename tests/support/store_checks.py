@@ -11,13 +11,13 @@ import sqlalchemy as sa
 
 from halldetect import Detector
 from halldetect.errors import ConfigurationError, InputError, ServiceError
-from halldetect.serve.storage import database as module
-from halldetect.serve.storage.access_tokens import TokenStore
-from halldetect.serve.storage.database import Database, reports
-from halldetect.serve.storage.report_filter import ReportFilter
-from halldetect.serve.storage.report_store import DAY_SECONDS, ReportStore, Retention, Review
-from halldetect.serve.worker.process import report_overview
-from halldetect.serve.worker.wire import FinishedReport
+from halldetect_serve.storage import database as module
+from halldetect_serve.storage.access_tokens import TokenStore
+from halldetect_serve.storage.database import Database, reports
+from halldetect_serve.storage.report_filter import ReportFilter
+from halldetect_serve.storage.report_store import DAY_SECONDS, ReportStore, Retention, Review
+from halldetect_serve.worker.process import report_overview
+from halldetect_serve.worker.wire import FinishedReport
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 SOURCE = "The bridge opened in 1932. It is 503 metres long."

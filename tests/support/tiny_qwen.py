@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from halldetect.large.adapter import MAPS, Adapter, write_adapter
+from halldetect.large.gguf_tensors import write_gguf
+from halldetect.large.shape import Shape
 from halldetect.models.integrity import digest_of
-from halldetect.verification.large.adapter import MAPS, Adapter, write_adapter
-from halldetect.verification.large.gguf_tensors import write_gguf
-from halldetect.verification.large.shape import Shape
 
 SHAPE = Shape(
     layers=3, hidden=64, heads=4, kv_heads=2, ffn=96, context=1024, theta=1e6, epsilon=1e-6

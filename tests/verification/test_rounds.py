@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.claims import Claim
+from halldetect.reading.sentences import read_document
+from halldetect.reading.sources import read_source
 from halldetect.report import Probabilities
-from halldetect.text.sentences import read_document
-from halldetect.text.sources import read_source
 from halldetect.verification.rounds import PAIRS_AT_ONCE, TOKENS_AT_ONCE, JudgedClaim, verify
+from halldetect.verification.scales import GRANULARITIES, source_windows
 from halldetect.verification.schedule import StoppingRule
 from halldetect.verification.tasks import Task
-from halldetect.windows.scales import GRANULARITIES, source_windows
 
 
 class Counting:

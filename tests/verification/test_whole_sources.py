@@ -9,10 +9,10 @@ import pytest
 
 from halldetect import Detector, Status, Verdict
 from halldetect.errors import MissingExtra, ModelError
-from halldetect.text.sentences import read_document
+from halldetect.reading.sentences import read_document
+from halldetect.verification.scales import GRANULARITIES, source_windows
 from halldetect.verification.schedule import ClaimSchedule, WholeSourceRule
 from halldetect.verification.verifiers import load_verifier
-from halldetect.windows.scales import GRANULARITIES, source_windows
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 SENTENCES = [

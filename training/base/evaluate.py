@@ -32,7 +32,7 @@ def prepare(options: argparse.Namespace) -> None:
     """Write the rows, claims and windows of the evaluation sets."""
     from tokenizers import Tokenizer
 
-    from halldetect.text.sentences import read_document, sentences
+    from halldetect.reading.sentences import read_document, sentences
 
     tokenizer = Tokenizer.from_file(str(options.work / "mpnet" / "tokenizer.json"))
     tokenizer.no_truncation()
@@ -78,7 +78,7 @@ def prepare(options: argparse.Namespace) -> None:
 
 def _fitting(document, tokenizer) -> list[list[int]]:  # type: ignore[no-untyped-def]
     """[start, end, scales] of every window, the too long ones divided at sentence ends."""
-    from halldetect.windows.scales import source_windows
+    from halldetect.verification.scales import source_windows
 
     result: dict[tuple[int, int], set[int]] = {}
     counts: dict[tuple[int, int], int] = {}

@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 
 def quarters(source: str) -> list[str]:
     """Up to four runs of the sentences of a source, of about the same length."""
-    from halldetect.text.sentences import sentences
+    from halldetect.reading.sentences import sentences
 
     spans = sentences(source)
     total = sum(len(span) for span in spans)
@@ -78,7 +78,7 @@ def drawn(shared: Path, name: str, count: int) -> list[Row]:
 
 def prepare(options: argparse.Namespace) -> None:
     """Draw the rows and write their groups."""
-    from halldetect.text.sentences import sentences
+    from halldetect.reading.sentences import sentences
 
     groups: list[dict[str, Any]] = []
     rows: list[dict[str, Any]] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from halldetect.text.sentences import sentences
+from halldetect.reading.sentences import sentences
 from halldetect_bench.perturbation import lexicon
 from halldetect_bench.perturbation import proper_names as names
 from halldetect_bench.perturbation.perturb import KINDS, perturb

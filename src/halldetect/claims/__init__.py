@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from halldetect.text.document import Span
+from halldetect.reading.document import Span
 
 
 @dataclass(frozen=True, slots=True)

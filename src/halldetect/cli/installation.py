@@ -306,9 +306,9 @@ def _plan_base() -> Plan:
 
 
 def _plan_large() -> Plan:
+    from halldetect.large.load import chosen_runtime
+    from halldetect.large.onnx_backend import refuse_old_runtime
     from halldetect.verification.devices import torch_device
-    from halldetect.verification.large.load import chosen_runtime
-    from halldetect.verification.large.onnx_backend import refuse_old_runtime
 
     if find_spec("tokenizers") is None:
         raise MissingExtra(f"the verifier {LARGE}", LARGE)

@@ -12,8 +12,8 @@ from halldetect.cli.output import print_result
 from halldetect.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from halldetect.serve.settings import CheckSettings, ServiceSettings, UpstreamSettings
-    from halldetect.serve.storage.access_tokens import TokenStore
+    from halldetect_serve.settings import CheckSettings, ServiceSettings, UpstreamSettings
+    from halldetect_serve.storage.access_tokens import TokenStore
 
 
 def add(commands: Any) -> None:
@@ -94,7 +94,7 @@ def _add_storing(group: Any) -> None:
 
 
 def _add_limits(group: Any) -> None:
-    from halldetect.serve.settings import Limits
+    from halldetect_serve.settings import Limits
 
     defaults = Limits()
 
@@ -168,7 +168,7 @@ def _add_proxy(group: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until the process is told to stop."""
     try:
-        from halldetect.serve.server import run_server
+        from halldetect_serve.server import run_server
     except ModuleNotFoundError as error:
         raise MissingExtra("halldetect serve", "serve") from error
     run_server(settings_for(arguments))
@@ -177,7 +177,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def settings_for(arguments: argparse.Namespace) -> ServiceSettings:
     """The settings of the service that the options stand for."""
-    from halldetect.serve.settings import Limits, ServiceSettings, StorageSettings
+    from halldetect_serve.settings import Limits, ServiceSettings, StorageSettings
 
     return ServiceSettings(
         storage=StorageSettings(
@@ -220,7 +220,7 @@ def database_url(arguments: argparse.Namespace) -> str:
 
 
 def _check_settings(arguments: argparse.Namespace) -> CheckSettings:
-    from halldetect.serve.settings import CheckSettings
+    from halldetect_serve.settings import CheckSettings
 
     return CheckSettings(
         configuration_for(arguments),
@@ -231,8 +231,8 @@ def _check_settings(arguments: argparse.Namespace) -> CheckSettings:
 
 
 def _upstream(arguments: argparse.Namespace) -> UpstreamSettings | None:
-    from halldetect.serve.proxy.rag_prompt import SourcePlaces
-    from halldetect.serve.settings import UpstreamSettings, upstream_key
+    from halldetect_serve.proxy.rag_prompt import SourcePlaces
+    from halldetect_serve.settings import UpstreamSettings, upstream_key
 
     markers = tuple((begin, end) for begin, end in arguments.source_between)
     places = SourcePlaces(markers, arguments.source_path)
@@ -301,8 +301,8 @@ def run_revoke(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _tokens(arguments: argparse.Namespace) -> Iterator[TokenStore]:
     try:
-        from halldetect.serve.storage.access_tokens import TokenStore
-        from halldetect.serve.storage.database import Database
+        from halldetect_serve.storage.access_tokens import TokenStore
+        from halldetect_serve.storage.database import Database
     except ModuleNotFoundError as error:
         raise MissingExtra("halldetect tokens", "serve") from error
     database = Database(database_url(arguments))

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halldetect.errors import InputError
-from halldetect.text.html_page import ENDINGS as HTML_ENDINGS
-from halldetect.text.html_page import html_text
-from halldetect.text.office_files import read_pages
+from halldetect.reading.html_page import ENDINGS as HTML_ENDINGS
+from halldetect.reading.html_page import html_text
+from halldetect.reading.office_files import read_pages
 
 if TYPE_CHECKING:
     from halldetect.inputs import SourceDocument

@@ -22,11 +22,11 @@ from halldetect.explanation.word_types import (
     is_number,
     is_unit,
 )
+from halldetect.reading.noun_phrases import noun_phrases
+from halldetect.reading.overlap import content_keys, content_words, shared_part
+from halldetect.reading.sentences import sentences
+from halldetect.reading.words import words
 from halldetect.report import ErrorKind, ErrorReport
-from halldetect.text.noun_phrases import noun_phrases
-from halldetect.text.overlap import content_keys, content_words, shared_part
-from halldetect.text.sentences import sentences
-from halldetect.text.words import words
 
 # Below this share of common words the source speaks of something else.
 MIN_SHARED = 0.3

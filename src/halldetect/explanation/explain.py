@@ -17,13 +17,13 @@ from halldetect.claims.citations import cited_documents
 from halldetect.explanation.error_kinds import error_kind
 from halldetect.explanation.self_contradictions import confirm, find_conflicts
 from halldetect.protocols import Verifier
+from halldetect.reading.document import Document
+from halldetect.reading.source_names import is_kind_of_source, mentions
 from halldetect.report import CitationReport, ClaimReport, ErrorReport, PartReport, Status
-from halldetect.text.document import Document
-from halldetect.text.source_names import is_kind_of_source, mentions
 from halldetect.verification.rounds import JudgedClaim, verify
+from halldetect.verification.scales import Window
 from halldetect.verification.schedule import Rule, StoppingRule
 from halldetect.verification.tasks import Task
-from halldetect.windows.scales import Window
 
 # A part is judged against so many windows at most, those that share most words with it.
 PART_WINDOWS = 4

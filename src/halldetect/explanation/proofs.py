@@ -16,12 +16,12 @@ from dataclasses import replace
 from halldetect.claims import Claim
 from halldetect.explanation.explain import Explained, Findings
 from halldetect.protocols import Verifier
+from halldetect.reading.document import Document, Span
+from halldetect.reading.overlap import WordIndex
 from halldetect.report import Evidence, Probabilities
 from halldetect.scoring import SETTLED_FROM, Settling, settling_probability, shown_evidence
-from halldetect.text.document import Document, Span
-from halldetect.text.overlap import WordIndex
 from halldetect.verification.rounds import JudgedClaim
-from halldetect.windows.scales import Window
+from halldetect.verification.scales import Window
 
 # Sentences on each side of the best one, round by round.
 _AROUND = (1, 3, 7)

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from halldetect.claims import Claim
 from halldetect.explanation.error_kinds import error_candidates, shortened
 from halldetect.protocols import Verifier
+from halldetect.reading.document import Span
+from halldetect.reading.overlap import content_keys, shared_part
+from halldetect.reading.words import words
 from halldetect.report import ErrorKind, ErrorReport, Probabilities
-from halldetect.text.document import Span
-from halldetect.text.overlap import content_keys, shared_part
-from halldetect.text.words import words
 from halldetect.verification.rounds import JudgedClaim
-from halldetect.windows.scales import Window
+from halldetect.verification.scales import Window
 
 # Claims of which each has this share of the other's words are about the same.
 MIN_SHARED = 0.6

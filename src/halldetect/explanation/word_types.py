@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from halldetect.text.words import FUNCTION_WORDS, MONTHS, WEEKDAYS, Word, words
+from halldetect.reading.words import FUNCTION_WORDS, MONTHS, WEEKDAYS, Word, words
 
 _MONTHS = frozenset(
     [*map(str.lower, MONTHS), *"jan feb mar apr jun jul aug sep sept oct nov dec".split()]

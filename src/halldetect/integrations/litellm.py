@@ -19,7 +19,7 @@ from litellm.integrations.custom_guardrail import CustomGuardrail
 
 from halldetect.detector import Detector
 from halldetect.integrations.checker import Checker, failure
-from halldetect.serve.proxy.rag_prompt import request_sources
+from halldetect_serve.proxy.rag_prompt import request_sources
 
 if TYPE_CHECKING:
     from litellm.types.utils import GenericGuardrailAPIInputs

@@ -13,9 +13,9 @@ from typing import Any
 
 from halldetect.errors import CheckError, InputError
 from halldetect.knowledge.passages import Passage
-from halldetect.text.document import Span
-from halldetect.text.overlap import content_keys, shared_part
-from halldetect.text.words import FUNCTION_WORDS, words
+from halldetect.reading.document import Span
+from halldetect.reading.overlap import content_keys, shared_part
+from halldetect.reading.words import FUNCTION_WORDS, words
 
 # "HDKN": marks a SQLite file as one of ours.
 APPLICATION_ID = 0x48444B4E

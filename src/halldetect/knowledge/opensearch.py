@@ -21,7 +21,7 @@ from halldetect.knowledge.index import about
 from halldetect.knowledge.passages import Passage, cut_passages
 from halldetect.knowledge.readers import IndexDocument
 from halldetect.knowledge.writer import IndexWriter
-from halldetect.text.document import Span
+from halldetect.reading.document import Span
 
 VERSION = 1
 TLS_SCHEME = "opensearch"  # opensearch+http is the other one

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from halldetect.text.document import Span
-from halldetect.text.sentences import sentences, trimmed
+from halldetect.reading.document import Span
+from halldetect.reading.sentences import sentences, trimmed
 
 # In characters: a few sentences, which a verifier reads at once.
 PASSAGE_CHARACTERS = 800

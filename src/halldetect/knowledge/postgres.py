@@ -18,7 +18,7 @@ from halldetect.knowledge.index import about, rarest
 from halldetect.knowledge.passages import Passage, cut_passages
 from halldetect.knowledge.readers import IndexDocument
 from halldetect.knowledge.sql_writer import SqlWriter
-from halldetect.text.document import Span
+from halldetect.reading.document import Span
 
 VERSION = 1
 SCHEMA = "halldetect"

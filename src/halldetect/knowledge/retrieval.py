@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from halldetect.claims import Claim
 from halldetect.inputs import CleanPair
 from halldetect.knowledge.passages import Knowledge
+from halldetect.reading.document import Document
+from halldetect.reading.sources import read_source
 from halldetect.report import ClaimReport, Status
-from halldetect.text.document import Document
-from halldetect.text.sources import read_source
 
 # More passages cost time, fewer miss the one that decides; see docs/knowledge.md.
 PASSAGES_PER_CLAIM = 5

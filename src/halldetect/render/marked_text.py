@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from halldetect.reading.document import Span
 from halldetect.render.passages import segments
 from halldetect.render.phrases import STATE_SYMBOL, STATES
 from halldetect.render.text_layout import Block, text_layout
 from halldetect.report import Status
-from halldetect.text.document import Span
 
 _BLANK_LINES = re.compile(r"\s*\n\s*\n\s*")
 _NUMBERED = re.compile(r"\d+[.)]")

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from halldetect.reading.document import Document, Span
+from halldetect.reading.overlap import WordIndex, content_keys, content_words
+from halldetect.reading.sources import read_source
 from halldetect.render.text_layout import Block, readable_text, text_layout
 from halldetect.report import ClaimReport, Evidence, Report, Status
-from halldetect.text.document import Document, Span
-from halldetect.text.overlap import WordIndex, content_keys, content_words
-from halldetect.text.sources import read_source
 
 
 class Passages:

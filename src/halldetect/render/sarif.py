@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from halldetect._version import __version__
+from halldetect.reading.document import Span
 from halldetect.render.passages import Passages
 from halldetect.render.phrases import STATE_MEANING, score_line, summary
 from halldetect.render.short import claim_line
 from halldetect.report import ClaimReport, Report, Status, Verdict
-from halldetect.text.document import Span
 
 VERSION = "2.1.0"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

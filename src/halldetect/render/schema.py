@@ -6,6 +6,7 @@ import dataclasses
 import json
 from typing import Any
 
+from halldetect.reading.document import Span
 from halldetect.report import (
     SCHEMA_VERSION,
     CitationReport,
@@ -19,7 +20,6 @@ from halldetect.report import (
     Report,
 )
 from halldetect.report.json_form import report_adapter
-from halldetect.text.document import Span
 
 _UNIT: dict[str, Any] = {"minimum": 0, "maximum": 1}
 _COUNT: dict[str, Any] = {"minimum": 0}

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
+from halldetect.reading.document import Document
 from halldetect.repair.revision import Sentence
-from halldetect.text.document import Document
 
 _HEADING = re.compile(r"\s*(#{1,6})\s")
 _BOLD = re.compile(r"[^\w*]*(?:\*\*[^*]+\*\*|__[^_]+__)[:.]?")

@@ -10,8 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from halldetect.text.sentences import sentences
-from halldetect.text.words import FUNCTION_WORDS, Word, normalize, words
+from halldetect.reading.sentences import sentences
+from halldetect.reading.words import FUNCTION_WORDS, Word, normalize, words
 
 # Behind these a word has a capital as at the start of a sentence: nothing but the mark of a list,
 # a colon, a quotation mark.

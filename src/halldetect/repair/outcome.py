@@ -9,8 +9,8 @@ from typing import Any
 
 from halldetect.config import DEFAULT_THRESHOLD
 from halldetect.errors import CheckError, InputError
+from halldetect.reading.document import Span
 from halldetect.report import ClaimReport, Evidence, Report, Status, Verdict
-from halldetect.text.document import Span
 
 
 class Outcome(StrEnum):

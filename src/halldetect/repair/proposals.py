@@ -10,16 +10,16 @@ from collections.abc import Callable, Sequence
 
 from halldetect.claims.guard.sentence_parts import sentence_parts
 from halldetect.errors import HallDetectError
+from halldetect.reading.overlap import WordIndex, content_keys, shared_part
+from halldetect.reading.response import read_units
+from halldetect.reading.sentences import read_document
+from halldetect.reading.words import normalize
 from halldetect.repair.names import WordUsage
 from halldetect.repair.outcome import Method
 from halldetect.repair.replacements import corrections
 from halldetect.repair.revision import split_marks
 from halldetect.repair.rewriters import MAX_EVIDENCE, Rewriter, first_sentence
 from halldetect.repair.shortening import shortened
-from halldetect.text.overlap import WordIndex, content_keys, shared_part
-from halldetect.text.reading import read_units
-from halldetect.text.sentences import read_document
-from halldetect.text.words import normalize
 
 # Sentences of the source that corrections are taken from, and that a language model gets.
 CLOSEST = 3

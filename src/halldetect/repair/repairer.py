@@ -20,16 +20,16 @@ from typing import Protocol
 
 from halldetect.errors import ConfigurationError
 from halldetect.inputs import Pair, Source
+from halldetect.reading.document import Document, Span
+from halldetect.reading.references import readings
+from halldetect.reading.sentences import read_document
+from halldetect.reading.words import NEGATIONS, words
 from halldetect.repair.introductions import left_alone
 from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair, is_mended, passes
 from halldetect.repair.proposals import Proposals, is_change_of, sentence_key
 from halldetect.repair.revision import Revision, Sentence, split_marks
 from halldetect.repair.rewriters import Rewriter
 from halldetect.report import ClaimReport, Report, Status, Verdict
-from halldetect.text.document import Document, Span
-from halldetect.text.references import readings
-from halldetect.text.sentences import read_document
-from halldetect.text.words import NEGATIONS, words
 
 # Proposals per sentence and step that the verifier is asked about.
 MAX_PROPOSALS = 12

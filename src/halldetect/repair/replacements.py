@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import combinations
 
-from halldetect.repair.names import WordUsage, opens
-from halldetect.repair.slots import Slot, has_number, slots
-from halldetect.text.words import (
+from halldetect.reading.words import (
     ARTICLES,
     AUXILIARIES,
     FUNCTION_WORDS,
@@ -27,6 +25,8 @@ from halldetect.text.words import (
     scope,
     words,
 )
+from halldetect.repair.names import WordUsage, opens
+from halldetect.repair.slots import Slot, has_number, slots
 
 # A longer run of other words is another statement, not a wrong word.
 MAX_RUN = 4

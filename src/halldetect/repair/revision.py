@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from halldetect.reading.document import Document, Span
 from halldetect.repair.outcome import Method
 from halldetect.report import Evidence
-from halldetect.text.document import Document, Span
 
 # What may stand before the words of a line: the marks of lists, quotations and headings.
 _LINE_MARK = re.compile(r"\s*(?:(?:[-*+•‣▪◦●○>]|#{1,6}|\(?\d{1,3}[.)]|\[[ xX]\])\s+)*")

@@ -21,7 +21,7 @@ from halldetect.models.gguf_file import GgufFile, fetch_if_stored
 from halldetect.models.gguf_header import read_header
 from halldetect.models.llama import default_threads, require_library
 from halldetect.models.llama import start as start_llama
-from halldetect.text.sentences import sentences
+from halldetect.reading.sentences import sentences
 
 # The smallest model of the store that follows the instruction.
 DEFAULT_REWRITER = "qwen2.5-coder-1.5b"

@@ -11,10 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from halldetect.repair.replacements import Edit
-from halldetect.repair.slots import has_number
-from halldetect.text.overlap import content_keys, shared_part
-from halldetect.text.words import (
+from halldetect.reading.overlap import content_keys, shared_part
+from halldetect.reading.words import (
     ARTICLES,
     AUXILIARIES,
     COORDINATORS,
@@ -28,6 +26,8 @@ from halldetect.text.words import (
     may_be_verb,
     words,
 )
+from halldetect.repair.replacements import Edit
+from halldetect.repair.slots import has_number
 
 # Fewer words are no statement any more.
 MIN_WORDS = 4

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from halldetect.text.words import FUNCTION_WORDS, MONTHS, WEEKDAYS, normalize
+from halldetect.reading.words import FUNCTION_WORDS, MONTHS, WEEKDAYS, normalize
 
 _COUNTS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, cast
 
 from halldetect.errors import InputError
-from halldetect.text.document import Span
+from halldetect.reading.document import Span
 
 SCHEMA_VERSION = 2
 # Every probability and score in a report is rounded to this many decimals before it is used

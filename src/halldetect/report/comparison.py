@@ -7,9 +7,9 @@ from enum import StrEnum
 from typing import Any
 
 from halldetect.errors import InputError
+from halldetect.reading.overlap import content_keys
+from halldetect.reading.words import words
 from halldetect.report import Report, Status, Verdict
-from halldetect.text.overlap import content_keys
-from halldetect.text.words import words
 
 # Claims that share at least this part of their content words are about the same thing.
 _MIN_SHARED = 0.5

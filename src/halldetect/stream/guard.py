@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.inputs import Source
 from halldetect.pair_state import Problem
+from halldetect.reading.sentences import sentences
 from halldetect.report import ClaimReport, Status
 from halldetect.stream.unfinished_text import complete_sentences, context_of
-from halldetect.text.sentences import sentences
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from halldetect.text.sentences import sentences
+from halldetect.reading.sentences import sentences
 
 # So much of the text before a sentence is read with it, for what "it" or "she" refer to.
 CONTEXT_CHARACTERS = 2000

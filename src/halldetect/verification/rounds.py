@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from halldetect.claims import Claim
 from halldetect.protocols import Verifier
+from halldetect.reading.overlap import WordIndex
 from halldetect.report import Probabilities
-from halldetect.text.overlap import WordIndex
+from halldetect.verification.scales import Window
 from halldetect.verification.schedule import (
     ClaimSchedule,
     Rule,
@@ -17,8 +18,7 @@ from halldetect.verification.schedule import (
     WholeSourceRule,
 )
 from halldetect.verification.tasks import FittedTask, Task
-from halldetect.windows.scales import Window
-from halldetect.windows.tokens import token_verifier
+from halldetect.verification.tokens import token_verifier
 
 # How many pairs, and how many tokens, are given to the verifier at a time: progress is shown and a
 # check can be stopped or interrupted after each, about every second on two cores. A verifier that

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from halldetect.report import Probabilities
-from halldetect.windows.scales import Window
+from halldetect.verification.scales import Window
 
 # The exponents of a window's length in its rank, which is overlap / tokens^exponent. The first
 # window is to settle the matter cheaply: twice the overlap is worth four times the tokens. If it

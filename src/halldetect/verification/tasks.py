@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from halldetect.claims import Claim
 from halldetect.protocols import Verifier
-from halldetect.text.document import Document
-from halldetect.windows.pages import fit_windows, truncate_windows
-from halldetect.windows.scales import Window
-from halldetect.windows.tokens import SourceTokens, token_verifier
+from halldetect.reading.document import Document
+from halldetect.verification.pages import fit_windows, truncate_windows
+from halldetect.verification.scales import Window
+from halldetect.verification.tokens import SourceTokens, token_verifier
 
 # The room a claim takes is counted in steps of so many tokens: windows are then divided in few
 # ways, and the division for one claim never depends on the other claims of the batch.

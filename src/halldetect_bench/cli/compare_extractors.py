@@ -143,7 +143,7 @@ def _figures(
 
 def _times(texts: Sequence[str], extractor: Extractor) -> dict[str, Any]:
     from halldetect.claims.extraction import extract_claims
-    from halldetect.text.reading import read_response
+    from halldetect.reading.response import read_response
 
     elapsed, processor = [], []
     for text in texts:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from halldetect.errors import InputError
-from halldetect.text.sentences import sentences
-from halldetect.text.words import FUNCTION_WORDS, words
+from halldetect.reading.sentences import sentences
+from halldetect.reading.words import FUNCTION_WORDS, words
 from halldetect_bench.datasets.readers import read_json, read_jsonl
 
 FOLDER = "decomposition"

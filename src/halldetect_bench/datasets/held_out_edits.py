@@ -19,7 +19,7 @@ import random
 import re
 from collections.abc import Callable, Iterator
 
-from halldetect.text.sentences import sentences
+from halldetect.reading.sentences import sentences
 
 _NAME = r"[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*"
 _AMOUNT = r"[$£€]?\d[\d,.]*\d%?|[$£€]?\d%?"

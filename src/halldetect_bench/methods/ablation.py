@@ -14,14 +14,14 @@ from typing import Any
 
 from halldetect.claims.extraction import Extraction
 from halldetect.protocols import Verifier
+from halldetect.reading.document import Document
+from halldetect.reading.sources import read_source
 from halldetect.report import Cost, rounded
 from halldetect.scoring import Calibration, contradiction_of, fed
-from halldetect.text.document import Document
-from halldetect.text.sources import read_source
 from halldetect.verification.injections import blank_injections
 from halldetect.verification.rounds import JudgedClaim, verify
+from halldetect.verification.scales import GRANULARITIES, source_windows
 from halldetect.verification.tasks import Task
-from halldetect.windows.scales import GRANULARITIES, source_windows
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.claim_splitters import ClaimSplitter
 from halldetect_bench.methods.method import Scored, documents

@@ -17,8 +17,8 @@ from halldetect.claims.extractors import prompt
 from halldetect.claims.extractors.gguf import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.errors import ExtractionError
 from halldetect.protocols import Extractor
-from halldetect.text.document import Span
-from halldetect.text.reading import read_response
+from halldetect.reading.document import Span
+from halldetect.reading.response import read_response
 from halldetect_bench.models.llm import BatchLlm, Llm, TooLong
 from halldetect_bench.models.question_batches import run_together
 

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
+from halldetect.large.backend import Group
+from halldetect.large.verifier import LargeVerifier
+from halldetect.reading.sentences import sentences
 from halldetect.report import Cost, Probabilities
-from halldetect.text.sentences import sentences
-from halldetect.verification.large.backend import Group
-from halldetect.verification.large.verifier import LargeVerifier
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, documents
 

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from halldetect.claims import Claim
 from halldetect.protocols import Verifier
+from halldetect.reading.document import Document, Span
+from halldetect.reading.sentences import read_document, sentences
 from halldetect.report import Cost, Probabilities
-from halldetect.text.document import Document, Span
-from halldetect.text.sentences import read_document, sentences
 from halldetect.verification.rounds import JudgedClaim, verify
+from halldetect.verification.scales import Window
 from halldetect.verification.tasks import Task
-from halldetect.windows.scales import Window
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, documents
 

@@ -17,8 +17,8 @@ from typing import Any
 from halldetect.claims.extraction import CLAIMS_PER_SENTENCE
 from halldetect.claims.extractors import prompt
 from halldetect.claims.extractors.gguf import STOP
+from halldetect.reading.overlap import content_keys
 from halldetect.report import Cost
-from halldetect.text.overlap import content_keys
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, documents, has_words
 from halldetect_bench.models.llm import BatchLlm, Llm, Messages, Question, Reply, TooLong

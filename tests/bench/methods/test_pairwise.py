@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.detector import Detector
+from halldetect.reading.sentences import read_document
 from halldetect.report import Probabilities
-from halldetect.text.sentences import read_document
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.halldetect_method import HallDetect
 from halldetect_bench.methods.method import Method

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from halldetect.errors import ConfigurationError
-from halldetect.serve.proxy.rag_prompt import SourcePlaces, prompt_sources, request_sources
+from halldetect_serve.proxy.rag_prompt import SourcePlaces, prompt_sources, request_sources
 
 TEXT = "A ticket costs four euros."
 MORE = "The boat leaves at six."

@@ -15,16 +15,16 @@ import pytest
 
 from halldetect import models
 from halldetect.errors import ModelError
-from halldetect.serve.proxy.messages import ChatRequest
-from halldetect.serve.proxy.rag_prompt import SourcePlaces
-from halldetect.serve.settings import (
+from halldetect_serve.proxy.messages import ChatRequest
+from halldetect_serve.proxy.rag_prompt import SourcePlaces
+from halldetect_serve.settings import (
     ACTIONS,
     Limits,
     ServiceSettings,
     StorageSettings,
     UpstreamSettings,
 )
-from halldetect.serve.worker.supervisor import WorkerSupervisor
+from halldetect_serve.worker.supervisor import WorkerSupervisor
 from tests.support.api_requests import refused
 from tests.support.running import LocalService, eventually, http_front
 from tests.support.upstreams import Script, upstream
@@ -365,7 +365,7 @@ def test_models_that_the_upstream_does_not_list(
     message: str,
 ) -> None:
     if "pause" in script:
-        monkeypatch.setattr("halldetect.serve.proxy.upstream._LIST_SECONDS", 0.1)
+        monkeypatch.setattr("halldetect_serve.proxy.upstream._LIST_SECONDS", 0.1)
     for name, value in script.items():
         setattr(upstream_script, name, value)
     found, why = listed(proxies["annotate"])

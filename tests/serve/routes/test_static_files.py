@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from halldetect import demo
 from halldetect.render.html import SCRIPTS, VIEW_STYLES
 from halldetect.render.html_page import asset
-from halldetect.serve.routes import static_files as pages
+from halldetect_serve.routes import static_files as pages
 
 
 class Client:

@@ -12,12 +12,12 @@ import pytest
 import sqlalchemy as sa
 
 from halldetect.errors import ServiceError
-from halldetect.serve.settings import Limits, ServiceSettings, StorageSettings
-from halldetect.serve.storage import access_tokens as tokens_module
-from halldetect.serve.storage.access_tokens import TokenStore
-from halldetect.serve.storage.database import Database
-from halldetect.serve.storage.report_store import ReportStore, Retention
-from halldetect.serve.worker.supervisor import WorkerSupervisor
+from halldetect_serve.settings import Limits, ServiceSettings, StorageSettings
+from halldetect_serve.storage import access_tokens as tokens_module
+from halldetect_serve.storage.access_tokens import TokenStore
+from halldetect_serve.storage.database import Database
+from halldetect_serve.storage.report_store import ReportStore, Retention
+from halldetect_serve.worker.supervisor import WorkerSupervisor
 from tests.support import store_checks
 from tests.support.api_requests import ASKED, refused
 from tests.support.postgres import Server, postgres_server

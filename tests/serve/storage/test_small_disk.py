@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from halldetect.errors import ConfigurationError, ServiceError
-from halldetect.serve.storage.database import Database
-from halldetect.serve.storage.disk_reserve import RESERVE_BYTES
-from halldetect.serve.storage.report_store import ReportStore, Retention
+from halldetect_serve.storage.database import Database
+from halldetect_serve.storage.disk_reserve import RESERVE_BYTES
+from halldetect_serve.storage.report_store import ReportStore, Retention
 from tests.support.store_checks import finished_report
 
 SIZE_MB = 18

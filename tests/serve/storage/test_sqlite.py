@@ -12,9 +12,9 @@ import pytest
 import sqlalchemy as sa
 
 from halldetect.errors import ConfigurationError, ServiceError
-from halldetect.serve.storage.access_tokens import TokenStore, token_digest
-from halldetect.serve.storage.database import Database
-from halldetect.serve.storage.report_store import DAY_SECONDS, ReportStore, Retention
+from halldetect_serve.storage.access_tokens import TokenStore, token_digest
+from halldetect_serve.storage.database import Database
+from halldetect_serve.storage.report_store import DAY_SECONDS, ReportStore, Retention
 from tests.support import store_checks
 from tests.support.store_checks import finished_report
 

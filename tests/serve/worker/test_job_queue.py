@@ -6,7 +6,7 @@ import time
 
 from halldetect.config import Configuration
 from halldetect.inputs import Pair
-from halldetect.serve.worker.job_queue import (
+from halldetect_serve.worker.job_queue import (
     BATCH_TOKENS,
     Accepted,
     JobQueue,
@@ -15,8 +15,8 @@ from halldetect.serve.worker.job_queue import (
     estimated_tokens,
     work_key,
 )
-from halldetect.serve.worker.report_memory import RememberedCheck, ReportMemory
-from halldetect.serve.worker.wire import FinishedReport, Job, decode, decode_job, encode_job
+from halldetect_serve.worker.report_memory import RememberedCheck, ReportMemory
+from halldetect_serve.worker.wire import FinishedReport, Job, decode, decode_job, encode_job
 
 USUAL = Configuration(extractor="sentences")
 OTHER = Configuration(extractor="sentences", scoring="fed")

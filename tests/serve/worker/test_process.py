@@ -9,10 +9,10 @@ import pytest
 from halldetect.config import Configuration
 from halldetect.inputs import Pair
 from halldetect.report import Report
-from halldetect.serve.settings import Limits
-from halldetect.serve.worker.detectors import BatchAbandoned
-from halldetect.serve.worker.job_queue import WorkItem
-from halldetect.serve.worker.process import CheckWorker, _RunningBatch, _without_interruptions
+from halldetect_serve.settings import Limits
+from halldetect_serve.worker.detectors import BatchAbandoned
+from halldetect_serve.worker.job_queue import WorkItem
+from halldetect_serve.worker.process import CheckWorker, _RunningBatch, _without_interruptions
 from tests.support.report_samples import town
 
 

@@ -83,7 +83,7 @@ def test_float16_files_are_read_back(tmp_path: Path) -> None:
 
 
 def test_what_ships_is_read_by_the_package(tmp_path: Path) -> None:
-    from halldetect.verification.large.adapter import read_adapter
+    from halldetect.large.adapter import read_adapter
 
     adapter.write(tmp_path / "cut.lora8", made(6))
     for name in ("one.lora8", "two.lora8"):

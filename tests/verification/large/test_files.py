@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from halldetect.errors import ModelError
-from halldetect.verification.large import load_large
-from halldetect.verification.large.adapter import (
+from halldetect.large import load_large
+from halldetect.large.adapter import (
     Adapter,
     read_adapter,
     stamp_adapter,
     write_adapter,
     write_llama_adapter,
 )
-from halldetect.verification.large.answer_prompt import Prompt
-from halldetect.verification.large.gguf_tensors import GgufFile, dequantise, write_gguf
-from halldetect.verification.large.shape import Shape
+from halldetect.large.answer_prompt import Prompt
+from halldetect.large.gguf_tensors import GgufFile, dequantise, write_gguf
+from halldetect.large.shape import Shape
 from tests.support.tiny_qwen import SHAPE, SPECIAL, write_tiny
 
 BLOCK_BYTES = {"Q8_0": 34, "Q4_K": 144, "Q6_K": 210}
@@ -79,7 +79,7 @@ def test_blocks_are_dequantised_as_in_llama_cpp(kind: str) -> None:
     import gguf
     import torch
 
-    from halldetect.verification.large.torch_model import dequantised
+    from halldetect.large.torch_model import dequantised
 
     raw = random_blocks(kind)
     expected = gguf.quants.dequantize(raw, gguf.GGMLQuantizationType[kind])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from halldetect.errors import ModelError
-from halldetect.verification.large.made_once import make_once
+from halldetect.large.made_once import make_once
 
 FILES = ("model", "weights")
 

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 from halldetect.errors import ModelError
+from halldetect.large import LargeVerifier, load_large
+from halldetect.large.adapter import Adapter, read_adapter
+from halldetect.large.answer_prompt import Prompt
+from halldetect.large.backend import Group
+from halldetect.large.gguf_tensors import GgufFile
+from halldetect.large.onnx_build import Rounding, rounded
+from halldetect.large.packing import BLOCK, fitted, packed, units
 from halldetect.report import Probabilities
-from halldetect.verification.large import LargeVerifier, load_large
-from halldetect.verification.large.adapter import Adapter, read_adapter
-from halldetect.verification.large.answer_prompt import Prompt
-from halldetect.verification.large.backend import Group
-from halldetect.verification.large.gguf_tensors import GgufFile
-from halldetect.verification.large.onnx_build import Rounding, rounded
-from halldetect.verification.large.packing import BLOCK, fitted, packed, units
 from tests.support.tiny_qwen import TinyModel, reference_logits, write_tiny
 
 TOLERANCE = {"torch": 1e-5, "llama": 0.005, "onnx": 0.05}
@@ -126,7 +126,7 @@ def test_the_description_holds_digests_and_calibration(
 
 def test_llama_cpp_evaluates_a_passage_once(tiny: TinyModel, cache: Path) -> None:
     pytest.importorskip("xllamacpp")
-    from halldetect.verification.large.llama_backend import llama_backend
+    from halldetect.large.llama_backend import llama_backend
 
     model = GgufFile(tiny.base)
     prompt = Prompt(model)
@@ -195,7 +195,7 @@ def test_the_plain_computation_is_that_of_transformers(tiny: TinyModel) -> None:
     import torch
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
-    from halldetect.verification.large.adapter import MAPS
+    from halldetect.large.adapter import MAPS
     from tests.support.tiny_qwen import SHAPE
 
     adapter = read_adapter(tiny.adapter)
@@ -273,8 +273,8 @@ def test_rows_hold_every_claim_behind_its_passage(tiny: TinyModel) -> None:
 def test_packed_rows_give_the_same_answers(tiny: TinyModel, flex: bool, step_tokens: int) -> None:
     import torch
 
-    from halldetect.verification.large.torch_backend import PackedTorch
-    from halldetect.verification.large.torch_model import TorchModel
+    from halldetect.large.torch_backend import PackedTorch
+    from halldetect.large.torch_model import TorchModel
 
     adapter = read_adapter(tiny.adapter)
     model = GgufFile(tiny.base)
@@ -291,8 +291,8 @@ def test_packed_rows_give_the_same_answers(tiny: TinyModel, flex: bool, step_tok
 def test_out_of_memory_halves_the_step_and_then_fails(tiny: TinyModel) -> None:
     import torch
 
-    from halldetect.verification.large.torch_backend import PackedTorch
-    from halldetect.verification.large.torch_model import TorchModel
+    from halldetect.large.torch_backend import PackedTorch
+    from halldetect.large.torch_model import TorchModel
 
     class SmallDevice(TorchModel):
         most_rows = 8

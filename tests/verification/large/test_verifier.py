@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.errors import ConfigurationError, InputError, ModelError
-from halldetect.verification.large import LargeVerifier, load_large
-from halldetect.verification.large.adapter import read_adapter, write_adapter
-from halldetect.verification.large.answer_prompt import Prompt
-from halldetect.verification.large.backend import Group, KeptPassages, Logits, Tokens
-from halldetect.verification.large.gguf_tensors import GgufFile
+from halldetect.large import LargeVerifier, load_large
+from halldetect.large.adapter import read_adapter, write_adapter
+from halldetect.large.answer_prompt import Prompt
+from halldetect.large.backend import Group, KeptPassages, Logits, Tokens
+from halldetect.large.gguf_tensors import GgufFile
 from tests.support.tiny_qwen import TinyModel, write_tiny
 
 

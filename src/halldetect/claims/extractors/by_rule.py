@@ -6,7 +6,7 @@ from typing import Any
 
 from halldetect.claims.extraction import Draft
 from halldetect.claims.guard.sentence_parts import sentence_parts
-from halldetect.text.sentences import sentences
+from halldetect.reading.sentences import sentences
 
 
 class SentenceExtractor:

@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from halldetect.text.sentences import sentences
+from halldetect.reading.sentences import sentences
 
 INSTRUCTION = (
     "List the claims that the text makes, one per line. Copy every claim word for word, also "

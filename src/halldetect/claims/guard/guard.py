@@ -14,8 +14,8 @@ from functools import cached_property
 from halldetect.claims import Claim, Part
 from halldetect.claims.guard.matching import Match, Passage
 from halldetect.claims.guard.pronouns import antecedents
-from halldetect.text.document import Document
-from halldetect.text.sentences import sentences
+from halldetect.reading.document import Document
+from halldetect.reading.sentences import sentences
 
 # For a longer claim the name that a pronoun means is not looked for.
 MAX_NAMED = 1000

@@ -21,8 +21,15 @@ from functools import cached_property, lru_cache
 from halldetect.claims.guard.omissions import Omissions
 from halldetect.claims.guard.pronouns import fits, one_person, with_blanks
 from halldetect.claims.guard.sentence_parts import sentence_parts
-from halldetect.text.document import Span
-from halldetect.text.words import COORDINATORS, RELATIVES, Word, same_word, without_fillers, words
+from halldetect.reading.document import Span
+from halldetect.reading.words import (
+    COORDINATORS,
+    RELATIVES,
+    Word,
+    same_word,
+    without_fillers,
+    words,
+)
 
 # A longer sentence is compared as a whole only: aligning its parts would take too long.
 MAX_WORDS = 200

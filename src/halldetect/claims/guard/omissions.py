@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import pairwise
 
-from halldetect.text.words import (
+from halldetect.reading.words import (
     ADJUNCT_STARTS,
     ADJUNCTS_AFTER,
     COORDINATORS,
@@ -22,7 +22,7 @@ from halldetect.text.words import (
     is_past_verb,
     scope,
 )
-from halldetect.text.words import words as text_words
+from halldetect.reading.words import words as text_words
 
 _QUOTED = re.compile("[\"“”„«»‘「『]|(?<!\\w)'")
 _BREAK = re.compile(r"[,;:()\[\]—–]|(?<=\s)-+(?=\s)")

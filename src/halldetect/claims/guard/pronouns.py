@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halldetect.text.words import (
+from halldetect.reading.words import (
     PREPOSITIONS,
     RELATIVES,
     SUBJECTS,

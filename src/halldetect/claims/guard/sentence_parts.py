@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from halldetect.claims.guard.omissions import Omissions, is_plain
-from halldetect.text.document import Span
-from halldetect.text.words import (
+from halldetect.reading.document import Span
+from halldetect.reading.words import (
     ARTICLES,
     AUXILIARIES,
     COORDINATORS,

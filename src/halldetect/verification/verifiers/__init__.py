@@ -104,7 +104,7 @@ def _load(
 
 def _load_large(folder: Path, threads: int | None, device: str, progress: Progress) -> Verifier:
     from halldetect import models
-    from halldetect.verification.large import load_large
+    from halldetect.large import load_large
 
     if find_spec("tokenizers") is None:
         raise MissingExtra(f"the verifier {LARGE}", LARGE)

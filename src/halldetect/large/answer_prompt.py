@@ -1,0 +1,97 @@
+"""What the model is asked, as tokens.
+
+Passage and claim are tokenised apart from each other, each with its part of the question:
+
+    "Document: " + passage
+    "\\n\\nClaim: " + claim + "\\n\\nIs the claim true according to the document? Answer:"
+
+White space around both is removed first, and a line that begins with one of the words of the frame
+and a colon gets a dash instead of it, so that no text can pretend to be the next part. The
+tokenizer knows no special tokens: a text that contains "<|im_end|>" is read as these characters, so
+that it cannot end the document. The adapter was trained on exactly these tokens
+(`training/large/pack.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from halldetect.errors import ModelError
+from halldetect.large.gguf_tensors import GgufFile
+from halldetect.verification.verifiers.encoding import encodable
+
+ANSWERS = (" Yes", " Maybe", " No")  # entailment, neutral, contradiction
+_BEFORE_PASSAGE = "Document: "
+_BEFORE_CLAIM = "\n\nClaim: "
+_QUESTION = "\n\nIs the claim true according to the document? Answer:"
+# Tokens that can form where a text meets the words around it, beyond those of each alone.
+_SEAM_TOKENS = 8
+# How text is divided before pairs of pieces are merged; "qwen2" in llama.cpp.
+_DIVISION = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+# The words of the frame at the beginning of a line.
+_FRAME_WORD = re.compile(r"^([ \t]*(?:document|claim|answer)[ \t]*):", re.IGNORECASE | re.MULTILINE)
+
+
+def _inside_frame(text: str) -> str:
+    """A text that can stand inside the frame."""
+    return _FRAME_WORD.sub(r"\1 -", text.strip())
+
+
+class Prompt:
+    """Tokens of passages and claims, and of the three answers.
+
+    Args:
+        model: the base model, which holds the vocabulary.
+    """
+
+    def __init__(self, model: GgufFile) -> None:
+        if model.value("tokenizer.ggml.pre") != "qwen2":
+            raise ModelError(f"{model.path} has another tokenizer than the one of Qwen2")
+        vocabulary = model.value("tokenizer.ggml.tokens")
+        numbers = {token: number for number, token in enumerate(vocabulary)}
+        try:
+            self.answers = tuple(numbers[word.replace(" ", "Ġ")] for word in ANSWERS)
+        except KeyError as error:
+            raise ModelError(f"{model.path} has no token for the answer {error}") from None
+        self._tokenizer = _tokenizer(numbers, model.value("tokenizer.ggml.merges"))
+        self.frame_tokens = _SEAM_TOKENS + sum(
+            self.count([_BEFORE_PASSAGE, _BEFORE_CLAIM, _QUESTION])
+        )
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text by itself."""
+        return [len(tokens) for tokens in self._encode(texts)]
+
+    def passages(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Tokens of each passage with the words before it."""
+        return self._encode([_BEFORE_PASSAGE + _inside_frame(text) for text in texts])
+
+    def claims(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Tokens of each claim with the question around it."""
+        return self._encode([_BEFORE_CLAIM + _inside_frame(text) + _QUESTION for text in texts])
+
+    def _encode(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        ready = [encodable(text) for text in texts]
+        encoded = self._tokenizer.encode_batch_fast(ready, add_special_tokens=False)
+        return [tuple(item.ids) for item in encoded]
+
+
+def _tokenizer(numbers: dict[str, int], merges: Sequence[str]) -> Any:
+    from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+
+    pairs = [(first, second) for first, _, second in (merge.partition(" ") for merge in merges)]
+    tokenizer = Tokenizer(models.BPE(numbers, pairs))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(_DIVISION), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    return tokenizer

@@ -1,0 +1,385 @@
+"""The blocks of a markdown text, with the place of every character in the raw text.
+
+markdown-it-py finds the blocks and what is mark-up in them. It gives line numbers for blocks and
+no offsets for what they hold, so each piece of text is looked up in the raw text where the last
+one ended. A text without mark-up is a sequence of paragraphs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from halldetect.reading.blocks import Block, Line
+from halldetect.reading.document import Span
+from halldetect.reading.html_blocks import HtmlBlocks
+from halldetect.reading.sentences import LINE_END, lines
+from halldetect.reading.tracked import TrackedText
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+# The line ends of markdown-it.
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|$)")
+_LINE_START = re.compile(r"[ \t>]*")
+_QUOTATION = re.compile(r"[^']*(?:\w'\w[^']*)*[\w.,!?…] ?'(?=[\s.,;:!?)]|$)")
+_TAG_NAME = re.compile(r"</?([a-z][a-z0-9]*)\b", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"\b(?:alt|title|content|label|aria-label)\s*=\s*(\"[^\"]*\"|'[^']*')")
+_HTML_TAGS = frozenset(
+    "a abbr address article aside audio b blockquote body br button caption center cite code col "
+    "dd del details dfn div dl dt em figcaption figure font footer form h1 h2 h3 h4 h5 h6 head "
+    "header hr html i iframe img input ins kbd label li link main mark meta nav ol option p pre q "
+    "s samp script section select small source span strike strong style sub summary sup svg table "
+    "tbody td textarea tfoot th thead time title tr tt u ul var video wbr think answer".split()
+)
+_BREAKING_TAGS = frozenset(
+    "br p div li tr td th h1 h2 h3 h4 h5 h6 ul ol table hr dd dt blockquote section article "
+    "thead tbody tfoot caption summary details figcaption".split()
+)
+_CELLS = frozenset(["td", "th"])
+
+
+def read_blocks(text: str) -> list[Block]:
+    """The blocks of a text in their order; together they hold every word of it."""
+    return _Reader(text).blocks()
+
+
+@cache
+def _parser() -> MarkdownIt:
+    # Loaded on first use: importing the package must stay quick.
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    # Indented text is no code in answers; definitions of links would be swallowed.
+    return parser.disable(["code", "reference", "html_block", "text_join"])
+
+
+class _Reader:
+    """Reads the tokens of one text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        lengths = [len(match.group()) for match in _LINE.finditer(text)]
+        self._starts = [0, *accumulate(lengths)]
+
+    def blocks(self) -> list[Block]:
+        """The blocks, and a paragraph for every line that no block holds."""
+        found: list[tuple[int, Block]] = []
+        covered: set[int] = set()
+        tokens = _parser().parse(self._text)
+        items: list[int] = []
+        marks: list[Token] = []
+        fresh = False
+        count = quotes = 0
+        at = 0
+        html = HtmlBlocks()
+        while at < len(tokens):
+            token = tokens[at]
+            if token.type == "list_item_open":
+                count += 1
+                items.append(count)
+                marks.append(token)
+                fresh = True
+            elif token.type == "list_item_close":
+                items.pop()
+                marks.pop()
+                fresh = False
+            elif token.type in ("blockquote_open", "blockquote_close"):
+                quotes += token.nesting
+            elif token.type == "table_open":
+                end = next(i for i in range(at, len(tokens)) if tokens[i].type == "table_close")
+                for line, block in self._rows(tokens[at:end], tuple(items), quotes > 0):
+                    found.append((line, block))
+                covered.update(range(*_lines_of(token)))
+                at, fresh = end, False
+            elif token.type in ("inline", "fence"):
+                first, last = _lines_of(token)
+                code = token.type == "fence"
+                heading = not code and tokens[at - 1].type == "heading_open"
+                read = self._code_lines(first, last) if code else self._inline(token, first, last)
+                block = Block(
+                    "code" if code else "heading" if heading else "paragraph",
+                    tuple(read),
+                    tuple(items),
+                    fresh,
+                    self._number(marks[-1]) if fresh and marks else None,
+                    quotes > 0,
+                )
+                whole = [block] if code or heading else html.split(block)
+                found += [(first, part) for part in whole]
+                covered.update(range(first, last))
+                fresh = False
+            at += 1
+        found += [(len(self._starts), part) for part in html.rest()]
+        found += self._uncovered(covered)
+        return [block for _, block in sorted(found, key=lambda pair: pair[0])]
+
+    def _uncovered(self, covered: set[int]) -> Iterator[tuple[int, Block]]:
+        for number in range(len(self._starts) - 1):
+            raw = self._text[self._starts[number] : self._starts[number + 1]]
+            if number not in covered and any(char.isalnum() for char in raw):
+                yield number, Block("paragraph", tuple(self._raw_lines(number, number + 1)))
+
+    def _raw_lines(self, first: int, last: int) -> Iterator[Line]:
+        start, end = self._starts[first], self._starts[last]
+        for span in lines(self._text[start:end]):
+            yield Line(TrackedText.of(self._text, start + span.start, start + span.end))
+
+    def _code_lines(self, first: int, last: int) -> Iterator[Line]:
+        for line in self._raw_lines(first, last):
+            content = line.text.stripped("`~").stripped()
+            if content.text and (content.text == line.text.text or " " in content.text):
+                yield Line(content)
+
+    def _number(self, mark: Token) -> TrackedText | None:
+        """The mark of a numbered item, where it stands."""
+        if not mark.info:
+            return None
+        start = self._text.find(mark.info + mark.markup, self._starts[_lines_of(mark)[0]])
+        return TrackedText.of(self._text, start, start + len(mark.info + mark.markup))
+
+    def _rows(
+        self, tokens: Sequence[Token], items: tuple[int, ...], quoted: bool
+    ) -> Iterator[tuple[int, Block]]:
+        header: tuple[Line, ...] | None = None
+        cells: list[Line] = []
+        number = cursor = 0
+        for token in tokens:
+            if token.type == "tr_open":
+                number = _lines_of(token)[0]
+                cells, cursor = [], self._starts[number]
+            elif token.type == "inline":
+                _, last = _lines_of(token)
+                start = self._text.find(token.content, cursor, self._starts[last])
+                if start < 0 or not token.content:
+                    content = TrackedText(token.content, (cursor,) * len(token.content))
+                    cells.append(Line(content))
+                    continue
+                read = _InlineReader(self._text, start, self._starts[last]).read(token)
+                cursor = start + len(token.content)
+                cells.append(
+                    read[0]
+                    if read is not None and len(read) == 1
+                    else Line(TrackedText.of(self._text, start, cursor))
+                )
+            elif token.type == "tr_close":
+                row = tuple(cells)
+                yield number, Block("row", row, items, quoted=quoted, header=header or ())
+                header = header or row
+
+    def _inline(self, token: Token, first: int, last: int) -> list[Line]:
+        if token.content:
+            content = token.content.split("\n", 1)[0].strip()
+            end = self._starts[first + 1]
+            start = self._text.rfind(content, self._starts[first], end)
+            if start >= 0:
+                read = _InlineReader(self._text, start, self._starts[last]).read(token)
+                if read is not None:
+                    return read
+        return list(self._raw_lines(first, last))
+
+
+def _is_quotation(mark: str, inside: str) -> bool:
+    """Whether what markdown takes for code is quoted, as tokenised texts do: `` so '' and `so'.
+
+    Two marks with spaces inside are not set around code. Of two single marks the second begins
+    another quotation if a space stands before it and an apostrophe has ended the first one.
+
+    mark    one end of what markdown takes for code
+    inside  what stands between its ends
+    """
+    if not inside.endswith(" "):
+        return False
+    if mark == "``":
+        return inside.startswith(" ") and "`" not in inside
+    return mark == "`" and _QUOTATION.match(inside) is not None
+
+
+def _lines_of(token: Any) -> tuple[int, int]:
+    first, last = token.map
+    return first, last
+
+
+class _InlineReader:
+    """Reads what an inline token holds, piece by piece, along the raw text."""
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        self._text = text
+        self._at = start
+        self._end = end
+        self._lines: list[Line] = []
+        self._parts: list[TrackedText] = []
+        self._strong: list[Span] = []
+        self._aside: list[TrackedText] = []
+        self._opened: int | None = None
+        self._struck: list[TrackedText] = []
+        self._struck_from: int | None = None
+        self._tags: list[str] = []
+        self._cell_is_empty = False
+
+    def read(self, token: Token) -> list[Line] | None:
+        """The lines; None where a piece is not found in the raw text."""
+        for child in token.children or ():
+            if not self._take(child):
+                return None
+        self._break()
+        if self._tags:  # what is closed at the end
+            self._add(Line(TrackedText("", ())))
+        return self._lines
+
+    @property
+    def _length(self) -> int:
+        return sum(len(part.text) for part in self._parts)
+
+    def _take(self, token: Token) -> bool:
+        kind = token.type
+        if kind in ("softbreak", "hardbreak"):
+            ending = re.compile(r"[ \t]*\\?(?:\r\n?|\n)").match(self._text, self._at)
+            if ending is None:
+                return False
+            prefix = _LINE_START.match(self._text, ending.end())
+            assert prefix is not None
+            self._at = prefix.end()
+            # A term, and below it what is said of it after a colon: one line.
+            if not self._text.startswith(": ", self._at):
+                self._break()
+            return True
+        if kind == "text_special":
+            return self._place(token.markup, token.content)
+        if kind == "text":
+            return self._place(token.content)
+        if kind == "code_inline":
+            return self._skip(token.markup) and self._code(token)
+        if kind == "html_inline":
+            return self._tag(token.content)
+        if kind == "image":
+            self._skip("![")
+            return self._place(token.content) and self._address(token.attrs.get("title"))
+        if kind == "link_open":
+            return self._skip("<" if token.markup == "autolink" else "[")
+        if kind == "link_close":
+            return self._skip(">") if token.markup == "autolink" else self._address(None)
+        if kind in ("s_open", "s_close"):
+            self._strike(opens=kind == "s_open")
+        elif kind == "strong_open":
+            self._opened = self._length
+        elif kind == "strong_close" and self._opened is not None:
+            self._strong.append(Span(self._opened, self._length))
+            self._opened = None
+        return self._skip(token.markup)
+
+    def _strike(self, *, opens: bool) -> None:
+        """Set aside what was struck out since the mark that opened it."""
+        if opens:
+            self._struck_from = len(self._parts)
+        elif self._struck_from is not None:
+            self._struck += self._parts[self._struck_from :]
+            del self._parts[self._struck_from :]
+            self._struck_from = None
+
+    def _place(self, raw: str, shown: str | None = None) -> bool:
+        if not raw:
+            return True
+        found = self._text.find(raw, self._at, self._end)
+        if found < 0:
+            return False
+        part = TrackedText.of(self._text, found, found + len(raw))
+        if shown is not None and shown != raw:
+            part = part.replaced(Span(0, len(raw)), shown)
+        self._parts.append(part)
+        self._at = found + len(raw)
+        return True
+
+    def _skip(self, mark: str) -> bool:
+        found = self._text.find(mark, self._at, self._end)
+        if found < 0:
+            return False
+        self._at = found + len(mark)
+        return True
+
+    def _code(self, token: Token) -> bool:
+        mark, content = token.markup, token.content
+        start = self._text.find(content, self._at, self._end)
+        if start < 0:  # markdown-it has put spaces for line ends
+            return False
+        end = self._text.find(mark, start + len(content), self._end)
+        if _is_quotation(mark, self._text[self._at : end]):
+            self._at -= len(mark)
+            return self._place(self._text[self._at : end + len(mark)])
+        return self._place(content) and self._skip(mark)
+
+    def _address(self, title: Any) -> bool:
+        """Take the address and the title that follow the text of a link."""
+        match = re.compile(r"\]\(\s*").match(self._text, self._at)
+        if match is None:
+            return False
+        depth, at = 1, match.end()
+        while at < self._end and depth:
+            char = self._text[at]
+            at += 2 if char == "\\" else 1
+            depth += (char == "(") - (char == ")")
+        inside = TrackedText.of(self._text, match.end(), at - 1).stripped()
+        self._at = at
+        if inside.text:
+            self._aside.append(inside)
+        return True
+
+    def _tag(self, content: str) -> bool:
+        found = self._text.find(content, self._at, self._end)
+        if found < 0:
+            return False
+        self._at = found + len(content)
+        if content.startswith("<!--"):
+            self._aside.append(TrackedText.of(self._text, found + 4, self._at - 3).stripped())
+            return True
+        name = _TAG_NAME.match(content)
+        if name is None or name[1].lower() not in _HTML_TAGS:
+            self._parts.append(TrackedText.of(self._text, found, self._at))
+            return True
+        for attribute in _ATTRIBUTE.finditer(content):
+            start, end = attribute.span(1)
+            self._aside.append(TrackedText.of(self._text, found + start + 1, found + end - 1))
+        if name[1].lower() in ("s", "del", "strike"):
+            self._strike(opens=not content.startswith("</"))
+        if name[1].lower() in _BREAKING_TAGS:
+            self._break()
+            self._take_block_tag(name[1].lower(), closes=content.startswith("</"))
+        return True
+
+    def _take_block_tag(self, name: str, *, closes: bool) -> None:
+        """Remember a tag for the next line; a cell without text is a line, too."""
+        if self._cell_is_empty and name in (*_CELLS, "tr", "table"):
+            self._add(Line(TrackedText("", ())))
+        self._tags.append(f"/{name}" if closes else name)
+        self._cell_is_empty = name in _CELLS and not closes
+
+    def _add(self, line: Line) -> None:
+        self._lines.append(replace(line, tags=tuple(self._tags)))
+        self._tags, self._cell_is_empty = [], False
+
+    def _break(self) -> None:
+        struck = not any(part.text.strip(" .!") for part in self._parts) and bool(self._struck)
+        whole = TrackedText.joined(self._struck if struck else self._parts)
+        self._struck, self._struck_from = [], None
+        start = 0
+        for end, following in [
+            *((match.start(), match.end()) for match in LINE_END.finditer(whole.text)),
+            (len(whole.text), len(whole.text)),
+        ]:
+            line = whole.cut(start, end)
+            strong = tuple(
+                Span(max(span.start, start) - start, min(span.end, end) - start)
+                for span in self._strong
+                if span.start < end and start < span.end
+            )
+            if line.text.strip() or self._aside:
+                self._add(Line(line, strong, tuple(self._aside), struck))
+                self._aside = []
+            start = following
+        self._parts, self._strong = [], []
+        self._opened = None if self._opened is None else 0

@@ -1,0 +1,103 @@
+"""How many words two texts share: the only place where content words are compared.
+
+Words are compared by their first letters, so that "elected", "election" and "elects" are the
+same; numbers are compared whole. Words such as "the", "of" and "was" do not count.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from halldetect.reading.document import Document, Span
+from halldetect.reading.words import FUNCTION_WORDS, words
+
+LETTERS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ContentWord:
+    """A word that says what a text is about: `key` is what it is compared by."""
+
+    key: str
+    start: int
+    end: int
+
+
+def content_words(text: str) -> list[ContentWord]:
+    """The content words of a text, in order."""
+    keyed = ((_key(word.norm), word) for word in words(text))
+    return [ContentWord(key, word.start, word.end) for key, word in keyed if key is not None]
+
+
+def content_keys(text: str) -> frozenset[str]:
+    """What the content words of a text are compared by."""
+    return frozenset(word.key for word in content_words(text))
+
+
+def shared_part(keys: frozenset[str], other: frozenset[str]) -> float:
+    """The share of the keys, from 0 to 1, that the other text has too; 0 without any key."""
+    return len(keys & other) / max(len(keys), 1)
+
+
+class WordIndex:
+    """The content words of some documents by position, and in how many sentences each occurs.
+
+    The documents are read once; how many words any part of them shares with any claim is then
+    looked up.
+    """
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._sentences_with: dict[str, int] = {}
+        self._sentences = sum(len(document.sentences) for document in documents)
+        self._positions = [self._read(document) for document in documents]
+
+    def _read(self, document: Document) -> dict[str, list[int]]:
+        ends = [sentence.end for sentence in document.sentences]
+        positions: dict[str, list[int]] = {}
+        last: dict[str, int] = {}
+        for word in content_words(document.text):
+            positions.setdefault(word.key, []).append(word.start)
+            sentence = bisect_left(ends, word.end)
+            if last.get(word.key) != sentence:
+                last[word.key] = sentence
+                self._sentences_with[word.key] = self._sentences_with.get(word.key, 0) + 1
+        return positions
+
+    def shares(self, claim: str, parts: Iterable[tuple[int, Span]]) -> list[float]:
+        """For each part the share, from 0 to 1, of the claim's content words that it has.
+
+        A word counts the more, the fewer sentences of the documents have it. A claim without
+        content words gives 1 for every part.
+
+        claim  the text whose words are looked for
+        parts  index of the document and span in it
+        """
+        keys = dict.fromkeys(word.key for word in content_words(claim))
+        weights = {key: self._weight(key) for key in keys}
+        total = math.fsum(weights.values())
+        if total == 0.0:
+            return [1.0 for _ in parts]
+        return [
+            math.fsum(
+                weight for key, weight in weights.items() if self._occurs(key, document, span)
+            )
+            / total
+            for document, span in parts
+        ]
+
+    def _weight(self, key: str) -> float:
+        return math.log1p(self._sentences / (self._sentences_with.get(key, 0) + 0.5))
+
+    def _occurs(self, key: str, document: int, span: Span) -> bool:
+        positions = self._positions[document].get(key, ())
+        at = bisect_left(positions, span.start)
+        return at < len(positions) and positions[at] < span.end
+
+
+def _key(norm: str) -> str | None:
+    if norm in FUNCTION_WORDS or norm == "'s" or not any(map(str.isalnum, norm)):
+        return None
+    return norm if any(map(str.isdigit, norm)) else norm[:LETTERS]

@@ -1,0 +1,140 @@
+"""Sentences with exact offsets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from halldetect.reading.document import Document, Span
+
+# Every character that str.splitlines() takes for the end of a line.
+LINE_END = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
+# Full stops that no space need follow; nupunkt knows only the Latin ones.
+_WIDE_STOP = re.compile("[。！？｡।॥؟۔።]+[\"'”’»」』）)\\]]*")
+# nupunkt's list of abbreviations, learned from legal and scanned texts, holds thousands of whole
+# words ("cancer", "bank", "Idaho"). A full stop between such a word and a capital ends a sentence.
+_FULL_STOP = re.compile(r"(?<![\w.@/])([^\W\d_]+)\.[\"'”’»)\]*]*(?=\s+[\"'“‘«(\[*]*([^\W\d_]))")
+_SHORTENED = frozenset(
+    "admin approx assn assoc assocs bldg blvd bros calif capt chap chaps comdr cont corp dept "
+    "depts dist econ equiv esqs excl figs geog govt hosp ibid illus incl inst lieut messrs minn "
+    "misc orig penn prof publ repr resp sect sept sergt suppl supt tech temp tenn trans transl "
+    "univ viz vols wash".split()
+)
+_SHORT_WORDS = frozenset(
+    "ago all at axe bat bed bee bin bro bus can cap car cod cow day dig fed how ill in lab leg low "
+    "me met mum no ok ore pen pet pin pop pub raw row sat saw sir so sub sum sun tax ten vet wig "
+    "win yea".split()
+)
+# A footnote mark set right behind a full stop belongs to the sentence before it, and so do numbers
+# with a space before them, unless the line has such numbers before its sentences.
+_FOOTNOTE = re.compile(r"(?:\[[\w, –-]{1,12}\])+(?=\s|$)")
+_CITATIONS = re.compile(r"(?:\s?\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\])+(?=\s|$)")
+# A list mark alone, which is never a sentence: "1.", "(a)", "IV.", "12)".
+_MARK_ALONE = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,6})[.)]{1,2}")
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+
+
+def read_document(text: str) -> Document:
+    """The text with its sentences."""
+    return Document(text, sentences(text))
+
+
+def sentences(text: str) -> tuple[Span, ...]:
+    """The sentences of a text, in order, without surrounding white space.
+
+    No sentence crosses the end of a line. Together the spans hold every character that is
+    not white space.
+    """
+    return tuple(span for line in lines(text) for span in _sentences_of_line(text, line))
+
+
+def lines(text: str) -> Iterator[Span]:
+    """The lines that are not empty, without surrounding white space."""
+    start = 0
+    for match in LINE_END.finditer(text):
+        line = trimmed(text, start, match.start())
+        if line is not None:
+            yield line
+        start = match.end()
+    line = trimmed(text, start, len(text))
+    if line is not None:
+        yield line
+
+
+def trimmed(text: str, start: int, end: int) -> Span | None:
+    """The range without white space at its ends; None where nothing is left."""
+    piece = text[start:end]
+    stripped = piece.strip()
+    if not stripped:
+        return None
+    start += len(piece) - len(piece.lstrip())
+    return Span(start, start + len(stripped))
+
+
+def _sentences_of_line(text: str, line: Span) -> list[Span]:
+    content = line.cut(text)
+    ends = {end for _, end in _splitter().span_tokenize(content)}
+    ends |= {match.end() for match in _WIDE_STOP.finditer(content)}
+    ends |= {
+        match.end() for match in _FULL_STOP.finditer(content) if _ends_sentence(*match.groups())
+    }
+    ends.add(len(content))
+    pieces: list[Span] = []
+    if len(ends) == 1:
+        return [line]
+    numbered = _CITATIONS.match(content) is not None
+    start = 0
+    for end in sorted(ends):
+        if pieces:
+            behind = pieces[-1].end
+            footnote = _FOOTNOTE.match(content, behind, end)
+            if footnote is None and not numbered:
+                footnote = _CITATIONS.match(content, behind, end)
+            if footnote is not None:
+                pieces[-1] = Span(pieces[-1].start, footnote.end())
+                start = footnote.end()
+        piece = trimmed(content, start, end)
+        start = end
+        if piece is not None:
+            pieces.append(piece)
+    return [Span(line.start + a.start, line.start + a.end) for a in _joined(content, pieces)]
+
+
+def _ends_sentence(word: str, following: str) -> bool:
+    """Whether a full stop between these two ends a sentence, whatever nupunkt says."""
+    if not following.isupper() or word.casefold() in _SHORTENED:
+        return False
+    if word.islower():
+        return len(word) > 3 or word in _SHORT_WORDS
+    return len(word) > 4 and word[1:].islower()
+
+
+def _joined(content: str, pieces: list[Span]) -> list[Span]:
+    """The pieces; one without words (a list mark, closing quotes, an emoji) joins a neighbour."""
+    whole: list[Span] = []
+    pending: int | None = None
+    for piece in pieces:
+        start = piece.start if pending is None else pending
+        wordless = _LETTER_OR_DIGIT.search(content, piece.start, piece.end) is None
+        if wordless and whole and pending is None:
+            whole[-1] = Span(whole[-1].start, piece.end)
+        elif wordless or (
+            piece is not pieces[-1] and _MARK_ALONE.fullmatch(content, piece.start, piece.end)
+        ):
+            pending = start
+        else:
+            whole.append(Span(start, piece.end))
+            pending = None
+    if pending is not None:
+        whole.append(Span(pending, pieces[-1].end))
+    return whole
+
+
+@cache
+def _splitter() -> Any:
+    # Loaded on first use: importing the package must stay quick.
+    import nupunkt
+
+    return nupunkt.load("default")

@@ -1,1 +1,0 @@
-"""Phase II: the windows of a source."""

@@ -1,0 +1,176 @@
+"""The ASGI application of one HTTP process: its routes, its middleware, its error handlers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio.to_thread
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.params import Security
+from fastapi.security import HTTPBearer
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+
+from halldetect import __version__
+from halldetect.errors import ServiceError
+from halldetect_serve.answer_schemas import Problem
+from halldetect_serve.dependencies import AppArguments, ServiceContext, request_id
+from halldetect_serve.error_responses import error_body, error_headers, service_error
+from halldetect_serve.middleware import RequestMiddleware
+from halldetect_serve.routes import (
+    chat_completions,
+    checks,
+    comparisons,
+    history,
+    repairs,
+    static_files,
+    status,
+)
+from halldetect_serve.settings import ServiceSettings
+from halldetect_serve.storage.report_store import ReportStore
+
+log = logging.getLogger("halldetect_serve")
+_PRUNE_SECONDS = 3600.0
+_ERROR_DESCRIPTIONS = {
+    400: "The body is not JSON, or the request is not proper HTTP.",
+    401: "A token is missing or unknown.",
+    403: "The token does not have the scope.",
+    404: "Nothing is at this address.",
+    408: "The request took too long to arrive.",
+    409: "The service keeps no reports.",
+    413: "The request is too large.",
+    422: "The request does not match its schema.",
+    429: "Too many requests, or the queue is full; see Retry-After.",
+    500: "A defect of the service.",
+    502: "The upstream failed.",
+    503: "The worker or the database is not available; see Retry-After.",
+    504: "The check did not finish in time.",
+}
+_HTTP_ERRORS = {
+    400: ("invalid_json", "the body cannot be read as JSON, or a key in it comes twice"),
+    404: ("not_found", "nothing is at this address"),
+    405: ("method_not_allowed", "this address does not take this method"),
+}
+
+
+def create_app(arguments: AppArguments) -> FastAPI:
+    """Build the application.
+
+    Args:
+        arguments: what the parent process passes to each HTTP process.
+    """
+    context = ServiceContext.create(arguments)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        context.shutdown.watch_signals()
+        await context.worker.start()
+        pruning = asyncio.create_task(_prune(context.reports)) if context.reports else None
+        try:
+            yield
+        finally:
+            if pruning is not None:
+                pruning.cancel()
+            await context.worker.stop()
+            if context.upstream is not None:
+                await context.upstream.close()
+            if context.database is not None:
+                context.database.close()
+
+    app = FastAPI(
+        title="HallDetect",
+        version=__version__,
+        summary="Tells whether a text is faithful to its source, and which claim is wrong.",
+        docs_url=None,  # its page would load scripts from another host
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+    )
+    app.state.context = context
+    settings = arguments.settings
+    errors: dict[int | str, dict[str, Any]] = {
+        code: {"model": Problem, "description": text} for code, text in _ERROR_DESCRIPTIONS.items()
+    }
+    # For the API description only: the middleware has checked the token before any route runs.
+    bearer = [Security(HTTPBearer(auto_error=False))] if settings.auth else []
+    for module in (checks, comparisons, repairs, history, chat_completions, status):
+        app.include_router(module.router, responses=errors, dependencies=bearer)
+    app.include_router(status.open_router, responses=errors)
+    app.include_router(static_files.router)
+    app.add_exception_handler(ServiceError, _on_service_error)
+    app.add_exception_handler(RequestValidationError, _on_invalid_request)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    app.add_middleware(RequestMiddleware, context=context)
+    if settings.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.origins,
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "X-Request-Id"],
+            expose_headers=["Retry-After", "X-Request-Id"],
+        )
+    _publish_limits(app, settings)
+    return app
+
+
+def _publish_limits(app: FastAPI, settings: ServiceSettings) -> None:
+    """Add to the API description what this service offers: its models and its batch size."""
+    schemas = app.openapi()["components"]["schemas"]
+    names = {"extractor": settings.checks.extractors, "verifier": settings.checks.verifiers}
+    for schema in ("CheckRequest", "RepairRequest", "CompareRequest", "BatchRequest", "Guarding"):
+        properties = schemas[schema]["properties"]
+        for option, offered in names.items():
+            properties[option]["anyOf"][0]["enum"] = list(offered)
+        if "items" in properties:
+            properties["items"]["maxItems"] = settings.limits.max_items
+
+
+async def _prune(reports: ReportStore) -> None:
+    """Delete old reports every hour, even when no new ones come in."""
+    while True:
+        try:
+            await anyio.to_thread.run_sync(reports.prune)
+        except ServiceError as error:
+            log.error("old reports could not be deleted: %s", error)
+        await asyncio.sleep(_PRUNE_SECONDS)
+
+
+def _error_response(error: ServiceError, request: Request) -> Response:
+    return Response(
+        error_body(error, request_id(request)),
+        status_code=error.status,
+        media_type="application/json",
+        headers=error_headers(error),
+    )
+
+
+async def _on_service_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ServiceError)
+    return _error_response(error, request)
+
+
+async def _on_invalid_request(request: Request, error: Exception) -> Response:
+    """Name the first field that does not match and what would; never quote what was sent."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return _error_response(service_error("invalid_json", "the body is not JSON"), request)
+    field = ".".join(str(part) for part in first["loc"] if part != "body")[:100]
+    field = field.encode("ascii", "replace").decode()
+    message = f"{field or 'body'}: {first['msg']}"
+    return _error_response(service_error("invalid_request", message), request)
+
+
+async def _on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    unreadable = ("invalid_request", "the request cannot be read")
+    code, message = _HTTP_ERRORS.get(error.status_code, unreadable)
+    response = _error_response(service_error(code, message), request)
+    if allow := (error.headers or {}).get("Allow"):
+        response.headers["Allow"] = allow
+    return response

@@ -1,0 +1,276 @@
+"""The outermost layer of the application, which every request passes.
+
+It is plain ASGI, so it sees a request before its body is read and every answer as it leaves. It
+sets the request id, checks token and scope, limits rate, size and time, adds the security headers,
+counts and logs the request, and turns whatever failed inside into the error format.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import secrets
+import time
+import traceback
+from typing import Any
+
+import anyio.to_thread
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from halldetect.errors import ServiceError
+from halldetect_serve.dependencies import ANONYMOUS, ServiceContext
+from halldetect_serve.error_responses import error_body, error_headers, service_error
+from halldetect_serve.settings import is_loopback
+from halldetect_serve.storage.access_tokens import AccessToken
+
+log = logging.getLogger("halldetect_serve")
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+# Everything else needs no token: the page and its files, health, the API description.
+_PROTECTED_PREFIXES = ("/v1/", "/metrics")
+_OPEN_PATH = "/v1/session"
+_SCOPE_BY_METHOD = {"GET": "read", "HEAD": "read", "POST": "check"}
+_OTHER_METHODS_SCOPE = "admin"
+# Logged and counted where no answer could be sent; the number that nginx uses for it.
+CLIENT_CLOSED_REQUEST = 499
+_PIECE_BYTES = 256 * 1024
+
+
+class ClientGone(Exception):
+    """The client has closed the connection or reads too slowly: no answer can be sent."""
+
+
+class RequestMiddleware:
+    """ASGI middleware around the application.
+
+    Args:
+        app: the application inside.
+        context: the parts of this HTTP process.
+    """
+
+    def __init__(self, app: ASGIApp, context: ServiceContext) -> None:
+        self._app = app
+        self._context = context
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        exchange = Exchange(self._context, scope, receive, send)
+        started = time.perf_counter()
+        try:
+            await self._admit(exchange)
+            await self._app(scope, exchange.receive, exchange.send)
+        except ServiceError as error:
+            await exchange.send_error(error)
+        except ClientGone:
+            exchange.status = CLIENT_CLOSED_REQUEST
+        except asyncio.CancelledError:
+            if not self._context.shutdown.is_stopping:
+                raise
+            # The time to finish requests after a signal to stop is over.
+            message = "the service is stopping, and this was not done in time"
+            await exchange.send_error(service_error("shutting_down", message))
+        except Exception as error:
+            # The message of an unexpected error may quote a text: log its type and place only.
+            trace = "".join(traceback.format_tb(error.__traceback__)[-3:])
+            log.error("request %s: %s\n%s", exchange.id, type(error).__name__, trace)
+            message = "the service failed; its log says where"
+            await exchange.send_error(service_error("internal", message))
+        finally:
+            exchange.record(time.perf_counter() - started)
+
+    async def _admit(self, exchange: Exchange) -> None:
+        """Check host, token, scope, rate and size, then read the body."""
+        context, path = self._context, exchange.scope["path"]
+        if context.shutdown.is_stopping:
+            raise service_error("shutting_down", "the service is stopping")
+        if "content-length" in exchange.headers and "transfer-encoding" in exchange.headers:
+            raise service_error("invalid_http", "the length of the body is stated in two ways")
+        if not context.settings.auth and not is_loopback(exchange.host):
+            # A web page whose host name was made to resolve to this machine (DNS rebinding).
+            raise service_error("forbidden", "without tokens this answers to loopback names only")
+        caller = await self._identify(exchange)
+        exchange.caller = exchange.scope["caller"] = caller
+        if path.startswith(_PROTECTED_PREFIXES) and path != _OPEN_PATH:
+            if caller is None:
+                message = "this needs a token: Authorization: Bearer TOKEN"
+                raise service_error("unauthorized", message)
+            needed = _SCOPE_BY_METHOD.get(exchange.scope["method"], _OTHER_METHODS_SCOPE)
+            if not caller.allows(needed):
+                raise service_error("forbidden", f"the token has no scope {needed!r}")
+        if path.startswith("/v1/"):
+            name = caller.name if caller and context.settings.auth else exchange.address
+            if seconds := context.rate.wait_seconds(name):
+                raise service_error("rate_limited", "too many requests; slow down", seconds)
+        exchange.check_length()
+        await exchange.read_body()
+
+    async def _identify(self, exchange: Exchange) -> AccessToken | None:
+        """Return the token of the request; None if it has none or an unknown one."""
+        tokens = self._context.tokens
+        if tokens is None:
+            return ANONYMOUS
+        kind, _, secret = exchange.headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer" or not secret.strip():
+            return None
+        return await anyio.to_thread.run_sync(tokens.find, secret.strip())
+
+
+class Exchange:
+    """One request and its answer.
+
+    Args:
+        context: the parts of this HTTP process.
+        scope: ASGI scope of the request.
+        receive: ASGI channel for the body.
+        send: ASGI channel for the answer.
+    """
+
+    def __init__(self, context: ServiceContext, scope: Scope, receive: Receive, send: Send) -> None:
+        self.scope = scope
+        self.headers = Headers(scope=scope)
+        given = self.headers.get("x-request-id", "")
+        self.id = given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+        scope["request_id"] = self.id
+        self.caller: AccessToken | None = None
+        self.status = 0
+        self._metrics = context.metrics
+        self._limits = context.settings.limits
+        self._receive = receive
+        self._send = send
+        self._body: bytes | None = None
+        self._complete = False
+
+    @property
+    def address(self) -> str:
+        """The network address of the client."""
+        client = self.scope.get("client")
+        return client[0] if client else "unknown"
+
+    @property
+    def host(self) -> str:
+        """The host name that the client used, without the port."""
+        name = self.headers.get("host", "")
+        return name[: name.find("]") + 1] if name.startswith("[") else name.partition(":")[0]
+
+    def check_length(self) -> None:
+        """Refuse a body whose declared length is too large, before reading any of it."""
+        length = self.headers.get("content-length", "0")
+        if length.isdecimal() and int(length) > self._limits.max_body:
+            raise self._too_large()
+
+    async def read_body(self) -> None:
+        """Read the body, within the limits on size and time.
+
+        Raises:
+            ServiceError: `too_large` or `read_timeout`.
+            ClientGone: if the client leaves first.
+        """
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self._limits.read_timeout):
+                while not self._complete:
+                    message = await self._receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientGone
+                    body += message.get("body", b"")
+                    self._complete = not message.get("more_body", False)
+                    if len(body) > self._limits.max_body:
+                        self._complete = False
+                        raise self._too_large()
+        except TimeoutError:
+            raise service_error("read_timeout", "the request took too long to arrive") from None
+        self._body = bytes(body)
+
+    async def receive(self) -> Message:
+        """Return the body once, then what the client sends next, which is the disconnect."""
+        if self._body is None:
+            return await self._receive()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the answer, with the security headers if it is the first.
+
+        Raises:
+            ClientGone: if the client has left or does not read in time.
+        """
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+            headers["X-Request-Id"] = self.id
+            if self.scope["path"].startswith(_PROTECTED_PREFIXES):
+                headers.setdefault("Cache-Control", "no-store")
+        # In pieces, because the server waits for a slow reader only before the next piece.
+        body, at = message.get("body", b""), 0
+        while at + _PIECE_BYTES < len(body):
+            piece = body[at : at + _PIECE_BYTES]
+            await self._send_in_time({**message, "body": piece, "more_body": True})
+            at += _PIECE_BYTES
+        await self._send_in_time({**message, "body": body[at:]} if at else message)
+
+    async def send_error(self, error: ServiceError) -> None:
+        """Answer with an error; if an answer has begun, it can only be broken off."""
+        if self.status:
+            log.error("request %s: broken off: %s", self.id, error.code)
+            return
+        body = error_body(error, self.id)
+        headers = {"content-type": "application/json", "content-length": str(len(body))}
+        headers |= error_headers(error)
+        if not self._complete:  # the rest of the body will not be read
+            headers["connection"] = "close"
+        start: Message = {
+            "type": "http.response.start",
+            "status": error.status,
+            "headers": [(k.lower().encode(), v.encode()) for k, v in headers.items()],
+        }
+        try:
+            await self.send(start)
+            await self.send({"type": "http.response.body", "body": body})
+        except ClientGone:
+            self.status = CLIENT_CLOSED_REQUEST
+
+    def record(self, seconds: float) -> None:
+        """Count and log the request once it is over.
+
+        Args:
+            seconds: from the start of the request to the end of its answer.
+        """
+        route: Any = self.scope.get("route")
+        name = getattr(route, "path", "other")
+        method = self.scope["method"] if name != "other" else "other"
+        self._metrics.requests.labels(name, method, str(self.status)).inc()
+        self._metrics.latency.labels(name).observe(seconds)
+        caller = self.caller.name if self.caller else "-"
+        milliseconds = seconds * 1000
+        log.info("%s %s %s %d %.0f ms %s", self.id, method, name, self.status, milliseconds, caller)
+
+    async def _send_in_time(self, message: Message) -> None:
+        try:
+            async with asyncio.timeout(self._limits.write_timeout):
+                await self._send(message)
+        except (TimeoutError, OSError):
+            raise ClientGone from None
+
+    def _too_large(self) -> ServiceError:
+        limit = self._limits.max_body
+        return service_error("too_large", f"the request is larger than {limit:,} bytes")

@@ -1,0 +1,210 @@
+"""What the operator decides when the service starts; no request can change it."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from halldetect.config import Configuration
+from halldetect.errors import ConfigurationError
+from halldetect_serve.proxy.rag_prompt import SourcePlaces
+
+# The name under which requests choose the verifier in the package (None in `Configuration`).
+EMBEDDED = "embedded"
+ACTIONS = ("annotate", "block", "retry", "repair")
+UPSTREAM_KEY = "HALLDETECT_UPSTREAM_API_KEY"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSettings:
+    """How texts are checked where a request does not say, and what a request may choose from.
+
+    configuration    options of every check; a request may override some of them
+    more_extractors  names that a request may choose besides the configured extractor
+    more_verifiers   names that a request may choose besides the configured verifier
+    rewriter         the language model that may write sentences again in a repair; None for none
+    """
+
+    configuration: Configuration = field(default_factory=Configuration)
+    more_extractors: tuple[str, ...] = ("sentences",)
+    more_verifiers: tuple[str, ...] = ()
+    rewriter: str | None = None
+
+    @property
+    def extractors(self) -> tuple[str, ...]:
+        """The names of the extractors on offer, the default first."""
+        return tuple(dict.fromkeys((self.configuration.extractor, *self.more_extractors)))
+
+    @property
+    def verifiers(self) -> tuple[str, ...]:
+        """The names of the verifiers on offer, the default first."""
+        default = self.configuration.verifier or EMBEDDED
+        return tuple(dict.fromkeys((default, *self.more_verifiers)))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits on the size, the number and the duration of requests.
+
+    max_body       bytes per request
+    max_items      items per batch request
+    queue          pairs of source and response that may wait
+    batch          pairs that are checked together
+    timeout        seconds per check, waiting included
+    read_timeout   seconds for a request to arrive
+    write_timeout  seconds for a client to read one piece of an answer
+    drain          seconds to finish running requests after a signal to stop
+    rate           requests per minute and caller; 0 means no limit
+    report_memory  bytes of finished reports that the worker keeps in memory; 0 keeps none
+    """
+
+    max_body: int = 8_000_000
+    max_items: int = 64
+    queue: int = 128
+    batch: int = 16
+    timeout: float = 120.0
+    read_timeout: float = 20.0
+    write_timeout: float = 20.0
+    drain: float = 30.0
+    rate: int = 600
+    report_memory: int = 64_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class StorageSettings:
+    """The database, which holds the stored reports and the access tokens.
+
+    url           of SQLite or PostgreSQL; not opened where neither reports nor tokens are used
+    reports       whether a request may have its report stored
+    keep_days     delete reports that are older; None keeps them
+    keep_reports  keep this many of the newest reports; None keeps all
+    """
+
+    url: str
+    reports: bool = False
+    keep_days: float | None = None
+    keep_reports: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamSettings:
+    """The chat server behind the proxy.
+
+    url              base address, such as http://127.0.0.1:8080/v1
+    action           what to do with a hallucinated answer: one of `ACTIONS`
+    retries          further attempts with the action "retry"
+    block_unchecked  whether answers that could not be checked are blocked as well
+    timeout          seconds per request to the upstream
+    max_bytes        bytes per answer of the upstream
+    key              API key of the upstream; empty for none
+    sources          where requests have their sources, if not in the usual places
+    """
+
+    url: str
+    action: str = "annotate"
+    retries: int = 2
+    block_unchecked: bool = False
+    timeout: float = 120.0
+    max_bytes: int = 8_000_000
+    key: str = field(default="", repr=False)
+    sources: SourcePlaces = field(default_factory=SourcePlaces)
+
+    def __post_init__(self) -> None:
+        if self.action not in ACTIONS:
+            raise ConfigurationError(f"unknown action {self.action!r}: use {', '.join(ACTIONS)}")
+        try:
+            parts = urlsplit(self.url)
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+            _ = parts.port
+        except ValueError:
+            usable = False
+        if not usable or parts.query or parts.fragment:
+            raise ConfigurationError(
+                "the upstream must look like http://127.0.0.1:8080/v1, with nothing after the path"
+            )
+        if parts.username or parts.password:
+            raise ConfigurationError(f"put the upstream's key into {UPSTREAM_KEY}, not its URL")
+        if not (self.key.isascii() and self.key.isprintable()):
+            raise ConfigurationError(f"{UPSTREAM_KEY} holds characters that no key can have")
+
+    @property
+    def endpoint(self) -> str:
+        """The full address of the chat completions."""
+        return f"{self._base}/chat/completions"
+
+    @property
+    def models_endpoint(self) -> str:
+        """The full address of the list of models."""
+        return f"{self._base}/models"
+
+    @property
+    def _base(self) -> str:
+        return self.url.rstrip("/").removesuffix("/chat/completions")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """All settings of the service.
+
+    storage   the database
+    host      address to serve on; only a loopback address without `auth`
+    port      port to serve on; 0 takes a free one
+    workers   number of HTTP processes
+    auth      whether requests need a token
+    checks    how texts are checked
+    limits    limits on requests
+    upstream  the chat server behind the proxy; None for no proxy
+    origins   web sites whose scripts may call the API
+    log_text  whether sources and responses are written to the log
+    """
+
+    storage: StorageSettings
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int = 1
+    auth: bool = False
+    checks: CheckSettings = field(default_factory=CheckSettings)
+    limits: Limits = field(default_factory=Limits)
+    upstream: UpstreamSettings | None = None
+    origins: tuple[str, ...] = ()
+    log_text: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.auth and not is_loopback(self.host):
+            raise ConfigurationError(
+                f"serving on {self.host} needs tokens: add --auth and make one with "
+                "`halldetect tokens create NAME`"
+            )
+        if not 0 <= self.port <= 65535:
+            raise ConfigurationError(f"there is no port {self.port}")
+        repairs = self.upstream is not None and self.upstream.action == "repair"
+        if repairs and not self.checks.configuration.guard:
+            raise ConfigurationError("--on-hallucination repair needs the guard")
+        if "*" in self.origins:
+            raise ConfigurationError("name the origins that may call the service; * is too many")
+        for name in ("workers", "queue", "batch", "max_items", "max_body"):
+            value = self.workers if name == "workers" else getattr(self.limits, name)
+            if value < 1:
+                raise ConfigurationError(f"{name.replace('_', '-')} must be at least 1")
+        if self.limits.queue < self.limits.max_items:
+            raise ConfigurationError("the queue must have room for the largest batch request")
+        for name in ("timeout", "read_timeout", "write_timeout"):
+            if not getattr(self.limits, name) > 0:
+                raise ConfigurationError(f"{name.replace('_', '-')} must be more than 0")
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether `host`, a name or an address, stands for this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def upstream_key() -> str:
+    """Return the upstream's API key from the environment; empty if there is none."""
+    return os.environ.get(UPSTREAM_KEY, "").strip()

@@ -1,0 +1,213 @@
+"""What sentences lean on: names for pronouns where one thing can be meant, else the context."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halldetect.reading.references import begins_with_pronoun, readings
+
+
+def reading(before: str, sentence: str) -> str | None:
+    found = readings([before, sentence])[1]
+    return None if found is None else found.text
+
+
+@pytest.mark.parametrize(
+    ("before", "sentence", "read"),
+    [
+        ("The Maron opened in 1994.", "It closed in 2011.", "The Maron closed in 2011."),
+        ("Tom Arkwright left Rome.", "His shop closed.", "Tom Arkwright's shop closed."),
+        ("The Harriers won 3-1.", "They moved up.", "The Harriers moved up."),
+        ("Ida and Marte Roen grew up here.", "They left.", "Ida and Marte Roen left."),
+        (
+            "Ores Island and Skar Island lie off the coast.",
+            "The latter has a school.",
+            "Skar Island has a school.",
+        ),
+        ("Edda moved to Basel in 1976.", "Edda met Jan there.", "Edda met Jan in Basel."),
+        ("The band toured Japan in 2015.", "A year later it split.", "In 2016 the band split."),
+        ("It began on 9 May.", "Six days earlier Ann left.", "On 3 May Ann left."),
+        ("It was 28 February.", "Two days later Ann left.", "On 2 March Ann left."),
+        ("The tunnel closed in March 2020.", "A month later Ann left.", "In April 2020 Ann left."),
+        ("Emil Kraus was hurt.", "The goalkeeper went home.", "Emil Kraus went home."),
+        ("Ash Lane was resurfaced.", "So was Birch Lane.", "Birch Lane was resurfaced."),
+    ],
+)
+def test_names_stand_for_what_is_leaned_on(before: str, sentence: str, read: str) -> None:
+    assert reading(before, sentence) == read
+
+
+@pytest.mark.parametrize(
+    ("before", "sentence"),
+    [
+        ("The council bought a tractor.", "It broke down."),
+        ("Norrbank lent money to Aker Glass.", "The company asked for time."),
+        ("The river floods the meadows.", "This makes them good for birds."),
+        ("He carried the torch on Facebook.", "However, he is ill."),
+        ("The boy fell into the pit in Ohio.", "He was hurt."),
+        ("Two of them left in May.", "It was hot there."),
+        ("Ann Cole left.", "The former mayor of Leeds stayed."),
+        ("Mr. Quist left.", "It was the third time."),
+        ("The Maron opened.", "It's closed now."),
+        ("Ann Cole left.", "“She never came back,” Bob replied."),
+    ],
+)
+def test_where_it_is_not_plain_what_is_meant_a_sentence_is_read_as_it_stands(
+    before: str, sentence: str
+) -> None:
+    assert reading(before, sentence) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "sentence", "read"),
+    [
+        ("Sadly, Ann Cole lost.", "She left.", "Ann Cole left."),
+        ("Overall, the Maron did well.", "It grew.", "The Maron grew."),
+        ("Even Ann Cole lost.", "She left.", "Ann Cole left."),
+        ("Last week the club won.", "It moved up.", "The club moved up."),
+        ("The next day Ann Cole lost.", "She left.", "Ann Cole left."),
+        ("Founded in 1910, Norvik makes glass.", "It grew.", "Norvik grew."),
+        ("Due to the rain, Ann Cole lost.", "She left.", "Ann Cole left."),
+        ("Kilo Foods grew.", "It sold soup.", "Kilo Foods sold soup."),
+        ("Engineers at Norvik looked at it.", "They left.", "Engineers left."),
+        ("Emily, a nurse from Bonn, lost.", "She left.", "Emily left."),
+        ("Ann Cole lost.", "Born in Bonn, she left.", "Born in Bonn, Ann Cole left."),
+        ("The horror film was made in May.", "It won.", "The horror film won."),
+    ],
+)
+def test_a_capital_that_only_begins_a_sentence_is_no_name(
+    before: str, sentence: str, read: str
+) -> None:
+    assert reading(before, sentence) == read
+
+
+@pytest.mark.parametrize(
+    ("before", "sentence"),
+    [
+        ("According to Bob, all was lost.", "He left."),
+        ("Prior to May, all was lost.", "She left."),
+        ("Born in Bonn, he moved to Rome.", "He left."),
+        ("Ann and Bob's shop closed.", "They left."),
+        ("Ann and Bob 's son left.", "Their dog stayed."),
+        ("Ann Cole's son fell.", "She was hurt."),
+        ("Judge: Did Ann see the van?", "Serra: I drove it."),
+        ("The passage describes the Maron.", "It opened in 1994."),
+        ("The Maron cinema opened.", "It was here, of course, that Bob met Ann."),
+        ("The council made a proposal.", "This proposal was withdrawn."),
+    ],
+)
+def test_what_is_probably_not_meant_is_not_put_in(before: str, sentence: str) -> None:
+    assert reading(before, sentence) is None
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "` It is hard .",
+        "'He never came back.",
+        "‘ He never came back .",
+        "`` he never came back , `` bob replied .",
+    ],
+)
+def test_pronouns_of_a_quotation_are_those_of_its_speaker(sentence: str) -> None:
+    assert reading("Tom Arkwright left Rome.", sentence) is None
+
+
+def test_an_apostrophe_is_no_quotation() -> None:
+    assert reading("Tom Arkwright left.", "He 's in Bonn .") == "Tom Arkwright 's in Bonn ."
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "After his fall, Bob Hale went home.",
+        "Known for his calm, warm voice, Hale sang.",
+        "When he fell, Bob Hale was alone.",
+        "According to his doctor, Hale is well.",
+    ],
+)
+def test_a_sentence_may_name_behind_a_pronoun_whom_it_means(sentence: str) -> None:
+    assert reading("Tom Arkwright left Rome.", sentence) is None
+
+
+def test_what_follows_a_comma_may_be_no_name_of_the_one_meant() -> None:
+    read = reading("Tom Arkwright left.", "After his time in Rome, Bonn and Oslo, he rested.")
+    assert read == "After Tom Arkwright's time in Rome, Bonn and Oslo, he rested."
+
+
+@pytest.mark.parametrize(
+    ("before", "sentence"),
+    [
+        ("The museum is open on Tuesdays.", "On Mondays as well."),
+        ("Vera does not play the piano.", "But Otto does."),
+        ("One can take a tram.", "The latter is cheap."),
+    ],
+)
+def test_what_says_nothing_alone_is_read_after_the_sentence_before(
+    before: str, sentence: str
+) -> None:
+    assert reading(before, sentence) == f"{before} {sentence}"
+
+
+@pytest.mark.parametrize("before", ["Net debt rose to 4 million.", "Revenue fell by a tenth."])
+def test_what_is_no_name_does_not_stand_for_a_role(before: str) -> None:
+    assert reading(before, "The company paid no dividend.") is None
+
+
+@pytest.mark.parametrize("name", ["Norvik", "The Bank of Marlow", "Tarn Logistics"])
+def test_a_name_stands_for_a_role(name: str) -> None:
+    before = f"{name} was founded in 1910."
+    assert reading(before, "The company paid no dividend.") == f"{name} paid no dividend."
+
+
+def test_an_owner_is_handed_on() -> None:
+    found = readings(["Ann Cole left.", "Her shop closed.", "She died."])
+    assert [item.text for item in found if item] == ["Ann Cole's shop closed.", "Ann Cole died."]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The tower is tall.",
+        "It rained in May.",
+        "It will probably snow in the north.",
+        "It was still raining at noon.",
+        "It will be sunny and dry.",
+        "It is clear that Ann left.",
+        "Ann sold her house.",
+        "There are two towers.",
+        "A day before the match Ann left.",
+    ],
+)
+def test_what_leans_on_nothing_is_read_as_it_stands(sentence: str) -> None:
+    assert reading("The Maron opened in 1994.", sentence) is None
+
+
+def test_names_are_handed_on() -> None:
+    found = readings(["Ann Cole left.", "She sold a shop.", "She died."])
+    assert [item.text for item in found if item] == ["Ann Cole sold a shop.", "Ann Cole died."]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "begins"),
+    [
+        ("It closed in 2011.", True),
+        ("But they left.", True),
+        ("In 1990 she left.", True),
+        ("It rained.", False),
+        ("It was not immediately clear why Ann left.", False),
+        ("It wasn't known where Ann was.", False),
+        ("It is unclear .", True),
+        ("It was known for its marble.", True),
+        ("Ann said it.", False),
+    ],
+)
+def test_sentences_that_begin_with_a_pronoun(sentence: str, begins: bool) -> None:
+    assert begins_with_pronoun(sentence) is begins
+
+
+@given(st.lists(st.text(max_size=80), max_size=4))
+def test_any_text_will_do(texts: list[str]) -> None:
+    assert len(readings(texts)) == len(texts)
