@@ -1,29 +1,27 @@
 """The options of a check: the only list of them.
 
-`Configuration` has a field for every option, and the field carries all that the command line, the
-service and the client need to offer it (see `Option`). A new option is a new field here, the same
-name in `Settings`, and the code that acts on it.
+A field of `Configuration` carries all that command line, service and client need to offer the
+option (see `Option`). A new option is a new field here and the same name in `Settings`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
 from typing import Any, TypedDict, Unpack
 
 from halldetect.errors import ConfigurationError
-from halldetect.scoring import OPERATING_POINTS, SCORINGS
+from halldetect.scoring import OPERATING_POINTS
 from halldetect.verification.presets import DEFAULT
-from halldetect.verification.scales import GRANULARITIES
 
 # Beyond these sizes a check on an ordinary machine takes hours: it is refused at once.
 MAX_SOURCE = 1_000_000
 MAX_RESPONSE = 200_000
-# The paper's extractors have 7 to 9 billion parameters; this one is the best of ours that an
+# The paper's extractors have 7 to 9 billion parameters; this one measures best of those that an
 # ordinary machine runs.
-PAPER_EXTRACTOR = "qwen2.5-coder-1.5b"
+PAPER_EXTRACTOR = "qwen2.5-coder-0.5b"
 PAPER_VERIFIER = "deberta-v3-large"
 DEVICES = ("auto", "cpu", "cuda", "mps")
 # Where support and its absence weigh the same.
@@ -42,8 +40,7 @@ class Option:
     metavar      the value in a usage line
     choices      the values there are; empty where any will do
     sets         for a flag without a value: the value that it sets, else None
-    per_request  whether one request to the service may set it
-    paper        the value that the paper's settings fix; None where they fix none
+    per_request  True if one request to the service may set it
     """
 
     name: str
@@ -55,15 +52,12 @@ class Option:
     choices: tuple[str, ...] = ()
     sets: bool | None = None
     per_request: bool = False
-    paper: Any = None
 
     @property
     def default_text(self) -> str | None:
-        """The default as one would write it on the command line; None where that says nothing."""
+        """Return the default as written on the command line; None if there is nothing to show."""
         if self.default is None or self.sets is not None:
             return None
-        if isinstance(self.default, tuple):
-            return ",".join(map(str, self.default))
         return str(self.default)
 
 
@@ -77,9 +71,8 @@ def _option(
     choices: tuple[str, ...] = (),
     sets: bool | None = None,
     per_request: bool = False,
-    paper: Any = None,
 ) -> Any:
-    """A field of `Configuration`; the arguments are those of `Option`."""
+    """Declare a field of `Configuration`; the arguments are those of `Option`."""
     metadata = {
         "help": help,
         "flag": flag,
@@ -88,21 +81,12 @@ def _option(
         "choices": choices,
         "sets": sets,
         "per_request": per_request,
-        "paper": paper,
     }
     return field(default=default, metadata=metadata)
 
 
-def parse_scales(text: str) -> tuple[int, ...]:
-    """The numbers of a list such as "1,2,4"."""
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise ValueError(f"{text!r} is not a list of whole numbers such as 1,2,4") from None
-
-
 def parse_threshold(text: str) -> float | str:
-    """A number, or the name of an operating point."""
+    """Return a number, or the name of an operating point."""
     if text in OPERATING_POINTS:
         return text
     try:
@@ -113,7 +97,7 @@ def parse_threshold(text: str) -> float | str:
 
 
 def parse_switch(text: str) -> bool:
-    """The value of "true" or "false"."""
+    """Return the value of "true" or "false"."""
     if text.strip().lower() not in ("true", "false"):
         raise ValueError(f"{text!r} is neither true nor false")
     return text.strip().lower() == "true"
@@ -124,12 +108,7 @@ class Settings(TypedDict, total=False):
 
     device: str
     fallback: str | None
-    scoring: str
     threshold: float | str
-    granularities: Sequence[int]
-    guard: bool
-    truncate: bool
-    exact: bool
     seed: int
     threads: int | None
     max_source: int
@@ -139,48 +118,35 @@ class Settings(TypedDict, total=False):
 class Overrides(Settings, total=False):
     """The fields of `Configuration`, each of which may be left out."""
 
-    extractor: str
+    paper: bool
+    extractor: str | None
     verifier: str | None
     knowledge: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The options of a check, as plain values: `Detector.from_provenance` needs no more.
+    """The options of a check as plain values, enough for `Detector.from_provenance`.
 
-    extractor, verifier  names; None is the embedded verifier. An object that the caller passed
-                         in is recorded as "object:TYPE" and cannot be rebuilt from here
-    scoring              which score decides: "calibrated", or "fed", the paper's
-    device               where `large` and transformers models compute: a name of `DEVICES`.
-                         "auto" takes a GPU if PyTorch finds one; other verifiers use the CPU
-    fallback             the verifier to use if the one that was asked for cannot be loaded; None:
-                         that is an error
-    threshold            hallucinated at this score or above; or a name of
-                         `scoring.OPERATING_POINTS`, whose number the verifier brings
-    granularities        into how many groups the sentences of a document are cut, per scale
-    guard                keep claims faithful to the response, whatever the extractor says
-    truncate             cut windows the verifier cannot read whole, as the paper does,
-                         instead of judging all their parts
-    exact                judge every pair; without it, those that can change the outcome (see
-                         `verification.schedule`). The scoring "fed" needs every pair anyway
-    seed                 of a generative extractor
-    threads              None: as many as there are cores
-    knowledge            the path of an index that evidence is retrieved from; None: only the
-                         source given is read
-    max_source,
-    max_response         characters beyond which a check is refused
+    Attributes:
+        verifier: A name; None is the verifier in the package. An object that the caller passed in
+            is recorded as "object:TYPE" and cannot be rebuilt from here.
+        device: Where `large` and transformers models compute: a name of `DEVICES`. "auto" takes a
+            GPU if PyTorch finds one; other verifiers use the CPU.
+        fallback: The verifier to use if the one asked for cannot be loaded; None: raise an error.
+        threshold: Hallucinated at this score or above; or a name of `scoring.OPERATING_POINTS`.
+        threads: None: as many as there are cores.
+        knowledge: The path or URL of an index that evidence is retrieved from.
+        max_source: Refuse a source of more characters.
+        max_response: Refuse a response of more characters.
+        paper: Use the paper's method (see `halldetect.paper`).
+        extractor: The language model that writes the claims; only with `paper`.
+        seed: The seed of that model.
     """
 
-    extractor: str = _option(
-        "auto",
-        "what extracts the claims; see the list of extractors",
-        flag="--extractor",
-        metavar="NAME",
-        per_request=True,
-    )
     verifier: str | None = _option(
         None,
-        "what judges them; see the list of verifiers (default: the one in the package)",
+        "judges the claims; see the list of verifiers (default: the one in the package)",
         flag="--verifier",
         metavar="NAME",
         per_request=True,
@@ -197,14 +163,6 @@ class Configuration:
         flag="--fallback",
         metavar="NAME",
     )
-    scoring: str = _option(
-        "calibrated",
-        "which score decides, ours or the paper's",
-        flag="--scoring",
-        choices=tuple(SCORINGS),
-        per_request=True,
-        paper="fed",
-    )
     threshold: float | str = _option(
         DEFAULT_THRESHOLD,
         "hallucinated at this score or above: a number, or recall, balanced or precision, whose "
@@ -213,41 +171,7 @@ class Configuration:
         parse=parse_threshold,
         metavar="T",
         per_request=True,
-        paper=0.5,
     )
-    granularities: tuple[int, ...] = _option(
-        GRANULARITIES,
-        "into how many groups the source is cut",
-        flag="--granularities",
-        parse=parse_scales,
-        metavar="M,M,...",
-    )
-    guard: bool = _option(
-        True,
-        "take the claims of the extractor as they are",
-        flag="--no-guard",
-        parse=parse_switch,
-        sets=False,
-        paper=False,
-    )
-    truncate: bool = _option(
-        False,
-        "cut off windows that are too long instead of judging all their parts",
-        flag=None,
-        parse=parse_switch,
-        sets=True,
-        paper=True,
-    )
-    exact: bool = _option(
-        False,
-        "judge every pair of claim and window, needed or not",
-        flag="--exact",
-        parse=parse_switch,
-        sets=True,
-        per_request=True,
-        paper=True,
-    )
-    seed: int = _option(0, "seed of the extractor", flag="--seed", parse=int, metavar="N")
     threads: int | None = _option(
         None,
         "threads per model (default: as many as there are cores)",
@@ -257,8 +181,8 @@ class Configuration:
     )
     knowledge: str | None = _option(
         None,
-        "an index (see index build), a file, postgresql://... or opensearch://..., that evidence "
-        "for each claim is retrieved from",
+        "an index (see index build), a file or postgresql://..., that evidence for each claim is "
+        "retrieved from",
         flag="--knowledge",
         metavar="INDEX",
     )
@@ -276,27 +200,35 @@ class Configuration:
         parse=int,
         metavar="N",
     )
+    paper: bool = _option(
+        False,
+        "use the paper's method",
+        flag=None,
+        parse=parse_switch,
+        sets=True,
+    )
+    extractor: str | None = _option(
+        None,
+        "the language model that writes the claims, with --paper; see the list of extractors",
+        flag="--extractor",
+        metavar="NAME",
+    )
+    seed: int = _option(0, "seed of the extractor", flag="--seed", parse=int, metavar="N")
 
     def __post_init__(self) -> None:
-        if self.scoring not in SCORINGS:
-            raise ConfigurationError(
-                f"unknown scoring {self.scoring!r}: use {' or '.join(SCORINGS)}"
-            )
         self._check_threshold()
         if self.device not in DEVICES:
             raise ConfigurationError(
                 f"unknown device {self.device!r}: use one of {', '.join(DEVICES)}"
             )
-        scales = self.granularities
-        if not scales or any(not _is_whole(m) or m < 1 for m in scales):
-            raise ConfigurationError(f"granularities must be whole numbers from 1 up, not {scales}")
         if not _is_whole(self.seed) or not 0 <= self.seed < 2**32:
             raise ConfigurationError(f"seed must be a whole number below 2^32, not {self.seed}")
         for name in ("threads", "max_source", "max_response"):
             value = getattr(self, name)
             if value is not None and (not _is_whole(value) or value < 1):
                 raise ConfigurationError(f"{name} must be a whole number from 1 up, not {value}")
-        object.__setattr__(self, "granularities", tuple(sorted(set(scales))))
+        if self.extractor is not None and not self.paper:
+            raise ConfigurationError("an extractor is used by the paper's method only: add --paper")
 
     def _check_threshold(self) -> None:
         if isinstance(self.threshold, str):
@@ -305,10 +237,10 @@ class Configuration:
                 raise ConfigurationError(
                     f"threshold must be a number or one of {names}, not {self.threshold!r}"
                 )
-            if self.scoring != "calibrated":
+            if self.paper:
                 raise ConfigurationError(
-                    f"the threshold {self.threshold} was fitted for the scoring calibrated, not "
-                    f"for {self.scoring}: give a number"
+                    f"the threshold {self.threshold} was not fitted for the paper's score: give a "
+                    "number"
                 )
             return
         if not (_is_number(self.threshold) and 0.0 <= self.threshold <= 1.0):
@@ -316,51 +248,43 @@ class Configuration:
         object.__setattr__(self, "threshold", float(self.threshold))
 
     @classmethod
-    def paper(cls, **overrides: Unpack[Overrides]) -> Configuration:
-        """The paper's settings: no guard, truncation, every pair, FED at 0.5.
+    def for_paper(cls, **overrides: Unpack[Overrides]) -> Configuration:
+        """Return the settings of the paper, with its models unless others are named.
 
-        The claims are written by a language model (the paper's three have names too), and judged
-        by the paper's verifier or, where it cannot be loaded, by the one in the package, with a
-        note in the report. Both, and all that the paper leaves open, may be overridden. Raises
-        ConfigurationError for an option that the paper fixes.
+        The paper's verifier is replaced by the one in the package if it cannot be loaded, with a
+        note in the report.
         """
-        fixed = {option.name: option.paper for option in options() if option.paper is not None}
-        for name, value in overrides.items():
-            if name in fixed and value != fixed[name]:
-                raise ConfigurationError(f"the paper's settings fix {name}: leave it out")
-        chosen: Overrides = {"extractor": PAPER_EXTRACTOR}
+        chosen: Overrides = {"paper": True, "extractor": PAPER_EXTRACTOR}
         if overrides.get("verifier") is None:
             chosen |= {"verifier": PAPER_VERIFIER, "fallback": DEFAULT}
-        given = {name: value for name, value in overrides.items() if value is not None}
-        return cls().replaced(**{**chosen, **given, **fixed})
+        given: Any = {name: value for name, value in overrides.items() if value is not None}
+        return cls().replaced(**{**chosen, **given, "paper": True})
 
     def replaced(self, **overrides: Unpack[Overrides]) -> Configuration:
-        """This configuration with some fields set otherwise."""
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        """Return this configuration with some fields changed."""
+        values = self.to_dict()
         unknown = sorted(set(overrides) - set(values))
         if unknown:
-            raise TypeError(f"there is no option {', '.join(unknown)}")
-        values.update(overrides)
-        return Configuration(**{**values, "granularities": tuple(values["granularities"])})
+            raise TypeError(f"unknown option {', '.join(unknown)}")
+        return Configuration(**{**values, **overrides})
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain JSON values."""
-        plain = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {**plain, "granularities": list(self.granularities)}
+        """Return the fields as plain JSON values."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Configuration:
-        """The configuration that a report records."""
+        """Return the configuration that a report records."""
         known = {item.name for item in fields(cls)}
         if set(values) != known:
             odd = ", ".join(sorted(set(values) ^ known))
             raise ConfigurationError(f"the report's configuration does not fit this version: {odd}")
-        return cls(**{**values, "granularities": tuple(values["granularities"])})
+        return cls(**values)
 
 
 @cache
 def options() -> tuple[Option, ...]:
-    """Every option of `Configuration`, in the order of its fields."""
+    """Return every option of `Configuration`, in the order of its fields."""
     return tuple(
         Option(name=item.name, default=_default(item), **item.metadata)
         for item in fields(Configuration)

@@ -1,36 +1,38 @@
-"""The detector: its options, its models, and the way in."""
+"""The detector: options, loaded models, and the ways in."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
-from functools import cache, cached_property, partial
+from dataclasses import replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Unpack
 
 from halldetect import pipeline
 from halldetect.config import Configuration, Settings
-from halldetect.errors import CheckError, ConfigurationError, InputError, ModelError
-from halldetect.inputs import Pair, Source, clean_pair
+from halldetect.errors import ConfigurationError, InputError, ModelError
+from halldetect.inputs import AnyPair, Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
-from halldetect.pair_state import AnyPair, Observe, PairState, Progress
-from halldetect.protocols import Extractor, Verifier
+from halldetect.loading import Loader, Models, Notice
+from halldetect.preparation import Prepared, clean, keep_claims_from, prepare, refuse
+from halldetect.protocols import Extractor, Observe, Progress, Verifier
 from halldetect.report import ClaimReport, Report
-from halldetect.scoring import Calibration, threshold_value
+from halldetect.scoring import Calibration
 from halldetect.verification.presets import CASCADE, LARGE
 
 if TYPE_CHECKING:
+    from halldetect.paper.method import PaperModels
     from halldetect.repair.outcome import Repair
     from halldetect.repair.rewriters import Rewriter
     from halldetect.stream.guard import StreamGuard
 
-Notice = Callable[[str], None]
-
-# So many pairs are worked on together: enough to fill batches, few enough to hold in memory.
+# Pairs per block: enough to fill batches, few enough for memory.
 BLOCK = 64
-# After so many rounds of a repair, what the source does not support is removed.
+# Rounds of a repair after which everything that fails is removed.
 MAX_ROUNDS = 3
 _OBJECT = "object:"
 
@@ -41,47 +43,54 @@ def print_notice(line: str) -> None:
 
 
 class Detector:
-    """Checks responses against their sources; models are loaded once, when first needed.
+    """Checks responses against their sources. Models are loaded once, on first use.
 
     Args:
-        extractor: a name (see `claims.extractors`) or an object; default: what `config` says.
-        verifier: a name (see `verification.verifiers`) or an object; default: what `config` says.
-        knowledge: what evidence for each claim is retrieved from, besides the source given: the
-            path or URL of an index (see `knowledge.builder`) or an object; default: what `config`
-            says.
-        config: the options, as in `Configuration`; default: `Configuration()`.
-        calibration: replaces the one that the verifier brings.
-        notice: gets one-line messages for a person; default: standard error.
-        progress: gets the phase, how much of it is done, and of how much.
-        options: fields of `Configuration` that override those of `config`.
+        verifier: A name (see `verification.presets`) or an object; default: as `config` says.
+        knowledge: The path or URL of an index, or an object, from which evidence for each claim
+            is retrieved besides the given source.
+        config: The options; default: `Configuration()`.
+        calibration: Replaces the calibration of the verifier.
+        extractor: For the paper's method: a name (see `paper.extractors`) or an object.
+        notice: Gets one-line messages for a person; default: standard error.
+        progress: Gets the phase, the amount done and the total.
+        options: Fields of `Configuration` that override those of `config`.
     """
 
     def __init__(
         self,
-        extractor: str | Extractor | None = None,
         verifier: str | Verifier | None = None,
         *,
         knowledge: str | Path | Knowledge | None = None,
         config: Configuration | None = None,
         calibration: Calibration | None = None,
+        extractor: str | Extractor | None = None,
         notice: Notice = print_notice,
         progress: Progress | None = None,
         **options: Unpack[Settings],
     ) -> None:
         given = (config or Configuration()).replaced(**options)
+        used = given.verifier if verifier is None else verifier
         self._extractor = given.extractor if extractor is None else extractor
-        self._verifier = given.verifier if verifier is None else verifier
         self.configuration = given.replaced(
-            extractor=_name(self._extractor),
-            verifier=None if self._verifier is None else _name(self._verifier),
+            verifier=None if used is None else _name(used),
             knowledge=given.knowledge if knowledge is None else _name(knowledge),
+            extractor=None if self._extractor is None else _name(self._extractor),
         )
-        self._knowledge = None if isinstance(knowledge, (str, Path)) else knowledge
-        self._calibration = calibration
+        self._loader = Loader(
+            self.configuration,
+            used,
+            None if isinstance(knowledge, (str, Path)) else knowledge,
+            calibration,
+            notice,
+            progress,
+        )
         self._notice = notice
         self._progress = progress
-        self.rewriters: dict[str, Rewriter] = {}
-        self.notes: tuple[str, ...] = ()
+        self._models: Models | None = None
+        self._paper: PaperModels | None = None
+        self._rewriters: dict[str, Rewriter] = {}
+        self._lock = RLock()
 
     @classmethod
     def paper(
@@ -93,49 +102,54 @@ class Detector:
         progress: Progress | None = None,
         **options: Unpack[Settings],
     ) -> Detector:
-        """A detector with the paper's settings (`Configuration.paper`).
+        """Return a detector with the method and the models of the paper (`halldetect.paper`).
 
-        The arguments are those of `Detector`. An option that the paper fixes is refused.
+        The arguments are those of `Detector`.
         """
-        config = Configuration.paper(**options)
-        return cls(extractor, verifier, config=config, notice=notice, progress=progress)
+        config = Configuration.for_paper(**options)
+        if verifier is not None:
+            config = config.replaced(fallback=options.get("fallback"))
+        return cls(verifier, extractor=extractor, config=config, notice=notice, progress=progress)
 
     @classmethod
     def from_provenance(
         cls,
         report: Report,
         *,
-        extractor: Extractor | None = None,
         verifier: Verifier | None = None,
         knowledge: Knowledge | None = None,
+        extractor: Extractor | None = None,
         notice: Notice = print_notice,
         progress: Progress | None = None,
     ) -> Detector:
-        """The detector that made a report; an error if its models cannot be had any more.
+        """Return the detector that made a report.
 
-        Objects that the caller had passed in are needed again, everything else is rebuilt.
+        Objects that the caller had passed in are needed again; everything else is rebuilt.
+
+        Raises:
+            ModelError: If a model is no longer available or has changed.
         """
         recorded = report.provenance
         config = Configuration.from_dict(recorded.configuration)
         for role, name, given in (
-            ("extractor", config.extractor, extractor),
             ("verifier", config.verifier, verifier),
             ("knowledge", config.knowledge, knowledge),
+            ("extractor", config.extractor, extractor),
         ):
             if given is None and name is not None and name.startswith(_OBJECT):
                 kind = name.removeprefix(_OBJECT)
                 raise ConfigurationError(f"the report was made with a {kind}: pass it as {role}")
-        used: str | Extractor | None = extractor
-        if used is None and config.extractor == "auto" and recorded.extractor:
-            used = recorded.extractor["name"]
-        cascade = config.verifier == CASCADE
-        calibration = None if cascade else recorded.verifier.get("calibration")
+        known = recorded.verifier.get("calibration")
         detector = cls(
-            used,
             verifier,
             knowledge=knowledge,
             config=config,
-            calibration=None if calibration is None else Calibration.from_mapping(calibration),
+            calibration=(
+                None
+                if known is None or config.verifier == CASCADE
+                else Calibration.from_mapping(known)
+            ),
+            extractor=extractor,
             notice=notice,
             progress=progress,
         )
@@ -143,140 +157,90 @@ class Detector:
         if recorded.extractor:
             _same_model("extractor", recorded.extractor, detector.extractor.description)
         if recorded.verifier:
-            used_verifier = detector.verifier
-            if detector.second is not None and recorded.verifier.get("name") == LARGE:
-                used_verifier = detector.second.verifier
-            _same_model("verifier", recorded.verifier, used_verifier.description)
+            used = detector.verifier
+            if not config.paper:
+                second = detector.models.second
+                if second is not None and recorded.verifier.get("name") == LARGE:
+                    used = second.verifier
+            _same_model("verifier", recorded.verifier, used.description)
         return detector
 
-    @cached_property
-    def extractor(self) -> Extractor:
-        """The extractor, loaded on first use."""
-        given = self._extractor
-        if not isinstance(given, str):
-            return given
-        from halldetect.claims.extractors import load_extractor
+    @property
+    def models(self) -> Models:
+        """Return the models, loaded on first use."""
+        with self._lock:
+            if self._models is None:
+                self._models = self._loader.load()
+            return self._models
 
-        options, progress = self.configuration, self._progress
-
-        def advance(done: int, of: int | None, what: str) -> None:
-            if progress is not None and of:
-                progress("fetch", done, of)
-
-        return load_extractor(
-            given,
-            threads=options.threads,
-            seed=options.seed,
-            notice=self._notice,
-            progress=None if progress is None else advance,
-        )
-
-    @cached_property
+    @property
     def verifier(self) -> Verifier:
-        """The verifier, loaded on first use."""
-        given = self._verifier
-        if not (given is None or isinstance(given, str)):
-            return given
-        from halldetect.verification.verifiers import load_verifier
+        """Return the verifier, loaded on first use."""
+        return self.paper_models.verifier if self.configuration.paper else self.models.verifier
 
-        options = self.configuration
-        load = partial(
-            load_verifier,
-            threads=options.threads,
-            device=options.device,
-            notice=self._notice,
-            progress=None if self._progress is None else partial(self._progress, "convert"),
-        )
-        try:
-            if self.second is not None:
-                _ = self.second.verifier  # so that it is missed now, not after some checks
-                given = None
-            return load(given)
-        except CheckError as error:
-            if options.fallback is None:
-                raise
-            self.second = None
-            self.notes = (f"{options.fallback} judged instead of {given}: {error}",)
-            self._notice(self.notes[0])
-        return load(options.fallback)
-
-    @cached_property
-    def second(self) -> Detector | None:
-        """Judges what the first verifier of the cascade is unsure of; None without a cascade."""
-        if self._verifier != CASCADE:
-            return None
-        config = self.configuration.replaced(fallback=None)
-        second = Detector(
-            self._extractor, LARGE, config=config, notice=self._notice, progress=self._progress
-        )
-        second.configuration = self.configuration
-        return second
-
-    @cached_property
-    def knowledge(self) -> Knowledge | None:
-        """What evidence is retrieved from, opened on first use; None where nothing is."""
-        if self._knowledge is not None or self.configuration.knowledge is None:
-            return self._knowledge
-        from halldetect.knowledge.builder import open_knowledge
-
-        return open_knowledge(self.configuration.knowledge)
-
-    @cached_property
+    @property
     def calibration(self) -> Calibration:
-        """The calibration given, else the one that the verifier brings."""
-        if self._calibration is not None:
-            return self._calibration
-        return Calibration.from_mapping(self.verifier.description.get("calibration") or {})
+        """Return the parameters of the score."""
+        return self.models.calibration
 
-    @cached_property
+    @property
     def threshold(self) -> float:
-        """The threshold as a number; that of an operating point is the verifier's."""
+        """Return the threshold as a number; that of an operating point is the verifier's."""
         given = self.configuration.threshold
-        return (
-            given if isinstance(given, float) else threshold_value(given, self.verifier.description)
-        )
+        return given if isinstance(given, float) else self.models.threshold
+
+    @property
+    def extractor(self) -> Extractor:
+        """Return the extractor of the paper's method."""
+        return self.paper_models.extractor
+
+    @property
+    def paper_models(self) -> PaperModels:
+        """Return the models of the paper's method, loaded on first use."""
+        with self._lock:
+            if self._paper is None:
+                self._paper = self._loader.load_paper(self._extractor)
+            return self._paper
 
     def check(self, source: Source, response: str, *, question: str | None = None) -> Report:
         """Check one response.
 
         Args:
-            source: the text, or several documents, that the response should be faithful to.
-            response: the text to check.
-            question: what the response answers; an answer that leans on it is judged with it.
+            source: The text, or several documents, that the response should be faithful to.
+            response: The text to check.
+            question: The question that is answered; a short answer is judged with it.
 
         Raises:
-            InputError: for what is not text, ModelError where a model cannot be loaded.
+            InputError: For anything that is not text.
+            ModelError: If a model cannot be loaded.
         """
-        state = PairState(clean_pair(Pair(source, response, question)))
-        pipeline.begin([state], self, self._progress)
-        return pipeline.finish([state], self, self._progress)[0]
+        item = Prepared(clean_pair(Pair(source, response, question)))
+        return self.finish(self._prepare([item]))[0]
 
     def check_part(
         self, source: Source, response: str, start: int, *, question: str | None = None
     ) -> Report:
-        """Check what a response says from a character on; what is before it is only read.
+        """Check a response from a character on; the text before it is context only.
 
         Args:
-            source: the text, or several documents, that the response should be faithful to.
-            response: the text; its beginning tells what a pronoun in the part means.
-            start: where the part to check begins.
-            question: what the response answers; recorded in the report, not judged.
+            source: The text, or several documents, that the response should be faithful to.
+            response: The text; its beginning tells what a pronoun in the part means.
+            start: Where the part to check begins.
+            question: The question that is answered.
         """
-        (state,) = self.begin([Pair(source, response, question)])
-        if state.problem is None:
-            state.keep_claims_from(start)
-        return self.finish([state])[0]
+        (item,) = self.begin([Pair(source, response, question)])
+        return self.finish([keep_claims_from(item, start)])[0]
 
     def check_many(
         self, pairs: Iterable[AnyPair], *, observe: Observe | None = None
     ) -> list[Report]:
-        """Check many responses, batching across them; each report is what `check` would give.
+        """Check many responses, batched; each report is what `check` would give.
 
         Args:
-            pairs: `Pair`s, or tuples of source, response and perhaps question. One that does not
-                consist of texts gets an uncheckable report instead of an InputError.
-            observe: is called with the claims of each pair when they are extracted and with each
-                claim when it is settled, while the check goes on; it changes no report.
+            pairs: `Pair`s, or tuples of source, response and perhaps question. A pair that does
+                not consist of texts gets an uncheckable report instead of an InputError.
+            observe: Gets the claims of each pair and each claim once it is settled, while the
+                check runs; it changes no report.
         """
         if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
             kind = type(pairs).__name__
@@ -284,30 +248,23 @@ class Detector:
         reports: list[Report] = []
         remaining = iter(pairs)
         while block := list(islice(remaining, BLOCK)):
-            states = [PairState.of(item, index) for index, item in enumerate(block, len(reports))]
-            pipeline.begin(states, self, self._progress, observe)
-            reports.extend(pipeline.finish(states, self, self._progress, observe))
+            prepared = self._prepare(
+                [clean(item, index) for index, item in enumerate(block, len(reports))]
+            )
+            reports.extend(self.finish(prepared, observe=observe))
         return reports
 
-    def judge(
-        self,
-        items: Sequence[tuple[Source, Sequence[str]]],
-        *,
-        granularities: Sequence[int] | None = None,
-    ) -> list[list[ClaimReport]]:
+    def judge(self, items: Sequence[tuple[Source, Sequence[str]]]) -> list[list[ClaimReport]]:
         """Judge statements against sources as they are, without a response around them.
 
         Args:
-            items: a source and the statements about it, each of which is one claim.
-            granularities: into how many groups a source is cut; default: those of the
-                configuration.
+            items: A source and the statements about it, each of which is one claim.
         """
         cleaned = []
         for source, claims in items:
             texts = [clean_pair(Pair("", claim)).response for claim in claims]
             cleaned.append((clean_pair(Pair(source, "\n".join(texts))), texts))
-        scales = self.configuration.granularities if granularities is None else granularities
-        return pipeline.judge_statements(cleaned, scales, self)
+        return pipeline.judge_statements(cleaned, self.configuration, self.models)
 
     def repair(
         self,
@@ -321,27 +278,25 @@ class Detector:
         """Replace, rewrite or remove what the source does not support, and check the result.
 
         Args:
-            source: the text, or several documents, that the response should be faithful to.
-            response: the text to repair.
-            question: what the response answers; recorded in the reports, not judged.
-            rewriter: a language model that may write sentences again: a name (see
+            source: The text, or several documents, that the response should be faithful to.
+            response: The text to repair.
+            question: The question that is answered.
+            rewriter: A language model that may write sentences again: a name (see
                 `repair.rewriters.load_rewriter`) or an object; None: no model is asked.
-            max_rounds: after so many rounds of changes, what still fails is removed.
+            max_rounds: Rounds of changes after which everything that fails is removed.
 
         Raises:
-            InputError: for what is not text, ModelError where a model cannot be loaded.
+            InputError: For anything that is not text.
+            ModelError: If a model cannot be loaded.
         """
         from halldetect.repair.repairer import Repairer
         from halldetect.verification.remembering import RememberingVerifier
 
-        if not self.configuration.guard:
-            raise ConfigurationError(
-                "a repair needs the guard: without it, claims of the response may go unchecked"
-            )
+        self._refuse_paper("a repair")
         loaded = self._load_rewriter(rewriter) if isinstance(rewriter, str) else rewriter
         # The rounds of a repair ask about many pairs again.
         detector = copy(self)
-        detector.verifier = RememberingVerifier(self.verifier)
+        detector._models = replace(self.models, verifier=RememberingVerifier(self.models.verifier))
         repairer = Repairer(detector, loaded, max_rounds=max_rounds, notice=self._notice)
         return repairer.repair(Pair(source, response, question))
 
@@ -356,46 +311,71 @@ class Detector:
         """Guard a response while it is written: each sentence is judged when it is complete.
 
         Args:
-            source: the text, or several documents, that the response should be faithful to.
-            on_failure: what to do with a sentence that is not supported: "pass", "hold" (leave it
+            source: The text, or several documents, that the response should be faithful to.
+            on_failure: The action for a sentence that is not supported: "pass", "hold" (leave it
                 out), "repair" or "stop"; see `stream.guard.OnFailure`.
-            question: what the response answers.
-            rewriter: as for `repair`.
+            question: The question that is answered.
+            rewriter: As for `repair`.
         """
         from halldetect.stream.guard import StreamGuard
 
+        self._refuse_paper("a stream")
         return StreamGuard(
             self, source, on_failure=on_failure, question=question, rewriter=rewriter
         )
 
+    def _refuse_paper(self, what: str) -> None:
+        if self.configuration.paper:
+            raise ConfigurationError(
+                f"{what} needs every sentence judged, which the paper's method does not do"
+            )
+
     def _load_rewriter(self, name: str) -> Rewriter:
-        """The rewriter of a name, loaded once."""
-        if name not in self.rewriters:
+        """Return the rewriter of a name, loaded once."""
+        if name not in self._rewriters:
             from halldetect.repair.rewriters import load_rewriter
 
             options = self.configuration
-            self.rewriters[name] = load_rewriter(
+            self._rewriters[name] = load_rewriter(
                 name, threads=options.threads, seed=options.seed, notice=self._notice
             )
-        return self.rewriters[name]
+        return self._rewriters[name]
 
-    def begin(self, pairs: Iterable[AnyPair]) -> list[PairState]:
-        """The first half of `check_many`: the claims of each pair. `finish` does the rest.
+    def begin(self, pairs: Iterable[AnyPair]) -> list[Prepared]:
+        """Do the first half of `check_many`: read each pair. `finish` does the rest.
 
         One thread may begin some pairs while another finishes others.
         """
-        states = [PairState.of(item, index) for index, item in enumerate(pairs)]
-        pipeline.begin(states, self, self._progress)
-        return states
+        return self._prepare([clean(item, index) for index, item in enumerate(pairs)])
 
-    def finish(self, states: list[PairState]) -> list[Report]:
-        """The reports of pairs that `begin` has returned."""
-        return pipeline.finish(states, self, self._progress)
+    def _prepare(self, items: Sequence[Prepared]) -> list[Prepared]:
+        """Refuse or read pairs; the models are loaded if any pair is left."""
+        refused = [refuse(item, self.configuration) for item in items]
+        if self.configuration.paper or all(item.problem is not None for item in refused):
+            return refused
+        models = self.models
+        return [prepare(item, models.verifier, models.knowledge) for item in refused]
+
+    def finish(
+        self, prepared: Sequence[Prepared], *, observe: Observe | None = None
+    ) -> list[Report]:
+        """Return the reports of pairs that `begin` has returned."""
+        needed = any(item.problem is None for item in prepared)
+        if self.configuration.paper:
+            from halldetect.paper.method import check
+
+            models = self.paper_models if needed else None
+            return [
+                check(item, self.configuration, models, self._progress, observe)
+                for item in prepared
+            ]
+        loaded = self.models if needed else self._models
+        return pipeline.finish(prepared, self.configuration, loaded, self._progress, observe)
 
 
 @cache
 def default_detector() -> Detector:
-    """The detector of `halldetect.check`: all defaults, made once."""
+    """Return the detector of `halldetect.check`: all defaults, made once."""
     return Detector()
 
 

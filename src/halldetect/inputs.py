@@ -38,6 +38,9 @@ class Pair:
     question: str | None = None
 
 
+AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
+
+
 @dataclass(frozen=True, slots=True)
 class CleanPair:
     """A pair whose texts can be stored; `replaced` counts the characters that could not.

@@ -1,346 +1,316 @@
-"""The method from top to bottom: inputs, claims, windows, verification, scoring, report.
-
-`begin` and `finish` hold the order of the steps; the steps follow in that order. Each step takes
-the pairs that have met no problem so far. A step that fails for one pair makes that the pair's
-problem, so that no pair stops the others.
-"""
+"""The steps from prepared pairs to reports: judge, rescue, explain, conclude."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 
-from halldetect.claims import Claim
-from halldetect.claims.extraction import Extraction, extract_claims
 from halldetect.config import Configuration
 from halldetect.errors import described
 from halldetect.explanation.explain import Explained, Findings, explain
 from halldetect.explanation.proofs import find_proofs
-from halldetect.inputs import CleanPair, read_texts, refusal
-from halldetect.knowledge.passages import Knowledge
-from halldetect.knowledge.retrieval import mark_not_found, retrieve
-from halldetect.pair_state import ClaimsExtracted, Observe, PairState, Problem, Progress
-from halldetect.protocols import Extractor, Models, Verifier
-from halldetect.reading.answers import likely_answer
-from halldetect.reading.language import is_foreign
-from halldetect.reading.normalise import has_look_alikes
+from halldetect.inputs import CleanPair, read_texts
+from halldetect.knowledge.retrieval import mark_not_found
+from halldetect.loading import Models
+from halldetect.preparation import VERIFIER_FAILED, Prepared, refuse, refuse_language
+from halldetect.protocols import ClaimSettled, ClaimsExtracted, Observe, Progress
+from halldetect.reading.claims import Claim
 from halldetect.report import ClaimReport, Report
-from halldetect.report.conclusion import conclude
-from halldetect.scoring import score_claim, window_rule
+from halldetect.report.conclusion import Finished, conclude, quoting
+from halldetect.scoring import score_claim, uncheckable
 from halldetect.verification.cascade import is_unsure
-from halldetect.verification.injections import blank_injections
-from halldetect.verification.rounds import JudgedClaim, verify
-from halldetect.verification.scales import source_windows
-from halldetect.verification.tasks import Task
-
-
-def begin(
-    states: Sequence[PairState],
-    models: Models,
-    progress: Progress | None = None,
-    observe: Observe | None = None,
-) -> None:
-    """The first half of a check: inputs and claims."""
-    read_inputs(states, models)
-    if todo := _unfinished(states):
-        extract(todo, models.extractor, models.configuration.guard, progress, observe)
-    if (knowledge := models.knowledge) is not None:
-        retrieve_evidence(_unfinished(states), knowledge)
+from halldetect.verification.judging import Judgement, Task, verify
 
 
 def finish(
-    states: Sequence[PairState],
-    models: Models,
+    prepared: Sequence[Prepared],
+    config: Configuration,
+    models: Models | None,
     progress: Progress | None = None,
     observe: Observe | None = None,
 ) -> list[Report]:
-    """The second half of a check: windows, verification, scoring, report."""
-    if todo := _unfinished(states):
-        cut_windows(todo, models.configuration)
-        judge(todo, models, progress, observe)
-    used = {id(state): models for state in states}
-    if (second := models.second) is not None and (
-        again := unsure_pairs(_unfinished(states), models)
+    """Judge prepared pairs together and return their reports.
+
+    Args:
+        prepared: The pairs.
+        config: The options of the check.
+        models: The models; None if every pair has a problem.
+        progress: Gets the phase, the tokens judged and those expected.
+        observe: Gets the events of the check.
+    """
+    todo = [item for item in prepared if item.problem is None]
+    if observe is not None:
+        for item in todo:
+            observe(ClaimsExtracted(item.index, item.claims))
+    outcomes = {}
+    if models is not None and todo:
+        outcomes = dict(_judged(todo, models, progress, observe))
+    none = _Outcome(models=models)
+    return [conclude(_finished(item, outcomes.get(item.index, none)), config) for item in prepared]
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """The claims of one pair as judged, and the verifier's answers for the cost."""
+
+    claims: tuple[ClaimReport, ...] = ()
+    answers: tuple[tuple[str, Judgement], ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    problem: str | None = None
+    models: Models | None = None
+    notes: tuple[str, ...] = ()
+
+    def adding(
+        self,
+        phase: str,
+        seconds: float,
+        answers: Sequence[tuple[str, Judgement]] = (),
+        claims: tuple[ClaimReport, ...] | None = None,
+    ) -> _Outcome:
+        """Return the outcome with further answers and the time they took."""
+        return replace(
+            self,
+            claims=self.claims if claims is None else claims,
+            answers=(*self.answers, *answers),
+            seconds={**self.seconds, phase: self.seconds.get(phase, 0.0) + seconds},
+        )
+
+
+def _finished(item: Prepared, outcome: _Outcome) -> Finished:
+    models = outcome.models
+    return Finished(
+        pair=item.pair,
+        claims=outcome.claims,
+        problem=item.problem or outcome.problem,
+        abstained=item.abstained,
+        answers=outcome.answers,
+        seconds={**item.seconds, **outcome.seconds},
+        notes=(*item.notes, *outcome.notes, *(models.notes if models else ())),
+        verifier=models.verifier if models and item.problem is None else None,
+        calibration=models.calibration if models else None,
+        threshold=models.threshold if models else 0.5,
+        knowledge=models.knowledge if models else None,
+    )
+
+
+def _judged(
+    todo: Sequence[Prepared], models: Models, progress: Progress | None, observe: Observe | None
+) -> Iterator[tuple[int, _Outcome]]:
+    """Yield the outcome of each pair by its index; unsure ones are judged by the second model."""
+    first = _judge_all(todo, models, progress, observe)
+    unsure = [
+        (item, outcome)
+        for item, outcome in zip(todo, first, strict=True)
+        if models.second is not None
+        and outcome.problem is None
+        and is_unsure([claim.support for claim in outcome.claims])
+    ]
+    again: dict[int, _Outcome] = {}
+    if models.second is not None and unsure:
+        items = [item for item, _ in unsure]
+        second = _judge_all(items, models.second, progress, observe)
+        name = models.verifier.description.get("name")
+        for (item, before), outcome in zip(unsure, second, strict=True):
+            again[item.index] = replace(
+                outcome.adding("verify", before.seconds.get("verify", 0.0), before.answers),
+                notes=(f"{name} was unsure of a claim: the second verifier judged again",),
+            )
+    for used in (models, models.second):
+        chosen = [
+            (item, again.get(item.index, outcome))
+            for item, outcome in zip(todo, first, strict=True)
+            if (item.index in again) == (used is not models)
+        ]
+        if used is not None and chosen:
+            yield from _explained(chosen, used, progress, observe)
+
+
+def _judge_all(
+    todo: Sequence[Prepared], models: Models, progress: Progress | None, observe: Observe | None
+) -> list[_Outcome]:
+    """Judge the claims of all pairs together; after a failure, of each pair alone."""
+    started = perf_counter()
+    try:
+        outcomes = _judge(todo, models, progress, observe)
+    except Exception as error:
+        if len(todo) == 1:
+            return [_Outcome(problem=f"{VERIFIER_FAILED}: {described(error)}", models=models)]
+        return [
+            outcome for item in todo for outcome in _judge_all([item], models, progress, observe)
+        ]
+    shares = _shares(perf_counter() - started, [outcome.answers for outcome in outcomes])
+    return [
+        outcome.adding("verify", seconds) for outcome, seconds in zip(outcomes, shares, strict=True)
+    ]
+
+
+def _judge(
+    todo: Sequence[Prepared], models: Models, progress: Progress | None, observe: Observe | None
+) -> list[_Outcome]:
+    """Judge each claim as it stands; one that fails gets a second chance as `read_as`."""
+    readable = [
+        [at for at, claim in enumerate(item.claims) if claim.problem is None] for item in todo
+    ]
+
+    def settled(task: int, place: int, judged: Judgement) -> None:
+        if observe is not None:
+            at = readable[task][place]
+            report = score_claim(todo[task].claims[at], judged, models.calibration)
+            observe(_event(todo[task], at, report))
+
+    judge = partial(
+        verify, models.verifier, enough=models.calibration.is_enough, progress=_advance(progress)
+    )
+    tasks = [
+        Task(tuple(item.claims[at].text for at in places), item.documents)
+        for item, places in zip(todo, readable, strict=True)
+    ]
+    outcomes = []
+    for item, places, task, answers in zip(
+        todo, readable, tasks, judge(tasks, settled=settled if observe else None), strict=True
     ):
-        judge(again, second, progress, observe)
-        used.update((id(state), second) for state in again)
-    for chosen in dict.fromkeys(used.values()):
-        if todo := [state for state in _unfinished(states) if used[id(state)] is chosen]:
-            score_claims(todo, chosen)
-            explain_claims(todo, chosen, progress, observe)
-    return [conclude(state, used[id(state)]) for state in states]
+        by_place = dict(zip(places, answers, strict=True))
+        reports = tuple(
+            score_claim(claim, by_place[at], models.calibration)
+            if at in by_place
+            else uncheckable(claim, claim.problem or "")
+            for at, claim in enumerate(item.claims)
+        )
+        judged = tuple(zip(task.statements, answers, strict=True))
+        outcomes.append(_Outcome(reports, judged, models=models))
+    return _rescued(todo, outcomes, models, judge)
+
+
+def _rescued(
+    todo: Sequence[Prepared],
+    outcomes: Sequence[_Outcome],
+    models: Models,
+    judge: Callable[[Sequence[Task]], list[list[Judgement]]],
+) -> list[_Outcome]:
+    """Judge failing claims again with their references resolved; keep the better outcome."""
+    places = [
+        [
+            at
+            for at, report in enumerate(outcome.claims)
+            if report.failing and item.claims[at].read_as
+        ]
+        for item, outcome in zip(todo, outcomes, strict=True)
+    ]
+    tasks = [
+        Task(tuple(item.claims[at].read_as or "" for at in chosen), item.documents)
+        for item, chosen in zip(todo, places, strict=True)
+    ]
+    if not any(places):
+        return list(outcomes)
+    results = []
+    for item, outcome, chosen, task, answers in zip(
+        todo, outcomes, places, tasks, judge(tasks), strict=True
+    ):
+        reports = list(outcome.claims)
+        for at, judged in zip(chosen, answers, strict=True):
+            report = score_claim(item.claims[at], judged, models.calibration)
+            if (report.support or 0.0) > (reports[at].support or 0.0):
+                reports[at] = replace(report, read_as=item.claims[at].read_as)
+        judged_again = (*outcome.answers, *zip(task.statements, answers, strict=True))
+        results.append(replace(outcome, claims=tuple(reports), answers=judged_again))
+    return results
+
+
+def _explained(
+    chosen: Sequence[tuple[Prepared, _Outcome]],
+    models: Models,
+    progress: Progress | None,
+    observe: Observe | None,
+) -> Iterator[tuple[int, _Outcome]]:
+    """Explain failing claims, check citations and look for the shortest passages."""
+    failed = [(item, outcome) for item, outcome in chosen if outcome.problem is not None]
+    yield from ((item.index, outcome) for item, outcome in failed)
+    pairs = [
+        (item, replace(outcome, claims=mark_not_found(outcome.claims, item.not_found)))
+        for item, outcome in chosen
+        if outcome.problem is None
+    ]
+    answer = partial(verify, models.verifier, enough=models.calibration.is_enough)
+    reasons = partial(explain, answer=answer, calibration=models.calibration)
+    proofs = partial(find_proofs, verifier=models.verifier)
+    steps: tuple[tuple[str, str, Callable[..., list[Explained]]], ...] = (
+        ("explain", "failing claims could not be explained", reasons),
+        ("proof", "no shorter passage could be looked for", proofs),
+    )
+    for phase, failure, step in steps:
+        started = perf_counter()
+        try:
+            found = step(
+                [_findings(item, outcome) for item, outcome in pairs],
+                progress=_advance(progress, phase),
+            )
+        except Exception as error:
+            note = f"{failure}: {described(error)}"
+            pairs = [(item, replace(was, notes=(*was.notes, note))) for item, was in pairs]
+            continue
+        shares = _shares(perf_counter() - started, [item.answers for item in found])
+        pairs = [
+            (item, outcome.adding(phase, seconds, explained.answers, explained.claims))
+            for (item, outcome), explained, seconds in zip(pairs, found, shares, strict=True)
+        ]
+    for item, outcome in pairs:
+        if observe is not None:
+            for at, report in enumerate(outcome.claims):
+                observe(_event(item, at, report))
+        yield item.index, outcome
+
+
+def _findings(item: Prepared, outcome: _Outcome) -> Findings:
+    return Findings(item.claims, outcome.claims, item.documents, item.pair.document_names)
+
+
+def _event(item: Prepared, at: int, report: ClaimReport) -> ClaimSettled:
+    return ClaimSettled(item.index, at, quoting(report, item.pair.documents))
 
 
 def judge_statements(
-    items: Sequence[tuple[CleanPair, Sequence[str]]],
-    granularities: Sequence[int],
-    models: Models,
+    items: Sequence[tuple[CleanPair, Sequence[str]]], config: Configuration, models: Models
 ) -> list[list[ClaimReport]]:
     """Judge statements as they are, each against the source of its pair.
 
-    Each is one claim. Where they cannot be judged, they are uncheckable with the reason.
-
-    items          a pair, whose response is not looked at, and the statements about its source
-    granularities  into how many groups a source is cut, per scale
+    Args:
+        items: A pair, whose response is ignored, and the statements about its source.
+        config: The options of the check.
+        models: The models of the check.
     """
-    states = [PairState(pair, index) for index, (pair, _) in enumerate(items)]
-    for state, (_, statements) in zip(states, items, strict=True):
+    prepared = []
+    for index, (pair, statements) in enumerate(items):
+        item = refuse_language(refuse(Prepared(pair, index), config), models.verifier)
         claims = tuple(Claim(text, None, "judged without a response") for text in statements)
-        state.extraction = Extraction(claims)
-    read_inputs(states, models)
-    if todo := _unfinished(states):
-        for state in todo:
-            state.windows = source_windows(state.texts.documents, tuple(granularities))
-        judge(todo, models, None, None)
-    for state in states:
-        if state.problem is not None:
-            state.judged = [
-                JudgedClaim(claim, (), (), reason=state.problem)
-                for claim in state.extraction.claims
-            ]
-    return [list(map(_scorer(models), state.judged)) for state in states]
-
-
-# Inputs
-
-
-def read_inputs(states: Sequence[PairState], models: Models) -> None:
-    """Refuse what cannot be checked and read the rest. The verifier is loaded if any is left."""
-    refuse_sizes(states, models.configuration)
-    if todo := _unfinished(states):
-        refuse_languages(todo, models.verifier)
-    read(_unfinished(states))
-
-
-def refuse_sizes(states: Sequence[PairState], config: Configuration) -> None:
-    """Nothing to check, or too much."""
-    for state in _unfinished(states):
-        needs_source = config.knowledge is None
-        state.problem = refusal(
-            state.pair, config.max_source, config.max_response, needs_source=needs_source
+        if item.problem is None:
+            documents = read_texts(pair).documents
+            prepared.append(replace(item, documents=documents, claims=claims))
+        else:
+            prepared.append(replace(item, claims=claims))
+    todo = [item for item in prepared if item.problem is None]
+    outcomes = {
+        item.index: outcome
+        for item, outcome in zip(todo, _judge_all(todo, models, None, None), strict=True)
+    }
+    results = []
+    for item in prepared:
+        outcome = outcomes.get(item.index, _Outcome())
+        problem = item.problem or outcome.problem
+        results.append(
+            list(outcome.claims)
+            if problem is None
+            else [uncheckable(claim, problem) for claim in item.claims]
         )
+    return results
 
 
-def refuse_languages(states: Sequence[PairState], verifier: Verifier) -> None:
-    """A verifier that states that it reads only English is not asked about anything else."""
-    if verifier.description.get("languages") != ["en"]:
-        return
-    for state in states:
-        texts = {"response": [state.pair.response], "source": state.pair.documents}
-        for what, parts in texts.items():
-            if state.problem is None and is_foreign("\n".join(parts)):
-                state.verifier = verifier
-                why = "is not in English, the only language this verifier reads"
-                state.problem = f"the {what} {why}"
+def _shares(seconds: float, answers: Sequence[Sequence[tuple[str, Judgement]]]) -> list[float]:
+    """Split the time of a step over pairs by the tokens that were read for each."""
+    tokens = [sum(judged.tokens for _, judged in of_pair) for of_pair in answers]
+    return [seconds * of_pair / (sum(tokens) or 1) for of_pair in tokens]
 
 
-def read(states: Sequence[PairState]) -> None:
-    """Cut all texts into sentences, once for all steps; what talks to the verifier is left out."""
-    for state in states:
-        with state.clock("read"):
-            found = [blank_injections(document) for document in state.pair.documents]
-            state.injections = sum(count for _, count in found)
-            documents = tuple(document for document, _ in found)
-            state.texts = read_texts(replace(state.pair, documents=documents))
-            if has_look_alikes(state.pair.response):
-                note = "letters of the response were read as the letters that they look like"
-                state.notes += (note,)
-
-
-# Phase I: claims
-
-
-def extract(
-    states: Sequence[PairState],
-    extractor: Extractor,
-    guard: bool,
-    progress: Progress | None,
-    observe: Observe | None,
-) -> None:
-    """The claims of each response; a response without any has nothing to check."""
-    for done, state in enumerate(states):
-        if progress is not None:
-            progress("extract", done, len(states))
-        state.extractor = extractor
-        try:
-            with state.clock("extract"):
-                state.extraction = extract_claims(state.texts.response, extractor, guard=guard)
-        except Exception as error:
-            state.problem = f"{Problem.NOT_EXTRACTED}: {described(error)}"
-            continue
-        if not state.extraction.claims:
-            refuse_without_claims(state, guard)
-        elif observe is not None:
-            observe(ClaimsExtracted(state.index, state.extraction.claims))
-    if progress is not None:
-        progress("extract", len(states), len(states))
-
-
-def refuse_without_claims(state: PairState, guard: bool) -> None:
-    """Why a response has nothing to check; and what the source may say where it abstains."""
-    state.problem = str(Problem.NOTHING_ASSERTED if guard else Problem.NO_CLAIM)
-    if any(unit.abstains for unit in state.texts.response.units):
-        state.abstained, state.problem = True, str(Problem.ABSTAINED)
-        if state.pair.question is not None:
-            answer = likely_answer(state.pair.question, state.texts.documents)
-            if answer is not None:
-                state.notes += (f"the source may answer the question: {answer}",)
-
-
-def retrieve_evidence(states: Sequence[PairState], knowledge: Knowledge) -> None:
-    """The passages that are found for the claims of a pair become documents of its source."""
-    for state in states:
-        try:
-            with state.clock("retrieve"):
-                found = retrieve(state.pair, state.extraction.claims, knowledge)
-        except Exception as error:
-            state.problem = f"{Problem.NOT_SEARCHED}: {described(error)}"
-            continue
-        documents = (*state.texts.documents, *found.documents)
-        state.pair, state.texts = found.pair, replace(state.texts, documents=documents)
-        state.knowledge, state.not_found = knowledge, found.not_found
-
-
-# Phase II: windows
-
-
-def cut_windows(states: Sequence[PairState], config: Configuration) -> None:
-    """The windows of each source at every scale."""
-    for state in states:
-        with state.clock("windows"):
-            state.windows = source_windows(
-                state.texts.documents, config.granularities, lead_in=not config.truncate
-            )
-
-
-# Phase III: verification
-
-
-def judge(
-    states: Sequence[PairState],
-    models: Models,
-    progress: Progress | None,
-    observe: Observe | None,
-) -> None:
-    """The verifier's answers, batched across all pairs; their time is split by tokens."""
-    verifier, score_one = models.verifier, _scorer(models)
-
-    def settled(task: int, claim: int, judged: JudgedClaim) -> None:
-        if observe is not None:
-            observe(states[task].settled(claim, score_one(judged)))
-
-    for state in states:
-        state.verifier = verifier
-    started = perf_counter()
-    try:
-        results = verify(
-            verifier,
-            [
-                Task(state.extraction.claims, state.windows, state.texts.documents, finer=True)
-                for state in states
-            ],
-            _advance(progress, "verify"),
-            truncate=models.configuration.truncate,
-            rule=window_rule(models),
-            settled=None if observe is None else settled,
-        )
-    except Exception as error:
-        if len(states) == 1:
-            states[0].problem = f"{Problem.VERIFIER_FAILED}: {described(error)}"
-            return
-        for state in states:  # find out for which of them it fails
-            judge([state], models, progress, observe)
-        return
-    for state, judged in zip(states, results, strict=True):
-        state.judged = judged
-    PairState.share_seconds("verify", started, list(zip(states, results, strict=True)))
-
-
-def unsure_pairs(states: Sequence[PairState], models: Models) -> list[PairState]:
-    """The pairs that the second verifier judges again; what the first one did is kept as cost."""
-    score_one, name = _scorer(models), models.verifier.description.get("name")
-    again = []
-    for state in states:
-        if is_unsure([score_one(item).support for item in state.judged]):
-            state.judged_besides = tuple(state.judged)
-            state.notes += (f"{name} was unsure of a claim, so that another verifier judged again",)
-            again.append(state)
-    return again
-
-
-# Phase IV: scoring, and what explains the scores
-
-
-def score_claims(states: Sequence[PairState], models: Models) -> None:
-    """The reports of the claims."""
-    for state in states:
-        with state.clock("score"):
-            claims = tuple(map(_scorer(models), state.judged))
-            state.claims = mark_not_found(claims, state.not_found)
-
-
-def explain_claims(
-    states: Sequence[PairState],
-    models: Models,
-    progress: Progress | None = None,
-    observe: Observe | None = None,
-) -> None:
-    """Why those claims fail that do, whether citations hold, and the shortest proofs."""
-    verifier, rule = models.verifier, window_rule(models)
-    advance = partial(_advance, progress)
-    # The paper's settings judge its windows and no more.
-    more = not models.configuration.truncate
-    reasons = partial(
-        explain,
-        verifier=verifier,
-        rule=rule,
-        score=_scorer(models),
-        progress=advance("explain"),
-        compare=more,
-    )
-    _explain(states, "explain", "failing claims could not be explained", reasons, observe)
-    if more:
-        proofs = partial(find_proofs, verifier=verifier, progress=advance("proof"))
-        _explain(states, "proof", "no shorter proof could be looked for", proofs, observe)
-
-
-def _explain(
-    states: Sequence[PairState],
-    phase: str,
-    failure: str,
-    explainer: Callable[[Sequence[Findings]], list[Explained]],
-    observe: Observe | None,
-) -> None:
-    """Add to the reports of the claims; a verifier that fails here makes no problem, but a note."""
-    started = perf_counter()
-    try:
-        explained = explainer([state.findings for state in states])
-    except Exception as error:
-        for state in states:
-            state.notes += (f"{failure}: {described(error)}",)
-        return
-    results = list(zip(states, explained, strict=True))
-    judged = [(state, item.judged) for state, item in results if item.judged]
-    PairState.share_seconds(phase, started, judged)
-    for state, item in results:
-        before, state.claims = state.claims, item.claims
-        state.judged_besides += item.judged
-        for index, claim in enumerate(state.claims):
-            if observe is not None and claim != before[index]:
-                observe(state.settled(index, claim))
-
-
-def _scorer(models: Models) -> Callable[[JudgedClaim], ClaimReport]:
-    """What makes the report of a claim of the verifier's answers."""
-    scoring, calibration = models.configuration.scoring, models.calibration
-    return partial(score_claim, scoring=scoring, calibration=calibration)
-
-
-def _advance(progress: Progress | None, phase: str) -> Callable[[int, int], None] | None:
+def _advance(progress: Progress | None, phase: str = "verify") -> Callable[[int, int], None] | None:
     return None if progress is None else partial(progress, phase)
-
-
-def _unfinished(states: Sequence[PairState]) -> list[PairState]:
-    return [state for state in states if state.problem is None]

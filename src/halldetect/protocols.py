@@ -1,78 +1,52 @@
-"""The two kinds of model a detector works with, as protocols: any object that fits will do.
+"""The seams of a check: what a model has to offer, and what a caller can watch.
 
-An extractor proposes claims (Phase I), a verifier judges claims against windows (Phase III).
-`docs/extending.md` shows how to write one. `Models` is what the steps of a check need of both.
+Any object that fits a protocol will do; `docs/extending.md` shows how to write one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
-from halldetect.report import Probabilities
+from halldetect.reading.claims import Claim
+from halldetect.report import ClaimReport, Probabilities
 
-if TYPE_CHECKING:
-    from halldetect.claims.extraction import Draft
-    from halldetect.config import Configuration
-    from halldetect.knowledge.passages import Knowledge
-    from halldetect.scoring import Calibration
-
-
-class Extractor(Protocol):
-    """Turns a block of text into proposed claims."""
-
-    @property
-    def description(self) -> dict[str, Any]:
-        """What the report records: name, model digest, prompt digest, settings.
-
-        Plain JSON values. `name` must be there; every key that contains "digest" is compared
-        when a report is replayed.
-        """
-        ...
-
-    def draft(self, block: str, limit: int) -> Draft:
-        """Propose claims for a block of the response.
-
-        Args:
-            block: a few sentences, one per line (without the guard: the whole response).
-            limit: the greatest number of claims that are taken.
-
-        Raises:
-            ExtractionError: on failure.
-        """
-        ...
+# Gets the phase, the amount done and the total: "fetch" and "convert" of a model in bytes,
+# "extract" in responses, "verify" and "explain" in tokens, "proof" in claims. Totals are estimates.
+Progress = Callable[[str, int, int], None]
 
 
 class Verifier(Protocol):
-    """Says how a premise (a window of the source) bears on a hypothesis (a claim).
+    """Judges a claim (hypothesis) against a window of the source (premise).
 
     `judge` must give a pair the same probabilities whatever the other pairs of the call are.
     A verifier may also have `pairs_at_once`, the number of pairs it wants per call, and
     `reads_whole_sources`: True if it reads a premise once for all hypotheses of a call. It is
-    then asked about whole sources, and about a few short windows for the evidence.
+    then asked about whole sources first, and about short windows only for the evidence.
     """
 
     @property
     def description(self) -> dict[str, Any]:
-        """What the report records: name, digests, settings.
+        """Return what the report records: name, digests, settings, as plain JSON values.
 
-        Plain JSON values. `name` must be there. `languages: ["en"]` has texts in other languages
-        refused; `calibration` holds the parameters of `halldetect.scoring.Calibration`,
-        `operating_points` the numbers of the thresholds in `scoring.OPERATING_POINTS`.
+        `name` is required. `languages: ["en"]` refuses texts in other languages, `calibration`
+        holds the parameters of `halldetect.scoring.Calibration`, `operating_points` the numbers
+        of the named thresholds. Keys that contain "digest" are compared on a replay.
         """
         ...
 
     @property
     def max_tokens(self) -> int:
-        """The longest premise and hypothesis together, special tokens not counted."""
+        """Return the longest premise and hypothesis together, without special tokens."""
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text, special tokens not counted."""
+        """Return the number of tokens of each text, without special tokens."""
         ...
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
-        """The probabilities of each (premise, hypothesis), in the order given.
+        """Return the probabilities of each (premise, hypothesis), in the order given.
 
         No pair has more than `max_tokens` tokens. Raises ModelError on failure.
         """
@@ -85,65 +59,65 @@ class TokenVerifier(Verifier, Protocol):
 
     @property
     def adds_up(self) -> bool:
-        """Whether the tokens of a text are those of its parts between plain spaces.
+        """Return True if the tokens of a text are those of its parts between plain spaces.
 
-        If not, nothing else of this protocol is used.
+        Otherwise nothing else of this protocol is used.
         """
         ...
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """The tokens of each text, special tokens left out."""
+        """Return the tokens of each text, without special tokens."""
         ...
 
     def judge_tokens(
         self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
     ) -> list[Probabilities]:
-        """What `judge` gives for the texts with these tokens, special tokens left out."""
+        """Return what `judge` gives for the texts of these tokens."""
         ...
 
 
-class Models(Protocol):
-    """The models of a check and their options; `halldetect.Detector` has them.
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The claims that an extractor proposes for a response, and the cost."""
 
-    A model is loaded when it is first asked for.
+    claims: tuple[str, ...]
+    generative_passes: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class Extractor(Protocol):
+    """Writes the claims of a response, for the paper's method."""
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Return what the report records, as for `Verifier`."""
+        ...
+
+    def draft(self, response: str, limit: int) -> Draft:
+        """Propose at most `limit` claims. Raises ExtractionError on failure."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsExtracted:
+    """An event: the claims of one pair, by the index of the pair in the call."""
+
+    pair: int
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSettled:
+    """An event: a claim needs no more windows for now.
+
+    A claim that is judged again is reported again. The last event agrees with the report.
     """
 
-    @property
-    def configuration(self) -> Configuration:
-        """The options."""
-        ...
+    pair: int
+    index: int
+    claim: ClaimReport
 
-    @property
-    def extractor(self) -> Extractor:
-        """Proposes claims."""
-        ...
 
-    @property
-    def verifier(self) -> Verifier:
-        """Judges claims."""
-        ...
-
-    @property
-    def calibration(self) -> Calibration:
-        """The parameters of the score."""
-        ...
-
-    @property
-    def threshold(self) -> float:
-        """Hallucinated at this score or above."""
-        ...
-
-    @property
-    def second(self) -> Models | None:
-        """The models for responses that this verifier is unsure of; None without a cascade."""
-        ...
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What every report has to say about the models."""
-        ...
-
-    @property
-    def knowledge(self) -> Knowledge | None:
-        """Finds evidence; None where only the source given is read."""
-        ...
+Event = ClaimsExtracted | ClaimSettled
+Observe = Callable[[Event], None]

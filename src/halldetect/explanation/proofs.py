@@ -1,11 +1,9 @@
-"""Where the proof of a claim stands: the shortest passage found that settles the claim by itself.
+"""Find the shortest passage that settles a claim.
 
-A claim may be settled by a window of many sentences, or by the whole source. What a reader is shown
-must hold by itself, so the verifier is asked again about short passages of that window: the
-sentence that shares most words with the claim, the second of these, both with what stands between
+A claim may be settled by a page. The verifier is asked again about short passages of it: the
+sentence that shares most words with the claim, the second of these, both with the text between
 them, and the first with more and more sentences around it. The first round with a passage that
-settles the claim ends it. These answers decide nothing else: states and scores are those of the
-windows.
+settles the claim ends the search. These answers change no state and no score.
 """
 
 from __future__ import annotations
@@ -13,21 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from halldetect.claims import Claim
 from halldetect.explanation.explain import Explained, Findings
 from halldetect.protocols import Verifier
 from halldetect.reading.document import Document, Span
 from halldetect.reading.overlap import WordIndex
 from halldetect.report import Evidence, Probabilities
-from halldetect.scoring import SETTLED_FROM, Settling, settling_probability, shown_evidence
-from halldetect.verification.rounds import JudgedClaim
-from halldetect.verification.scales import Window
+from halldetect.scoring import SETTLED_FROM, Settling, evidence_of, settling_probability
+from halldetect.verification.judging import Judgement
+from halldetect.verification.windows import Window
 
 # Sentences on each side of the best one, round by round.
 _AROUND = (1, 3, 7)
 # The two best sentences are taken together if no more lie between them.
 _MOST_BETWEEN = 4
-# So many short passages are given to the verifier at a time: a check can be stopped between them.
+# Passages per call of the verifier: a check can be interrupted between calls.
 _PASSAGES_AT_ONCE = 16
 
 
@@ -36,19 +33,18 @@ def find_proofs(
     verifier: Verifier,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Explained]:
-    """Look for short passages that settle claims, in rounds that are batched over all claims.
+    """Look for passages shorter than those known, in rounds that are batched over all claims.
 
-    Looked for is what is shorter than a proof of several sentences that a claim has already.
-
-    findings  of each response
-    verifier  judges the passages
-    progress  is called with the claims whose search is over and with all that are searched for
+    Args:
+        findings: The claims of each response; their passages carry probabilities.
+        verifier: Judges the passages.
+        progress: Gets the claims whose search is over, and the number of searches.
     """
     searches = [dict(_searches(item)) for item in findings]
     everywhere = [search for of_response in searches for search in of_response.values()]
     while rounds := [(search, spans) for search in everywhere if (spans := search.next_round())]:
         pairs = [
-            (search.text(span), search.hypothesis) for search, spans in rounds for span in spans
+            (search.text(span), search.statement) for search, spans in rounds for span in spans
         ]
         distinct = list(dict.fromkeys(pairs))
         answers: dict[tuple[str, str], Probabilities] = {}
@@ -58,41 +54,39 @@ def find_proofs(
             batch = distinct[start : start + _PASSAGES_AT_ONCE]
             answers.update(zip(batch, verifier.judge(batch), strict=True))
         for search, spans in rounds:
-            search.record([(span, answers[search.text(span), search.hypothesis]) for span in spans])
+            search.record([(span, answers[search.text(span), search.statement]) for span in spans])
     explained = []
     for item, of_response in zip(findings, searches, strict=True):
         claims = list(item.reports)
         for at, search in of_response.items():
-            claims[at] = replace(claims[at], proof=search.proof())
-        judged = tuple(search.judged(verifier) for search in of_response.values())
-        explained.append(Explained(tuple(claims), judged))
+            claims[at] = replace(claims[at], evidence=search.shortest())
+        answered = tuple(
+            (search.statement, search.judgement(verifier)) for search in of_response.values()
+        )
+        explained.append(Explained(tuple(claims), answered))
     return explained
 
 
 def _searches(item: Findings) -> Iterator[tuple[int, _Search]]:
-    """By the index of the claim."""
-    for at, (claim, report) in enumerate(zip(item.claims, item.reports, strict=True)):
+    """Yield the searches of a response by the index of the claim."""
+    for at, report in enumerate(item.reports):
         settling = settling_probability(report.status)
-        if report.proof is not None and settling is not None:
-            document = item.documents[report.proof.document]
-            if len(document.sentences_in(report.proof.span)) > 1:
-                yield at, _Search(claim, report.proof, document, settling)
+        known = report.evidence
+        if settling is None or known is None or known.probabilities is None:
+            continue
+        document = item.documents[known.document]
+        settled = settling(known.probabilities) >= SETTLED_FROM
+        if settled and len(document.sentences_in(known.span)) > 1:
+            yield at, _Search(item.statement(at), known, document, settling)
 
 
 class _Search:
-    """The search for one claim.
-
-    claim     the claim
-    known     a passage of several sentences that settles it
-    document  the one of the passage
-    settling  the probability that matters: of entailment or of contradiction
-    """
+    """The search for one claim inside a passage of several sentences that settles it."""
 
     def __init__(
-        self, claim: Claim, known: Evidence, document: Document, settling: Settling
+        self, statement: str, known: Evidence, document: Document, settling: Settling
     ) -> None:
-        self.hypothesis = claim.hypothesis
-        self._claim = claim
+        self.statement = statement
         self._known = known
         self._document = document
         self._settling = settling
@@ -100,11 +94,11 @@ class _Search:
         self._rounds = self._candidates()
 
     def text(self, span: Span) -> str:
-        """The text of a passage."""
+        """Return the text of a passage."""
         return span.cut(self._document.text)
 
     def next_round(self) -> list[Span]:
-        """The passages to judge next; none when one has settled the claim or all are tried."""
+        """Return the passages to judge next; none once the claim is settled or all are tried."""
         if self._settled():
             return []
         tried = {self._known.span, *self._tried}
@@ -117,27 +111,23 @@ class _Search:
         """Take the answers of a round."""
         self._tried.update(answers)
 
-    def proof(self) -> Evidence:
-        """The shortest passage that settles the claim: the one known if none is shorter."""
+    def shortest(self) -> Evidence:
+        """Return the shortest passage that settles the claim."""
         settled = self._settled()
         if not settled:
             return self._known
         shortest = min(settled, key=len)
-        return shown_evidence(self._window(shortest), self._tried[shortest])
+        return evidence_of(self._window(shortest), self._tried[shortest])
 
-    def judged(self, verifier: Verifier) -> JudgedClaim:
-        """The passages that were tried, for the cost."""
+    def judgement(self, verifier: Verifier) -> Judgement:
+        """Return the passages that were tried, for the cost."""
         windows = tuple(map(self._window, self._tried))
-        counts = verifier.count_tokens([self.hypothesis, *(item.text for item in windows)])
-        return JudgedClaim(
-            self._claim,
-            windows,
-            tuple(self._tried.values()),
-            tokens=sum(counts[1:]) + counts[0] * len(windows),
-        )
+        counts = verifier.count_tokens([self.statement, *(item.text for item in windows)])
+        tokens = sum(counts[1:]) + counts[0] * len(windows)
+        return Judgement(windows, tuple(self._tried.values()), tokens=tokens)
 
     def _window(self, span: Span) -> Window:
-        return Window(self.text(span), self._known.document, span, self._known.scales)
+        return Window(self.text(span), self._known.document, span, page=False)
 
     def _settled(self) -> list[Span]:
         return [
@@ -147,7 +137,7 @@ class _Search:
     def _candidates(self) -> Iterator[list[Span]]:
         sentences = self._document.sentences_in(self._known.span)
         index = WordIndex([Document(self._document.text, sentences)])
-        shares = index.shares(self.hypothesis, [(0, span) for span in sentences])
+        shares = index.shares(self.statement, [(0, span) for span in sentences])
         best, *others = sorted(range(len(sentences)), key=lambda at: (-shares[at], at))
         second = others[0] if others and shares[others[0]] > 0.0 else best
         yield [sentences[best]]

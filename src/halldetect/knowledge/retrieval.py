@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from halldetect.claims import Claim
 from halldetect.inputs import CleanPair
 from halldetect.knowledge.passages import Knowledge
+from halldetect.reading.claims import Claim
 from halldetect.reading.document import Document
 from halldetect.reading.sources import read_source
 from halldetect.report import ClaimReport, Status
@@ -38,7 +38,7 @@ def retrieve(pair: CleanPair, claims: Sequence[Claim], knowledge: Knowledge) -> 
     claims     of its response
     knowledge  is searched
     """
-    found = knowledge.search([claim.hypothesis for claim in claims], PASSAGES_PER_CLAIM)
+    found = knowledge.search([claim.read_as or claim.text for claim in claims], PASSAGES_PER_CLAIM)
     passages = list(dict.fromkeys(passage for group in found for passage in group))
     names = pair.document_names or tuple(
         f"Document {number}" for number, _ in enumerate(pair.documents, 1)
@@ -75,7 +75,6 @@ def mark_not_found(
                 status=Status.UNSUPPORTED,
                 reason=NOTHING_FOUND,
                 support=claims[at].support or 0.0,
-                fed_score=claims[at].fed_score or 0.0,
             )
     return tuple(marked)
 

@@ -33,8 +33,6 @@ from halldetect.report import ClaimReport, Report, Status, Verdict
 
 # Proposals per sentence and step that the verifier is asked about.
 MAX_PROPOSALS = 12
-# The windows that proposals are judged against: the closest sentences together, and in halves.
-NEAR_SCALES = (1, 2)
 # Changes of one kind that are combined in one sentence.
 MAX_CHANGES = {Method.REPLACE: 2, Method.REWRITE: 1, Method.SHORTEN: 3}
 STEPS = (Method.REPLACE, Method.REWRITE, Method.SHORTEN)
@@ -52,12 +50,7 @@ class Checks(Protocol):
         """Check a whole response."""
         ...
 
-    def judge(
-        self,
-        items: Sequence[tuple[Source, Sequence[str]]],
-        *,
-        granularities: Sequence[int] | None = None,
-    ) -> list[list[ClaimReport]]:
+    def judge(self, items: Sequence[tuple[Source, Sequence[str]]]) -> list[list[ClaimReport]]:
         """Judge statements as they are, each against the source beside it."""
         ...
 
@@ -245,7 +238,7 @@ class Repairer:
             )
             for at, texts in proposed.items()
         ]
-        return self._detector.judge(items, granularities=NEAR_SCALES)
+        return self._detector.judge(items)
 
     def _name_referents(self, revision: Revision, response: Document, proposals: Proposals) -> None:
         """A sentence that refers to a removed one gets the name meant, or is removed too."""

@@ -1,9 +1,8 @@
-"""What a check found: the report, its states, and its JSON form."""
+"""The report of a check: verdict, claims with their passages, cost and provenance."""
 
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -12,14 +11,18 @@ from typing import Any, cast
 from halldetect.errors import InputError
 from halldetect.reading.document import Span
 
-SCHEMA_VERSION = 2
-# Every probability and score in a report is rounded to this many decimals before it is used
-# further, so that the same input gives the same bytes and a reader can redo the sums.
+SCHEMA_VERSION = 3
+# Probabilities and scores are rounded before further use, so that equal input gives equal bytes
+# and a reader can redo the sums.
 DECIMALS = 6
+# Fields that only a report of the paper's method has; elsewhere the JSON form leaves them out.
+PAPER_ONLY = {"paper_only": True}
+# Characters of a claim or passage in `str(report)`.
+_SHORT = 240
 
 
 class Verdict(StrEnum):
-    """What a check says of a response."""
+    """The outcome for a response."""
 
     FAITHFUL = "faithful"
     HALLUCINATED = "hallucinated"
@@ -28,7 +31,7 @@ class Verdict(StrEnum):
 
 
 class Status(StrEnum):
-    """What the source says of a claim."""
+    """The outcome for a claim."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -37,7 +40,7 @@ class Status(StrEnum):
 
 
 class ErrorKind(StrEnum):
-    """What is wrong with a claim."""
+    """The kind of error in a claim."""
 
     NUMBER = "number"
     DATE = "date"
@@ -45,19 +48,16 @@ class ErrorKind(StrEnum):
     NAME = "name"
     ROLE = "role swapped"
     NEGATION = "negation"
-    QUANTIFIER = "quantifier"
-    CERTAINTY = "certainty"
     CAUSE = "cause"
     INVENTED = "invented detail"
-    SELF = "contradicts itself"
 
 
 @dataclass(frozen=True, slots=True)
 class Probabilities:
-    """What the verifier says of one claim against one window.
+    """The verifier's answer for one claim and one window.
 
-    A two-way verifier knows no contradiction: `contradiction` is then None, not zero,
-    and `neutral` holds everything that is not entailment.
+    `contradiction` is None, not zero, for a two-way verifier; `neutral` then holds everything
+    that is not entailment.
     """
 
     entailment: float
@@ -67,21 +67,20 @@ class Probabilities:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A window of the source and what it says of a claim."""
+    """A passage of the source, by document index and place in it."""
 
     text: str
     document: int
     span: Span
-    scales: tuple[int, ...]
-    probabilities: Probabilities
+    scales: tuple[int, ...] = field(default=(), metadata=PAPER_ONLY)
+    probabilities: Probabilities | None = field(default=None, metadata=PAPER_ONLY)
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorReport:
-    """What is wrong with a failing claim, and the words of both sides that show it.
+    """The error in a failing claim: its kind, and the words of both sides that show it.
 
-    `source_words` is empty where the source has nothing in the place of the claim's words. Of a
-    claim that contradicts itself elsewhere they are the words of the other claim.
+    `source_words` is empty if the source has nothing in place of the claim's words.
     """
 
     kind: ErrorKind
@@ -91,9 +90,9 @@ class ErrorReport:
 
 @dataclass(frozen=True, slots=True)
 class CitationReport:
-    """A document that a claim cites, and what that document alone says of the claim.
+    """A document that a claim cites, and the state of the claim against that document alone.
 
-    `document` is None where no document has the number that is cited.
+    `document` is None if no document has the cited number.
     """
 
     label: str
@@ -103,11 +102,11 @@ class CitationReport:
 
 @dataclass(frozen=True, slots=True)
 class CitationScores:
-    """How far the citations of a response hold.
+    """The quality of the citations of a response.
 
-    `precision` is the share of the citations whose document supports the claim, `recall` the share
-    of the claims that a document they cite supports. The rest counts claims with a citation:
-    supported by a document that they cite, by another one only, or by none.
+    `precision` is the share of citations whose document supports the claim, `recall` the share of
+    claims supported by a document that they cite. The other fields count claims with a citation,
+    by the document that supports them.
     """
 
     precision: float
@@ -118,32 +117,19 @@ class CitationScores:
 
 
 @dataclass(frozen=True, slots=True)
-class PartReport:
-    """A piece of a claim that fails, judged as if it stood alone; it decides nothing.
-
-    `spans` are its pieces in the response; `support` is as for claims.
-    """
-
-    text: str
-    spans: tuple[Span, ...]
-    status: Status
-    support: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class ClaimReport:
-    """One claim, its place in the response, and what the source says of it.
+    """One claim, its place in the response, and the passage of the source that decides it.
 
-    `support` in [0, 1] is how far the source says so (1 is fully supported); `fed_score` is the
-    paper's max P(E) - max P(C); `status` follows the configured scoring.
-    `evidence` is the passage that decides the state.
-    `entailing` and `contradicting` have the greatest P(E) and P(C), chosen independently;
-    `contradiction` in [0, 1] is how far the source says otherwise, averaged over the scales;
-    `by_scale` holds the most supporting window at each scale m, coarse to fine.
-    `proof` is the shortest passage found that settles a supported or contradicted claim by itself.
-    `read_as` is what the verifier has read instead of the text, where the claim leans on an earlier
-    sentence; `parts` say which part of a failing claim fails, `error` what is wrong with it where
-    that is known, and `citations` whether the documents that the claim cites support it.
+    Attributes:
+        support: How far the source says so, from 0 to 1.
+        contradiction: How far the source says otherwise, from 0 to 1; None for two-way verifiers.
+        evidence: The shortest passage found that settles the claim, or the closest one.
+        read_as: The form with resolved references that was judged, if that rescued the claim.
+        error: The error in a failing claim, where a rule finds it.
+        citations: The documents that the claim cites.
+        fed_score: The paper's max P(E) - max P(C); this and the next two only in paper mode.
+        entailing: The window with the greatest P(E).
+        contradicting: The window with the greatest P(C), chosen independently.
     """
 
     text: str
@@ -152,55 +138,24 @@ class ClaimReport:
     status: Status
     reason: str | None
     support: float | None
-    fed_score: float | None
-    entailing: Evidence | None
-    contradicting: Evidence | None
     contradiction: float | None = None
-    by_scale: tuple[Evidence, ...] = ()
-    origin: str = "extracted"
+    evidence: Evidence | None = None
     read_as: str | None = None
-    parts: tuple[PartReport, ...] = ()
-    proof: Evidence | None = None
     error: ErrorReport | None = None
     citations: tuple[CitationReport, ...] = ()
+    fed_score: float | None = field(default=None, metadata=PAPER_ONLY)
+    entailing: Evidence | None = field(default=None, metadata=PAPER_ONLY)
+    contradicting: Evidence | None = field(default=None, metadata=PAPER_ONLY)
 
     @property
-    def evidence(self) -> Evidence | None:
-        """The passage that decides the state: it contradicts the claim or comes closest to it."""
-        if self.proof is not None:
-            return self.proof
-        if self.status is Status.CONTRADICTED and self.contradicting is not None:
-            return self.contradicting
-        return self.contradicting if self.entailing is None else self.entailing
-
-    def quoting(self, documents: Sequence[str]) -> ClaimReport:
-        """The claim with every passage as it stands in the documents.
-
-        A verifier may read a passage otherwise: a table row with its headers, or without words
-        that are meant for the verifier.
-        """
-
-        def quoted(item: Evidence) -> Evidence:
-            return replace(item, text=item.span.cut(documents[item.document]))
-
-        return replace(
-            self,
-            entailing=self.entailing and quoted(self.entailing),
-            contradicting=self.contradicting and quoted(self.contradicting),
-            by_scale=tuple(map(quoted, self.by_scale)),
-            proof=self.proof and quoted(self.proof),
-        )
-
-    @property
-    def score(self) -> float | None:
-        """The old name of `support`, which goes with the next release."""
-        warnings.warn("ClaimReport.score is now .support", DeprecationWarning, stacklevel=2)
-        return self.support
+    def failing(self) -> bool:
+        """Return True if the source contradicts the claim or does not support it."""
+        return self.status in (Status.CONTRADICTED, Status.UNSUPPORTED)
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a check took: model calls, tokens, pairs, seconds per phase."""
+    """Model calls, tokens and pairs of a check, and seconds per phase."""
 
     generative_passes: int = 0
     extractor_tokens_in: int = 0
@@ -208,43 +163,32 @@ class Cost:
     pairs_judged: int = 0
     pairs_skipped: int = 0
     verifier_tokens: int = 0
-    claims_proposed: int = 0
-    claims_dropped: int = 0
-    claims_restored: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Enough to run the same check again."""
+    """The data needed to repeat a check."""
 
     version: str
-    extractor: dict[str, Any]
     verifier: dict[str, Any]
     configuration: dict[str, Any]
-    seed: int
     notes: tuple[str, ...] = ()
+    extractor: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """The outcome of one check.
 
-    `score` is the probability-like hallucination score of the configured scoring
-    (0 faithful, 1 hallucinated); `fed_score` is always the paper's. Both are None when
-    nothing could be checked, and `reason` then says why. `document_names` has a name per
-    document where the caller gave names, and is empty otherwise. `citations` is None where the
-    response cites no document.
-
-    `ok` is the one thing a test or a gate needs, and `str(report)` says why it is not.
+    `score` runs from 0 (faithful) to 1 (hallucinated) and is None if nothing could be checked;
+    `reason` then says why. `document_names` is empty unless the caller named the documents.
+    `citations` is None if the response cites no document. `fed_score` is set in paper mode only.
     """
 
     verdict: Verdict
     reason: str | None
     score: float | None
-    fed_score: float | None
-    calibrated_score: float | None
-    scoring: str
     threshold: float
     claims: tuple[ClaimReport, ...]
     response: str
@@ -254,38 +198,47 @@ class Report:
     provenance: Provenance
     document_names: tuple[str, ...] = ()
     citations: CitationScores | None = None
+    fed_score: float | None = field(default=None, metadata=PAPER_ONLY)
     schema_version: int = SCHEMA_VERSION
 
     @property
     def ok(self) -> bool:
-        """Whether the response is faithful; a response that could not be checked is not ok."""
+        """Return True if the response is faithful; an unchecked response is not ok."""
         return self.verdict is Verdict.FAITHFUL
 
     @property
     def precision(self) -> float | None:
-        """The share of the claims that are supported; None if there are none."""
+        """Return the share of claims that are supported; None without claims."""
         if not self.claims:
             return None
         return sum(claim.status is Status.SUPPORTED for claim in self.claims) / len(self.claims)
 
     def __str__(self) -> str:
-        """The verdict, and each claim that the source does not back with its passage."""
-        from halldetect.render.short import short
+        """Return the verdict and each claim that is not supported, with its passage."""
+        score = "" if self.score is None else f" (score {self.score:.2f})"
+        reason = f": {self.reason}" if self.reason else ""
+        failing = [claim for claim in self.claims if claim.status is not Status.SUPPORTED]
+        return "\n".join([f"{self.verdict}{score}{reason}", *map(self.claim_line, failing)])
 
-        return short(self)
+    def claim_line(self, claim: ClaimReport) -> str:
+        """Return a claim, its state and its passage on one line."""
+        line = f"{claim.status}: “{_shortened(claim.text)}”"
+        if claim.evidence is None:
+            return f"{line} ({claim.reason})" if claim.reason else line
+        name = self.document_name(claim.evidence.document)
+        return f"{line} {name}: “{_shortened(claim.evidence.text)}”"
 
     def document_name(self, document: int) -> str:
-        """The name of a document, by its index: the one given, else its number."""
+        """Return the name of a document by its index: the given one, else its number."""
         if self.document_names:
             return self.document_names[document]
         return "Source" if len(self.documents) == 1 else f"Document {document + 1}"
 
     def rethreshold(self, threshold: float) -> Report:
-        """The same findings cut at another threshold; no model runs.
+        """Return the same findings cut at another threshold; no model runs.
 
-        The states of the claims stay: they say what the source says of each claim, the
-        threshold how much of that makes a response hallucinated. Where pairs were skipped, a
-        score below the threshold of the check may be too high (never too low).
+        The states of the claims stay. A claim that was settled early may have more support than
+        the report says, never less.
         """
         is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
         if not (is_number and 0.0 <= threshold <= 1.0):
@@ -301,13 +254,13 @@ class Report:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The report in plain dicts, lists and strings, as in its JSON form."""
+        """Return the report in plain dicts, lists and strings, as in its JSON form."""
         from halldetect.report.json_form import plain
 
         return cast(dict[str, Any], plain(self))
 
     def to_json(self, *, indent: int | None = 2) -> str:
-        """The report as JSON; `indent` as for `json.dumps`."""
+        """Return the report as JSON; `indent` as for `json.dumps`."""
         plain = self.to_dict()
         text = json.dumps(plain, ensure_ascii=False, indent=indent, allow_nan=False)
         try:
@@ -318,13 +271,10 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        """The report of a JSON text, as `to_json` writes it.
-
-        Args:
-            text: the JSON.
+        """Return the report of a JSON text that `to_json` wrote.
 
         Raises:
-            InputError: for anything else.
+            InputError: For any other text.
         """
         try:
             data = json.loads(text)
@@ -334,21 +284,18 @@ class Report:
 
     @classmethod
     def from_dict(cls, data: Any) -> Report:
-        """The report of plain JSON values, as `to_dict` gives them.
-
-        Args:
-            data: the values.
+        """Return the report of plain JSON values that `to_dict` gave.
 
         Raises:
-            InputError: for anything else.
+            InputError: For any other values.
         """
         from halldetect.report.json_form import read_report
 
-        return read_report(data)
+        return cast(Report, read_report(cls, data))
 
 
 def citation_scores(claims: Sequence[ClaimReport]) -> CitationScores | None:
-    """How far the citations of claims hold; None where there are none."""
+    """Return the quality of the citations of some claims; None if they cite nothing."""
     checked = [claim for claim in claims if claim.status is not Status.UNCHECKABLE]
     citing = [claim for claim in checked if claim.citations]
     if not citing:
@@ -369,7 +316,7 @@ def citation_scores(claims: Sequence[ClaimReport]) -> CitationScores | None:
 
 
 def decide(score: float | None, claims: tuple[ClaimReport, ...], threshold: float) -> Verdict:
-    """Flagged if the score says so; faithful only if every claim was really checked."""
+    """Return the verdict; a response is faithful only if every claim was checked."""
     if score is None:
         return Verdict.UNCHECKABLE
     if score >= threshold:
@@ -380,7 +327,7 @@ def decide(score: float | None, claims: tuple[ClaimReport, ...], threshold: floa
 
 
 def unchecked(verdict: Verdict, claims: tuple[ClaimReport, ...]) -> str | None:
-    """Why a response with claims is uncheckable; None when it is not."""
+    """Return why a response with claims is uncheckable; None if it is not."""
     if verdict is not Verdict.UNCHECKABLE:
         return None
     missed = [claim for claim in claims if claim.status is Status.UNCHECKABLE]
@@ -389,5 +336,10 @@ def unchecked(verdict: Verdict, claims: tuple[ClaimReport, ...]) -> str | None:
 
 
 def rounded(value: float) -> float:
-    """A probability or score at the precision of the report (never -0.0)."""
+    """Return a probability or score at the precision of the report, never -0.0."""
     return round(value, DECIMALS) + 0.0
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHORT else line[: _SHORT - 1].rstrip() + "…"

@@ -1,18 +1,21 @@
-"""From what is known of a pair to its report: scores, verdict, cost, provenance."""
+"""From the judged claims of a pair to its report: score, verdict, cost, provenance."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from halldetect._version import __version__
+from halldetect.config import Configuration
+from halldetect.inputs import CleanPair
+from halldetect.knowledge.passages import Knowledge
 from halldetect.knowledge.retrieval import retrieval_notes
-from halldetect.pair_state import PairState
-from halldetect.protocols import Models
+from halldetect.protocols import Draft, Extractor, Verifier
 from halldetect.report import (
     ClaimReport,
     Cost,
+    Evidence,
     Provenance,
     Report,
     Verdict,
@@ -20,107 +23,139 @@ from halldetect.report import (
     decide,
     unchecked,
 )
-from halldetect.scoring import SCORINGS, Calibration, ResponseScores, score_response, window_rule
+from halldetect.scoring import Calibration, response_score
+from halldetect.verification.judging import Judgement
 
 
-def conclude(state: PairState, models: Models) -> Report:
-    """The report of a pair. The calibration is asked for only where a verifier was needed.
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A pair after all steps, or after the one with a problem.
 
-    Args:
-        state: after all other steps, or after the one with a problem.
-        models: that judged the pair.
+    Attributes:
+        pair: The cleaned texts.
+        claims: The reports of the claims.
+        problem: Why the pair could not be checked.
+        abstained: True if the response only says that it gives no answer.
+        answers: Statements and the verifier's answers, for the cost.
+        seconds: Time spent per phase.
+        notes: Remarks for the report.
+        verifier: The verifier that judged; None if none was needed.
+        calibration: The parameters of the score.
+        threshold: A response is hallucinated at this score or above.
+        knowledge: The index that was searched.
+        extractor: The language model that wrote the claims, in paper mode.
+        draft: Its cost.
+        fed_score: The paper's score, in paper mode; it then decides.
     """
-    config = models.configuration
+
+    pair: CleanPair
     claims: tuple[ClaimReport, ...] = ()
-    if state.problem is None:
-        claims = tuple(claim.quoting(state.pair.documents) for claim in state.claims)
-    scores = ResponseScores(None, None)
-    calibration = None if state.verifier is None else models.calibration
-    if state.problem is None and calibration is not None:
-        with state.clock("score"):
-            scores = score_response(claims, calibration)
-    score = SCORINGS[config.scoring].response(scores)
-    verdict = Verdict.ABSTAINED if state.abstained else decide(score, claims, models.threshold)
+    problem: str | None = None
+    abstained: bool = False
+    answers: tuple[tuple[str, Judgement], ...] = ()
+    seconds: Mapping[str, float] | None = None
+    notes: tuple[str, ...] = ()
+    verifier: Verifier | None = None
+    calibration: Calibration | None = None
+    threshold: float = 0.5
+    knowledge: Knowledge | None = None
+    extractor: Extractor | None = None
+    draft: Draft | None = None
+    fed_score: float | None = None
+
+
+def conclude(finished: Finished, config: Configuration) -> Report:
+    """Return the report of a pair."""
+    pair = finished.pair
+    claims: tuple[ClaimReport, ...] = ()
+    score = None
+    if finished.problem is None:
+        claims = tuple(_quoting(claim, pair.documents, config.paper) for claim in finished.claims)
+        score = finished.fed_score if config.paper else response_score(claims)
+    verdict = decide(score, claims, finished.threshold)
+    if finished.abstained:
+        verdict = Verdict.ABSTAINED
     return Report(
         verdict=verdict,
-        reason=state.problem or unchecked(verdict, claims),
+        reason=finished.problem or unchecked(verdict, claims),
         score=score,
-        fed_score=scores.fed,
-        calibrated_score=scores.calibrated,
-        scoring=config.scoring,
-        threshold=models.threshold,
+        threshold=finished.threshold,
         claims=claims,
-        response=state.pair.response,
-        documents=state.pair.documents,
-        question=state.pair.question,
-        cost=_cost(state),
-        provenance=_provenance(state, models, calibration, claims),
-        document_names=state.pair.document_names,
+        response=pair.response,
+        documents=pair.documents,
+        question=pair.question,
+        cost=_cost(finished),
+        provenance=_provenance(finished, config, claims),
+        document_names=pair.document_names,
         citations=citation_scores(claims),
+        fed_score=finished.fed_score,
     )
 
 
-def _cost(state: PairState) -> Cost:
-    answers = (*state.judged, *state.judged_besides)
-    pairs = [(window.text, item.claim.hypothesis) for item in answers for window in item.windows]
+def quoting(claim: ClaimReport, documents: tuple[str, ...]) -> ClaimReport:
+    """Return the claim with its passage as it stands in the documents."""
+    return _quoting(claim, documents, False)
+
+
+def _quoting(claim: ClaimReport, documents: tuple[str, ...], probabilities: bool) -> ClaimReport:
+    """Return the claim with its passages as they stand in the documents.
+
+    The verifier may read a passage in another form, such as a table row with its headers.
+    """
+
+    def quoted(found: Evidence | None) -> Evidence | None:
+        if found is None:
+            return None
+        text = found.span.cut(documents[found.document])
+        plain = Evidence(text, found.document, found.span)
+        if not probabilities:
+            return plain
+        return replace(plain, scales=found.scales, probabilities=found.probabilities)
+
+    return replace(
+        claim,
+        evidence=quoted(claim.evidence),
+        entailing=quoted(claim.entailing),
+        contradicting=quoted(claim.contradicting),
+    )
+
+
+def _cost(finished: Finished) -> Cost:
+    pairs = [
+        (window.text, statement)
+        for statement, judged in finished.answers
+        for window in judged.windows
+    ]
     judged = len(set(pairs))  # a pair of the same texts is judged once
-    extraction = state.extraction
+    draft = finished.draft or Draft(())
     return Cost(
-        generative_passes=extraction.generative_passes,
-        extractor_tokens_in=extraction.tokens_in,
-        extractor_tokens_out=extraction.tokens_out,
+        generative_passes=draft.generative_passes,
+        extractor_tokens_in=draft.tokens_in,
+        extractor_tokens_out=draft.tokens_out,
         pairs_judged=judged,
-        pairs_skipped=len(pairs) - judged + state.skipped,
-        verifier_tokens=sum(item.tokens for item in answers),
-        claims_proposed=extraction.proposed,
-        claims_dropped=extraction.dropped,
-        claims_restored=extraction.restored,
-        seconds={phase: round(spent, 4) for phase, spent in state.seconds.items()},
+        pairs_skipped=len(pairs) - judged + sum(item.skipped for _, item in finished.answers),
+        verifier_tokens=sum(item.tokens for _, item in finished.answers),
+        seconds={phase: round(spent, 4) for phase, spent in (finished.seconds or {}).items()},
     )
 
 
 def _provenance(
-    state: PairState,
-    models: Models,
-    calibration: Calibration | None,
-    claims: Sequence[ClaimReport],
+    finished: Finished, config: Configuration, claims: tuple[ClaimReport, ...]
 ) -> Provenance:
-    """How the report came about; a model that was not needed for it is left out."""
-    extractor: dict[str, Any] = {}
+    """Return how the report came about; a model that was not needed is left out."""
     verifier: dict[str, Any] = {}
-    notes = state.pair.notes + state.extraction.notes + state.notes
-    if state.extractor is not None:
-        extractor = dict(state.extractor.description)
-    if state.verifier is not None and calibration is not None:
-        rule = window_rule(models)
-        notes += models.notes
-        verifier = {
-            **state.verifier.description,
-            "calibration": asdict(calibration),
-            "rule": None if rule is None else rule.to_dict(),
-        }
-    if state.knowledge is not None:
-        notes += retrieval_notes(state.knowledge, claims)
-    if state.injections:
-        notes += (
-            f"{state.injections} places of the source that talk to the verifier, such as its own "
-            "question with an answer, were not read",
-        )
-    if state.skipped:
-        notes += (
-            f"{state.skipped} pairs were skipped as unlikely to change the verdict; "
-            "evidence and fed_score are over the others",
-        )
-    if state.finer_scales:
-        notes += (
-            "the source is long: its coarse windows are pages that the verifier can read, and the "
-            f"scales {', '.join(map(str, state.finer_scales))} were added",
-        )
+    notes = (*finished.pair.notes, *finished.notes)
+    if finished.verifier is not None:
+        verifier = dict(finished.verifier.description)
+        if finished.calibration is not None:
+            verifier["calibration"] = asdict(finished.calibration)
+    if finished.knowledge is not None and finished.problem is None:
+        notes += retrieval_notes(finished.knowledge, claims)
+    extractor = finished.extractor
     return Provenance(
         version=__version__,
-        extractor=extractor,
         verifier=verifier,
-        configuration=models.configuration.to_dict(),
-        seed=models.configuration.seed,
+        configuration=config.to_dict(),
         notes=tuple(dict.fromkeys(notes)),
+        extractor={} if extractor is None else dict(extractor.description),
     )

@@ -1,17 +1,16 @@
-"""A report as plain JSON values, and back: only what `to_dict` gives is read."""
+"""Reports as plain JSON values, written and read."""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from halldetect.errors import InputError
-from halldetect.report import SCHEMA_VERSION, Report
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -21,16 +20,19 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def plain(value: Any) -> Any:
-    """The dicts, lists and strings of a report or a part of it.
+    """Return the dicts, lists and strings of a report or a part of it.
 
-    Args:
-        value: a report, or anything that is in one.
+    Fields of the paper's method are left out where they are empty.
     """
     kind: Any = type(value)
     if kind in _SCALARS:
         return value
-    if names := _names(kind):
-        return {name: plain(getattr(value, name)) for name in names}
+    if known := _fields(kind):
+        return {
+            item.name: plain(found)
+            for item in known
+            if (found := getattr(value, item.name)) or not item.metadata.get("paper_only")
+        }
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
@@ -38,24 +40,25 @@ def plain(value: Any) -> Any:
     return value.value if isinstance(value, StrEnum) else value
 
 
-def read_report(data: Any) -> Report:
-    """The report of plain JSON values.
+def read_report(kind: type, data: Any) -> Any:
+    """Return the report of plain JSON values.
 
     Args:
-        data: the values.
+        kind: The class of the report.
+        data: The values.
 
     Raises:
-        InputError: for anything that is not a report.
+        InputError: If the values are not a report of this schema version.
     """
-    data = _upgraded(data)
+    (wanted,) = (item.default for item in fields(kind) if item.name == "schema_version")
     version = data.get("schema_version") if isinstance(data, dict) else None
-    if version != SCHEMA_VERSION:
+    if version != wanted:
         raise InputError(
-            f"not a report this halldetect reads: schema version {version!r}, not {SCHEMA_VERSION}"
+            f"not a report this halldetect reads: schema version {version!r}, not {wanted}"
         )
     from pydantic import ValidationError
 
-    adapter = report_adapter()
+    adapter = report_adapter(kind)
     try:
         # Strict, so that no value is converted, and as JSON text, so that strict mode takes
         # lists and states. The parser refuses lone surrogates, which the second reading keeps.
@@ -67,33 +70,18 @@ def read_report(data: Any) -> Report:
         raise InputError(f"not a halldetect report: {error}") from None
     report = adapter.validate_python(data)
     if report.document_names and len(report.document_names) != len(report.documents):
-        raise InputError("not a halldetect report: it has not one name per document")
-    if report.to_dict() != data:  # a field with a default was left out
+        raise InputError("not a halldetect report: it needs one name per document")
+    if plain(report) != data:  # a field with a default was left out
         raise InputError("not a halldetect report: it has missing fields")
     return report
 
 
 @cache
-def report_adapter() -> TypeAdapter[Report]:
-    """What reads and describes reports. Pydantic is imported here: a check does not need it."""
+def report_adapter(kind: type) -> TypeAdapter[Any]:
+    """Return the pydantic adapter of a report class; a check does not import pydantic."""
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Report)
-
-
-def _upgraded(data: Any) -> Any:
-    """A report of schema version 1 as this version writes it; anything else as it is."""
-    if not (isinstance(data, dict) and data.get("schema_version") == 1):
-        return data
-    claims = data.get("claims")
-    if isinstance(claims, list):
-        claims = [
-            {("support" if key == "score" else key): value for key, value in claim.items()}
-            if isinstance(claim, dict)
-            else claim
-            for claim in claims
-        ]
-    return {**data, "claims": claims, "document_names": [], "schema_version": SCHEMA_VERSION}
+    return TypeAdapter(kind)
 
 
 def _first_misfit(error: ValidationError) -> str:
@@ -103,5 +91,5 @@ def _first_misfit(error: ValidationError) -> str:
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(item.name for item in fields(kind)) if is_dataclass(kind) else ()
+def _fields(kind: type) -> tuple[Field[Any], ...]:
+    return fields(kind) if is_dataclass(kind) else ()

@@ -1,9 +1,8 @@
-"""The tokens of a source, as a verifier counts them; every sentence is tokenized once.
+"""The tokens of a source as a verifier counts them; every sentence is tokenized once.
 
-Most tokenizers for English treat what stands between spaces on its own. The tokens of a window
-are then those of its sentences one after the other, and nothing is tokenized twice, however many
-scales and claims there are. Where that does not hold, or where two sentences meet without a plain
-space between them, the tokenizer is given the window itself.
+Most tokenizers for English treat the text between spaces independently. The tokens of a window are
+then those of its sentences in a row. Where that does not hold, or where two sentences meet without
+a plain space between them, the tokenizer gets the window itself.
 """
 
 from __future__ import annotations
@@ -15,14 +14,13 @@ from itertools import accumulate, pairwise
 
 from halldetect.protocols import TokenVerifier, Verifier
 from halldetect.reading.document import Document, Span
-from halldetect.verification.scales import Window
 
 # Every tokenizer of the kind splits at these. Of other spaces it may remove some before that.
 PLAIN_SPACES = " \t\n\r"
 
 
 def token_verifier(verifier: Verifier) -> TokenVerifier | None:
-    """The verifier as one that takes tokens; None where it has to be given texts."""
+    """Return the verifier as one that takes tokens; None if it has to be given texts."""
     if isinstance(verifier, TokenVerifier) and verifier.adds_up:
         return verifier
     return None
@@ -42,7 +40,7 @@ class SourceTokens:
         ]
 
     def count(self, document: int, spans: Sequence[Span]) -> list[int]:
-        """The number of tokens of each span of a document, special tokens not counted."""
+        """Return the number of tokens of each span of a document, without special tokens."""
         counts = {span: self._known_count(document, span) for span in spans}
         unknown = [span for span, count in counts.items() if count is None]
         readable = self._documents[document].readable
@@ -51,19 +49,10 @@ class SourceTokens:
             counts[span] = self._counts[document, span] = count
         return [counts[span] or 0 for span in spans]
 
-    def count_windows(self, windows: Sequence[Window]) -> list[int]:
-        """The number of tokens of each window."""
-        counts: dict[tuple[int, Span], int] = {}
-        for document in range(len(self._documents)):
-            spans = [window.span for window in windows if window.document == document]
-            counted = self.count(document, spans)
-            counts.update(((document, span), n) for span, n in zip(spans, counted, strict=True))
-        return [counts[window.document, window.span] for window in windows]
-
-    def tokens(self, window: Window) -> Sequence[int] | None:
-        """The tokens of a window; None where the tokenizer has to be given its text."""
-        tokenized = self._tokenized[window.document]
-        return None if tokenized is None else tokenized.tokens(window.span)
+    def tokens(self, document: int, span: Span) -> Sequence[int] | None:
+        """Return the tokens of a span; None if the tokenizer has to be given its text."""
+        tokenized = self._tokenized[document]
+        return None if tokenized is None else tokenized.tokens(span)
 
     def _known_count(self, document: int, span: Span) -> int | None:
         tokenized = self._tokenized[document]
@@ -91,12 +80,12 @@ class _TokenizedDocument:
         self._breaks = [0, *accumulate(no_plain_space)]
 
     def count(self, span: Span) -> int | None:
-        """The number of tokens of a run of whole sentences; None where they do not add up."""
+        """Return the number of tokens of a run of sentences; None if they do not add up."""
         found = self._range(span)
         return None if found is None else len(found)
 
     def tokens(self, span: Span) -> Sequence[int] | None:
-        """The tokens of a run of whole sentences; None where they do not add up."""
+        """Return the tokens of a run of sentences; None if they do not add up."""
         found = self._range(span)
         return None if found is None else self._ids[found.start : found.stop]
 

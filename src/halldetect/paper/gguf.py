@@ -6,13 +6,13 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from halldetect.claims.extraction import Draft
-from halldetect.claims.extractors import prompt
 from halldetect.errors import ExtractionError, one_line
 from halldetect.models.gguf_file import GgufFile
 from halldetect.models.gguf_header import read_header
 from halldetect.models.llama import default_threads
 from halldetect.models.llama import start as _start
+from halldetect.paper import prompt
+from halldetect.protocols import Draft
 
 CONTEXT = 2048
 TEMPERATURE = 0.2
@@ -48,7 +48,7 @@ class GgufExtractor:
 
     @property
     def description(self) -> dict[str, Any]:
-        """What the report records; see `protocols`."""
+        """Return what the report records; see `protocols`."""
         return {
             "name": self._file.name,
             "model_digest": self._file.digest,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from halldetect.claims.extraction import Draft
-from halldetect.claims.extractors import prompt
 from halldetect.errors import ExtractionError
 from halldetect.models.chat_endpoint import ChatEndpoint, ServerOptions
+from halldetect.paper import prompt
+from halldetect.protocols import Draft
 
 TEMPERATURE = 0.2
 MAX_NEW_TOKENS = 512
@@ -31,7 +31,7 @@ class OpenAIExtractor:
 
     @property
     def description(self) -> dict[str, Any]:
-        """What the report records; see `protocols`."""
+        """Return what the report records; see `protocols`."""
         return {
             "name": f"openai:{self._endpoint.model}",
             "base_url": self._endpoint.url,

@@ -1,4 +1,4 @@
-"""Ways to get claims out of a response (Phase I), one file each."""
+"""The extractors by name: language models that write claims, and sentences as they stand."""
 
 from __future__ import annotations
 
@@ -6,19 +6,35 @@ import difflib
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from halldetect.errors import ConfigurationError
 from halldetect.models import DEFAULT_EXTRACTOR, Progress, entries
-from halldetect.protocols import Extractor
+from halldetect.protocols import Draft, Extractor
+from halldetect.reading.sentences import sentences
 
 _DESCRIPTIONS = (
-    ("auto", "the default, at present the same as clauses"),
-    ("clauses", "parts of sentences by rule; no model"),
-    ("sentences", "sentences without parts; no model"),
+    ("sentences", "sentences as they stand; no model"),
     ("gguf", f"a language model in this process, {DEFAULT_EXTRACTOR} unless another is named"),
     ("gguf:NAME", "the same, with a model of the store or a .gguf file"),
     ("openai:MODEL", "a model on a server that speaks the OpenAI chat protocol"),
 )
+
+
+class SentenceExtractor:
+    """Proposes every sentence, word for word."""
+
+    name = "sentences"
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Return the name."""
+        return {"name": self.name}
+
+    def draft(self, response: str, limit: int) -> Draft:
+        """Return the first `limit` sentences."""
+        spans = sentences(response)
+        return Draft(tuple(span.cut(response) for span in spans[:limit]))
 
 
 def extractor_table() -> tuple[tuple[str, str], ...]:
@@ -56,18 +72,12 @@ def load_extractor(
     notice    gets one-line messages for a person, such as that a model is downloaded
     progress  gets the bytes of a download
     """
-    from halldetect.claims.extractors.by_rule import ClauseExtractor, SentenceExtractor
-
     kind, _, rest = spec.strip().partition(":")
     stored = {entry.name for entry in entries()}
-    # The default costs next to nothing, needs no download and cannot fail; docs/claims.md
-    # compares it with the others.
-    if spec in ("auto", "clauses"):
-        return ClauseExtractor()
     if spec == "sentences":
         return SentenceExtractor()
     if kind == "openai":
-        from halldetect.claims.extractors.openai import OpenAIExtractor
+        from halldetect.paper.openai import OpenAIExtractor
 
         return OpenAIExtractor(rest, seed=seed)
     if kind == "gguf":
@@ -77,9 +87,9 @@ def load_extractor(
     else:
         raise ConfigurationError(_unknown(spec, stored))
 
-    from halldetect.claims.extractors.gguf import GgufExtractor
     from halldetect.models.gguf_file import fetch_if_stored
     from halldetect.models.llama import require_library
+    from halldetect.paper.gguf import GgufExtractor
 
     require_library()  # before a download that would be of no use
     fetch_if_stored(model, notice, progress)

@@ -1,0 +1,147 @@
+"""Load the models of a detector as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from halldetect.config import Configuration
+from halldetect.errors import CheckError, ConfigurationError
+from halldetect.knowledge.passages import Knowledge
+from halldetect.protocols import Extractor, Progress, Verifier
+from halldetect.scoring import Calibration, threshold_value
+from halldetect.verification.presets import CASCADE, DEFAULT, LARGE
+
+if TYPE_CHECKING:
+    from halldetect.paper.method import PaperModels
+
+Notice = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The loaded models of a detector and the numbers that come with them.
+
+    Attributes:
+        verifier: Judges claims.
+        calibration: The parameters of the score.
+        threshold: A response is hallucinated at this score or above.
+        second: Judges the responses that the verifier is unsure of; None without a cascade.
+        knowledge: Finds evidence; None if only the given source is read.
+        notes: Remarks for every report.
+    """
+
+    verifier: Verifier
+    calibration: Calibration
+    threshold: float
+    second: Models | None = None
+    knowledge: Knowledge | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Loader:
+    """Loads models as a configuration says.
+
+    Attributes:
+        configuration: The options.
+        verifier: A name or an object; None: the verifier in the package.
+        knowledge: An object to search; None: what the configuration names.
+        calibration: Replaces the calibration of the verifier.
+        notice: Gets one-line messages for a person.
+        progress: Gets "fetch" or "convert", the bytes done and the total.
+    """
+
+    configuration: Configuration
+    verifier: str | Verifier | None
+    knowledge: Knowledge | None
+    calibration: Calibration | None
+    notice: Notice
+    progress: Progress | None
+
+    def load(self) -> Models:
+        """Load the verifiers and open the index."""
+        knowledge = self.knowledge
+        if knowledge is None and self.configuration.knowledge is not None:
+            from halldetect.knowledge.builder import open_knowledge
+
+            knowledge = open_knowledge(self.configuration.knowledge)
+        second: Models | None = None
+        notes: tuple[str, ...] = ()
+        if self.verifier == CASCADE:
+            try:
+                second = self._models(self._named(LARGE), (), None, knowledge)
+                verifier = self._named(DEFAULT)
+            except CheckError as error:
+                verifier, notes = self._fall_back(error)
+        else:
+            verifier, notes = self._load_verifier()
+        return self._models(verifier, notes, second, knowledge)
+
+    def load_paper(self, extractor: str | Extractor | None) -> PaperModels:
+        """Load the models of the paper's method."""
+        from halldetect.paper.extractors import load_extractor
+        from halldetect.paper.method import PaperModels
+
+        if extractor is None:
+            raise ConfigurationError("the paper's method needs an extractor")
+        if isinstance(extractor, str):
+            extractor = load_extractor(
+                extractor,
+                threads=self.configuration.threads,
+                seed=self.configuration.seed,
+                notice=self.notice,
+                progress=None if self.progress is None else self._fetched,
+            )
+        verifier, notes = self._load_verifier()
+        return PaperModels(extractor, verifier, notes)
+
+    def _fetched(self, done: int, total: int | None, _: str) -> None:
+        if self.progress is not None and total:
+            self.progress("fetch", done, total)
+
+    def _models(
+        self,
+        verifier: Verifier,
+        notes: tuple[str, ...],
+        second: Models | None,
+        knowledge: Knowledge | None,
+    ) -> Models:
+        """Return a verifier with the numbers that come with it."""
+        description = verifier.description
+        calibration = self.calibration or Calibration.from_mapping(
+            description.get("calibration") or {}
+        )
+        threshold = threshold_value(self.configuration.threshold, description)
+        return Models(verifier, calibration, threshold, second, knowledge, notes)
+
+    def _load_verifier(self) -> tuple[Verifier, tuple[str, ...]]:
+        """Return the verifier, and a note if the fallback had to be used."""
+        given = self.verifier
+        if not (given is None or isinstance(given, str)):
+            return given, ()
+        try:
+            return self._named(given), ()
+        except CheckError as error:
+            return self._fall_back(error)
+
+    def _fall_back(self, error: CheckError) -> tuple[Verifier, tuple[str, ...]]:
+        fallback = self.configuration.fallback
+        if fallback is None:
+            raise error
+        note = f"{fallback} judged instead of {self.configuration.verifier}: {error}"
+        self.notice(note)
+        return self._named(fallback), (note,)
+
+    def _named(self, name: str | None) -> Verifier:
+        from halldetect.verification.verifiers import load_verifier
+
+        return load_verifier(
+            name,
+            threads=self.configuration.threads,
+            device=self.configuration.device,
+            notice=self.notice,
+            progress=None if self.progress is None else partial(self.progress, "convert"),
+        )

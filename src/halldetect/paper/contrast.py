@@ -1,0 +1,125 @@
+"""Phase III: judge every claim against every window, and contrast the two best answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from halldetect.paper.windows import truncated
+from halldetect.protocols import Verifier
+from halldetect.reading.claims import Claim
+from halldetect.report import ClaimReport, Probabilities, Status, rounded
+from halldetect.scoring import best_passage, contradiction_of, evidence_of, uncheckable
+from halldetect.verification.judging import PAIRS_AT_ONCE, Judgement
+from halldetect.verification.windows import Window
+
+
+def contrast(entailment: Sequence[float], contradiction: Sequence[float | None]) -> float:
+    """Return Score(c): best entailment minus best contradiction, chosen independently."""
+    known = [value for value in contradiction if value is not None]
+    return max(entailment) - max(known, default=0.0)
+
+
+def judge_claims(
+    claims: Sequence[Claim],
+    windows: Sequence[Window],
+    verifier: Verifier,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Judgement]:
+    """Judge each claim against every window; a window that is too long is cut off.
+
+    Args:
+        claims: The claims of one response; those with a problem are not judged.
+        windows: The windows of its source.
+        verifier: Judges the pairs.
+        progress: Gets the pairs judged and the number of pairs.
+    """
+    sizes = verifier.count_tokens([claim.text for claim in claims])
+    fitted = [
+        []
+        if claim.problem is not None or size >= verifier.max_tokens
+        else _fitted(windows, verifier, verifier.max_tokens - size)
+        for claim, size in zip(claims, sizes, strict=True)
+    ]
+    pairs = list(
+        dict.fromkeys(
+            (window.text, claim.text)
+            for claim, chosen in zip(claims, fitted, strict=True)
+            for window in chosen
+        )
+    )
+    answers: dict[tuple[str, str], Probabilities] = {}
+    at_once = getattr(verifier, "pairs_at_once", PAIRS_AT_ONCE)
+    for start in range(0, len(pairs), at_once):
+        batch = pairs[start : start + at_once]
+        answers.update(zip(batch, verifier.judge(batch), strict=True))
+        if progress is not None:
+            progress(len(answers), len(pairs))
+    return [
+        _judgement(claim, chosen, size, verifier, answers)
+        for claim, chosen, size in zip(claims, fitted, sizes, strict=True)
+    ]
+
+
+def _fitted(windows: Sequence[Window], verifier: Verifier, room: int) -> list[Window]:
+    """Cut off the windows; those of the same span become one with all their scales."""
+    kept: dict[tuple[int, int, int], Window] = {}
+    for window in windows:
+        cut = truncated(window, verifier, room)
+        key = (cut.document, cut.span.start, cut.span.end)
+        if key in kept:
+            cut = replace(kept[key], scales=tuple(sorted({*kept[key].scales, *cut.scales})))
+        kept[key] = cut
+    return list(kept.values())
+
+
+def _judgement(
+    claim: Claim,
+    windows: Sequence[Window],
+    size: int,
+    verifier: Verifier,
+    answers: dict[tuple[str, str], Probabilities],
+) -> Judgement:
+    if not windows:
+        reason = claim.problem or f"the claim has {size} tokens; the verifier reads fewer"
+        return Judgement(reason=reason)
+    counts = verifier.count_tokens([window.text for window in windows])
+    return Judgement(
+        tuple(windows),
+        tuple(answers[window.text, claim.text] for window in windows),
+        tokens=sum(counts) + size * len(windows),
+    )
+
+
+def report_claim(claim: Claim, judged: Judgement) -> ClaimReport:
+    """Return the report of a claim by the paper's score: grounded if support outweighs."""
+    if not judged.windows:
+        return uncheckable(claim, judged.reason or "no window of the source was judged")
+    passages = [
+        evidence_of(window, answer)
+        for window, answer in zip(judged.windows, judged.probabilities, strict=True)
+    ]
+    answers = [item.probabilities for item in passages if item.probabilities is not None]
+    score = contrast(
+        [item.entailment for item in answers], [item.contradiction for item in answers]
+    )
+    entailing = best_passage(passages, lambda answer: answer.entailment)
+    contradicting = best_passage(passages, contradiction_of)
+    most = max(map(contradiction_of, answers))
+    two_way = all(item.contradiction is None for item in answers)
+    status = Status.SUPPORTED
+    if score <= 0.0:
+        status = Status.CONTRADICTED if most > 0.5 else Status.UNSUPPORTED
+    return ClaimReport(
+        text=claim.text,
+        span=claim.span,
+        span_reason=claim.span_reason,
+        status=status,
+        reason=None,
+        support=rounded(max(item.entailment for item in answers)),
+        contradiction=None if two_way else rounded(most),
+        evidence=contradicting if status is Status.CONTRADICTED else entailing,
+        fed_score=rounded(score),
+        entailing=entailing,
+        contradicting=None if two_way else contradicting,
+    )

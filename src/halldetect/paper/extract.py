@@ -1,0 +1,98 @@
+"""Phase I: the claims that a language model writes for a response."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from halldetect.protocols import Draft, Extractor
+from halldetect.reading.claims import Claim
+from halldetect.reading.document import Document
+from halldetect.reading.overlap import content_keys, shared_part
+from halldetect.reading.sentences import trimmed
+
+MAX_CLAIMS = 10
+CLAIMS_PER_SENTENCE = 4
+_MARK = re.compile(
+    r"\s*(?:(?:\(?\d{1,3}[.):]|\(?[A-Za-z]\)|[-*+•‣▪◦●○–—]|>+|#{1,6})(?=\s)|\[[ xX]\]"
+    r"|(?i:claim\s*\d{0,3}\s*:))\s*"
+)
+_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "`": "`"}
+_TRAILING = " \t.,;:!。"
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """The claims of a response and the draft that they come from.
+
+    Sentences that no claim comes from are claims with a problem: nobody checks them.
+    """
+
+    claims: tuple[Claim, ...]
+    draft: Draft
+
+
+def claim_limit(sentences: int) -> int:
+    """Return the greatest number of claims of a text with a number of sentences."""
+    return min(MAX_CLAIMS, CLAIMS_PER_SENTENCE * sentences)
+
+
+def extract_claims(response: Document, extractor: Extractor) -> Extraction:
+    """Ask for the claims of a response in one pass, and take the first up to the limit."""
+    limit = claim_limit(len(response.sentences))
+    draft = extractor.draft(response.text, limit) if limit else Draft(())
+    lines = [line.strip() for claim in draft.claims for line in claim.splitlines()]
+    cleaned = [claim for claim in map(clean_line, lines) if claim]
+    claims = [_located(claim, response) for claim in cleaned[:limit]]
+    if not claims:
+        return Extraction((), draft)
+    left_out = _left_out(response, claims, full=len(cleaned) >= limit)
+    return Extraction((*claims, *left_out), draft)
+
+
+def clean_line(line: str) -> str:
+    """Strip enumeration mark, bullet, quotes and trailing punctuation from a proposed claim.
+
+    The result is empty if nothing is left that could be a claim.
+    """
+    line = line.strip()
+    mark = _MARK.match(line)
+    while mark is not None and mark.end() < len(line):
+        line = line[mark.end() :]
+        mark = _MARK.match(line)
+    line = line.rstrip(_TRAILING)
+    if len(line) > 1 and _QUOTES.get(line[0]) == line[-1] and line[0] not in line[1:-1]:
+        line = line[1:-1].strip().rstrip(_TRAILING)
+    return line if any(char.isalnum() for char in line) else ""
+
+
+def _left_out(response: Document, claims: Iterable[Claim], *, full: bool) -> Iterator[Claim]:
+    """Yield the asserting sentences that no claim comes from."""
+    spans = [claim.span for claim in claims if claim.span is not None]
+    reason = (
+        f"the limit of {claim_limit(len(response.sentences))} claims was reached before it"
+        if full
+        else "the extractor made no claim of it"
+    )
+    for unit in response.units:
+        if not unit.asserts or unit.problem is not None:
+            continue
+        if not any(span.start < unit.span.end and unit.span.start < span.end for span in spans):
+            yield Claim(unit.text, unit.span, problem=reason)
+
+
+def _located(claim: str, response: Document) -> Claim:
+    """Return the claim with its exact place, or that of the sentence that shares most with it."""
+    at = response.text.find(claim)
+    if at >= 0:
+        return Claim(claim, trimmed(response.text, at, at + len(claim)))
+    keys = content_keys(claim)
+    best, greatest = None, 0.0
+    for span in response.sentences:
+        share = shared_part(keys, content_keys(span.cut(response.text)))
+        if share > greatest:
+            best, greatest = span, share
+    if best is None or greatest <= 0.5:
+        return Claim(claim, None, "no sentence of the response has most of the claim's words")
+    return Claim(claim, best)

@@ -1,0 +1,109 @@
+"""The four phases in their order, for one pair at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+
+from halldetect.config import Configuration
+from halldetect.errors import described
+from halldetect.inputs import read_texts
+from halldetect.paper.contrast import judge_claims, report_claim
+from halldetect.paper.extract import extract_claims
+from halldetect.paper.fed import fed
+from halldetect.paper.windows import source_windows
+from halldetect.preparation import VERIFIER_FAILED, Prepared
+from halldetect.protocols import ClaimsExtracted, Extractor, Observe, Progress, Verifier
+from halldetect.report import Report, rounded
+from halldetect.report.conclusion import Finished, conclude
+
+NOT_EXTRACTED = "the claims could not be extracted"
+NO_CLAIM = "the extractor found no claim in the response"
+
+
+@dataclass(frozen=True, slots=True)
+class PaperModels:
+    """The two models of the method, and remarks for every report."""
+
+    extractor: Extractor
+    verifier: Verifier
+    notes: tuple[str, ...] = ()
+
+
+def check(
+    item: Prepared,
+    config: Configuration,
+    models: PaperModels | None,
+    progress: Progress | None = None,
+    observe: Observe | None = None,
+) -> Report:
+    """Check one pair.
+
+    Args:
+        item: The cleaned pair; its texts are not read yet.
+        config: The options of the check.
+        models: Write and judge the claims; None if the pair has a problem.
+        progress: Gets the phase, the amount done and the total.
+        observe: Gets the claims when they are written.
+    """
+    assert isinstance(config.threshold, float)
+    refused = Finished(item.pair, problem=item.problem, threshold=config.threshold)
+    if item.problem is not None or models is None:
+        return conclude(refused, config)
+    texts = read_texts(item.pair)
+    seconds: dict[str, float] = {}
+    started = perf_counter()
+    try:
+        extraction = extract_claims(texts.response, models.extractor)
+    except Exception as error:
+        return _failed(item, config, models, f"{NOT_EXTRACTED}: {described(error)}")
+    seconds["extract"] = perf_counter() - started
+    if not extraction.claims:
+        return _failed(item, config, models, NO_CLAIM)
+    if observe is not None:
+        observe(ClaimsExtracted(item.index, extraction.claims))
+    started = perf_counter()
+    try:
+        judged = judge_claims(
+            extraction.claims,
+            source_windows(texts.documents),
+            models.verifier,
+            None if progress is None else partial(progress, "verify"),
+        )
+    except Exception as error:
+        return _failed(item, config, models, f"{VERIFIER_FAILED}: {described(error)}")
+    seconds["verify"] = perf_counter() - started
+    claims = tuple(
+        report_claim(claim, answers)
+        for claim, answers in zip(extraction.claims, judged, strict=True)
+    )
+    scores = [claim.fed_score for claim in claims if claim.fed_score is not None]
+    statements = [claim.text for claim in extraction.claims]
+    return conclude(
+        Finished(
+            item.pair,
+            claims,
+            answers=tuple(zip(statements, judged, strict=True)),
+            seconds=seconds,
+            notes=(*item.notes, *models.notes),
+            verifier=models.verifier,
+            threshold=config.threshold,
+            extractor=models.extractor,
+            draft=extraction.draft,
+            fed_score=rounded(fed(scores)) if scores else None,
+        ),
+        config,
+    )
+
+
+def _failed(item: Prepared, config: Configuration, models: PaperModels, problem: str) -> Report:
+    assert isinstance(config.threshold, float)
+    finished = Finished(
+        item.pair,
+        problem=problem,
+        notes=(*item.notes, *models.notes),
+        threshold=config.threshold,
+        extractor=models.extractor,
+    )
+    return conclude(finished, config)

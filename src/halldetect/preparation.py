@@ -1,0 +1,173 @@
+"""The steps before the verifier: clean, refuse, read, search.
+
+Each step takes a frozen value and returns a new one. A step that fails for one pair makes that
+the problem of the pair, so that no pair stops the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+
+from halldetect.config import Configuration
+from halldetect.errors import InputError, described
+from halldetect.inputs import AnyPair, CleanPair, Pair, clean_pair, read_texts, refusal
+from halldetect.knowledge.passages import Knowledge
+from halldetect.knowledge.retrieval import retrieve
+from halldetect.protocols import Verifier
+from halldetect.reading.answers import likely_answer
+from halldetect.reading.claims import Claim, read_claims
+from halldetect.reading.document import Document
+from halldetect.reading.language import is_foreign
+from halldetect.reading.normalise import has_look_alikes
+from halldetect.verification.injections import blank_injections
+
+NOTHING_ASSERTED = "the response asserts nothing that can be checked"
+ABSTAINED = "the response says that it gives no answer"
+NOT_SEARCHED = "the knowledge could not be searched"
+VERIFIER_FAILED = "the verifier failed"
+# The beginnings of the reasons of reports whose check failed.
+CHECK_FAILED = (NOT_SEARCHED, VERIFIER_FAILED, "the claims could not be extracted")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A pair with its texts read, ready for the verifier. A `problem` skips all further steps.
+
+    Attributes:
+        pair: The cleaned texts, with retrieved passages as further documents.
+        index: The index of the pair in the call.
+        documents: The documents of the source, read.
+        claims: The claims of the response.
+        problem: Why the pair cannot be checked.
+        abstained: True if the response only says that it gives no answer.
+        not_found: The claims, by index, for which no passage was retrieved.
+        notes: Remarks for the report.
+        seconds: Time spent per phase.
+    """
+
+    pair: CleanPair
+    index: int = 0
+    documents: tuple[Document, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    problem: str | None = None
+    abstained: bool = False
+    not_found: frozenset[int] = frozenset()
+    notes: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def spent(self, phase: str, started: float) -> dict[str, float]:
+        """Return the seconds per phase with the time since `started` added to one."""
+        now = perf_counter() - started
+        return {**self.seconds, phase: self.seconds.get(phase, 0.0) + now}
+
+
+def clean(item: AnyPair, index: int) -> Prepared:
+    """Return anything that `check_many` takes as a pair; wrong types become its problem."""
+    try:
+        if isinstance(item, str):  # a string of two letters would unpack into a pair
+            raise TypeError
+        return Prepared(clean_pair(item if isinstance(item, Pair) else Pair(*item)), index)
+    except InputError as error:
+        return Prepared(CleanPair((), "", None), index, problem=str(error))
+    except TypeError:
+        problem = "not a pair of source and response"
+        return Prepared(CleanPair((), "", None), index, problem=problem)
+
+
+def refuse(prepared: Prepared, config: Configuration) -> Prepared:
+    """Refuse a pair with nothing to check, or with too much."""
+    if prepared.problem is not None:
+        return prepared
+    needs_source = config.knowledge is None
+    problem = refusal(
+        prepared.pair, config.max_source, config.max_response, needs_source=needs_source
+    )
+    return replace(prepared, problem=problem)
+
+
+def prepare(prepared: Prepared, verifier: Verifier, knowledge: Knowledge | None) -> Prepared:
+    """Read the texts of a pair, and search for evidence if there is an index."""
+    prepared = read(refuse_language(prepared, verifier))
+    if knowledge is None or prepared.problem is not None:
+        return prepared
+    return search(prepared, knowledge)
+
+
+def refuse_language(prepared: Prepared, verifier: Verifier) -> Prepared:
+    """Refuse texts that are not in English if the verifier reads nothing else."""
+    if prepared.problem is not None or verifier.description.get("languages") != ["en"]:
+        return prepared
+    pair = prepared.pair
+    for name, texts in (("response", [pair.response]), ("source", pair.documents)):
+        if is_foreign("\n".join(texts)):
+            why = "is not in English, the only language this verifier reads"
+            return replace(prepared, problem=f"the {name} {why}")
+    return prepared
+
+
+def read(prepared: Prepared) -> Prepared:
+    """Read source and response; text that addresses the verifier is blanked in the source."""
+    if prepared.problem is not None:
+        return prepared
+    started = perf_counter()
+    pair = prepared.pair
+    blanked = [blank_injections(document) for document in pair.documents]
+    texts = read_texts(replace(pair, documents=tuple(text for text, _ in blanked)))
+    claims = read_claims(texts.response)
+    problem, abstained = None, False
+    notes = list(prepared.notes)
+    if injections := sum(count for _, count in blanked):
+        notes.append(f"{injections} prompt injections in the source were ignored")
+    if has_look_alikes(pair.response):
+        notes.append("look-alike characters in the response were normalised")
+    if not claims:
+        abstained = any(unit.abstains for unit in texts.response.units)
+        problem = ABSTAINED if abstained else NOTHING_ASSERTED
+        if abstained and pair.question is not None:
+            answer = likely_answer(pair.question, texts.documents)
+            if answer is not None:
+                notes.append(f"the source may answer the question: {answer}")
+    return replace(
+        prepared,
+        documents=texts.documents,
+        claims=claims,
+        problem=problem,
+        abstained=abstained,
+        notes=tuple(notes),
+        seconds=prepared.spent("read", started),
+    )
+
+
+def search(prepared: Prepared, knowledge: Knowledge) -> Prepared:
+    """Add the passages that are found for the claims to the source."""
+    started = perf_counter()
+    try:
+        found = retrieve(prepared.pair, prepared.claims, knowledge)
+    except Exception as error:
+        return replace(prepared, problem=f"{NOT_SEARCHED}: {described(error)}")
+    return replace(
+        prepared,
+        pair=found.pair,
+        documents=(*prepared.documents, *found.documents),
+        not_found=found.not_found,
+        seconds=prepared.spent("retrieve", started),
+    )
+
+
+def keep_claims_from(prepared: Prepared, start: int) -> Prepared:
+    """Drop the claims before a place in the response; a problem if none is left."""
+    if prepared.problem is not None:
+        return prepared
+    kept = [
+        at
+        for at, claim in enumerate(prepared.claims)
+        if claim.span is None or claim.span.end > start
+    ]
+    return replace(
+        prepared,
+        claims=tuple(prepared.claims[at] for at in kept),
+        not_found=frozenset(new for new, at in enumerate(kept) if at in prepared.not_found),
+        problem=None if kept else NOTHING_ASSERTED,
+    )

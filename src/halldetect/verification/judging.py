@@ -1,0 +1,326 @@
+"""Judge statements against the windows of their source, batched across responses.
+
+A statement meets one promising window first. If that supports it clearly, the others are skipped;
+otherwise it meets the short windows that share most of its words and the pages of the source.
+A verifier that reads a source once for all statements gets all of these at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from halldetect.protocols import Verifier
+from halldetect.reading.document import Document, Span
+from halldetect.reading.overlap import WordIndex
+from halldetect.report import Probabilities
+from halldetect.verification.tokens import SourceTokens, token_verifier
+from halldetect.verification.windows import Window, cut_pages, short_spans
+
+# Short windows that a statement meets: those that share most of its words for their length.
+SHORT_WINDOWS = 3
+# Pages are skipped that share less than this part of what the best page shares.
+LEAST_OVERLAP = 0.35
+# The exponent of a window's length in its rank: twice the overlap is worth four times the tokens.
+LENGTH_EXPONENT = 0.5
+# A statement may take at most this share of what the verifier reads. Its room is counted in steps,
+# so that the pages beside it never depend on the other statements of a batch.
+STATEMENT_SHARE, STATEMENT_STEP = 0.5, 64
+# Pairs and tokens per call of the verifier: about a second on two cores, after which progress is
+# shown and a check can be interrupted. A verifier may ask for more with `pairs_at_once`.
+PAIRS_AT_ONCE, TOKENS_AT_ONCE = 64, 1024
+
+# Returns True if an answer supports a statement so clearly that no other window is needed.
+Enough = Callable[[Probabilities], bool]
+Advance = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Statements about one source, and its documents."""
+
+    statements: tuple[str, ...]
+    documents: tuple[Document, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verifier's answers for one statement.
+
+    Attributes:
+        windows: The windows it was judged against.
+        probabilities: The answer for each.
+        tokens: The tokens that were read for it.
+        skipped: The number of windows that were skipped.
+        reason: Why there is no window.
+        pages_decide: True if short windows only show the place.
+    """
+
+    windows: tuple[Window, ...] = ()
+    probabilities: tuple[Probabilities, ...] = ()
+    tokens: int = 0
+    skipped: int = 0
+    reason: str | None = None
+    pages_decide: bool = False
+
+    @property
+    def deciding(self) -> list[tuple[Window, Probabilities]]:
+        """Return the windows that decide, with their answers."""
+        answered = zip(self.windows, self.probabilities, strict=True)
+        return [item for item in answered if item[0].page or not self.pages_decide]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A window and a statement of a fitted task, with their tokens together."""
+
+    fitted: _FittedTask
+    at: int
+    window: Window
+    size: int
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        return self.window.text, self.fitted.task.statements[self.at]
+
+
+def verify(
+    verifier: Verifier,
+    tasks: Sequence[Task],
+    enough: Enough | None = None,
+    progress: Advance | None = None,
+    settled: Callable[[int, int, Judgement], None] | None = None,
+) -> list[list[Judgement]]:
+    """Judge the statements of each task.
+
+    Args:
+        verifier: Judges the pairs.
+        tasks: Statements and sources.
+        enough: Tells when a statement needs no more windows; None: judge all of them.
+        progress: Gets the tokens judged and those expected in all, whose share never falls.
+        settled: Gets task, statement and outcome as soon as a statement needs no more windows.
+    """
+    whole = bool(getattr(verifier, "reads_whole_sources", False))
+    runs = [_Run(_FittedTask(verifier, task, whole), None if whole else enough) for task in tasks]
+    answers: dict[tuple[str, str], Probabilities] = {}
+    judged = 0
+    while pairs := {pair.texts: pair for run in runs for pair in run.next_pairs()}:
+        expected = judged + sum(run.remaining_tokens() for run in runs)
+        # Identical pairs are judged once. Pairs of similar length need little padding; a verifier
+        # that reads a window once wants its statements together.
+        new = [pair for texts, pair in pairs.items() if texts not in answers]
+        new.sort(key=lambda pair: pair.texts if whole else (-pair.size, pair.texts))
+        for batch in _batches(new, getattr(verifier, "pairs_at_once", None)):
+            found = _judge(verifier, batch)
+            answers.update(zip((pair.texts for pair in batch), found, strict=True))
+            judged += sum(pair.size for pair in batch)
+            if progress is not None:
+                progress(judged, max(expected, judged))
+        for task, run in enumerate(runs):
+            for at in run.record(answers):
+                if settled is not None:
+                    settled(task, at, run.judgement(at))
+    if progress is not None and judged:
+        progress(judged, judged)
+    return [run.results() for run in runs]
+
+
+def _batches(pairs: Sequence[_Pair], pairs_at_once: int | None) -> Iterator[list[_Pair]]:
+    """Yield the pairs in the order given, as many at a time as the verifier should get."""
+    batch: list[_Pair] = []
+    tokens = 0
+    for pair in pairs:
+        if pairs_at_once is None:
+            full = len(batch) == PAIRS_AT_ONCE or tokens + pair.size > TOKENS_AT_ONCE
+        else:
+            full = len(batch) == pairs_at_once
+        if batch and full:
+            yield batch
+            batch, tokens = [], 0
+        batch.append(pair)
+        tokens += pair.size
+    if batch:
+        yield batch
+
+
+def _judge(verifier: Verifier, pairs: Sequence[_Pair]) -> list[Probabilities]:
+    by_tokens = token_verifier(verifier)
+    if by_tokens is None:
+        return verifier.judge([pair.texts for pair in pairs])
+    return by_tokens.judge_tokens([pair.fitted.pair_tokens(pair.at, pair.window) for pair in pairs])
+
+
+class _FittedTask:
+    """A task with its windows fitted to what the verifier reads beside each statement."""
+
+    def __init__(self, verifier: Verifier, task: Task, whole: bool) -> None:
+        self.task = task
+        self.whole = whole
+        self._verifier = verifier
+        self._longest = int(verifier.max_tokens * STATEMENT_SHARE)
+        by_tokens = token_verifier(verifier)
+        if by_tokens is None:
+            self._ids: list[tuple[int, ...]] = []
+            self.sizes = verifier.count_tokens(task.statements)
+        else:
+            self._ids = by_tokens.tokenize(task.statements)
+            self.sizes = [len(ids) for ids in self._ids]
+        self.reasons = [self._reason(at) for at in range(len(task.statements))]
+        self._tokens = SourceTokens(verifier, task.documents)
+        self._index = WordIndex(task.documents)
+        self._pages: dict[int, list[tuple[Window, int]]] = {}
+        self._short = self._windows(map(short_spans, task.documents), page=False)
+
+    def _reason(self, at: int) -> str | None:
+        """Return why a statement cannot be judged; None if it can."""
+        if self.sizes[at] > self._longest:
+            return f"the claim has {self.sizes[at]} tokens; the verifier reads {self._longest}"
+        # A word without tokens would be ignored.
+        unknown_words = getattr(self._verifier, "unknown_words", None)
+        unknown = [] if unknown_words is None else unknown_words(self.task.statements[at])
+        if not unknown:
+            return None
+        shown = ", ".join(repr(word[:40]) for word in dict.fromkeys(unknown[:3]))
+        return f"the verifier cannot read {shown}"
+
+    def _windows(self, spans: Iterable[Sequence[Span]], *, page: bool) -> list[tuple[Window, int]]:
+        """Return a window, and its tokens, for each span of each document."""
+        found = []
+        for index, (document, parts) in enumerate(zip(self.task.documents, spans, strict=True)):
+            counts = self._tokens.count(index, parts)
+            found += [
+                (Window(document.readable(span), index, span, page), count)
+                for span, count in zip(parts, counts, strict=True)
+            ]
+        return found
+
+    def _room(self, at: int) -> int:
+        steps = -(-max(self.sizes[at], 1) // STATEMENT_STEP)
+        return self._verifier.max_tokens - min(steps * STATEMENT_STEP, self._longest)
+
+    def plan(self, at: int) -> tuple[list[tuple[Window, int]], int]:
+        """Return the windows of a statement with their tokens, and the number of skipped ones.
+
+        The best window for its length comes first, then short windows, then pages.
+        """
+        room, statement = self._room(at), self.task.statements[at]
+        if room not in self._pages:
+            spans = (
+                cut_pages(self._tokens, index, document, room, overlap=self.whole)
+                for index, document in enumerate(self.task.documents)
+            )
+            self._pages[room] = self._windows(spans, page=True)
+        pages = self._pages[room]
+        covered = {(window.document, window.span) for window, _ in pages}
+        short = [
+            item
+            for item in self._short
+            if item[1] <= room and (item[0].document, item[0].span) not in covered
+        ]
+        shares = self._index.shares(
+            statement, [(window.document, window.span) for window, _ in (*pages, *short)]
+        )
+
+        def rank(share: float, tokens: int) -> float:
+            return -share / math.pow(max(tokens + self.sizes[at], 1), LENGTH_EXPONENT)
+
+        ranked = [
+            (rank(share, tokens), number, (window, tokens), share)
+            for number, (share, (window, tokens)) in enumerate(
+                zip(shares, (*pages, *short), strict=True)
+            )
+        ]
+        least = 0.0 if self.whole else LEAST_OVERLAP * max(shares[: len(pages)], default=0.0)
+        kept_pages = [item for item in ranked[: len(pages)] if item[3] >= least]
+        kept_short = sorted(ranked[len(pages) :])[:SHORT_WINDOWS]
+        first = min((*kept_short, *kept_pages), default=None)
+        ordered = [item for item in (*kept_short, *sorted(kept_pages)) if item is not first]
+        chosen = [] if first is None else [first, *ordered]
+        return [item[2] for item in chosen], len(pages) - len(kept_pages)
+
+    def pair_tokens(self, at: int, window: Window) -> tuple[Sequence[int], Sequence[int]]:
+        """Return the tokens of a window and of a statement."""
+        ids = self._tokens.tokens(window.document, window.span)
+        if ids is None:
+            by_tokens = token_verifier(self._verifier)
+            assert by_tokens is not None
+            (ids,) = by_tokens.tokenize([window.text])
+        return ids, self._ids[at]
+
+
+class _Run:
+    """The statements of one task on their way through two rounds."""
+
+    def __init__(self, fitted: _FittedTask, enough: Enough | None) -> None:
+        self._fitted = fitted
+        self._enough = enough
+        self._plans = [
+            ([], 0) if reason is not None else fitted.plan(at)
+            for at, reason in enumerate(fitted.reasons)
+        ]
+        self._judged: list[list[Probabilities]] = [[] for _ in self._plans]
+        self._done = [not windows for windows, _ in self._plans]
+
+    def next_pairs(self) -> Iterator[_Pair]:
+        """Yield the pairs of the next round."""
+        for at, (windows, _) in enumerate(self._plans):
+            for window, size in self._next(at, windows):
+                yield _Pair(self._fitted, at, window, size + self._fitted.sizes[at])
+
+    def _next(self, at: int, windows: list[tuple[Window, int]]) -> list[tuple[Window, int]]:
+        if self._done[at]:
+            return []
+        first_round = self._enough is not None and not self._judged[at]
+        return windows[:1] if first_round else windows[len(self._judged[at]) :]
+
+    def remaining_tokens(self) -> int:
+        """Return the tokens still to judge if no statement is settled early."""
+        return sum(
+            size + self._fitted.sizes[at]
+            for at, (windows, _) in enumerate(self._plans)
+            if not self._done[at]
+            for _, size in windows[len(self._judged[at]) :]
+        )
+
+    def record(self, answers: dict[tuple[str, str], Probabilities]) -> list[int]:
+        """Take the answers of a round; return the statements that are settled now."""
+        settled = []
+        for at, (windows, _) in enumerate(self._plans):
+            if self._done[at]:
+                continue
+            statement = self._fitted.task.statements[at]
+            found = [answers[window.text, statement] for window, _ in self._next(at, windows)]
+            self._judged[at] += found
+            enough = self._enough is not None and any(map(self._enough, found))
+            if enough or len(self._judged[at]) == len(windows):
+                self._done[at] = True
+                settled.append(at)
+        return settled
+
+    def judgement(self, at: int) -> Judgement:
+        """Return the outcome of a statement."""
+        windows, skipped = self._plans[at]
+        if not windows:
+            return Judgement(reason=self._fitted.reasons[at])
+        judged = windows[: len(self._judged[at])]
+        size = self._fitted.sizes[at]
+        return Judgement(
+            tuple(window for window, _ in judged),
+            tuple(self._judged[at]),
+            tokens=sum(tokens + size for _, tokens in judged),
+            skipped=skipped + len(windows) - len(judged),
+            pages_decide=self._fitted.whole,
+        )
+
+    def results(self) -> list[Judgement]:
+        """Return the outcome of every statement; a window that is read once is counted once."""
+        outcomes = list(map(self.judgement, range(len(self._plans))))
+        if not self._fitted.whole:
+            return outcomes
+        read: set[Window] = set()
+        for at, outcome in enumerate(outcomes):
+            again = sum(tokens for window, tokens in self._plans[at][0] if window in read)
+            read.update(outcome.windows)
+            outcomes[at] = replace(outcome, tokens=outcome.tokens - again)
+        return outcomes

@@ -1,0 +1,154 @@
+"""The windows of a source: pages that fill what a verifier reads, and short runs of sentences.
+
+The pages of a document cover it once. Short windows show the place, and often settle a claim at a
+fraction of the cost; a claim meets the few that share most of its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from halldetect.reading.document import Document, Span
+from halldetect.reading.references import begins_with_pronoun
+from halldetect.verification.tokens import SourceTokens
+
+# Sentences of a short window; one that begins with a pronoun takes up to two sentences more.
+SHORT_SENTENCES, MAX_LEAD_IN = 2, 2
+# Overlapping pages leave this share of the room for the last sentences of the page before.
+OVERLAP_SHARE, OVERLAP_SENTENCES = 1 / 16, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A run of sentences of one document.
+
+    Attributes:
+        text: The text as the verifier reads it.
+        document: The index of the document.
+        span: Its place there.
+        page: True for a page, False for a short window.
+        scales: The granularities m of the paper at which this run came up; empty otherwise.
+    """
+
+    text: str
+    document: int
+    span: Span
+    page: bool = True
+    scales: tuple[int, ...] = ()
+
+
+def short_spans(document: Document) -> list[Span]:
+    """Return the short windows of a document: runs of sentences that overlap by half."""
+    sentences = document.sentences
+    spans: dict[Span, None] = {}
+    for start in range(max(len(sentences) - SHORT_SENTENCES, 0) + 1 if sentences else 0):
+        first = lead_in(document, start)
+        last = min(start + SHORT_SENTENCES, len(sentences)) - 1
+        spans[Span(sentences[first].start, sentences[last].end)] = None
+    return list(spans)
+
+
+def lead_in(document: Document, start: int) -> int:
+    """Return where a window has to begin so that it does not begin with a pronoun."""
+    first = start
+    while (
+        first > 0
+        and start - first < MAX_LEAD_IN
+        and begins_with_pronoun(document.sentences[first].cut(document.text))
+    ):
+        first -= 1
+    return first
+
+
+def cut_pages(
+    tokens: SourceTokens, index: int, document: Document, room: int, *, overlap: bool = False
+) -> list[Span]:
+    """Return the document in the fewest runs of sentences that fit, as even as possible.
+
+    Args:
+        tokens: Counts the tokens of the documents.
+        index: The index of the document.
+        document: The document; a sentence that is too long is cut at spaces first.
+        room: The greatest number of tokens of a page.
+        overlap: Begin a page with the last sentences of the page before.
+    """
+    if overlap:
+        pages = cut_pages(tokens, index, document, room - int(room * OVERLAP_SHARE))
+        return _overlapped(tokens, index, document, pages, room)
+    units: list[Span] = []
+    counts = tokens.count(index, document.sentences)
+    for span, count in zip(document.sentences, counts, strict=True):
+        units += [span] if count <= room else _cut_sentence(tokens, index, document, span, room)
+    sizes = tokens.count(index, units)
+    fewest = len(_run_starts(sizes, room))
+    low, high = max(sizes, default=1), max(room, max(sizes, default=1))
+    while low < high:
+        middle = (low + high) // 2
+        if len(_run_starts(sizes, middle)) <= fewest:
+            high = middle
+        else:
+            low = middle + 1
+    bounds = [*_run_starts(sizes, low), len(units)]
+    runs = [units[start:end] for start, end in pairwise(bounds)]
+    return [page for run in runs for page in _halved(tokens, index, run, room)]
+
+
+def _overlapped(
+    tokens: SourceTokens, index: int, document: Document, pages: Sequence[Span], room: int
+) -> list[Span]:
+    """Begin each page with as many sentences of the page before as fit, up to the limit."""
+    found = list(pages[:1])
+    for before, page in pairwise(pages):
+        starts = [span.start for span in document.sentences_in(before)][-OVERLAP_SENTENCES:]
+        # A page that is a part of one long sentence is not taken into the next as a whole.
+        longer = [Span(start, page.end) for start in starts if start > before.start]
+        counts = tokens.count(index, longer)
+        fitting = [span for span, count in zip(longer, counts, strict=True) if count <= room]
+        found.append(fitting[0] if fitting else page)
+    return found
+
+
+def _run_starts(sizes: Sequence[int], room: int) -> list[int]:
+    """Return where each run begins if every run takes as many units as fit."""
+    starts: list[int] = []
+    filled = 0
+    for at, size in enumerate(sizes):
+        if not starts or filled + size > room:
+            starts.append(at)
+            filled = 0
+        filled += size
+    return starts
+
+
+def _halved(tokens: SourceTokens, index: int, run: list[Span], room: int) -> list[Span]:
+    """Return the run, or its halves: text between two sentences may have tokens of its own."""
+    span = Span(run[0].start, run[-1].end)
+    if len(run) == 1 or tokens.count(index, [span])[0] <= room:
+        return [span]
+    middle = len(run) // 2
+    left, right = run[:middle], run[middle:]
+    return [*_halved(tokens, index, left, room), *_halved(tokens, index, right, room)]
+
+
+def _cut_sentence(
+    tokens: SourceTokens, index: int, document: Document, sentence: Span, room: int
+) -> list[Span]:
+    """Halve a sentence at the space nearest its middle until every part fits."""
+    if tokens.count(index, [sentence])[0] <= room or len(sentence) < 2:
+        return [sentence]
+    text = document.text
+    middle = (sentence.start + sentence.end) // 2
+    before = text.rfind(" ", sentence.start + 1, middle)
+    after = text.find(" ", middle, sentence.end - 1)
+    spaces = [at for at in (before, after) if at > 0]
+    cut = min(spaces, key=lambda at: abs(at - middle)) if spaces else middle
+    left, right = Span(sentence.start, cut), Span(cut, sentence.end)
+    while right.start < right.end - 1 and text[right.start].isspace():
+        right = Span(right.start + 1, right.end)
+    return [
+        part
+        for half in (left, right)
+        for part in _cut_sentence(tokens, index, document, half, room)
+    ]
