@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from halldetect import Detector, render
-from halldetect.claims.extractors import describe_extractor, extractor_table, load_extractor
-from halldetect.claims.extractors.by_rule import SentenceExtractor
+from halldetect.paper.extractors import describe_extractor, extractor_table, load_extractor
+from halldetect.paper.extractors.by_rule import SentenceExtractor
 from halldetect.config import Configuration, Overrides, options
 from halldetect.errors import ConfigurationError
 from halldetect.scoring import OPERATING_POINTS

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from halldetect import Detector, Pair, Report, Status, Verdict
-from halldetect.claims.extraction import Draft
+from halldetect.protocols import Draft
 from halldetect.errors import ConfigurationError, ExtractionError, InputError, ModelError
 from halldetect.report import Evidence, Probabilities, rounded
 from halldetect.scoring import Calibration, fed
@@ -470,7 +470,7 @@ def test_seed_and_threads_reach_the_models(monkeypatch: pytest.MonkeyPatch) -> N
         given.append((name, threads, seed))
         return Model()
 
-    monkeypatch.setattr("halldetect.claims.extractors.load_extractor", load)
+    monkeypatch.setattr("halldetect.paper.extractors.load_extractor", load)
     monkeypatch.setattr("halldetect.repair.rewriters.load_rewriter", load)
     checker = detector(extractor="gguf", seed=41, threads=3)
     report = checker.check(SOURCE, GOOD)

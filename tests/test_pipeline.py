@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from halldetect import Detector, Pair, Report, Status, Verdict
-from halldetect.claims import Claim
-from halldetect.claims.extraction import Draft, Extraction
-from halldetect.claims.extractors.by_rule import ClauseExtractor
+from halldetect.reading.claims import Claim
+from halldetect.protocols import Draft, Extraction
+from halldetect.paper.extractors.by_rule import ClauseExtractor
 from halldetect.inputs import CleanPair, clean_pair
 from halldetect.knowledge.passages import Passage
 from halldetect.knowledge.retrieval import NOTHING_FOUND, mark_not_found, retrieve

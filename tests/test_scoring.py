@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.claims import Claim
+from halldetect.reading.claims import Claim
 from halldetect.errors import ConfigurationError, ModelError
 from halldetect.reading.document import Span
 from halldetect.report import Evidence, Probabilities, Status

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from halldetect.claims.extraction import Draft
+from halldetect.protocols import Draft
 from halldetect.reading.sentences import sentences
 from halldetect.report import Probabilities
 

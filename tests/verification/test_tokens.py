@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 import halldetect
-from halldetect.claims import Claim
+from halldetect.reading.claims import Claim
 from halldetect.reading.sentences import read_document
 from halldetect.report import Probabilities
 from halldetect.verification.rounds import verify

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from halldetect.claims.extraction import Draft, Extraction, extract_claims
-from halldetect.claims.extractors.by_rule import SentenceExtractor
+from halldetect.protocols import Draft, Extraction, extract_claims
+from halldetect.paper.extractors.by_rule import SentenceExtractor
 from halldetect.errors import ExtractionError, HallDetectError
 from halldetect.protocols import Extractor
 from halldetect.reading.document import Document, Span
@@ -191,7 +191,7 @@ def test_what_a_hostile_extractor_says_is_never_judged(behaviour: str) -> None:
 
 @pytest.fixture(scope="module")
 def real_model() -> Extractor:
-    from halldetect.claims.extractors import load_extractor
+    from halldetect.paper.extractors import load_extractor
 
     try:
         return load_extractor("gguf:smollm2-135m", threads=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from halldetect import Detector
-from halldetect.claims.citations import cited_documents
+from halldetect.explanation.citations import cited_documents
 from halldetect.report import CitationScores, Status
 from tests.support.fakes import OverlapVerifier, SentenceExtractor
 

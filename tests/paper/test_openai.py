@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from halldetect.claims.extraction import Draft
-from halldetect.claims.extractors import load_extractor, prompt
-from halldetect.claims.extractors.openai import OpenAIExtractor
+from halldetect.protocols import Draft
+from halldetect.paper.extractors import load_extractor, prompt
+from halldetect.paper.openai import OpenAIExtractor
 from halldetect.errors import ConfigurationError, ExtractionError, MissingExtra, ModelError
 
 KEY = "sk-very-secret-0123456789"

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect import models
-from halldetect.claims.extraction import Draft
-from halldetect.claims.extractors import describe_extractor, gguf, load_extractor, prompt
-from halldetect.claims.extractors.by_rule import ClauseExtractor, SentenceExtractor
-from halldetect.claims.extractors.openai import OpenAIExtractor
+from halldetect.protocols import Draft
+from halldetect.paper.extractors import describe_extractor, gguf, load_extractor, prompt
+from halldetect.paper.extractors.by_rule import ClauseExtractor, SentenceExtractor
+from halldetect.paper.openai import OpenAIExtractor
 from halldetect.errors import (
     ConfigurationError,
     ExtractionError,

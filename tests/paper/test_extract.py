@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.claims import Claim, Part
-from halldetect.claims.extraction import Draft, Extraction, claim_limit, extract_claims
-from halldetect.claims.extractors.by_rule import ClauseExtractor, SentenceExtractor
+from halldetect.protocols import Draft, Extraction, claim_limit, extract_claims
+from halldetect.paper.extractors.by_rule import ClauseExtractor, SentenceExtractor
 from halldetect.claims.guard.guard import clean_line
 from halldetect.errors import ExtractionError
 from halldetect.protocols import Extractor

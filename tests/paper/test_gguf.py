@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from halldetect import models
-from halldetect.claims.extractors import gguf, load_extractor
-from halldetect.claims.extractors.gguf import GgufExtractor
+from halldetect.paper.extractors import gguf, load_extractor
+from halldetect.paper.gguf import GgufExtractor
 from halldetect.errors import ModelError
 
 pytestmark = pytest.mark.slow
@@ -84,7 +84,7 @@ def test_the_chat_template_of_the_model_is_used(path: Path) -> None:
     """What llama.cpp makes of our turns, seen through its HTTP side with a key of our own."""
     import xllamacpp
 
-    from halldetect.claims.extractors import prompt
+    from halldetect.paper import prompt
 
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
@@ -134,7 +134,7 @@ def test_hostile_and_odd_blocks_do_no_harm(extractor: GgufExtractor) -> None:
 
 def test_it_is_silent(path: Path) -> None:
     script = (
-        "from halldetect.claims.extractors.gguf import GgufExtractor;"
+        "from halldetect.paper.gguf import GgufExtractor;"
         f"print(len(GgufExtractor({str(path)!r}, threads=1).draft('It rained in Rome.', 2).claims))"
     )
     ran = subprocess.run(
