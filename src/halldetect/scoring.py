@@ -48,7 +48,7 @@ class Calibration:
     offset: float = 0.0
     supported_above: float = 0.5
     contradicted_above: float = 0.5
-    enough: float = 0.9
+    enough: float = 0.8
 
     def __post_init__(self) -> None:
         for name in ("contradiction_weight", "supported_above", "contradicted_above", "enough"):

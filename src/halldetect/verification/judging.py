@@ -1,8 +1,9 @@
 """Judge statements against the windows of their source, batched across responses.
 
-A statement meets one promising window first. If that supports it clearly, the others are skipped;
-otherwise it meets the short windows that share most of its words and the pages of the source.
-A verifier that reads a source once for all statements gets all of these at once.
+A statement first meets the short window that shares most of its words. If that supports it
+clearly, the others are skipped; otherwise it meets a second one and the best pages of the source.
+A verifier that reads a source once for all statements gets every page at once. The numbers below
+were chosen on development sets by `benchmarks/method_gate.py`.
 """
 
 from __future__ import annotations
@@ -18,10 +19,9 @@ from halldetect.report import Probabilities
 from halldetect.verification.tokens import SourceTokens, token_verifier
 from halldetect.verification.windows import Window, cut_pages, short_spans
 
-# Short windows that a statement meets: those that share most of its words for their length.
-SHORT_WINDOWS = 3
-# Pages are skipped that share less than this part of what the best page shares.
-LEAST_OVERLAP = 0.35
+# Short windows and pages that a statement meets: those that share most of its words, of the short
+# ones for their length.
+SHORT_WINDOWS, PAGES = 2, 3
 # The exponent of a window's length in its rank: twice the overlap is worth four times the tokens.
 LENGTH_EXPONENT = 0.5
 # A statement may take at most this share of what the verifier reads. Its room is counted in steps,
@@ -200,10 +200,7 @@ class _FittedTask:
         return self._verifier.max_tokens - min(steps * STATEMENT_STEP, self._longest)
 
     def plan(self, at: int) -> tuple[list[tuple[Window, int]], int]:
-        """Return the windows of a statement with their tokens, and the number of skipped ones.
-
-        The best window for its length comes first, then short windows, then pages.
-        """
+        """Return the windows of a statement with their tokens, and the number of skipped pages."""
         room, statement = self._room(at), self.task.statements[at]
         if room not in self._pages:
             spans = (
@@ -214,30 +211,24 @@ class _FittedTask:
         pages = self._pages[room]
         covered = {(window.document, window.span) for window, _ in pages}
         short = [
-            item
-            for item in self._short
-            if item[1] <= room and (item[0].document, item[0].span) not in covered
+            (window, tokens)
+            for window, tokens in self._short
+            if tokens <= room and (window.document, window.span) not in covered
         ]
-        shares = self._index.shares(
-            statement, [(window.document, window.span) for window, _ in (*pages, *short)]
-        )
 
-        def rank(share: float, tokens: int) -> float:
-            return -share / math.pow(max(tokens + self.sizes[at], 1), LENGTH_EXPONENT)
-
-        ranked = [
-            (rank(share, tokens), number, (window, tokens), share)
-            for number, (share, (window, tokens)) in enumerate(
-                zip(shares, (*pages, *short), strict=True)
+        def ranked(windows: list[tuple[Window, int]], exponent: float) -> list[tuple[Window, int]]:
+            places = [(window.document, window.span) for window, _ in windows]
+            shares = self._index.shares(statement, places)
+            sizes = [max(tokens + self.sizes[at], 1) for _, tokens in windows]
+            order = sorted(
+                range(len(windows)),
+                key=lambda number: (-shares[number] / math.pow(sizes[number], exponent), number),
             )
-        ]
-        least = 0.0 if self.whole else LEAST_OVERLAP * max(shares[: len(pages)], default=0.0)
-        kept_pages = [item for item in ranked[: len(pages)] if item[3] >= least]
-        kept_short = sorted(ranked[len(pages) :])[:SHORT_WINDOWS]
-        first = min((*kept_short, *kept_pages), default=None)
-        ordered = [item for item in (*kept_short, *sorted(kept_pages)) if item is not first]
-        chosen = [] if first is None else [first, *ordered]
-        return [item[2] for item in chosen], len(pages) - len(kept_pages)
+            return [windows[number] for number in order]
+
+        kept = ranked(pages, 0.0)[: None if self.whole else PAGES]
+        chosen = [*ranked(short, LENGTH_EXPONENT)[:SHORT_WINDOWS], *kept]
+        return chosen, len(pages) - len(kept)
 
     def pair_tokens(self, at: int, window: Window) -> tuple[Sequence[int], Sequence[int]]:
         """Return the tokens of a window and of a statement."""

@@ -1,7 +1,7 @@
-"""The windows of a source: pages that fill what a verifier reads, and short runs of sentences.
+"""The windows of a source: pages that fill what a verifier reads, and single sentences.
 
-The pages of a document cover it once. Short windows show the place, and often settle a claim at a
-fraction of the cost; a claim meets the few that share most of its words.
+The pages of a document cover it once. A sentence shows the place, and often settles a claim at a
+fraction of the cost.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from halldetect.reading.document import Document, Span
 from halldetect.reading.references import begins_with_pronoun
 from halldetect.verification.tokens import SourceTokens
 
-# Sentences of a short window; one that begins with a pronoun takes up to two sentences more.
-SHORT_SENTENCES, MAX_LEAD_IN = 2, 2
+# Sentences that come along with a sentence that begins with a pronoun.
+MAX_LEAD_IN = 2
 # Overlapping pages leave this share of the room for the last sentences of the page before.
 OVERLAP_SHARE, OVERLAP_SENTENCES = 1 / 16, 3
 
@@ -40,26 +40,22 @@ class Window:
 
 
 def short_spans(document: Document) -> list[Span]:
-    """Return the short windows of a document: runs of sentences that overlap by half."""
+    """Return the short windows of a document: its sentences.
+
+    A sentence that begins with a pronoun takes along the one before it, twice at most.
+    """
     sentences = document.sentences
-    spans: dict[Span, None] = {}
-    for start in range(max(len(sentences) - SHORT_SENTENCES, 0) + 1 if sentences else 0):
-        first = lead_in(document, start)
-        last = min(start + SHORT_SENTENCES, len(sentences)) - 1
-        spans[Span(sentences[first].start, sentences[last].end)] = None
-    return list(spans)
-
-
-def lead_in(document: Document, start: int) -> int:
-    """Return where a window has to begin so that it does not begin with a pronoun."""
-    first = start
-    while (
-        first > 0
-        and start - first < MAX_LEAD_IN
-        and begins_with_pronoun(document.sentences[first].cut(document.text))
-    ):
-        first -= 1
-    return first
+    spans = []
+    for at, sentence in enumerate(sentences):
+        first = at
+        while (
+            first > 0
+            and at - first < MAX_LEAD_IN
+            and begins_with_pronoun(sentences[first].cut(document.text))
+        ):
+            first -= 1
+        spans.append(Span(sentences[first].start, sentence.end))
+    return spans
 
 
 def cut_pages(
