@@ -1,0 +1,237 @@
+"""Statements against windows: the order, the early stop, the pages, the batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halldetect.reading.document import Document, Span
+from halldetect.reading.sources import read_source
+from halldetect.report import Probabilities
+from halldetect.verification.judging import PAGES, SHORT_WINDOWS, Judgement, Task, verify
+from halldetect.verification.tokens import SourceTokens
+from halldetect.verification.windows import cut_pages, short_spans
+from tests.support.fakes import OverlapVerifier
+
+SOURCE = (
+    "The mill on the Arle was built in 1790. It ground barley for the village of Stoke. "
+    "A flood carried the wheel away. The owner rebuilt it with an iron axle. "
+    "Today the mill is a museum. Visitors can see the stones turn on Sundays."
+)
+MUSEUM = "Today the mill is a museum."
+INVENTED = "Pilgrims slept upstairs beneath painted ceilings."
+
+
+def judged(
+    statement: str, source: str = SOURCE, verifier: OverlapVerifier | None = None, stop: float = 0.8
+) -> Judgement:
+    verifier = verifier or OverlapVerifier()
+    tasks = [Task((statement,), (read_source(source),))]
+    ((found,),) = verify(verifier, tasks, lambda answer: answer.entailment >= stop)
+    return found
+
+
+def test_best_sentence_comes_first_and_is_enough() -> None:
+    found = judged(MUSEUM)
+    assert [window.text for window in found.windows] == [MUSEUM]
+    assert found.skipped == SHORT_WINDOWS - 1 + 1
+    assert found.tokens == 12
+
+
+def test_other_windows_follow_where_one_is_not_enough() -> None:
+    verifier = OverlapVerifier()
+    found = judged(INVENTED, verifier=verifier)
+    assert [window.page for window in found.windows] == [False, False, True]
+    assert found.windows[-1].text == SOURCE
+    assert [len(call) for call in verifier.calls] == [1, 2]
+    assert found.skipped == 0
+
+
+def test_no_early_stop_without_a_rule() -> None:
+    verifier = OverlapVerifier()
+    ((found,),) = verify(verifier, [Task((MUSEUM,), (read_source(SOURCE),))])
+    assert len(found.windows) == SHORT_WINDOWS + 1
+    assert len(verifier.calls) == 1
+
+
+def test_only_the_best_pages_are_judged() -> None:
+    filler = [f"Rain fell on roof number {at} and everyone stayed at home." for at in range(40)]
+    source = " ".join([*filler[:30], MUSEUM, *filler[30:]])
+    found = judged("The mill is no longer a museum today.", source, OverlapVerifier(60))
+    pages = [window for window in found.windows if window.page]
+    assert len(pages) == PAGES
+    assert found.skipped > 5
+    assert any(MUSEUM in page.text for page in pages)
+
+
+def test_single_sentence_source_has_one_window() -> None:
+    found = judged("Rye bread rests.", "Rye bread needs a long rest.")
+    assert [window.page for window in found.windows] == [True]
+
+
+def test_documents_are_kept_apart() -> None:
+    documents = (read_source("Rye bread needs a long rest."), read_source(SOURCE))
+    ((found,),) = verify(OverlapVerifier(), [Task((INVENTED,), documents)])
+    for window in found.windows:
+        assert window.span.cut(documents[window.document].text) == window.text
+
+
+class WholeVerifier(OverlapVerifier):
+    """Reads a source once for all statements."""
+
+    reads_whole_sources = True
+
+
+def test_pages_decide_for_a_verifier_that_reads_whole_sources() -> None:
+    verifier = WholeVerifier()
+    statements = (MUSEUM, INVENTED)
+    ((first, second),) = verify(
+        verifier, [Task(statements, (read_source(SOURCE),))], lambda answer: True
+    )
+    assert len(verifier.calls) == 1
+    assert [window.page for window, _ in first.deciding] == [True]
+    assert any(not window.page for window in first.windows)
+    alone = verify(WholeVerifier(), [Task((INVENTED,), (read_source(SOURCE),))])[0][0]
+    shared = [window.text for window in second.windows if window in first.windows]
+    assert SOURCE in shared
+    assert second.tokens == alone.tokens - sum(verifier.count_tokens(shared)), "counted once"
+
+
+def test_every_page_is_read_by_such_a_verifier() -> None:
+    source = " ".join(f"Rain fell on roof number {at} and all stayed home." for at in range(40))
+    ((found,),) = verify(WholeVerifier(60), [Task((INVENTED,), (read_source(source),))])
+    assert found.skipped == 0
+    assert sum(window.page for window in found.windows) > PAGES
+
+
+def test_too_long_statement_has_a_reason() -> None:
+    found = judged("very " * 101 + "long")
+    assert found.windows == ()
+    assert found.reason == "the claim has 102 tokens; the verifier reads 100"
+
+
+class Illiterate(OverlapVerifier):
+    """Has no tokens for some words."""
+
+    def unknown_words(self, text: str) -> list[str]:
+        return [word for word in text.split() if word == "塔"]
+
+
+def test_unknown_word_is_a_reason() -> None:
+    assert judged("The 塔 is a museum.", verifier=Illiterate()).reason == (
+        "the verifier cannot read '塔'"
+    )
+
+
+def test_answers_do_not_depend_on_the_batch() -> None:
+    source = read_source(SOURCE * 3)
+    tasks = [Task((MUSEUM, INVENTED), (source,)), Task((MUSEUM,), (read_source(SOURCE),))]
+    together = verify(OverlapVerifier(60), tasks)
+    assert together == [verify(OverlapVerifier(60), [task])[0] for task in tasks]
+
+
+def test_identical_pairs_are_judged_once() -> None:
+    verifier = OverlapVerifier()
+    verify(verifier, [Task((INVENTED,), (read_source(SOURCE),))] * 3)
+    pairs = [pair for call in verifier.calls for pair in call]
+    assert len(pairs) == len(set(pairs))
+
+
+def test_progress_never_falls_and_ends_at_all() -> None:
+    seen: list[tuple[int, int]] = []
+    tasks = [Task((MUSEUM, INVENTED), (read_source(SOURCE),))] * 2
+    verify(
+        OverlapVerifier(),
+        tasks,
+        lambda answer: answer.entailment > 0.8,
+        lambda done, of: seen.append((done, of)),
+    )
+    shares = [done / of for done, of in seen]
+    assert shares == sorted(shares)
+    assert seen[-1][0] == seen[-1][1] > 0
+
+
+def test_settled_statements_are_reported_once_with_their_outcome() -> None:
+    seen: dict[int, Judgement] = {}
+    ((first, second),) = verify(
+        OverlapVerifier(),
+        [Task((MUSEUM, INVENTED), (read_source(SOURCE),))],
+        lambda answer: answer.entailment > 0.8,
+        settled=lambda _, at, found: seen.update({at: found}),
+    )
+    assert list(seen) == [0, 1]
+    assert seen == {0: first, 1: second}
+
+
+class Limited(OverlapVerifier):
+    """Wants few pairs per call."""
+
+    pairs_at_once = 2
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        assert len(pairs) <= 2
+        return super().judge(pairs)
+
+
+def test_a_verifier_may_say_how_many_pairs_it_wants() -> None:
+    verifier = Limited()
+    verify(verifier, [Task((MUSEUM, INVENTED), (read_source(SOURCE),))])
+    assert max(map(len, verifier.calls)) == 2
+
+
+# Pages and sentences
+
+WORDS = st.lists(st.sampled_from(["rain", "mill", "1790", "roof", "Arle"]), min_size=1, max_size=30)
+TEXTS = st.lists(WORDS.map(lambda words: " ".join(words) + "."), min_size=1, max_size=12)
+
+
+@settings(max_examples=80)
+@given(TEXTS, st.integers(5, 60), st.booleans())
+def test_pages_fit_and_cover_every_word(parts: list[str], room: int, overlap: bool) -> None:
+    document = read_source("\n".join(parts))
+    verifier = OverlapVerifier(1000)
+    tokens = SourceTokens(verifier, [document])
+    pages = cut_pages(tokens, 0, document, room, overlap=overlap)
+    assert all(tokens.count(0, [page])[0] <= room for page in pages)
+    starts = [page.start for page in pages]
+    assert starts == sorted(starts)
+    covered = "".join(
+        " " if any(page.start <= at < page.end for page in pages) else char
+        for at, char in enumerate(document.text)
+    )
+    assert not covered.strip()
+    if not overlap:
+        assert all(a.end <= b.start for a, b in pairwise(pages))
+
+
+def test_page_boundaries_are_sentence_boundaries() -> None:
+    source = " ".join(f"Sentence number {at} has seven words here." for at in range(9))
+    document = read_source(source)
+    tokens = SourceTokens(OverlapVerifier(), [document])
+    pages = cut_pages(tokens, 0, document, 21)
+    assert [page.cut(source).count(".") for page in pages] == [3, 3, 3]
+    assert pages[1] == Span(document.sentences[3].start, document.sentences[5].end)
+    shared = cut_pages(tokens, 0, document, 21, overlap=True)
+    assert shared[1].start < shared[0].end
+
+
+def test_sentence_with_a_pronoun_takes_the_one_before() -> None:
+    document = read_source("Ann left Rome. She sold her boat. She never came back. She wrote.")
+    found = [span.cut(document.text) for span in short_spans(document)]
+    assert found == [
+        "Ann left Rome.",
+        "Ann left Rome. She sold her boat.",
+        "Ann left Rome. She sold her boat. She never came back.",
+        "She sold her boat. She never came back. She wrote.",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", " \n", "."])
+def test_documents_without_sentences_have_no_windows(text: str) -> None:
+    document = Document(text, ())
+    assert short_spans(document) == []
+    assert cut_pages(SourceTokens(OverlapVerifier(), [document]), 0, document, 9) == []
