@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol, Unpack
 
-from halldetect.claims.extractors.prompt import special_pattern, unmarked
+from halldetect.paper.prompt import special_pattern, unmarked
 from halldetect.errors import ConfigurationError, ModelError, one_line
 from halldetect.models.chat_endpoint import ChatEndpoint, ServerOptions
 from halldetect.models.gguf_file import GgufFile, fetch_if_stored
