@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from halldetect._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from halldetect.claims import Claim as Claim
-    from halldetect.claims.extraction import Draft as Draft
     from halldetect.detector import Detector as Detector
     from halldetect.detector import check as check
     from halldetect.errors import HallDetectError as HallDetectError
     from halldetect.inputs import Pair as Pair
+    from halldetect.protocols import Draft as Draft
     from halldetect.protocols import Extractor as Extractor
     from halldetect.protocols import Verifier as Verifier
+    from halldetect.reading.claims import Claim as Claim
     from halldetect.report import Evidence as Evidence
     from halldetect.report import Probabilities as Probabilities
     from halldetect.report import Report as Report
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 # Looked up when first used, so that `import halldetect` costs next to nothing.
 _HOME = {
-    "Claim": "halldetect.claims",
+    "Claim": "halldetect.reading.claims",
     "Detector": "halldetect.detector",
-    "Draft": "halldetect.claims.extraction",
+    "Draft": "halldetect.protocols",
     "Evidence": "halldetect.report",
     "Extractor": "halldetect.protocols",
     "HallDetectError": "halldetect.errors",

@@ -228,6 +228,7 @@ class Detector:
             start: Where the part to check begins.
             question: The question that is answered.
         """
+        self._refuse_paper("a part of a response")
         (item,) = self.begin([Pair(source, response, question)])
         return self.finish([keep_claims_from(item, start)])[0]
 
@@ -369,7 +370,9 @@ class Detector:
                 check(item, self.configuration, models, self._progress, observe)
                 for item in prepared
             ]
-        loaded = self.models if needed else self._models
+        # The number of an operating point comes with the verifier.
+        needed = needed or isinstance(self.configuration.threshold, str)
+        loaded = self.models if needed else None
         return pipeline.finish(prepared, self.configuration, loaded, self._progress, observe)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
@@ -14,7 +14,13 @@ from halldetect.explanation.proofs import find_proofs
 from halldetect.inputs import CleanPair, read_texts
 from halldetect.knowledge.retrieval import mark_not_found
 from halldetect.loading import Models
-from halldetect.preparation import VERIFIER_FAILED, Prepared, refuse, refuse_language
+from halldetect.preparation import (
+    VERIFIER_FAILED,
+    Prepared,
+    refuse,
+    refuse_language,
+    without_injections,
+)
 from halldetect.protocols import ClaimSettled, ClaimsExtracted, Observe, Progress
 from halldetect.reading.claims import Claim
 from halldetect.report import ClaimReport, Report
@@ -44,11 +50,24 @@ def finish(
     if observe is not None:
         for item in todo:
             observe(ClaimsExtracted(item.index, item.claims))
-    outcomes = {}
-    if models is not None and todo:
-        outcomes = dict(_judged(todo, models, progress, observe))
-    none = _Outcome(models=models)
-    return [conclude(_finished(item, outcomes.get(item.index, none)), config) for item in prepared]
+    # By place, not by `index`: pairs of several calls of `begin` may have the same index.
+    outcomes = iter([] if models is None else _judged(todo, models, progress, observe))
+    threshold = _threshold(config, models)
+    return [
+        conclude(
+            _finished(item, next(outcomes) if item.problem is None else _Outcome(), threshold),
+            config,
+        )
+        for item in prepared
+    ]
+
+
+def _threshold(config: Configuration, models: Models | None) -> float:
+    """Return the threshold; without models it cannot be an operating point."""
+    if models is not None:
+        return models.threshold
+    assert isinstance(config.threshold, float)
+    return config.threshold
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +97,7 @@ class _Outcome:
         )
 
 
-def _finished(item: Prepared, outcome: _Outcome) -> Finished:
+def _finished(item: Prepared, outcome: _Outcome, threshold: float) -> Finished:
     models = outcome.models
     return Finished(
         pair=item.pair,
@@ -88,43 +107,45 @@ def _finished(item: Prepared, outcome: _Outcome) -> Finished:
         answers=outcome.answers,
         seconds={**item.seconds, **outcome.seconds},
         notes=(*item.notes, *outcome.notes, *(models.notes if models else ())),
-        verifier=models.verifier if models and item.problem is None else None,
+        verifier=models.verifier if models else None,
         calibration=models.calibration if models else None,
-        threshold=models.threshold if models else 0.5,
+        threshold=models.threshold if models else threshold,
         knowledge=models.knowledge if models else None,
     )
 
 
 def _judged(
     todo: Sequence[Prepared], models: Models, progress: Progress | None, observe: Observe | None
-) -> Iterator[tuple[int, _Outcome]]:
-    """Yield the outcome of each pair by its index; unsure ones are judged by the second model."""
-    first = _judge_all(todo, models, progress, observe)
-    unsure = [
-        (item, outcome)
-        for item, outcome in zip(todo, first, strict=True)
-        if models.second is not None
-        and outcome.problem is None
-        and is_unsure([claim.support for claim in outcome.claims])
-    ]
-    again: dict[int, _Outcome] = {}
-    if models.second is not None and unsure:
-        items = [item for item, _ in unsure]
-        second = _judge_all(items, models.second, progress, observe)
-        name = models.verifier.description.get("name")
-        for (item, before), outcome in zip(unsure, second, strict=True):
-            again[item.index] = replace(
-                outcome.adding("verify", before.seconds.get("verify", 0.0), before.answers),
-                notes=(f"{name} was unsure of a claim: the second verifier judged again",),
-            )
-    for used in (models, models.second):
-        chosen = [
-            (item, again.get(item.index, outcome))
-            for item, outcome in zip(todo, first, strict=True)
-            if (item.index in again) == (used is not models)
+) -> list[_Outcome]:
+    """Return the outcome of each pair; unsure ones are judged by the second model."""
+    outcomes = _judge_all(todo, models, progress, observe)
+    second = models.second
+    if second is not None:
+        unsure = [
+            at
+            for at, outcome in enumerate(outcomes)
+            if outcome.problem is None and is_unsure([claim.support for claim in outcome.claims])
         ]
-        if used is not None and chosen:
-            yield from _explained(chosen, used, progress, observe)
+        note = f"{models.verifier.description.get('name')} was unsure of a claim: "
+        note += "the second verifier judged again"
+        again = _judge_all([todo[at] for at in unsure], second, progress, observe) if unsure else []
+        for at, outcome in zip(unsure, again, strict=True):
+            before = outcomes[at]
+            spent = before.seconds.get("verify", 0.0)
+            outcomes[at] = replace(outcome.adding("verify", spent, before.answers), notes=(note,))
+    for used in (models, second):
+        places = [
+            at
+            for at, outcome in enumerate(outcomes)
+            if outcome.models is used and outcome.problem is None
+        ]
+        if used is not None and places:
+            chosen = [(todo[at], outcomes[at]) for at in places]
+            for at, outcome in zip(
+                places, _explained(chosen, used, progress, observe), strict=True
+            ):
+                outcomes[at] = outcome
+    return outcomes
 
 
 def _judge_all(
@@ -223,14 +244,11 @@ def _explained(
     models: Models,
     progress: Progress | None,
     observe: Observe | None,
-) -> Iterator[tuple[int, _Outcome]]:
+) -> list[_Outcome]:
     """Explain failing claims, check citations and look for the shortest passages."""
-    failed = [(item, outcome) for item, outcome in chosen if outcome.problem is not None]
-    yield from ((item.index, outcome) for item, outcome in failed)
     pairs = [
         (item, replace(outcome, claims=mark_not_found(outcome.claims, item.not_found)))
         for item, outcome in chosen
-        if outcome.problem is None
     ]
     answer = partial(verify, models.verifier, enough=models.calibration.is_enough)
     reasons = partial(explain, answer=answer, calibration=models.calibration)
@@ -255,11 +273,11 @@ def _explained(
             (item, outcome.adding(phase, seconds, explained.answers, explained.claims))
             for (item, outcome), explained, seconds in zip(pairs, found, shares, strict=True)
         ]
-    for item, outcome in pairs:
-        if observe is not None:
+    if observe is not None:
+        for item, outcome in pairs:
             for at, report in enumerate(outcome.claims):
                 observe(_event(item, at, report))
-        yield item.index, outcome
+    return [outcome for _, outcome in pairs]
 
 
 def _findings(item: Prepared, outcome: _Outcome) -> Findings:
@@ -285,23 +303,19 @@ def judge_statements(
         item = refuse_language(refuse(Prepared(pair, index), config), models.verifier)
         claims = tuple(Claim(text, None, "judged without a response") for text in statements)
         if item.problem is None:
-            documents = read_texts(pair).documents
+            documents = read_texts(without_injections(pair)[0]).documents
             prepared.append(replace(item, documents=documents, claims=claims))
         else:
             prepared.append(replace(item, claims=claims))
     todo = [item for item in prepared if item.problem is None]
-    outcomes = {
-        item.index: outcome
-        for item, outcome in zip(todo, _judge_all(todo, models, None, None), strict=True)
-    }
+    outcomes = iter(_judge_all(todo, models, None, None))
     results = []
     for item in prepared:
-        outcome = outcomes.get(item.index, _Outcome())
-        problem = item.problem or outcome.problem
+        outcome = next(outcomes) if item.problem is None else _Outcome(problem=item.problem)
         results.append(
             list(outcome.claims)
-            if problem is None
-            else [uncheckable(claim, problem) for claim in item.claims]
+            if outcome.problem is None
+            else [uncheckable(claim, outcome.problem) for claim in item.claims]
         )
     return results
 

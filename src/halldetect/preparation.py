@@ -107,18 +107,25 @@ def refuse_language(prepared: Prepared, verifier: Verifier) -> Prepared:
     return prepared
 
 
+def without_injections(pair: CleanPair) -> tuple[CleanPair, int]:
+    """Blank text that addresses the verifier in the source; return the number of places too."""
+    blanked = [blank_injections(document) for document in pair.documents]
+    documents = tuple(text for text, _ in blanked)
+    return replace(pair, documents=documents), sum(count for _, count in blanked)
+
+
 def read(prepared: Prepared) -> Prepared:
     """Read source and response; text that addresses the verifier is blanked in the source."""
     if prepared.problem is not None:
         return prepared
     started = perf_counter()
     pair = prepared.pair
-    blanked = [blank_injections(document) for document in pair.documents]
-    texts = read_texts(replace(pair, documents=tuple(text for text, _ in blanked)))
+    blanked, injections = without_injections(pair)
+    texts = read_texts(blanked)
     claims = read_claims(texts.response)
     problem, abstained = None, False
     notes = list(prepared.notes)
-    if injections := sum(count for _, count in blanked):
+    if injections:
         notes.append(f"{injections} prompt injections in the source were ignored")
     if has_look_alikes(pair.response):
         notes.append("look-alike characters in the response were normalised")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from halldetect.reading.document import Document, Span
 from halldetect.reading.sources import read_source
 from halldetect.report import Probabilities
-from halldetect.verification.judging import PAGES, SHORT_WINDOWS, Judgement, Task, verify
+from halldetect.verification.judging import PAGES, Judgement, Task, verify
 from halldetect.verification.tokens import SourceTokens
 from halldetect.verification.windows import cut_pages, short_spans
 from tests.support.fakes import OverlapVerifier
@@ -38,7 +38,7 @@ def judged(
 def test_best_sentence_comes_first_and_is_enough() -> None:
     found = judged(MUSEUM)
     assert [window.text for window in found.windows] == [MUSEUM]
-    assert found.skipped == SHORT_WINDOWS - 1 + 1
+    assert found.skipped == 2
     assert found.tokens == 12
 
 
@@ -54,7 +54,7 @@ def test_other_windows_follow_where_one_is_not_enough() -> None:
 def test_no_early_stop_without_a_rule() -> None:
     verifier = OverlapVerifier()
     ((found,),) = verify(verifier, [Task((MUSEUM,), (read_source(SOURCE),))])
-    assert len(found.windows) == SHORT_WINDOWS + 1
+    assert len(found.windows) == 3
     assert len(verifier.calls) == 1
 
 
@@ -219,9 +219,16 @@ def test_page_boundaries_are_sentence_boundaries() -> None:
     assert shared[1].start < shared[0].end
 
 
+def test_runs_of_three_sentences_overlap() -> None:
+    document = read_source(" ".join(f"Roof {at} leaks." for at in range(5)))
+    found = [span.cut(document.text).count("leaks") for span in short_spans(document, 3)]
+    assert found == [3, 3, 3]
+    assert len(short_spans(read_source("Rain. Wind."), 3)) == 1
+
+
 def test_sentence_with_a_pronoun_takes_the_one_before() -> None:
     document = read_source("Ann left Rome. She sold her boat. She never came back. She wrote.")
-    found = [span.cut(document.text) for span in short_spans(document)]
+    found = [span.cut(document.text) for span in short_spans(document, 1)]
     assert found == [
         "Ann left Rome.",
         "Ann left Rome. She sold her boat.",
@@ -233,5 +240,5 @@ def test_sentence_with_a_pronoun_takes_the_one_before() -> None:
 @pytest.mark.parametrize("text", ["", " \n", "."])
 def test_documents_without_sentences_have_no_windows(text: str) -> None:
     document = Document(text, ())
-    assert short_spans(document) == []
+    assert short_spans(document, 3) == []
     assert cut_pages(SourceTokens(OverlapVerifier(), [document]), 0, document, 9) == []

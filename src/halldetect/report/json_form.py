@@ -31,7 +31,8 @@ def plain(value: Any) -> Any:
         return {
             item.name: plain(found)
             for item in known
-            if (found := getattr(value, item.name)) or not item.metadata.get("paper_only")
+            if (found := getattr(value, item.name)) not in (None, ())
+            or not item.metadata.get("paper_only")
         }
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}

@@ -1,9 +1,9 @@
 """Judge statements against the windows of their source, batched across responses.
 
-A statement first meets the short window that shares most of its words. If that supports it
-clearly, the others are skipped; otherwise it meets a second one and the best pages of the source.
-A verifier that reads a source once for all statements gets every page at once. The numbers below
-were chosen on development sets by `benchmarks/method_gate.py`.
+A statement first meets the sentence that shares most of its words. If that supports it clearly,
+the rest is skipped; otherwise it meets the best run of three sentences and the best pages. A
+verifier that reads a source once for all statements gets every page at once. The numbers below
+were chosen on development sets (`benchmarks/results/method_gate.json`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from halldetect.report import Probabilities
 from halldetect.verification.tokens import SourceTokens, token_verifier
 from halldetect.verification.windows import Window, cut_pages, short_spans
 
-# Short windows and pages that a statement meets: those that share most of its words, of the short
-# ones for their length.
-SHORT_WINDOWS, PAGES = 2, 3
+# A statement meets the best short window of each of these sizes, in sentences, and this many pages:
+# those that share most of its words, of the short ones for their length.
+SHORT_SIZES, PAGES = (1, 3), 3
 # The exponent of a window's length in its rank: twice the overlap is worth four times the tokens.
 LENGTH_EXPONENT = 0.5
 # A statement may take at most this share of what the verifier reads. Its room is counted in steps,
@@ -170,7 +170,10 @@ class _FittedTask:
         self._tokens = SourceTokens(verifier, task.documents)
         self._index = WordIndex(task.documents)
         self._pages: dict[int, list[tuple[Window, int]]] = {}
-        self._short = self._windows(map(short_spans, task.documents), page=False)
+        self._short = [
+            self._windows((short_spans(document, size) for document in task.documents), page=False)
+            for size in SHORT_SIZES
+        ]
 
     def _reason(self, at: int) -> str | None:
         """Return why a statement cannot be judged; None if it can."""
@@ -209,12 +212,6 @@ class _FittedTask:
             )
             self._pages[room] = self._windows(spans, page=True)
         pages = self._pages[room]
-        covered = {(window.document, window.span) for window, _ in pages}
-        short = [
-            (window, tokens)
-            for window, tokens in self._short
-            if tokens <= room and (window.document, window.span) not in covered
-        ]
 
         def ranked(windows: list[tuple[Window, int]], exponent: float) -> list[tuple[Window, int]]:
             places = [(window.document, window.span) for window, _ in windows]
@@ -227,8 +224,14 @@ class _FittedTask:
             return [windows[number] for number in order]
 
         kept = ranked(pages, 0.0)[: None if self.whole else PAGES]
-        chosen = [*ranked(short, LENGTH_EXPONENT)[:SHORT_WINDOWS], *kept]
-        return chosen, len(pages) - len(kept)
+        chosen = {(window.document, window.span): (window, tokens) for window, tokens in kept}
+        short: dict[tuple[int, Span], tuple[Window, int]] = {}
+        for windows in self._short:
+            fitting = [item for item in windows if item[1] <= room]
+            for window, tokens in ranked(fitting, LENGTH_EXPONENT)[:1]:
+                short.setdefault((window.document, window.span), (window, tokens))
+        # A page that is as short counts as a page.
+        return list((short | chosen).values()), len(pages) - len(kept)
 
     def pair_tokens(self, at: int, window: Window) -> tuple[Sequence[int], Sequence[int]]:
         """Return the tokens of a window and of a statement."""

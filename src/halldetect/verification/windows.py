@@ -1,7 +1,7 @@
-"""The windows of a source: pages that fill what a verifier reads, and single sentences.
+"""The windows of a source: pages that fill what a verifier reads, and runs of few sentences.
 
-The pages of a document cover it once. A sentence shows the place, and often settles a claim at a
-fraction of the cost.
+The pages of a document cover it once. A short window shows the place, and often settles a claim
+at a fraction of the cost.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from halldetect.reading.document import Document, Span
 from halldetect.reading.references import begins_with_pronoun
 from halldetect.verification.tokens import SourceTokens
 
-# Sentences that come along with a sentence that begins with a pronoun.
+# Sentences that come along with a run that begins with a pronoun.
 MAX_LEAD_IN = 2
 # Overlapping pages leave this share of the room for the last sentences of the page before.
 OVERLAP_SHARE, OVERLAP_SENTENCES = 1 / 16, 3
@@ -39,22 +39,23 @@ class Window:
     scales: tuple[int, ...] = ()
 
 
-def short_spans(document: Document) -> list[Span]:
-    """Return the short windows of a document: its sentences.
+def short_spans(document: Document, size: int) -> list[Span]:
+    """Return every run of `size` sentences; of a shorter document, the whole.
 
-    A sentence that begins with a pronoun takes along the one before it, twice at most.
+    A run that begins with a pronoun takes along the sentence before it, twice at most.
     """
     sentences = document.sentences
     spans = []
-    for at, sentence in enumerate(sentences):
-        first = at
+    for start in range(max(len(sentences) - size + 1, min(len(sentences), 1))):
+        first = start
         while (
             first > 0
-            and at - first < MAX_LEAD_IN
+            and start - first < MAX_LEAD_IN
             and begins_with_pronoun(sentences[first].cut(document.text))
         ):
             first -= 1
-        spans.append(Span(sentences[first].start, sentence.end))
+        last = min(start + size, len(sentences)) - 1
+        spans.append(Span(sentences[first].start, sentences[last].end))
     return spans
 
 
