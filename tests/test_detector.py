@@ -380,11 +380,29 @@ def test_an_answer_that_gives_none_is_abstained() -> None:
 # Claims are judged as they stand; a resolved reference can only rescue
 
 
+class NoPronouns(OverlapVerifier):
+    """Supports no claim that begins with a pronoun, or only such claims."""
+
+    def __init__(self, *, only: bool = False) -> None:
+        super().__init__()
+        self.only = only
+
+    def judge(self, pairs: Any) -> list[Probabilities]:
+        supported = [claim.startswith("She ") == self.only for _, claim in pairs]
+        return [
+            Probabilities(0.9, 0.1, 0.0) if ok else Probabilities(0.1, 0.9, 0.0) for ok in supported
+        ]
+
+
 def test_resolved_reference_rescues_a_claim() -> None:
     source = "Ann Holm was born in Rome. Bob Hale stayed. Ann Holm left Rome in 1990."
-    report = detector().check(source, "Ann Holm was born in Rome. She left Rome in 1990.")
+    response = "Ann Holm was born in Rome. She left Rome in 1990."
+    report = detector(verifier=NoPronouns()).check(source, response)
     assert report.ok
-    assert report.claims[1].read_as == "Ann Holm left Rome in 1990."
+    assert [claim.read_as for claim in report.claims] == [None, "Ann Holm left Rome in 1990."]
+    assert report.claims[1].text == "She left Rome in 1990."
+    kept = detector(verifier=NoPronouns(only=True)).check(source, response).claims[1]
+    assert (kept.status, kept.read_as) == (Status.SUPPORTED, None)
 
 
 def test_copies_of_the_source_are_never_flagged() -> None:
