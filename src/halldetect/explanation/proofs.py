@@ -1,8 +1,8 @@
 """Find the shortest passage that settles a claim.
 
 A claim may be settled by a page. The verifier is asked again about short passages of it: the
-sentence that shares most words with the claim, the second of these, both with the text between
-them, and the first with more and more sentences around it. The first round with a passage that
+sentence that shares most words with the claim, the second of these, the first with a neighbour,
+both with the text between them, and the first with more and more sentences around it. The first round with a passage that
 settles the claim ends the search. These answers change no state and no score.
 """
 
@@ -148,6 +148,7 @@ class _Search:
             return Span(sentences[first].start, sentences[last].end)
 
         first, last = sorted((best, second))
+        yield [run(best - 1, best), run(best, best + 1)]
         for around in _AROUND:
             spans = [run(best - around, best + around)]
             if around == _AROUND[0] and 0 < last - first <= _MOST_BETWEEN + 1:
