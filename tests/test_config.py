@@ -1,114 +1,167 @@
-"""The list of options, and the paper's settings."""
+"""The list of options, every refusal, and the paper's settings."""
 
 from __future__ import annotations
 
-import inspect
+import math
 from dataclasses import fields
 from typing import Any
 
 import pytest
 
-from halldetect import Detector, render
-from halldetect.paper.extractors import describe_extractor, extractor_table, load_extractor
-from halldetect.paper.extractors.by_rule import SentenceExtractor
-from halldetect.config import Configuration, Overrides, options
+from halldetect import Detector
+from halldetect.config import PAPER_EXTRACTOR, PAPER_VERIFIER, Configuration, Overrides, options
 from halldetect.errors import ConfigurationError
+from halldetect.paper.extractors import describe_extractor, extractor_table
 from halldetect.scoring import OPERATING_POINTS
 from halldetect.verification.presets import PRESETS, describe_verifier, verifier_table
-from tests.support.fakes import OverlapVerifier
+from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 NAMES = [field.name for field in fields(Configuration)]
+OPTIONS = {option.name: option for option in options()}
 
 
 def test_every_field_is_an_option_and_may_be_overridden() -> None:
-    assert [option.name for option in options()] == NAMES
+    assert list(OPTIONS) == NAMES
     assert set(Overrides.__annotations__) == set(NAMES)
     assert all(option.help for option in options())
     assert Configuration(**{option.name: option.default for option in options()}) == Configuration()
 
 
-def test_flags_are_unique_and_parse_their_own_defaults() -> None:
+def test_flags_are_unique_and_parse_their_defaults() -> None:
     flags = [option.flag for option in options() if option.flag]
     assert len(set(flags)) == len(flags)
+    shown = {option.name: option.default_text for option in options()}
+    assert {name for name, text in shown.items() if text is None} == {
+        *("verifier", "fallback", "threads", "knowledge", "extractor", "paper")
+    }
     for option in options():
         if option.default_text is not None:
             assert option.parse(option.default_text) == option.default
 
 
-@pytest.mark.parametrize(("name", "text"), [("granularities", "1,x"), ("exact", "perhaps")])
-def test_a_value_that_does_not_parse_says_so(name: str, text: str) -> None:
-    (option,) = (option for option in options() if option.name == name)
-    with pytest.raises(ValueError, match=text):
-        option.parse(text)
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("threshold", "0.3", 0.3),
+        ("threshold", "recall", "recall"),
+        ("paper", " TRUE ", True),
+        ("paper", "false", False),
+        ("threads", "4", 4),
+    ],
+)
+def test_texts_are_parsed(name: str, text: str, value: object) -> None:
+    assert OPTIONS[name].parse(text) == value
 
 
-def test_the_paper_fixes_what_it_states_and_leaves_the_rest() -> None:
-    paper = Configuration.paper(seed=7, granularities=[1, 2])
-    assert paper.to_dict() == {
-        **Configuration().to_dict(),
-        "extractor": "qwen2.5-coder-1.5b",
-        "verifier": "deberta-v3-large",
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("threshold", "strict", "'strict' is neither a number nor one of recall, balanced"),
+        ("paper", "perhaps", "'perhaps' is neither true nor false"),
+        ("seed", "x", "'x'"),
+    ],
+)
+def test_text_that_does_not_parse_says_why(name: str, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        OPTIONS[name].parse(text)
+
+
+WHOLE = "must be a whole number from 1 up"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"threshold": -0.1}, "threshold must lie between 0 and 1, not -0.1"),
+        ({"threshold": 1.1}, "threshold must lie between 0 and 1"),
+        ({"threshold": math.nan}, "threshold must lie between 0 and 1"),
+        ({"threshold": True}, "threshold must lie between 0 and 1"),
+        ({"threshold": None}, "threshold must lie between 0 and 1"),
+        ({"threshold": "strict"}, "threshold must be a number or one of recall, .* not 'strict'"),
+        ({"threshold": "recall", "paper": True}, "recall was not fitted .* give a number"),
+        ({"device": "gpu"}, "unknown device 'gpu': use one of auto, cpu, cuda, mps"),
+        ({"seed": -1}, "seed must be a whole number below 2"),
+        ({"seed": 2**32}, "seed must be a whole number below 2"),
+        ({"seed": True}, "seed must be a whole number below 2"),
+        ({"threads": 0}, f"threads {WHOLE}, not 0"),
+        ({"threads": 1.5}, f"threads {WHOLE}, not 1.5"),
+        ({"max_source": 0}, f"max_source {WHOLE}"),
+        ({"max_response": True}, f"max_response {WHOLE}"),
+        ({"extractor": "gguf"}, "an extractor is used by the paper's method only: add --paper"),
+    ],
+)
+def test_wrong_values_are_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        Configuration(**values)
+
+
+def test_paper_sets_its_models_and_leaves_the_rest() -> None:
+    changed = {
+        "paper": True,
+        "extractor": PAPER_EXTRACTOR,
+        "verifier": PAPER_VERIFIER,
         "fallback": "base",
-        "scoring": "fed",
-        "threshold": 0.5,
-        "guard": False,
-        "truncate": True,
-        "exact": True,
-        "seed": 7,
-        "granularities": [1, 2],
     }
-    assert Configuration.paper(scoring="fed", threshold=0.5) == Configuration.paper()
-    chosen = Configuration.paper(extractor="gemma-2-9b", verifier="large")
+    paper = Configuration.for_paper(seed=7, threshold=None)  # type: ignore[arg-type]
+    assert paper.to_dict() == {**Configuration().to_dict(), **changed, "seed": 7}
+    chosen = Configuration.for_paper(extractor="gemma-2-9b", verifier="large", paper=False)
     assert (chosen.extractor, chosen.verifier, chosen.fallback) == ("gemma-2-9b", "large", None)
-    with pytest.raises(ConfigurationError, match="fix threshold"):
-        Configuration.paper(threshold=0.4)
+    assert chosen.paper
 
 
-def test_a_detector_takes_a_configuration_and_overrides() -> None:
-    config = Configuration(threshold=0.3, seed=4, extractor="sentences", verifier="v")
+def test_dict_comes_back_equal() -> None:
+    config = Configuration(threshold="recall", seed=4, verifier="v", threads=2, max_source=9)
+    assert list(config.to_dict()) == NAMES
+    assert Configuration.from_dict(config.to_dict()) == config
+    assert Configuration(threshold=1).to_dict()["threshold"] == 1.0
+
+
+def test_dict_of_another_version_is_refused() -> None:
+    known = Configuration().to_dict()
+    missing = {name: value for name, value in known.items() if name != "seed"}
+    for values, odd in (({**known, "colour": 1}, "colour"), (missing, "seed"), ({}, "device")):
+        with pytest.raises(ConfigurationError, match=f"does not fit this version: .*{odd}"):
+            Configuration.from_dict(values)
+    with pytest.raises(TypeError, match="unknown option colour"):
+        Configuration().replaced(colour=1)  # type: ignore[call-arg]
+
+
+def test_detector_takes_a_configuration_and_overrides() -> None:
+    config = Configuration(threshold=0.3, seed=4, verifier="v")
     assert Detector(config=config).configuration == config
     assert Detector(config=config, seed=5).configuration == config.replaced(seed=5)
-    given = Detector(SentenceExtractor(), OverlapVerifier(), config=config).configuration
-    assert given.extractor == "object:SentenceExtractor"
-    assert given.verifier == "object:OverlapVerifier"
-    assert Detector.paper().configuration == Configuration.paper()
+    assert Detector(OverlapVerifier(), config=config).configuration == config.replaced(
+        verifier="object:OverlapVerifier"
+    )
     with pytest.raises(TypeError, match="colour"):
         Detector(colour=1)  # type: ignore[call-arg]
-    with pytest.raises(ConfigurationError, match="fix exact"):
-        Detector.paper(exact=False)
 
 
-def test_extractors_of_the_table_can_be_loaded_or_say_what_they_need() -> None:
+def test_detector_of_the_paper_has_its_configuration() -> None:
+    assert Detector.paper().configuration == Configuration.for_paper()
+    given = Detector.paper(SentenceExtractor(), OverlapVerifier(), seed=3).configuration
+    assert given == Configuration(
+        paper=True,
+        extractor="object:SentenceExtractor",
+        verifier="object:OverlapVerifier",
+        seed=3,
+    )
+    with pytest.raises(ConfigurationError, match="add --paper"):
+        Detector(OverlapVerifier(), extractor=SentenceExtractor())
+    with pytest.raises(ConfigurationError, match="needs an extractor"):
+        Detector(OverlapVerifier(), config=Configuration(paper=True)).check("A.", "A.")
+
+
+def test_names_of_models_are_described() -> None:
     for name, text in extractor_table():
         assert describe_extractor(name) == text
-        if name.isalpha() and name != "gguf":
-            assert inspect.ismethod(load_extractor(name).draft)
     assert describe_extractor("openai:some-model") == describe_extractor("openai:MODEL")
     assert describe_extractor("smollm2-135m") == "a language model in this process"
-
-
-def test_verifiers_of_the_table_have_every_preset() -> None:
     table = dict(verifier_table())
     assert set(PRESETS) < set(table)
     assert describe_verifier(None) == describe_verifier("base") == table["default"]
     assert describe_verifier("hf:a/b") == table["hf:NAME"]
     assert describe_verifier("./folder") == table["FOLDER"]
-
-
-@pytest.mark.parametrize("name", OPERATING_POINTS)
-def test_a_threshold_may_be_an_operating_point(name: str) -> None:
-    (option,) = (option for option in options() if option.name == "threshold")
-    assert Configuration(threshold=option.parse(name)).threshold == name
-    with pytest.raises(ConfigurationError, match="give a number"):
-        Configuration(threshold=name, scoring="fed")
-
-
-def test_other_words_are_no_threshold() -> None:
-    (option,) = (option for option in options() if option.name == "threshold")
-    with pytest.raises(ValueError, match="neither a number nor one of recall"):
-        option.parse("strict")
-    with pytest.raises(ConfigurationError, match="strict"):
-        Configuration(threshold="strict")
 
 
 class Tuned(OverlapVerifier):
@@ -120,23 +173,20 @@ class Tuned(OverlapVerifier):
         return {**super().description, "operating_points": points}
 
 
-def test_the_verifier_gives_an_operating_point_its_number() -> None:
+@pytest.mark.parametrize(
+    ("name", "number"), list(zip(OPERATING_POINTS, (0.125, 0.5, 0.875), strict=True))
+)
+def test_verifier_gives_an_operating_point_its_number(name: str, number: float) -> None:
     source = "The pump was repaired in May. It had failed in April."
-    for name, number in (("recall", 0.125), ("precision", 0.875)):
-        report = Detector(SentenceExtractor(), Tuned(), threshold=name).check(source, source)
-        assert report.threshold == number
-        assert report.provenance.configuration["threshold"] == name
-        assert f"threshold {number:.2f} ({name})" in render.terminal(report)
-        again = Detector.from_provenance(report, extractor=SentenceExtractor(), verifier=Tuned())
-        assert again.check(source, source).threshold == number
+    checker = Detector(Tuned(), threshold=name)
+    report = checker.check(source, source)
+    assert (report.threshold, checker.threshold) == (number, number)
+    assert report.provenance.configuration["threshold"] == name
+    again = Detector.from_provenance(report, verifier=Tuned())
+    assert again.check(source, source).threshold == number
+    assert Detector(Tuned(), threshold=name).check(source, "").threshold == number
 
 
-def test_a_verifier_without_operating_points_takes_numbers_only() -> None:
-    detector = Detector(SentenceExtractor(), OverlapVerifier(), threshold="recall")
+def test_verifier_without_operating_points_takes_numbers_only() -> None:
     with pytest.raises(ConfigurationError, match="no operating point 'recall'"):
-        detector.check("The pump failed.", "The pump failed.")
-
-
-def test_an_unknown_device_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="unknown device 'gpu'"):
-        Configuration(device="gpu")
+        Detector(OverlapVerifier(), threshold="recall").check("The pump failed.", "It failed.")

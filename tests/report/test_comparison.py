@@ -11,14 +11,9 @@ import pytest
 from halldetect import Detector, Report
 from halldetect.cli import main
 from halldetect.errors import InputError
-from halldetect.render.comparison_views import (
-    comparison_html,
-    comparison_terminal,
-    comparison_view,
-)
 from halldetect.report import Verdict
 from halldetect.report.comparison import ClaimPair, Relation, compare
-from tests.support.fakes import OverlapVerifier, SentenceExtractor
+from tests.support.fakes import OverlapVerifier
 
 SOURCE = "The mill was built in 1790. Today it is a museum. Entry costs four euros."
 A = "The mill was built in 1790. Entry costs six euros. The owner is a baker."
@@ -26,7 +21,7 @@ B = "Entry costs four euros. The mill was built in 1790! Today it is a museum."
 
 
 def report(response: str, source: str = SOURCE) -> Report:
-    return Detector(SentenceExtractor(), OverlapVerifier()).check(source, response)
+    return Detector(OverlapVerifier()).check(source, response)
 
 
 def test_claims_are_paired_by_what_they_are_about() -> None:
@@ -69,6 +64,12 @@ def test_different_sources_are_refused() -> None:
 
 
 def test_the_views_show_both_sides_and_escape_them() -> None:
+    from halldetect.render.comparison_views import (
+        comparison_html,
+        comparison_terminal,
+        comparison_view,
+    )
+
     evil = "<script>alert(1)</script> costs six euros."
     compared = compare(report(evil), report(B))
     page = comparison_html(compared)
@@ -86,7 +87,7 @@ def test_the_views_show_both_sides_and_escape_them() -> None:
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, page = tmp_path / "source.txt", tmp_path / "both.html"
     source.write_text(SOURCE)
-    base = ["--extractor", "sentences", "--quiet"]
+    base = ["--quiet"]
     same = "Entry costs four euros."
     assert main(["compare", str(source), same, same, "--html", str(page), *base]) == 0
     assert "equally well; 0 claims differ" in capsys.readouterr().out
