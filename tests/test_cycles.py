@@ -1,0 +1,54 @@
+"""No module imports itself through others, type-only imports included."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.circles import circles, imports
+from tests.support.paths import ROOT
+
+# Circles that are still there. Modules may only leave this list.
+ALLOWED = [
+    {
+        "halldetect.claims.extraction",
+        "halldetect.config",
+        "halldetect.protocols",
+        "halldetect.scoring",
+        "halldetect.verification.pages",
+        "halldetect.verification.rounds",
+        "halldetect.verification.tasks",
+        "halldetect.verification.tokens",
+    },
+    {"halldetect.detector", "halldetect.stream.guard"},
+    {"halldetect.reading.document", "halldetect.reading.tracked", "halldetect.reading.units"},
+    {"halldetect.verification.verifiers.encoding", "halldetect.verification.verifiers.wordpiece"},
+]
+
+
+@pytest.fixture(scope="module")
+def found() -> list[set[str]]:
+    return [set(group) for group in circles(imports(ROOT))]
+
+
+def test_no_new_circle_of_imports(found: list[set[str]]) -> None:
+    assert [group for group in found if not any(group <= old for old in ALLOWED)] == []
+
+
+def test_allowed_circles_still_exist(found: list[set[str]]) -> None:
+    gone = [old for old in ALLOWED if not any(group <= old for group in found)]
+    assert gone == [], "remove them from ALLOWED"
+
+
+def test_type_only_circle_is_found(tmp_path: Path) -> None:
+    package = tmp_path / "src" / "p"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "a.py").write_text(
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from p import b\n"
+    )
+    (package / "b.py").write_text("from p.a import TYPE_CHECKING\n")
+    (package / "c.py").write_text("import p.d\n")
+    (package / "d.py").write_text("def late():\n    import p.c\n")
+    assert circles(imports(tmp_path)) == [["p.a", "p.b"]]

@@ -1,0 +1,86 @@
+"""Ceilings for the size of every part, and the goals that the ceilings come down to.
+
+A ceiling is raised only in a commit that says why. `python -m tests.test_size` prints the table
+with the actual numbers.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.shape import files, functions, lines, sizes
+from tests.support.paths import ROOT
+
+# part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
+CEILINGS: dict[str, tuple[int, int | None]] = {
+    "halldetect": (33831, 20000),
+    "core": (17609, 10000),
+    "halldetect_serve": (6972, 4500),
+    "halldetect_serve JavaScript": (3541, 1600),
+    "halldetect_bench": (11442, 8500),
+    "training and benchmarks": (19700, 12000),
+    "Python files in src": (364, 240),
+    "modules in the package root": (12, 12),
+    "halldetect.batch": (4217, None),
+    "halldetect.claims": (1949, 0),
+    "halldetect.cli": (3385, None),
+    "halldetect.explanation": (1033, None),
+    "halldetect.integrations": (1809, None),
+    "halldetect.knowledge": (1858, None),
+    "halldetect.large": (2652, None),
+    "halldetect.models": (1492, None),
+    "halldetect.reading": (4588, None),
+    "halldetect.render": (2644, None),
+    "halldetect.repair": (1888, None),
+    "halldetect.report": (769, None),
+    "halldetect.stream": (281, None),
+    "halldetect.verification": (3049, None),
+}
+# Parts that are new in this tree, or that have no ceiling.
+FREE = {"tests", "files in src", "halldetect.facts", "halldetect.paper"}
+MODULE_LINES = 420
+FUNCTION_LINES = 60
+LONG_FUNCTIONS = 7  # goal: 0
+
+
+@pytest.fixture(scope="module")
+def actual() -> dict[str, int]:
+    return sizes(ROOT)
+
+
+@pytest.mark.parametrize("part", CEILINGS)
+def test_part_is_below_its_ceiling(part: str, actual: dict[str, int]) -> None:
+    assert actual.get(part, 0) <= CEILINGS[part][0]
+
+
+def test_every_part_has_a_ceiling(actual: dict[str, int]) -> None:
+    assert actual.keys() - CEILINGS.keys() - FREE == set()
+
+
+def test_no_module_is_too_long() -> None:
+    assert [str(path) for path in files(ROOT, "src") if lines([path]) > MODULE_LINES] == []
+
+
+def test_few_functions_are_too_long() -> None:
+    long = [name for name, length in functions(ROOT).items() if length > FUNCTION_LINES]
+    assert len(long) <= LONG_FUNCTIONS, "\n".join(long)
+
+
+def main() -> None:
+    """Print actual numbers, ceilings and goals."""
+    actual = sizes(ROOT)
+    print(f"{'part':32}{'actual':>8}{'ceiling':>9}{'goal':>8}")
+    for part in [*CEILINGS, *sorted(actual.keys() - CEILINGS.keys())]:
+        ceiling, goal = CEILINGS.get(part, (None, None))
+        print(
+            f"{part:32}{actual.get(part, 0):8}{ceiling or '':>9}{'' if goal is None else goal:>8}"
+        )
+    print(f"{'longest module':32}{max(lines([path]) for path in files(ROOT, 'src')):8}")
+    lengths = functions(ROOT).values()
+    print(f"{'longest function':32}{max(lengths):8}")
+    long = sum(length > FUNCTION_LINES for length in lengths)
+    print(f"{f'functions over {FUNCTION_LINES} lines':32}{long:8}{LONG_FUNCTIONS:9}{0:8}")
+
+
+if __name__ == "__main__":
+    main()
