@@ -18,8 +18,7 @@ import numpy as np
 import pytest
 
 from halldetect.errors import ConfigurationError, HallDetectError, ModelError
-from halldetect.models.integrity import file_digests, joint_digest
-from halldetect.models.shipped_digests import SHIPPED_DIGESTS
+from halldetect.models.integrity import SHIPPED_DIGESTS, file_digests, joint_digest
 from halldetect.report import Probabilities
 from halldetect.verification import verifiers
 from halldetect.verification.verifiers import load_verifier

@@ -78,8 +78,7 @@ def load_extractor(
         raise ConfigurationError(_unknown(spec, stored))
 
     from halldetect.claims.extractors.gguf import GgufExtractor
-    from halldetect.models.gguf_file import fetch_if_stored
-    from halldetect.models.llama import require_library
+    from halldetect.models.llama import fetch_if_stored, require_library
 
     require_library()  # before a download that would be of no use
     fetch_if_stored(model, notice, progress)

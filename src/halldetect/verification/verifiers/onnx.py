@@ -201,16 +201,22 @@ def runtime() -> Any:
     return onnxruntime
 
 
-def _session(file: Path, threads: int) -> Any:
-    onnxruntime = runtime()
-    onnxruntime.set_default_logger_severity(3)
-    options = onnxruntime.SessionOptions()
+def session_options(threads: int) -> Any:
+    """Return the options of a session for inputs of any length."""
+    options = runtime().SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.enable_mem_pattern = False  # pairs of every length: it would only keep memory
+    options.enable_mem_pattern = False  # inputs of every length: it would only keep memory
     # Threads that wait for work hold a processor, but not when there is none to come.
     options.add_session_config_entry("session.force_spinning_stop", "1")
+    return options
+
+
+def _session(file: Path, threads: int) -> Any:
+    onnxruntime = runtime()
+    onnxruntime.set_default_logger_severity(3)
+    options = session_options(threads)
     try:
         if packed_beside(file).is_file():
             names, ready = [], []

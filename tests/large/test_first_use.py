@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from halldetect import Detector, models
+from halldetect import Detector, large, models
 from halldetect.errors import ConfigurationError, ModelError
 from halldetect.models.integrity import WEIGHTS, digest_of
-from halldetect.verification import large, verifiers
+from halldetect.verification import verifiers
 from halldetect.verification.presets import LARGE_BASE
 from tests.support.tiny_qwen import write_tiny
 
