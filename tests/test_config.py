@@ -90,7 +90,7 @@ def test_extractors_of_the_table_can_be_loaded_or_say_what_they_need() -> None:
 def test_verifiers_of_the_table_have_every_preset() -> None:
     table = dict(verifier_table())
     assert set(PRESETS) < set(table)
-    assert describe_verifier(None) == describe_verifier("base") == table["default"]
+    assert describe_verifier(None) == describe_verifier("base") == table["base"]
     assert describe_verifier("hf:a/b") == table["hf:NAME"]
     assert describe_verifier("./folder") == table["FOLDER"]
 

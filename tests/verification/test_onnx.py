@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from halldetect.errors import ConfigurationError, HallDetectError, ModelError
 from halldetect.models.integrity import SHIPPED_DIGESTS, file_digests, joint_digest
 from halldetect.report import Probabilities
 from halldetect.verification import verifiers
+from halldetect.verification.presets import PRESETS, check_verifier_name
 from halldetect.verification.verifiers import load_verifier
 from halldetect.verification.verifiers.labels import Labels
 from halldetect.verification.verifiers.onnx import OnnxVerifier, physical_cores
@@ -91,10 +93,10 @@ def test_few_pairs_on_all_threads_and_many_side_by_side_give_the_same_bits(
     alone = OnnxVerifier(place, threads=1).judge(pairs)
     verifier = OnnxVerifier(place, threads=threads)
     assert [verifier.judge([pair])[0] for pair in pairs] == alone
-    assert "_one_thread_session" not in vars(verifier), "not worth it for a few pairs"
+    assert verifier._one_thread_session is None, "not worth it for a few pairs"
     times = 1 + 128 // len(PAIRS)
     assert verifier.judge(PAIRS * times) == alone[: len(PAIRS)] * times
-    assert "_one_thread_session" in vars(verifier)
+    assert verifier._one_thread_session is not None
 
 
 def test_a_padded_batch_would_change_results(tmp_path: Path) -> None:
@@ -344,16 +346,25 @@ def test_a_model_file_may_be_named(folder: Path) -> None:
     ("spec", "words"),
     [
         ("bse", "did you mean base?"),
+        ("lrge", "did you mean large?"),
+        ("hf:", "known names"),
         ("deberta-v3-lrge", "did you mean deberta-v3-large?"),
         ("minichek-roberta", "did you mean minicheck-roberta?"),
         ("auot", "did you mean auto?"),
-        ("zzz", "known names: default, base, large, auto"),
-        ("", "known names: default, base"),
+        ("zzz", "known names: base, large, auto"),
+        ("", "known names: base"),
         ("some/model", "hf:some/model"),
     ],
 )
 def test_an_unknown_name_gets_advice(spec: str, words: str) -> None:
     assert words in one_line(lambda: load_verifier(spec), ConfigurationError)
+    with pytest.raises(ConfigurationError, match=re.escape(words)):
+        check_verifier_name(spec)
+
+
+@pytest.mark.parametrize("name", [None, "base", "large", "auto", *PRESETS, "hf:a/b", "."])
+def test_names_that_may_exist_pass_the_check(name: str | None) -> None:
+    check_verifier_name(name)
 
 
 def test_a_folder_without_a_model(tmp_path: Path) -> None:
@@ -379,7 +390,7 @@ def test_the_embedded_default_is_found(
     digest = joint_digest(file_digests(tmp_path / "weights" / verifiers.DEFAULT))
     monkeypatch.setitem(SHIPPED_DIGESTS, verifiers.DEFAULT, digest)
     default = load_verifier(None)
-    assert default is load_verifier("default") is load_verifier(verifiers.DEFAULT)
+    assert default is load_verifier(verifiers.DEFAULT)
     assert default.description["name"] == verifiers.DEFAULT
 
 

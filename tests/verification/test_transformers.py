@@ -173,8 +173,6 @@ def test_the_presets_are_the_models_they_say() -> None:
         "deberta-v3-large": Format.PAIR,
         "minicheck-deberta": Format.JOINED,
         "minicheck-roberta": Format.JOINED,
-        "alignscore-large": Format.PAIR,
-        "hhem": Format.NAMED,
         "factcg-deberta": Format.QUESTION,
     }
     for name in ("minicheck-deberta", "minicheck-roberta", "factcg-deberta"):
@@ -381,7 +379,7 @@ def test_weights_are_read_from_safetensors_only(tmp_path: Path) -> None:
 
 def test_presets_are_pinned_to_a_commit() -> None:
     moving = [name for name, preset in PRESETS.items() if len(preset.revision) != 40]
-    assert moving == ["factcg-deberta", "alignscore-large", "hhem"]
+    assert moving == ["factcg-deberta"]
     for preset in PRESETS.values():
         assert not preset.pickled or len(preset.revision) == 40
 
