@@ -145,9 +145,9 @@ PULL = """
 import sys
 from halldetect import models
 from halldetect.models import catalogue
-from halldetect.models.catalogue import HubFile, ModelEntry
-catalogue._ENTRIES = (ModelEntry("tiny", "gguf", "tiny.gguf", {size}, {sha!r}, "Apache-2.0",
-                                 HubFile("someone/tiny", "tiny.gguf")),)
+from halldetect.models.catalogue import ModelEntry
+tiny = ModelEntry("tiny", "tiny.gguf", {size}, {sha!r}, "Apache-2.0", "someone/tiny")
+catalogue._ENTRIES = (tiny,)
 print(models.pull("tiny", lambda *args: print(*args, file=sys.stderr, flush=True)))
 """
 

@@ -59,8 +59,7 @@ def hub_file_info(entry: ModelEntry) -> HubFileInfo:
     """Ask the hub about the file of a model; raise FetchError if its digest is another."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
-    hub = entry.hub
-    url = hf_hub_url(hub.repo, hub.file, revision=hub.revision, endpoint=_endpoint())
+    url = hf_hub_url(entry.repo, entry.filename, revision=entry.revision, endpoint=_endpoint())
     try:
         metadata = get_hf_file_metadata(url, timeout=HUB_TIMEOUT)
     except Exception as error:
@@ -90,9 +89,9 @@ def fetch_from_hub(
     logger.setLevel(logging.ERROR)  # it would report every new try
     try:
         path = hf_hub_download(
-            entry.hub.repo,
-            entry.hub.file,
-            revision=stated.commit or entry.hub.revision,
+            entry.repo,
+            entry.filename,
+            revision=stated.commit or entry.revision,
             local_dir=folder,
             etag_timeout=HUB_TIMEOUT,
             endpoint=_endpoint(),

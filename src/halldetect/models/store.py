@@ -299,7 +299,7 @@ def _fetch_from(source: str, entry: ModelEntry, staging: Path, progress: Progres
     if source == "hub":
         progress(0, None, f"asking the hub for {entry.name}")
         stated = download.hub_file_info(entry)
-        expected, origin = stated.sha256, f"hub {entry.hub.repo} {stated.commit or ''}".strip()
+        expected, origin = stated.sha256, f"hub {entry.repo} {stated.commit or ''}".strip()
         file = download.fetch_from_hub(entry, stated, staging, progress)
     else:
         if entry.sha256 is None:
