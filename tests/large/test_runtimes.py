@@ -84,7 +84,7 @@ def test_answers_are_those_of_the_plain_computation(
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-def test_a_pair_has_one_answer_alone_and_among_others(
+def test_answers_are_equal_alone_and_among_others(
     tiny: TinyModel, cache: Path, runtime: str
 ) -> None:
     verifier = loaded(tiny, cache, runtime)
@@ -316,7 +316,7 @@ def test_packed_rows_give_the_same_answers(tiny: TinyModel, step_tokens: int) ->
 
 
 @pytest.mark.hf
-def test_out_of_memory_halves_the_step_and_then_fails(tiny: TinyModel) -> None:
+def test_out_of_memory_halves_the_step_then_fails(tiny: TinyModel) -> None:
     import torch
 
     from halldetect.large.torch_backend import PackedTorch
@@ -346,7 +346,7 @@ def test_out_of_memory_halves_the_step_and_then_fails(tiny: TinyModel) -> None:
 
 
 @pytest.mark.hf
-def test_a_device_that_is_not_there_is_an_error(tiny: TinyModel, cache: Path) -> None:
+def test_missing_device_is_an_error(tiny: TinyModel, cache: Path) -> None:
     import torch
 
     if torch.cuda.is_available():

@@ -62,7 +62,7 @@ def verifier(prompt: Prompt, backend: Any, **settings: Any) -> LargeVerifier:
 PAIRS = [("one two", "x"), ("three", "yy"), ("one two", "zzz"), ("one two", "x"), ("three", "x")]
 
 
-def test_a_passage_is_read_once_for_all_its_claims(prompt: Prompt) -> None:
+def test_passage_is_read_once_for_all_claims(prompt: Prompt) -> None:
     backend = CountingBackend()
     answers = verifier(prompt, backend).judge(PAIRS)
     [groups] = backend.calls
@@ -173,9 +173,7 @@ def test_an_adapter_of_another_shape_is_refused(tiny: TinyModel, tmp_path: Path)
 
 
 @pytest.mark.parametrize("text", ["{", "[1]"])
-def test_settings_beside_the_adapter_that_cannot_be_read_are_named(
-    tmp_path: Path, text: str
-) -> None:
+def test_unreadable_settings_of_the_adapter_are_named(tmp_path: Path, text: str) -> None:
     tiny = write_tiny(tmp_path, seed=1)
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(ModelError, match=r"config\.json"):

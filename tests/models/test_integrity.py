@@ -20,7 +20,7 @@ from halldetect.models.integrity import (
 )
 
 
-def test_the_digests_of_the_weights_in_the_package_are_up_to_date() -> None:
+def test_digests_of_shipped_weights_are_current() -> None:
     found = {
         folder.name: joint_digest(file_digests(folder))
         for folder in WEIGHTS.iterdir()

@@ -72,9 +72,7 @@ def identical(verifier: OnnxVerifier, pairs: list[tuple[str, str]]) -> list[Prob
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_results_are_identical_alone_batched_shuffled_and_on_any_threads(
-    kind: str, tmp_path: Path
-) -> None:
+def test_results_equal_alone_batched_shuffled_any_threads(kind: str, tmp_path: Path) -> None:
     place = write_onnx(tmp_path / "model", quantisation=KINDS[kind])
     found = identical(OnnxVerifier(place, threads=2), PAIRS)
     assert len(set(found)) == len(PAIRS)
@@ -83,9 +81,7 @@ def test_results_are_identical_alone_batched_shuffled_and_on_any_threads(
 
 
 @pytest.mark.parametrize("threads", [2, 3])
-def test_few_pairs_on_all_threads_and_many_side_by_side_give_the_same_bits(
-    threads: int, tmp_path: Path
-) -> None:
+def test_few_and_many_pairs_give_equal_bits(threads: int, tmp_path: Path) -> None:
     """Only with packed weights: sums of other models may depend on the threads."""
     place = write_onnx(tmp_path / "model", quantisation=KINDS["packed"])
     long = " ".join(LINES)
@@ -113,7 +109,7 @@ def test_a_padded_batch_would_change_results(tmp_path: Path) -> None:
     assert found != verifier.judge(PAIRS[:4])
 
 
-def test_the_embedded_weights_judge_well_and_identically_on_any_threads() -> None:
+def test_embedded_weights_judge_well_on_any_threads() -> None:
     verifier = OnnxVerifier(WEIGHTS, threads=2)
     pairs = [
         (LINES[0], "A bridge was closed."),
@@ -250,7 +246,7 @@ def test_odd_texts_are_judged(folder: Path) -> None:
     assert verifier.count_tokens([]) == []
 
 
-def test_token_types_are_passed_where_the_model_wants_them(tmp_path: Path) -> None:
+def test_token_types_are_passed_if_wanted(tmp_path: Path) -> None:
     inputs = ("input_ids", "attention_mask", "token_type_ids")
     verifier = OnnxVerifier(write_onnx(tmp_path / "typed", inputs=inputs))
     assert len(identical(verifier, PAIRS)) == len(PAIRS)
@@ -410,7 +406,7 @@ def test_altered_embedded_weights_are_refused(
     assert "are not those of this version" in one_line(lambda: load_verifier(None))
 
 
-def test_loading_brings_in_neither_torch_nor_a_thread_pool_of_its_own(folder: Path) -> None:
+def test_loading_imports_no_torch_and_no_pool(folder: Path) -> None:
     program = (
         "import sys; from halldetect.verification.verifiers import load_verifier; "
         f"load_verifier({str(folder)!r}).judge([('a', 'b')]); "
@@ -464,7 +460,7 @@ def test_the_runtime_leaves_no_usage_data_behind(tmp_path: Path) -> None:
     assert not [path for path in tmp_path.rglob("*") if "onnxruntime" in path.name]
 
 
-def test_a_claim_with_a_word_that_the_model_cannot_read_is_not_judged() -> None:
+def test_claim_with_an_unreadable_word_is_not_judged() -> None:
     from halldetect import Detector, Verdict
 
     report = Detector("sentences").check("Ann left Rome.", "Ann left Rome \U0001e900\U0001e901.")
