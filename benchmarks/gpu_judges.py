@@ -26,10 +26,9 @@ from numpy.typing import NDArray
 from benchmarks.gpu_weights import BASE, network_of
 from halldetect.large.adapter import Adapter, read_adapter
 from halldetect.large.answer_prompt import Prompt
-from halldetect.large.backend import Backend, Group, Logits
-from halldetect.large.gguf_tensors import GgufFile
 from halldetect.large.load import CONTEXT, settings_beside
-from halldetect.large.verifier import LargeVerifier
+from halldetect.large.verifier import Backend, Group, LargeVerifier, Logits
+from halldetect.models.gguf import GgufFile
 from halldetect.models.integrity import digest_of
 from halldetect.report import Probabilities
 from halldetect.verification.verifiers.encoding import Encoded, refuse_too_long
@@ -88,7 +87,7 @@ class BaseTexts:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """See `protocols.Verifier`."""
-        return self._encoder.count(texts)
+        return [len(tokens) for tokens in self._encoder.tokenize(texts)]
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         """See `protocols.TokenVerifier`."""
@@ -135,7 +134,7 @@ class RemoteBackend:
         self.runtime = runtime
 
     def answer(self, groups: Sequence[Group]) -> list[Logits]:
-        """See `large.backend.Backend`."""
+        """See `large.verifier.Backend`."""
         found: list[Logits] = ask(LARGE, list(groups))
         return found
 

@@ -1,10 +1,10 @@
 """The large verifier on a GPU: responses per second and share of the GPU's peak.
 
-    python -m benchmarks.large_gpu BASE.gguf src/halldetect/weights/large/adapter.lora8 --compiled
+    python -m benchmarks.large_gpu BASE.gguf src/halldetect/weights/large/adapter.lora8
     python -m benchmarks.large_gpu TINY.gguf TINY.lora8 --device cpu --row 8192 --responses 2
 
-The first measures (leave out --compiled for what a short check gets, and give a file of responses
-after the adapter to use other texts); the second only tries the code, without a GPU.
+The first measures (give a file of responses after the adapter to use other texts); the second
+only tries the code, without a GPU.
 
 A line of the file has `source` and `claims`. Without one, variants of the article in
 `large_runtimes` are judged: some 870 tokens with four claims each. Every response is timed from
@@ -28,10 +28,10 @@ import torch
 from benchmarks.large_runtimes import LONG_CLAIMS, LONG_PASSAGE, PASSAGES
 from halldetect.large.adapter import read_adapter
 from halldetect.large.answer_prompt import Prompt
-from halldetect.large.gguf_tensors import GgufFile
 from halldetect.large.torch_backend import PackedTorch
 from halldetect.large.torch_model import TorchModel
 from halldetect.large.verifier import LargeVerifier
+from halldetect.models.gguf import GgufFile
 from halldetect.report import Probabilities
 
 RESULTS = Path(__file__).parent / "results" / "large_gpu.json"
@@ -70,7 +70,6 @@ def main() -> None:
     parser.add_argument("adapter", type=Path)
     parser.add_argument("file", type=Path, nargs="?")
     parser.add_argument("--responses", type=int, default=2000)
-    parser.add_argument("--compiled", action="store_true")
     parser.add_argument("--row", type=int, default=4096)
     parser.add_argument("--step-tokens", type=int, default=65536)
     parser.add_argument("--peak", type=float, default=989e12, help="bf16 operations per second")
@@ -81,11 +80,8 @@ def main() -> None:
     prompt = Prompt(model)
     adapter = read_adapter(options.adapter)
 
-    def verifier(dtype: torch.dtype, compiled: bool) -> tuple[LargeVerifier, TorchModel]:
-        loaded = TorchModel(
-            model, adapter, prompt.answers, device=options.device, dtype=dtype, flex=compiled,
-            compiled=compiled,
-        )  # fmt: skip
+    def verifier(dtype: torch.dtype) -> tuple[LargeVerifier, TorchModel]:
+        loaded = TorchModel(model, adapter, prompt.answers, device=options.device, dtype=dtype)
         backend = PackedTorch(loaded, row=options.row, step_tokens=options.step_tokens)
         return LargeVerifier(backend, prompt, context=CONTEXT), loaded
 
@@ -95,13 +91,13 @@ def main() -> None:
 
     few = [(passage, claim) for passage, claims in PASSAGES.items() for claim in claims]
     few += [(LONG_PASSAGE, claim) for claim in LONG_CLAIMS]
-    reference, _ = verifier(torch.float32, False)
+    reference, _ = verifier(torch.float32)
     wanted = numbers(reference.judge(few))
     del reference
     began = time.perf_counter()
     # Many CPUs compute bfloat16 a hundred times slower than float32.
     dtype = torch.float32 if options.device == "cpu" else torch.bfloat16
-    large, loaded = verifier(dtype, options.compiled)
+    large, loaded = verifier(dtype)
     wait()
     loading = time.perf_counter() - began
     began = time.perf_counter()
@@ -119,7 +115,6 @@ def main() -> None:
     result = {
         "device": torch.cuda.get_device_name() if options.device == "cuda" else options.device,
         "torch": torch.__version__,
-        "compiled": options.compiled,
         "row": options.row,
         "step_tokens": options.step_tokens,
         "responses": options.responses,

@@ -1,7 +1,7 @@
 """Runtimes of the large verifier: tokens per second, and how far their answers lie apart.
 
     python -m benchmarks.large_runtimes BASE.gguf src/halldetect/weights/large/adapter.lora8
-    python -m benchmarks.large_runtimes BASE.gguf ADAPTER.lora8 --only onnx llama --threads 8
+    python -m benchmarks.large_runtimes BASE.gguf ADAPTER.lora8 --only onnx torch --threads 8
 
 Every runtime judges the same pairs: short passages with six claims each, and a passage of some
 900 tokens with four. For each the results file holds wall-clock and CPU seconds of reading the
@@ -31,10 +31,11 @@ import numpy as np
 
 from benchmarks.machine import processor
 from halldetect import Detector
-from halldetect.large.adapter import read_adapter
+from halldetect.large import load_large
 from halldetect.large.answer_prompt import Prompt
-from halldetect.large.backend import Backend, Group
-from halldetect.large.gguf_tensors import GgufFile
+from halldetect.large.shape import Shape
+from halldetect.large.verifier import Backend, Group
+from halldetect.models.gguf import GgufFile
 from halldetect.models.integrity import digest_of
 
 RESULTS = Path(__file__).parent / "results" / "large_runtimes.json"
@@ -137,32 +138,14 @@ LONG_CLAIMS = [
     "The museum in the mill can be visited on Wednesdays in January.",
     "Ines Wolter voted for the plant in May 2019.",
 ]
-VARIANTS = ("torch float32", "onnx", "llama", "base")
+VARIANTS = ("torch", "onnx", "base")
 
 
 def load(name: str, base: Path, adapter: Path, threads: int, cache: Path) -> tuple[Backend, Prompt]:
-    """A runtime by the first word of its name; "onnx B N" rounds to B bits in blocks of N."""
-    model = GgufFile(base)
-    prompt = Prompt(model)
-    kind, *settings = name.split()
-    weights = read_adapter(adapter)
-    if kind == "torch":
-        from halldetect.large.torch_backend import torch_backend
-
-        return torch_backend(model, weights, prompt.answers, device="cpu", threads=threads), prompt
-    if kind == "onnx":
-        from halldetect.large.onnx_backend import onnx_backend
-        from halldetect.large.onnx_build import Rounding
-
-        rounding = Rounding(*map(int, settings)) if settings else None
-        return onnx_backend(
-            model, weights, prompt.answers, cache, context=4096, threads=threads, rounding=rounding
-        ), prompt
-    from halldetect.large.llama_backend import llama_backend
-
-    return llama_backend(
-        model, weights, prompt.answers, cache, context=4096, threads=threads
-    ), prompt
+    """Load a runtime of `large` by its name: torch or onnx."""
+    context = min(4096, Shape.of(GgufFile(base)).context)
+    large = load_large(base, adapter, runtime=name, threads=threads, context=context, cache=cache)
+    return large.backend, large.prompt
 
 
 def measured(name: str, base: Path, adapter: Path, threads: int, cache: Path) -> dict[str, Any]:

@@ -159,7 +159,7 @@ def test_names_of_models_are_described() -> None:
     assert describe_extractor("smollm2-135m") == "a language model in this process"
     table = dict(verifier_table())
     assert set(PRESETS) < set(table)
-    assert describe_verifier(None) == describe_verifier("base") == table["default"]
+    assert describe_verifier(None) == describe_verifier("base") == table["base"]
     assert describe_verifier("hf:a/b") == table["hf:NAME"]
     assert describe_verifier("./folder") == table["FOLDER"]
 

@@ -2,7 +2,7 @@
 
     python -m training.operating_points DATASETS --verifier base [--rows 400] [--threads N]
     python -m training.operating_points DATASETS --verifier large --device cuda
-    python -m halldetect.models.refresh_digests        # the weights' folder has changed
+    python -m training.refresh_digests        # the weights' folder has changed
 
 Responses of the development sets (never the six sets of the results) are checked with all
 defaults; checks that are done are kept in OUT and not repeated. What the names mean is in
@@ -200,7 +200,7 @@ def main() -> None:
     config["operating_points"] = points
     options.config.write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(result["measured"], indent=1))
-    print(f"{options.config} is changed: run python -m halldetect.models.refresh_digests")
+    print(f"{options.config} is changed: run python -m training.refresh_digests")
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def test_pull_from_the_hub(store: Path, server: HubServer) -> None:
     assert server.asked == asked
 
 
-def test_a_broken_connection_is_taken_up_where_it_broke(
+def test_broken_connection_is_resumed(
     store: Path,
     server: HubServer,
     monkeypatch: pytest.MonkeyPatch,
@@ -61,7 +61,7 @@ def test_a_broken_connection_is_taken_up_where_it_broke(
 
 
 @pytest.mark.usefixtures("in_one_package")
-def test_a_hub_that_is_silent_is_given_up_on(
+def test_silent_hub_falls_back_to_the_registry(
     server: HubServer, registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.silent = True
@@ -79,7 +79,7 @@ def test_a_hub_file_that_changed_is_not_fetched(server: HubServer, registry: Pat
     assert server.gets == []
 
 
-def test_a_hub_that_lies_about_its_bytes_leaves_nothing(
+def test_hub_with_wrong_bytes_leaves_nothing(
     store: Path, server: HubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalogue, "_ENTRIES", (replace(ENTRY, mirror=()),))
@@ -90,7 +90,7 @@ def test_a_hub_that_lies_about_its_bytes_leaves_nothing(
     assert left_behind(store) == []
 
 
-def test_an_unpinned_model_is_held_to_what_the_hub_stated(
+def test_unpinned_model_keeps_the_first_stated_digest(
     store: Path, server: HubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unpinned = replace(ENTRY, sha256=None, mirror=(), bytes=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,16 +11,16 @@ from halldetect.errors import ModelError
 from halldetect.models import integrity
 from halldetect.models.integrity import (
     REFRESH_COMMAND,
+    SHIPPED_DIGESTS,
     WEIGHTS,
     file_digests,
     joint_digest,
     require_shipped,
+    write_shipped_digests,
 )
-from halldetect.models.refresh_digests import write_shipped_digests
-from halldetect.models.shipped_digests import SHIPPED_DIGESTS
 
 
-def test_the_digests_of_the_weights_in_the_package_are_up_to_date() -> None:
+def test_digests_of_shipped_weights_are_current() -> None:
     found = {
         folder.name: joint_digest(file_digests(folder))
         for folder in WEIGHTS.iterdir()
@@ -64,8 +65,6 @@ def test_any_change_to_the_weights_is_found(weights: Path, change: str) -> None:
 
 
 def test_refreshing_the_digests(weights: Path, tmp_path: Path) -> None:
-    target = tmp_path / "pins.py"
+    target = tmp_path / "digests.json"
     digests = write_shipped_digests(weights, target)
-    written: dict[str, dict[str, str]] = {}
-    exec(target.read_text(), written)
-    assert written["SHIPPED_DIGESTS"] == digests == integrity.SHIPPED_DIGESTS
+    assert json.loads(target.read_text()) == digests == integrity.SHIPPED_DIGESTS

@@ -11,7 +11,7 @@ from halldetect.errors import MissingExtra
 
 
 @pytest.mark.parametrize("name", ["gguf", "smollm2-135m", "gguf:mine.gguf"])
-def test_without_llama_cpp_the_extra_is_named_before_anything_is_downloaded(
+def test_missing_llama_cpp_is_named_before_a_download(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "xllamacpp", None)

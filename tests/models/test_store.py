@@ -1,4 +1,4 @@
-"""The model store: where models are, whether they are intact, and several processes at once."""
+"""The model store: places, intact and damaged files, several processes at once."""
 
 from __future__ import annotations
 
@@ -57,9 +57,7 @@ def test_corrupt_files(store: Path, server: HubServer) -> None:
     assert models.pull("tiny").read_bytes() == BYTES, "pull fetches it again"
 
 
-def test_a_file_altered_with_its_size_and_time_kept_is_found(
-    store: Path, server: HubServer
-) -> None:
+def test_altered_file_with_same_size_and_time_found(store: Path, server: HubServer) -> None:
     path = models.pull("tiny")
     before = path.stat()
     path.write_bytes(BYTES[:-1] + b"!")
@@ -68,7 +66,7 @@ def test_a_file_altered_with_its_size_and_time_kept_is_found(
         models.path("tiny")
 
 
-def test_a_file_that_nobody_touched_is_not_read_again_but_by_verify(
+def test_untouched_file_is_read_again_by_verify_only(
     store: Path, server: HubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = models.pull("tiny")
@@ -145,9 +143,9 @@ PULL = """
 import sys
 from halldetect import models
 from halldetect.models import catalogue
-from halldetect.models.catalogue import HubFile, ModelEntry
-catalogue._ENTRIES = (ModelEntry("tiny", "gguf", "tiny.gguf", {size}, {sha!r}, "Apache-2.0",
-                                 HubFile("someone/tiny", "tiny.gguf")),)
+from halldetect.models.catalogue import ModelEntry
+tiny = ModelEntry("tiny", "tiny.gguf", {size}, {sha!r}, "Apache-2.0", "someone/tiny")
+catalogue._ENTRIES = (tiny,)
 print(models.pull("tiny", lambda *args: print(*args, file=sys.stderr, flush=True)))
 """
 

@@ -22,7 +22,7 @@ from halldetect.errors import (
     FetchError,
     ModelError,
 )
-from halldetect.models.gguf_header import read_header
+from halldetect.models.gguf import read_header
 from tests.support.tiny_models import gguf_bytes
 
 # The prompt

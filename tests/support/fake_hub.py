@@ -9,19 +9,18 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from halldetect.models.catalogue import HubFile, MirrorPart, ModelEntry
+from halldetect.models.catalogue import MirrorPart, ModelEntry
 
 BYTES = bytes(range(256)) * 12_000  # 3 MB
 SHA = hashlib.sha256(BYTES).hexdigest()
 COMMIT = "c" * 40
 ENTRY = ModelEntry(
     name="tiny",
-    kind="gguf",
     filename="tiny.gguf",
     bytes=len(BYTES),
     sha256=SHA,
     licence="Apache-2.0",
-    hub=HubFile("someone/tiny", "tiny.gguf"),
+    repo="someone/tiny",
     mirror=(
         MirrorPart("tiny-part1==1.0", "tiny_part1/data/part01.bin"),
         MirrorPart("tiny-part2==1.0", "tiny_part2/data/part02.bin"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halldetect.large.adapter import MAPS, Adapter, write_adapter
-from halldetect.large.gguf_tensors import write_gguf
-from halldetect.large.shape import Shape
+from halldetect.large.adapter import FORMAT, Adapter
+from halldetect.large.shape import MAPS, Shape
 from halldetect.models.integrity import digest_of
 
 SHAPE = Shape(
@@ -105,6 +105,61 @@ def write_tiny(folder: Path, *, seed: int = 0, half: bool = False) -> TinyModel:
     calibration = {"slope": 1.5, "offset": 0.25}
     (folder / "config.json").write_text(json.dumps({"calibration": calibration}))
     return TinyModel(base, file, tensors, tokens)
+
+
+def write_adapter(path: Path, adapter: Adapter) -> None:
+    """Write a `.lora8` file, rounded to 8 bits."""
+    from safetensors.numpy import save_file
+
+    stored: dict[str, NDArray[Any]] = {}
+    for name, values in adapter.tensors.items():
+        stored[name], stored[f"{name}.scale"] = rounded_to_8_bits(name, values)
+    about = {
+        "format": FORMAT,
+        "base_sha256": adapter.base_sha256,
+        "temperature": repr(float(adapter.temperature)),
+    }
+    if adapter.languages is not None:
+        about["languages"] = json.dumps(list(adapter.languages))
+    save_file(stored, path, metadata=about)
+
+
+def rounded_to_8_bits(
+    name: str, values: NDArray[np.float32]
+) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
+    """Return the numbers and scales of a map, as the file has them."""
+    rows = np.ascontiguousarray(values.T) if name.endswith(".B") else values
+    runs = rows.reshape(rows.shape[0], -1, math.gcd(rows.shape[1], 64))
+    # The scale is rounded first, so that the numbers fit the scale that is stored.
+    scale = np.maximum(np.abs(runs).max(-1) / 127, 6e-8).astype(np.float16)
+    numbers = np.rint(runs / scale.astype(np.float32)[:, :, None]).clip(-127, 127)
+    return numbers.astype(np.int8).reshape(rows.shape), scale
+
+
+def write_gguf(
+    path: Path, metadata: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write a GGUF file with the `gguf` package, independent of our reader."""
+    import gguf
+
+    writer = gguf.GGUFWriter(path, metadata["general.architecture"])
+    for name, value in metadata.items():
+        if isinstance(value, bool):
+            writer.add_bool(name, value)
+        elif isinstance(value, int):
+            writer.add_uint32(name, value)
+        elif isinstance(value, float):
+            writer.add_float32(name, value)
+        elif isinstance(value, list):
+            writer.add_array(name, value)
+        elif name != "general.architecture":  # the writer has added it
+            writer.add_string(name, value)
+    for name, values in tensors.items():
+        writer.add_tensor(name, values)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
 
 
 def reference_logits(

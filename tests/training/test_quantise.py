@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.errors import ModelError
-from halldetect.verification.verifiers import packed_weights
+from halldetect.verification.verifiers import onnx as packed_weights
 from halldetect.verification.verifiers.onnx import OnnxVerifier
 from tests.support.tiny_models import PAIRS, quantising, write_onnx
 

@@ -157,7 +157,7 @@ def test_a_two_way_label_only_denies_entailment() -> None:
 
 
 def test_rounding_in_training_is_the_rounding_of_the_package() -> None:
-    from halldetect.verification.verifiers import packed_weights
+    from halldetect.verification.verifiers import onnx as packed_weights
     from training.base import rounded
     from training.base.rounding import int4_blocks, packed_columns
 

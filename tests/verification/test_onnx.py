@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -18,10 +19,10 @@ import numpy as np
 import pytest
 
 from halldetect.errors import ConfigurationError, HallDetectError, ModelError
-from halldetect.models.integrity import file_digests, joint_digest
-from halldetect.models.shipped_digests import SHIPPED_DIGESTS
+from halldetect.models.integrity import SHIPPED_DIGESTS, file_digests, joint_digest
 from halldetect.report import Probabilities
 from halldetect.verification import verifiers
+from halldetect.verification.presets import PRESETS, check_verifier_name
 from halldetect.verification.verifiers import load_verifier
 from halldetect.verification.verifiers.labels import Labels
 from halldetect.verification.verifiers.onnx import OnnxVerifier, physical_cores
@@ -71,9 +72,7 @@ def identical(verifier: OnnxVerifier, pairs: list[tuple[str, str]]) -> list[Prob
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_results_are_identical_alone_batched_shuffled_and_on_any_threads(
-    kind: str, tmp_path: Path
-) -> None:
+def test_results_equal_alone_batched_shuffled_any_threads(kind: str, tmp_path: Path) -> None:
     place = write_onnx(tmp_path / "model", quantisation=KINDS[kind])
     found = identical(OnnxVerifier(place, threads=2), PAIRS)
     assert len(set(found)) == len(PAIRS)
@@ -82,9 +81,7 @@ def test_results_are_identical_alone_batched_shuffled_and_on_any_threads(
 
 
 @pytest.mark.parametrize("threads", [2, 3])
-def test_few_pairs_on_all_threads_and_many_side_by_side_give_the_same_bits(
-    threads: int, tmp_path: Path
-) -> None:
+def test_few_and_many_pairs_give_equal_bits(threads: int, tmp_path: Path) -> None:
     """Only with packed weights: sums of other models may depend on the threads."""
     place = write_onnx(tmp_path / "model", quantisation=KINDS["packed"])
     long = " ".join(LINES)
@@ -92,10 +89,10 @@ def test_few_pairs_on_all_threads_and_many_side_by_side_give_the_same_bits(
     alone = OnnxVerifier(place, threads=1).judge(pairs)
     verifier = OnnxVerifier(place, threads=threads)
     assert [verifier.judge([pair])[0] for pair in pairs] == alone
-    assert "_one_thread_session" not in vars(verifier), "not worth it for a few pairs"
+    assert verifier._one_thread_session is None, "not worth it for a few pairs"
     times = 1 + 128 // len(PAIRS)
     assert verifier.judge(PAIRS * times) == alone[: len(PAIRS)] * times
-    assert "_one_thread_session" in vars(verifier)
+    assert verifier._one_thread_session is not None
 
 
 def test_a_padded_batch_would_change_results(tmp_path: Path) -> None:
@@ -112,7 +109,7 @@ def test_a_padded_batch_would_change_results(tmp_path: Path) -> None:
     assert found != verifier.judge(PAIRS[:4])
 
 
-def test_the_embedded_weights_judge_well_and_identically_on_any_threads() -> None:
+def test_embedded_weights_judge_well_on_any_threads() -> None:
     verifier = OnnxVerifier(WEIGHTS, threads=2)
     pairs = [
         (LINES[0], "A bridge was closed."),
@@ -249,7 +246,7 @@ def test_odd_texts_are_judged(folder: Path) -> None:
     assert verifier.count_tokens([]) == []
 
 
-def test_token_types_are_passed_where_the_model_wants_them(tmp_path: Path) -> None:
+def test_token_types_are_passed_if_wanted(tmp_path: Path) -> None:
     inputs = ("input_ids", "attention_mask", "token_type_ids")
     verifier = OnnxVerifier(write_onnx(tmp_path / "typed", inputs=inputs))
     assert len(identical(verifier, PAIRS)) == len(PAIRS)
@@ -345,16 +342,25 @@ def test_a_model_file_may_be_named(folder: Path) -> None:
     ("spec", "words"),
     [
         ("bse", "did you mean base?"),
+        ("lrge", "did you mean large?"),
+        ("hf:", "known names"),
         ("deberta-v3-lrge", "did you mean deberta-v3-large?"),
         ("minichek-roberta", "did you mean minicheck-roberta?"),
         ("auot", "did you mean auto?"),
-        ("zzz", "known names: default, base, large, auto"),
-        ("", "known names: default, base"),
+        ("zzz", "known names: base, large, auto"),
+        ("", "known names: base"),
         ("some/model", "hf:some/model"),
     ],
 )
 def test_an_unknown_name_gets_advice(spec: str, words: str) -> None:
     assert words in one_line(lambda: load_verifier(spec), ConfigurationError)
+    with pytest.raises(ConfigurationError, match=re.escape(words)):
+        check_verifier_name(spec)
+
+
+@pytest.mark.parametrize("name", [None, "base", "large", "auto", *PRESETS, "hf:a/b", "."])
+def test_names_that_may_exist_pass_the_check(name: str | None) -> None:
+    check_verifier_name(name)
 
 
 def test_a_folder_without_a_model(tmp_path: Path) -> None:
@@ -380,7 +386,7 @@ def test_the_embedded_default_is_found(
     digest = joint_digest(file_digests(tmp_path / "weights" / verifiers.DEFAULT))
     monkeypatch.setitem(SHIPPED_DIGESTS, verifiers.DEFAULT, digest)
     default = load_verifier(None)
-    assert default is load_verifier("default") is load_verifier(verifiers.DEFAULT)
+    assert default is load_verifier(verifiers.DEFAULT)
     assert default.description["name"] == verifiers.DEFAULT
 
 
@@ -400,7 +406,7 @@ def test_altered_embedded_weights_are_refused(
     assert "are not those of this version" in one_line(lambda: load_verifier(None))
 
 
-def test_loading_brings_in_neither_torch_nor_a_thread_pool_of_its_own(folder: Path) -> None:
+def test_loading_imports_no_torch_and_no_pool(folder: Path) -> None:
     program = (
         "import sys; from halldetect.verification.verifiers import load_verifier; "
         f"load_verifier({str(folder)!r}).judge([('a', 'b')]); "
@@ -454,7 +460,7 @@ def test_the_runtime_leaves_no_usage_data_behind(tmp_path: Path) -> None:
     assert not [path for path in tmp_path.rglob("*") if "onnxruntime" in path.name]
 
 
-def test_a_claim_with_a_word_that_the_model_cannot_read_is_not_judged() -> None:
+def test_claim_with_an_unreadable_word_is_not_judged() -> None:
     from halldetect import Detector, Verdict
 
     report = Detector("sentences").check("Ann left Rome.", "Ann left Rome \U0001e900\U0001e901.")

@@ -41,7 +41,7 @@ class Tokens:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         self.read.extend(texts)
-        return self.encoder.count(texts)
+        return [len(tokens) for tokens in self.encoder.tokenize(texts)]
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         self.read.extend(texts)
@@ -104,7 +104,7 @@ def test_sentences_that_touch_are_left_to_the_tokenizer(encoder: PairEncoder) ->
     counted = SourceTokens(Tokens(encoder), documents)  # type: ignore[arg-type]
     assert len(documents[0].sentences) == 2
     assert counted.tokens(windows[0]) is None
-    assert counted.count(0, [windows[0].span]) == encoder.count([text])
+    assert counted.count(0, [windows[0].span]) == [len(encoder.tokenize([text])[0])]
 
 
 @given(st.lists(texts, min_size=1, max_size=3), texts)

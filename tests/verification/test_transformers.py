@@ -118,9 +118,7 @@ def test_a_two_way_model_has_no_contradiction(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["roberta", "deberta"])
-def test_the_joined_format_is_one_text_with_the_end_token_between(
-    kind: str, tmp_path: Path
-) -> None:
+def test_joined_format_puts_the_end_token_between(kind: str, tmp_path: Path) -> None:
     """As MiniCheck's authors feed it; their checkpoints name no labels."""
     import transformers
 
@@ -151,7 +149,7 @@ def test_special_tokens_in_a_text_are_not_special(kind: str, folders: dict[str, 
         assert len(hostile) == sum(counts) + 300 - verifier.max_tokens
 
 
-def test_the_question_format_puts_the_claim_into_the_question(tmp_path: Path) -> None:
+def test_question_format_puts_the_claim_into_it(tmp_path: Path) -> None:
     import transformers
 
     place = write_transformers(tmp_path / "m", "deberta", labels=("LABEL_0", "LABEL_1"))
@@ -173,8 +171,6 @@ def test_the_presets_are_the_models_they_say() -> None:
         "deberta-v3-large": Format.PAIR,
         "minicheck-deberta": Format.JOINED,
         "minicheck-roberta": Format.JOINED,
-        "alignscore-large": Format.PAIR,
-        "hhem": Format.NAMED,
         "factcg-deberta": Format.QUESTION,
     }
     for name in ("minicheck-deberta", "minicheck-roberta", "factcg-deberta"):
@@ -185,7 +181,7 @@ def pair_of(length: int) -> Encoded:
     return Encoded((5,) * length, (0,) * length)
 
 
-def test_on_a_gpu_a_run_has_a_shape_that_the_pair_alone_decides() -> None:
+def test_pair_alone_decides_its_shape_on_gpu() -> None:
     lengths = np.random.default_rng(0).integers(12, 512, 700).tolist()
     shapes: dict[int, set[tuple[int, int]]] = {}
     seen: list[int] = []
@@ -229,7 +225,7 @@ def test_padded_runs_give_what_single_ones_give(
                 assert found.entailment == pytest.approx(expected.entailment, abs=1e-5)
 
 
-def test_out_of_memory_leads_to_smaller_runs_and_then_to_an_error(
+def test_out_of_memory_shrinks_runs_then_fails(
     folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     verifier = TransformersVerifier(str(folders["mpnet"]), device="cpu")
@@ -259,7 +255,7 @@ def test_out_of_memory_leads_to_smaller_runs_and_then_to_an_error(
 
 
 @pytest.mark.parametrize("device", ["cuda", "mps"])
-def test_a_device_that_is_not_there_is_one_line(folders: dict[str, Path], device: str) -> None:
+def test_missing_device_is_one_line(folders: dict[str, Path], device: str) -> None:
     if torch_device("auto") == device:
         pytest.skip("it is there")
     with pytest.raises(ModelError, match=f"no device {device}"):
@@ -311,7 +307,7 @@ def test_damage_is_one_line(damaged: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
-def test_code_that_comes_with_a_model_is_never_run(file: str, tmp_path: Path) -> None:
+def test_code_of_a_model_is_never_run(file: str, tmp_path: Path) -> None:
     place = write_transformers(tmp_path / "m", "mpnet")
     trace = tmp_path / "it ran"
     (place / "hostile.py").write_text(f"open({str(trace)!r}, 'w').close()\nclass Hostile: ...\n")
@@ -330,7 +326,7 @@ def test_code_that_comes_with_a_model_is_never_run(file: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("key", ["_attn_implementation", "attn_implementation"])
-def test_attention_is_not_computed_by_code_of_the_hub(key: str, tmp_path: Path) -> None:
+def test_attention_code_of_the_hub_is_refused(key: str, tmp_path: Path) -> None:
     place = write_transformers(tmp_path / "m", "mpnet")
     settings = json.loads((place / "config.json").read_text())
     for name in ("kernels-community/flash-attn", "paged|somebody/evil@main:run"):
@@ -351,9 +347,7 @@ def test_attention_is_not_computed_by_code_of_the_hub(key: str, tmp_path: Path) 
         {"dtype": "__import__"},
     ],
 )
-def test_a_configuration_that_makes_no_sense_is_one_line(
-    setting: dict[str, object], tmp_path: Path
-) -> None:
+def test_senseless_configuration_is_one_line(setting: dict[str, object], tmp_path: Path) -> None:
     place = write_transformers(tmp_path / "m", "mpnet")
     settings = json.loads((place / "config.json").read_text())
     (place / "config.json").write_text(json.dumps({**settings, **setting}))
@@ -381,7 +375,7 @@ def test_weights_are_read_from_safetensors_only(tmp_path: Path) -> None:
 
 def test_presets_are_pinned_to_a_commit() -> None:
     moving = [name for name, preset in PRESETS.items() if len(preset.revision) != 40]
-    assert moving == ["factcg-deberta", "alignscore-large", "hhem"]
+    assert moving == ["factcg-deberta"]
     for preset in PRESETS.values():
         assert not preset.pickled or len(preset.revision) == 40
 

@@ -11,7 +11,7 @@
   kernels of x86 chips are for uint8 x int8; weights from -63 to 63 keep those of older chips,
   which add two products in 16 bits, from overflowing.
 - bits=4, packed: the arithmetic of bits=8 on weights that are stored in 4 bits, in a second
-  file, and unpacked when the model is loaded (`halldetect.verification.verifiers.packed_weights`).
+  file, and unpacked when the model is loaded (`halldetect.verification.verifiers.onnx`).
 - Tables are gathered first and dequantised after, so no fp32 table is ever in memory.
 """
 
@@ -26,7 +26,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper, version_converter
 
-from halldetect.verification.verifiers.packed_weights import packed_beside
+from halldetect.verification.verifiers.onnx import packed_beside
 from training.base.rounding import (
     TINY,
     Floats,

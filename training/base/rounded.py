@@ -16,7 +16,7 @@ from torch import Tensor
 
 from training.base.encoder import Encoder
 
-LARGEST = 63  # as `halldetect.verification.verifiers.packed_weights` has it
+LARGEST = 63  # as `halldetect.verification.verifiers.onnx` has it
 BLOCK = 64  # weights of a map that share a scale
 TABLE_BLOCK = 32  # of a table of embeddings
 LEAST = 1e-6

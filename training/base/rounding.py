@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from halldetect.verification.verifiers.packed_weights import LARGEST, UNIT, weights
+from halldetect.verification.verifiers.onnx import LARGEST, UNIT, weights
 
 Floats = NDArray[np.float32]
 Bytes = NDArray[np.uint8]
@@ -38,7 +38,7 @@ def fitted(weight: Floats, codes: NDArray[np.generic], scales: Floats) -> Floats
 def packed_columns(
     weight: Floats, block: int
 ) -> tuple[Bytes, Bytes, NDArray[np.int16], NDArray[np.int8], Floats]:
-    """4-bit codes, zeros and steps as `verifiers.packed_weights` reads them, the 8-bit weights
+    """4-bit codes, zeros and steps as `verifiers.onnx` reads them, the 8-bit weights
     that it makes of them, and the scale of each column."""
     inputs, outputs = weight.shape
     if inputs % (2 * block):

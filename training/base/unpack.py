@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from halldetect.verification.verifiers.packed_weights import packed_beside, unpacked
+from halldetect.verification.verifiers.onnx import packed_beside, unpacked
 from training.base.encoder import Encoder, Shape
 
 # What an export does not say of itself: MPNet's own numbers.

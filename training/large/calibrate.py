@@ -2,7 +2,7 @@
 
     python -m training.large.calibrate benchmarks/results/large final
     python -m training.operating_points --verifier large --logits benchmarks/results/large:final
-    python -m halldetect.models.refresh_digests        # the weights' folder has changed
+    python -m training.refresh_digests        # the weights' folder has changed
 
 Reads stored answers of `training.large.evaluate run` (sentences as claims, the whole source read at
 once). The weight with the least log loss on the development sets is taken, faithful and

@@ -307,7 +307,6 @@ def _plan_base() -> Plan:
 
 def _plan_large() -> Plan:
     from halldetect.large.load import chosen_runtime
-    from halldetect.large.onnx_backend import refuse_old_runtime
     from halldetect.verification.devices import torch_device
 
     if find_spec("tokenizers") is None:
@@ -319,10 +318,7 @@ def _plan_large() -> Plan:
             f"{models.megabytes(models.find(LARGE_BASE).bytes)}"
         )
     device = torch_device("auto")
-    runtime = chosen_runtime(device)
-    if runtime == "onnx":
-        refuse_old_runtime()
-    return Plan(LARGE, _RUNTIMES[runtime], device)
+    return Plan(LARGE, _RUNTIMES[chosen_runtime(device)], device)
 
 
 def _advice(large: Plan, extras: tuple[Extra, ...]) -> tuple[str, ...]:

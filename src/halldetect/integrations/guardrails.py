@@ -14,6 +14,7 @@ from guardrails.validator_base import (
 )
 
 from halldetect.detector import Detector
+from halldetect.errors import ConfigurationError
 from halldetect.integrations.checker import Checker, documents
 from halldetect.render.short import claim_line
 from halldetect.report import Report, Status
@@ -47,10 +48,13 @@ class Grounded(Validator):
         )
 
     def _fixed(self, report: Report) -> str | None:
-        if report.score is None or not self._checker.detector.configuration.guard:
+        if report.score is None:
             return None
         source = documents(report.documents)
-        return self._checker.detector.repair(source, report.response).text
+        try:
+            return self._checker.detector.repair(source, report.response).text
+        except ConfigurationError:  # the method of the paper repairs nothing
+            return None
 
 
 def _spans(report: Report) -> list[ErrorSpan]:

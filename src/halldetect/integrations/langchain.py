@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from halldetect.detector import Detector
+from halldetect.errors import ConfigurationError
 from halldetect.integrations.checker import Checker, failure
 
 OnFail = Literal["annotate", "raise", "replace"]
+ExitBehavior = Literal["error", "replace"]
 REPLACEMENT = "I could not find a reliable answer in the documents."
 
 
@@ -41,6 +43,7 @@ class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
         replacement: str = REPLACEMENT,
         detector: Detector | None = None,
     ) -> None:
+        _require_known("on_fail", on_fail, get_args(OnFail))
         self._keys = (context, answer, question)
         self._on_fail = on_fail
         self._replacement = replacement
@@ -94,11 +97,12 @@ class GroundednessMiddleware(AgentMiddleware[Any, Any]):
 
     def __init__(
         self,
-        exit_behavior: Literal["error", "replace"] = "replace",
+        exit_behavior: ExitBehavior = "replace",
         replacement: str = REPLACEMENT,
         detector: Detector | None = None,
     ) -> None:
         super().__init__()
+        _require_known("exit_behavior", exit_behavior, get_args(ExitBehavior))
         self._exit_behavior = exit_behavior
         self._replacement = replacement
         self._checker = Checker(detector)
@@ -124,6 +128,12 @@ class GroundednessMiddleware(AgentMiddleware[Any, Any]):
     async def aafter_model(self, state: AgentState[Any], runtime: Any) -> dict[str, Any] | None:
         """As `after_model`."""
         return await asyncio.to_thread(self.after_model, state, runtime)
+
+
+def _require_known(option: str, value: str, known: tuple[str, ...]) -> None:
+    """Raise ConfigurationError for a misspelt option: it would let every answer pass."""
+    if value not in known:
+        raise ConfigurationError(f"{option} must be one of {', '.join(known)}, not {value!r}")
 
 
 def _text(answer: Any) -> Any:

@@ -60,24 +60,17 @@ def build_server(detector: Detector | None = None) -> MCPServer[Any]:
 
     @server.tool()
     def explain(sources: list[str], claim: str) -> dict[str, Any]:
-        """Say what the sources say of a single claim, with the passages that were compared."""
+        """Judge a single claim against the sources, with the passage that decides."""
         with checker.lock:
             ((found,),) = checker.detector.judge([(sources, [claim])])
-        passages = {item.span: item for item in (found.evidence, *found.by_scale) if item}
         return {
             "status": found.status.value,
             "reason": found.reason,
             "support": found.support,
             "contradiction": found.contradiction,
-            "passages": [
-                {
-                    "document": item.document,
-                    "text": item.text,
-                    "entailment": item.probabilities.entailment,
-                    "contradiction": item.probabilities.contradiction,
-                }
-                for item in passages.values()
-            ],
+            "passage": None
+            if found.evidence is None
+            else {"document": found.evidence.document, "text": found.evidence.text},
         }
 
     return server

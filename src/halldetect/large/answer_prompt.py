@@ -1,4 +1,4 @@
-"""What the model is asked, as tokens.
+"""The question to the model, as tokens.
 
 Passage and claim are tokenised apart from each other, each with its part of the question:
 
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from halldetect.errors import ModelError
-from halldetect.large.gguf_tensors import GgufFile
+from halldetect.models.gguf import GgufFile
 from halldetect.verification.verifiers.encoding import encodable
 
 ANSWERS = (" Yes", " Maybe", " No")  # entailment, neutral, contradiction
@@ -28,7 +28,7 @@ _BEFORE_CLAIM = "\n\nClaim: "
 _QUESTION = "\n\nIs the claim true according to the document? Answer:"
 # Tokens that can form where a text meets the words around it, beyond those of each alone.
 _SEAM_TOKENS = 8
-# How text is divided before pairs of pieces are merged; "qwen2" in llama.cpp.
+# Divides text before pairs of pieces are merged; "qwen2" in llama.cpp.
 _DIVISION = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -40,18 +40,15 @@ _FRAME_WORD = re.compile(r"^([ \t]*(?:document|claim|answer)[ \t]*):", re.IGNORE
 
 
 def _inside_frame(text: str) -> str:
-    """A text that can stand inside the frame."""
+    """Return a text that cannot pretend to be the next part of the frame."""
     return _FRAME_WORD.sub(r"\1 -", text.strip())
 
 
 class Prompt:
-    """Tokens of passages and claims, and of the three answers.
-
-    Args:
-        model: the base model, which holds the vocabulary.
-    """
+    """Tokens of passages and claims, and of the three answers."""
 
     def __init__(self, model: GgufFile) -> None:
+        """Build the tokenizer from the vocabulary of the base model."""
         if model.value("tokenizer.ggml.pre") != "qwen2":
             raise ModelError(f"{model.path} has another tokenizer than the one of Qwen2")
         vocabulary = model.value("tokenizer.ggml.tokens")
@@ -66,15 +63,15 @@ class Prompt:
         )
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text by itself."""
+        """Return the number of tokens of each text alone."""
         return [len(tokens) for tokens in self._encode(texts)]
 
     def passages(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """Tokens of each passage with the words before it."""
+        """Return the tokens of each passage with the words before it."""
         return self._encode([_BEFORE_PASSAGE + _inside_frame(text) for text in texts])
 
     def claims(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """Tokens of each claim with the question around it."""
+        """Return the tokens of each claim with the question around it."""
         return self._encode([_BEFORE_CLAIM + _inside_frame(text) + _QUESTION for text in texts])
 
     def _encode(self, texts: Sequence[str]) -> list[tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""From a base model and an adapter to a large verifier on a runtime of this machine."""
+"""Load the large verifier: base model and adapter, on a runtime of this machine."""
 
 from __future__ import annotations
 
@@ -7,22 +7,18 @@ import re
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError
-from halldetect.large.adapter import read_adapter
+from halldetect.large.adapter import Adapter, read_adapter
 from halldetect.large.answer_prompt import Prompt
-from halldetect.large.backend import Backend
-from halldetect.large.gguf_tensors import GgufFile
-from halldetect.large.made_once import no_progress
 from halldetect.large.shape import Shape
-from halldetect.large.verifier import LargeVerifier
-from halldetect.models.download import Progress
+from halldetect.large.verifier import Backend, LargeVerifier
+from halldetect.models.download import Progress, no_progress
+from halldetect.models.gguf import GgufFile
 from halldetect.models.integrity import digest_of
 from halldetect.models.store import home
 
-Device = Literal["cpu", "cuda", "mps"]
-Runtime = Literal["auto", "onnx", "llama", "torch"]
 CONTEXT = 8192
 _FOLDER = re.compile("[0-9a-f]{12}-[0-9a-f]{12}")  # beginnings of the digests of base and adapter
 
@@ -32,10 +28,9 @@ def load_large(
     adapter: Path,
     *,
     device: str = "cpu",
-    runtime: Runtime = "auto",
+    runtime: str | None = None,
     threads: int | None = None,
     context: int = CONTEXT,
-    compiled: bool = False,
     base_sha256: str | None = None,
     cache: Path | None = None,
     progress: Progress = no_progress,
@@ -46,74 +41,49 @@ def load_large(
         base: the base model, a GGUF file.
         adapter: the adapter, a `.lora8` file. `config.json` beside it may state `calibration`, the
             parameters of halldetect.scoring.Calibration, and `operating_points`.
-        device: where to compute.
-        runtime: "auto" takes onnxruntime for a CPU and torch for a GPU; llama.cpp if torch is not
-            installed.
+        device: "cpu", "cuda" or "mps".
+        runtime: "onnx" or "torch"; None for onnxruntime on a CPU and torch on a GPU.
         threads: threads on a CPU; one per core if None.
-        context: the most tokens of a passage, a claim and the question together.
-        compiled: compile the layers (torch on CUDA only); pays for thousands of passages.
+        context: most tokens of a passage, a claim and the question together.
         base_sha256: digest of the base if it is known already, which saves reading the file.
-        cache: folder for what runtimes make of base and adapter; that of the model store if None.
-        progress: told while the base is converted for onnxruntime, the first time only.
+        cache: folder for the converted model; that of the model store if None.
+        progress: is called while the base is converted for onnxruntime, the first time only.
 
     Raises ModelError if a file is missing or the adapter belongs to another base,
     ConfigurationError if device, runtime and context do not go together.
     """
     chosen = chosen_runtime(device, runtime)
-    if not base.is_file():
-        raise ModelError(
-            f"the base model of large is not at {base}; `halldetect models pull large` fetches it"
-        )
-    if not adapter.is_file():
-        raise ModelError(
-            f"the adapter of large is not at {adapter}; `halldetect models pull large` fetches it"
-        )
+    for file in (base, adapter):
+        if not file.is_file():
+            raise ModelError(
+                f"large: there is no file {file}; `halldetect models pull large` fetches the base"
+            )
     found = read_adapter(adapter)
-    settings = settings_beside(adapter)
     digest = base_sha256 or digest_of(base)
     if found.base_sha256 != digest:
         raise ModelError(
             f"the adapter {adapter.name} belongs to a base with sha256 {found.base_sha256[:16]}, "
-            f"{base.name} has {digest[:16]}; `halldetect models pull large` fetches both"
+            f"{base.name} has {digest[:16]}; `halldetect models pull large` fetches the right one"
         )
     model = GgufFile(base)
     shape = Shape.of(model)
-    if not 0 < context <= shape.context:
-        raise ConfigurationError(
-            f"context must lie between 1 and {shape.context}, which the model reads, not {context}"
-        )
-    found.check_fits(shape.maps, shape.layers)
     prompt = Prompt(model)
-    if context <= prompt.frame_tokens:
-        raise ConfigurationError(f"a context of {context} tokens has no room for a passage")
+    if not prompt.frame_tokens < context <= shape.context:
+        raise ConfigurationError(
+            f"context must lie between {prompt.frame_tokens + 1}, for the question alone, and "
+            f"{shape.context}, which the model reads, not {context}"
+        )
+    found.check_fits(shape)
     adapter_digest = digest_of(adapter)
     folder = (cache or home() / "models" / "large") / f"{digest[:12]}-{adapter_digest[:12]}"
-    _remove_others(folder)
     backend: Backend
     if chosen == "torch":
         from halldetect.large.torch_backend import torch_backend
 
-        backend = torch_backend(
-            model, found, prompt.answers, device=device, threads=threads, compiled=compiled
-        )
-    elif chosen == "onnx":
-        from halldetect.large.onnx_backend import onnx_backend
-
-        backend = onnx_backend(
-            model,
-            found,
-            prompt.answers,
-            folder,
-            context=context,
-            threads=threads,
-            progress=progress,
-        )
+        backend = torch_backend(model, found, prompt.answers, device=device, threads=threads)
     else:
-        from halldetect.large.llama_backend import llama_backend
-
-        backend = llama_backend(
-            model, found, prompt.answers, folder, context=context, device=device, threads=threads
-        )
+        backend = _onnx_backend(model, found, prompt, folder, context, threads, progress)
+    settings = settings_beside(adapter)
     return LargeVerifier(
         backend,
         prompt,
@@ -130,8 +100,30 @@ def load_large(
     )
 
 
+def _onnx_backend(
+    model: GgufFile,
+    adapter: Adapter,
+    prompt: Prompt,
+    folder: Path,
+    context: int,
+    threads: int | None,
+    progress: Progress,
+) -> Backend:
+    from halldetect.large.onnx_backend import OnnxBackend
+    from halldetect.large.onnx_convert import ROUNDING, converted
+
+    # Conversions of other bases and adapters take 1.5 GB each. They are removed only before a new
+    # one: two installations that share a cache would remove each other's files at every start.
+    if folder.parent.is_dir() and not folder.is_dir():
+        for other in folder.parent.iterdir():
+            if _FOLDER.fullmatch(other.name):
+                shutil.rmtree(other, ignore_errors=True)
+    file = converted(folder / f"onnx-{ROUNDING}", model, adapter, prompt.answers, progress)
+    return OnnxBackend(file, model, kept_tokens=max(context, 2048), threads=threads)
+
+
 def settings_beside(adapter: Path) -> dict[str, Any]:
-    """What `config.json` beside an adapter says; nothing if there is none."""
+    """Return the content of `config.json` beside an adapter; empty if there is none."""
     config = adapter.with_name("config.json")
     if not config.is_file():
         return {}
@@ -144,45 +136,20 @@ def settings_beside(adapter: Path) -> dict[str, Any]:
     return found
 
 
-def _remove_others(folder: Path) -> None:
-    """Remove what runtimes made of other bases and adapters, which is 1.5 GB each.
-
-    Only when something new is to be made: two installations that share a cache, each with an
-    adapter of its own, otherwise would remove each other's files at every start.
-    """
-    if folder.is_dir() or not folder.parent.is_dir():
-        return
-    for other in folder.parent.iterdir():
-        if _FOLDER.fullmatch(other.name) and other != folder:
-            shutil.rmtree(other, ignore_errors=True)
-
-
-def chosen_runtime(device: str, runtime: str = "auto") -> str:
-    """The runtime for a device; an error if it is not installed or cannot use it.
+def chosen_runtime(device: str, runtime: str | None = None) -> str:
+    """Return the runtime for a device; raise an error if it is not installed or cannot use it.
 
     Args:
-        device: where to compute.
-        runtime: the one that was asked for, or "auto".
+        device: "cpu", "cuda" or "mps".
+        runtime: "onnx", "torch", or None for the best one.
     """
-    if device not in get_args(Device):
-        raise ConfigurationError(f"unknown device {device!r}; known are {_listed(Device)}")
-    if runtime not in get_args(Runtime):
-        raise ConfigurationError(f"unknown runtime {runtime!r}; known are {_listed(Runtime)}")
+    if device not in ("cpu", "cuda", "mps"):
+        raise ConfigurationError(f"unknown device {device!r}; known are cpu, cuda, mps")
+    if runtime not in (None, "onnx", "torch"):
+        raise ConfigurationError(f"unknown runtime {runtime!r}; known are onnx, torch")
     if runtime == "onnx" and device != "cpu":
         raise ConfigurationError(f"the runtime onnx computes on a CPU, not on {device}")
-    if runtime == "auto":
-        if device == "cpu":
-            return "onnx"
-        return "torch" if find_spec("torch") else "llama"
-    module, extra = {
-        "onnx": ("onnxruntime", ""),
-        "torch": ("torch", "hf"),
-        "llama": ("xllamacpp", "llm"),
-    }[runtime]
-    if find_spec(module) is None:
-        raise MissingExtra(f"the runtime {runtime}", extra)
-    return runtime
-
-
-def _listed(names: object) -> str:
-    return ", ".join(get_args(names))
+    chosen = runtime or ("onnx" if device == "cpu" else "torch")
+    if chosen == "torch" and find_spec("torch") is None:
+        raise MissingExtra(f"the verifier large on {device}", "hf")
+    return chosen

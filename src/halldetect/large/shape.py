@@ -1,25 +1,37 @@
-"""Sizes of a Qwen2 model, as its GGUF file states them."""
+"""Sizes of a Qwen2 model, as its GGUF file states them, and the names of its maps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from halldetect.errors import ModelError
-from halldetect.large.gguf_tensors import GgufFile
+from halldetect.models.gguf import GgufFile
+
+# Short name of a linear map of a layer -> its name in a GGUF file.
+MAPS = {
+    "q": "attn_q",
+    "k": "attn_k",
+    "v": "attn_v",
+    "o": "attn_output",
+    "g": "ffn_gate",
+    "u": "ffn_up",
+    "dn": "ffn_down",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     """Sizes of a Qwen2 model.
 
-    layers      number of layers
-    hidden      width of a token's state
-    heads       query heads
-    kv_heads    key and value heads, shared by groups of query heads
-    ffn         width of the feed-forward part
-    context     the most tokens it was trained to read
-    theta       base of the rotary angles
-    epsilon     added to the mean square in a norm
+    Attributes:
+        layers: number of layers.
+        hidden: width of a token's state.
+        heads: number of query heads.
+        kv_heads: number of key and value heads, shared by groups of query heads.
+        ffn: width of the feed-forward part.
+        context: most tokens that the model was trained to read.
+        theta: base of the rotary angles.
+        epsilon: added to the mean square in a norm.
     """
 
     layers: int
@@ -33,19 +45,25 @@ class Shape:
 
     @classmethod
     def of(cls, model: GgufFile) -> Shape:
-        """The sizes of a model; ModelError if it is not a Qwen2 model."""
+        """Return the sizes of a model; raise ModelError if it is not a usable Qwen2 model."""
         if model.value("general.architecture") != "qwen2":
             raise ModelError(f"{model.path} is not a Qwen2 model")
-        return cls(
-            layers=int(model.value("qwen2.block_count")),
-            hidden=int(model.value("qwen2.embedding_length")),
-            heads=int(model.value("qwen2.attention.head_count")),
-            kv_heads=int(model.value("qwen2.attention.head_count_kv")),
-            ffn=int(model.value("qwen2.feed_forward_length")),
-            context=int(model.value("qwen2.context_length")),
-            theta=float(model.value("qwen2.rope.freq_base")),
-            epsilon=float(model.value("qwen2.attention.layer_norm_rms_epsilon")),
-        )
+        try:
+            shape = cls(
+                layers=int(model.value("qwen2.block_count")),
+                hidden=int(model.value("qwen2.embedding_length")),
+                heads=int(model.value("qwen2.attention.head_count")),
+                kv_heads=int(model.value("qwen2.attention.head_count_kv")),
+                ffn=int(model.value("qwen2.feed_forward_length")),
+                context=int(model.value("qwen2.context_length")),
+                theta=float(model.value("qwen2.rope.freq_base")),
+                epsilon=float(model.value("qwen2.attention.layer_norm_rms_epsilon")),
+            )
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"{model.path} states a size that is not a number") from error
+        if min(shape.layers, shape.heads, shape.kv_heads) < 1 or shape.hidden % shape.heads:
+            raise ModelError(f"{model.path} states sizes that make no sense")
+        return shape
 
     @property
     def head_size(self) -> int:
@@ -73,5 +91,5 @@ class Shape:
 
 
 def head_tensor(model: GgufFile) -> str:
-    """The tensor whose rows give the logits of the vocabulary; it may be the embedding's."""
+    """Return the tensor that gives the logits of the vocabulary; it may be the embedding."""
     return "output.weight" if "output.weight" in model.tensors else "token_embd.weight"

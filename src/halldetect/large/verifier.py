@@ -1,30 +1,62 @@
 """The large verifier: a language model that reads a passage once and answers every claim.
 
 A passage may be a whole source of thousands of tokens. Pairs with the same passage are judged
-together, whatever their order in the call: a pair costs the tokens of its claim and some 20 of
-the question, not those of the passage again.
+together, in any order of the call: a pair costs the tokens of its claim and some 20 of the
+question, not those of the passage again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halldetect.errors import InputError, ModelError
 from halldetect.large.answer_prompt import Prompt
-from halldetect.large.backend import Backend, Group, Logits
 from halldetect.report import Probabilities
+
+Tokens = tuple[int, ...]
+Logits = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A passage and the claims about it, as tokens."""
+
+    passage: Tokens
+    claims: tuple[Tokens, ...]
+
+
+class Backend(Protocol):
+    """A runtime: it reads every passage once and lets its claims continue from there."""
+
+    @property
+    def runtime(self) -> str:
+        """Name, version and device, for the report."""
+        ...
+
+    @property
+    def pairs_at_once(self) -> int:
+        """The number of pairs per call that makes it fast."""
+        ...
+
+    def answer(self, groups: Sequence[Group]) -> list[Logits]:
+        """Return the logits (claims x 3) of every group: entailment, neutral, contradiction.
+
+        Raises ModelError if the computation fails.
+        """
+        ...
 
 
 class LargeVerifier:
     """A verifier (see `halldetect.protocols.Verifier`) on any backend.
 
-    How far the answers of one pair may differ alone and among others depends on the backend:
-    not at all with onnxruntime, where a claim is a run of its own; by at most 0.001 with
-    llama.cpp; in the last places with torch on a CPU; within the rounding of bfloat16 on a GPU.
+    With onnxruntime a pair has the same answer alone and among others, to the last bit; with
+    torch on a CPU the last places differ, on a GPU the rounding of bfloat16.
     """
 
     reads_whole_sources = True
@@ -42,45 +74,33 @@ class LargeVerifier:
 
         Args:
             backend: the runtime.
-            prompt: tokens of passages and claims.
-            context: the most tokens of a passage, a claim and the question together.
-            temperature: what logits are divided by before they become probabilities.
-            description: what the report records besides runtime and limits.
+            prompt: makes tokens of passages and claims.
+            context: most tokens of a passage, a claim and the question together.
+            temperature: divisor of the logits.
+            description: facts for the report besides runtime and limits.
         """
         self.backend = backend
         self.prompt = prompt
         self.context = context
+        # The longest passage and claim together, without the words around them.
+        self.max_tokens = context - prompt.frame_tokens
+        self.pairs_at_once = backend.pairs_at_once
         self._temperature = temperature
-        self._description = dict(description or {})
+        self.description = {
+            "name": "large",
+            **(description or {}),
+            "max_tokens": self.max_tokens,
+            "temperature": temperature,
+            "runtime": backend.runtime,
+        }
         self._lock = Lock()  # states and buffers of a backend serve one call at a time
 
-    @property
-    def description(self) -> dict[str, Any]:
-        """Name, digests of base and adapter, calibration, limits and runtime."""
-        return {
-            "name": "large",
-            **self._description,
-            "max_tokens": self.max_tokens,
-            "temperature": self._temperature,
-            "runtime": self.backend.runtime,
-        }
-
-    @property
-    def max_tokens(self) -> int:
-        """The longest passage and claim together, without the words around them."""
-        return self.context - self.prompt.frame_tokens
-
-    @property
-    def pairs_at_once(self) -> int:
-        """The number of pairs that a call should bring."""
-        return self.backend.pairs_at_once
-
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text by itself."""
+        """Return the number of tokens of each text alone."""
         return self.prompt.count(texts)
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
-        """The probabilities of each (passage, claim), in the order given.
+        """Return the probabilities of each (passage, claim), in the order given.
 
         Raises InputError for an empty passage or claim, ModelError for a pair that is longer
         than the context or if the computation fails.
@@ -94,7 +114,12 @@ class LargeVerifier:
         # A claim that comes twice with the same passage is judged once.
         wanted: dict[str, dict[str, None]] = {}
         for passage, claim in pairs:
-            self._refuse_too_long(len(passage_tokens[passage]) + len(claim_tokens[claim]))
+            tokens = len(passage_tokens[passage]) + len(claim_tokens[claim])
+            if tokens > self.context:
+                raise ModelError(
+                    f"large: a passage and claim have {tokens} tokens, "
+                    f"the context is {self.context}"
+                )
             wanted.setdefault(passage, {})[claim] = None
         groups = [
             Group(passage_tokens[passage], tuple(claim_tokens[claim] for claim in found))
@@ -108,18 +133,11 @@ class LargeVerifier:
                 answers[passage, claim] = answer
         return [answers[pair] for pair in pairs]
 
-    def _refuse_too_long(self, tokens: int) -> None:
-        if tokens > self.context:
-            raise ModelError(
-                f"large: a passage and claim have {tokens} tokens, the context is {self.context}"
-            )
-
     def probabilities(self, logits: Logits) -> list[Probabilities]:
-        """The probabilities of answers, from their logits (claims x 3)."""
+        """Return the probabilities of answers, from their logits (claims x 3)."""
         if not np.isfinite(logits).all():
             raise ModelError("large: the model gave numbers that are not finite")
         scaled = logits.astype(np.float64) / self._temperature
-        scaled -= scaled.max(-1, keepdims=True)
-        powers = np.exp(scaled)
+        powers = np.exp(scaled - scaled.max(-1, keepdims=True))
         shares = powers / powers.sum(-1, keepdims=True)
         return [Probabilities(*map(float, row)) for row in shares]

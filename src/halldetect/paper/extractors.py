@@ -87,8 +87,7 @@ def load_extractor(
     else:
         raise ConfigurationError(_unknown(spec, stored))
 
-    from halldetect.models.gguf_file import fetch_if_stored
-    from halldetect.models.llama import require_library
+    from halldetect.models.llama import fetch_if_stored, require_library
     from halldetect.paper.gguf import GgufExtractor
 
     require_library()  # before a download that would be of no use

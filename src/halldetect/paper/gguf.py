@@ -7,9 +7,8 @@ from threading import Lock
 from typing import Any
 
 from halldetect.errors import ExtractionError, one_line
-from halldetect.models.gguf_file import GgufFile
-from halldetect.models.gguf_header import read_header
-from halldetect.models.llama import default_threads
+from halldetect.models.gguf import read_header
+from halldetect.models.llama import LlamaFile, default_threads
 from halldetect.models.llama import start as _start
 from halldetect.paper import prompt
 from halldetect.protocols import Draft
@@ -37,7 +36,7 @@ class GgufExtractor:
 
     def __init__(self, model: str | Path, *, threads: int | None = None, seed: int = 0) -> None:
         """`model` is a name of the store, which must be in the cache, or the path of a file."""
-        self._file = GgufFile(model)
+        self._file = LlamaFile(model)
         header = read_header(self._file.path)
         self._has_template = header.has_chat_template
         self._special = prompt.special_pattern(header.control_tokens)

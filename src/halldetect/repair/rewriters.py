@@ -17,9 +17,8 @@ from typing import Any, Protocol, Unpack
 from halldetect.paper.prompt import special_pattern, unmarked
 from halldetect.errors import ConfigurationError, ModelError, one_line
 from halldetect.models.chat_endpoint import ChatEndpoint, ServerOptions
-from halldetect.models.gguf_file import GgufFile, fetch_if_stored
-from halldetect.models.gguf_header import read_header
-from halldetect.models.llama import default_threads, require_library
+from halldetect.models.gguf import read_header
+from halldetect.models.llama import LlamaFile, default_threads, fetch_if_stored, require_library
 from halldetect.models.llama import start as start_llama
 from halldetect.reading.sentences import sentences
 
@@ -101,7 +100,7 @@ class GgufRewriter:
 
     def __init__(self, model: str | Path, *, threads: int | None = None, seed: int = 0) -> None:
         """`model` is a name of the store, which must be in the cache, or the path of a file."""
-        self._file = GgufFile(model)
+        self._file = LlamaFile(model)
         self._special = special_pattern(read_header(self._file.path).control_tokens)
         self._seed = seed
         self._lock = Lock()

@@ -1,4 +1,4 @@
-"""Where models of PyTorch compute, and what they say when a device has no memory left."""
+"""Devices of PyTorch, and their errors for want of memory."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from halldetect.errors import ModelError
 
 
 def torch_device(wanted: str) -> str:
-    """The device of that name as torch knows it.
+    """Return the name of a device that torch finds; raise ModelError if it finds none.
 
     Args:
-        wanted: "cpu", "cuda" or "mps"; "auto" is CUDA where torch finds it, else the CPU.
-
-    Raises ModelError for a device that is not there.
+        wanted: "cpu", "cuda" or "mps"; "auto" is CUDA if torch finds it, else the CPU.
     """
     if wanted == "auto":
         return "cuda" if _is_there("cuda") else "cpu"
@@ -35,7 +33,7 @@ def _is_there(device: str) -> bool:
 
 
 def out_of_memory(error: RuntimeError) -> bool:
-    """Whether a device had no memory left; only CUDA has an error of its own for it."""
+    """Return True if a device had no memory left; only CUDA has an error type for it."""
     text = str(error).lower()
     return "out of memory" in text or "can't allocate memory" in text
 

@@ -1,4 +1,4 @@
-"""A verifier that is asked about the same pair once, for work that checks similar texts."""
+"""A verifier that judges the same pair once, for work that checks similar texts."""
 
 from __future__ import annotations
 
@@ -10,43 +10,29 @@ from halldetect.report import Probabilities
 
 
 class RememberingVerifier:
-    """Gives the answers of another verifier, each of them computed once.
-
-    verifier  gives the answers; everything else of it, such as `tokenize`, is passed through
-    """
+    """Gives the answers of another verifier, each of them computed once."""
 
     def __init__(self, verifier: Verifier) -> None:
-        self._verifier = verifier
+        """Wrap a verifier; `tokenize` and whatever else it has is passed through."""
+        self._verifier: Any = verifier
         self._answers: dict[Hashable, Probabilities] = {}
+        self.description = verifier.description
+        self.max_tokens = verifier.max_tokens
+        self.count_tokens = verifier.count_tokens
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._verifier, name)
 
-    @property
-    def description(self) -> dict[str, Any]:
-        """The description of the verifier inside."""
-        return self._verifier.description
-
-    @property
-    def max_tokens(self) -> int:
-        """The limit of the verifier inside."""
-        return self._verifier.max_tokens
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """The counts of the verifier inside."""
-        return self._verifier.count_tokens(texts)
-
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
-        """The answers; pairs that were judged before are not judged again."""
+        """Return the answers; pairs that were judged before are not judged again."""
         return self._remember(pairs, list(pairs), self._verifier.judge)
 
     def judge_tokens(
         self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
     ) -> list[Probabilities]:
-        """As `judge`, for a verifier that takes tokens."""
+        """Return the answers to pairs of tokens, as `judge` does."""
         keys = [(tuple(premise), tuple(hypothesis)) for premise, hypothesis in pairs]
-        judge: Callable[[Sequence[Any]], list[Probabilities]] = self.__getattr__("judge_tokens")
-        return self._remember(pairs, keys, judge)
+        return self._remember(pairs, keys, self._verifier.judge_tokens)
 
     def _remember(
         self,

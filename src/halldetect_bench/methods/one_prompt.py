@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from halldetect.large.backend import Group
-from halldetect.large.verifier import LargeVerifier
+from halldetect.large.verifier import Group, LargeVerifier
 from halldetect.reading.sentences import sentences
 from halldetect.report import Cost, Probabilities
 from halldetect_bench.datasets.labelled_rows import Row

@@ -10,9 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 from halldetect import models
 from halldetect.claims.extractors import prompt
 from halldetect.errors import CheckError, ModelError, one_line
-from halldetect.models.gguf_file import is_stored
-from halldetect.models.gguf_header import read_header
-from halldetect.models.llama import default_threads, start
+from halldetect.models.gguf import read_header
+from halldetect.models.llama import default_threads, is_stored, start
 
 CONTEXT = 8192
 

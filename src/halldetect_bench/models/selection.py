@@ -89,7 +89,7 @@ class RunModels:
 
     def _fetched_llm(self) -> str:
         """The name or file of the language model, downloaded if it is one of the store."""
-        from halldetect.models.gguf_file import fetch_if_stored
+        from halldetect.models.llama import fetch_if_stored
 
         model = self.options.llm or DEFAULT_EXTRACTOR
         fetch_if_stored(model, self.options.notice)

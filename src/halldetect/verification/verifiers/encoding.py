@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from halldetect.errors import MissingExtra, ModelError, one_line
 from halldetect.report import Probabilities
-
-if TYPE_CHECKING:
-    from halldetect.verification.verifiers.wordpiece import WordPieceEncoder
 
 # These number their positions after the padding token's own number.
 _POSITIONS_AFTER_PADDING = ("mpnet", "roberta", "xlm-roberta", "camembert", "longformer")
 # Larger limits in a configuration stand for "none known".
 _NO_LIMIT = 1_000_000
-# Without any limit in the configuration: what nearly every encoder reads.
+# Without any limit in the configuration: the limit of nearly every encoder.
 _USUAL_LIMIT = 512
 
 
@@ -32,32 +29,109 @@ class Encoded:
         return len(self.ids)
 
 
+@dataclass(frozen=True, slots=True)
+class PairTemplate:
+    """The model's own tokens before, between and after two texts, and the types of the texts.
+
+    Tokens before and between have the type of the first text, those after that of the second.
+    """
+
+    before: tuple[int, ...]
+    between: tuple[int, ...]
+    after: tuple[int, ...]
+    types: tuple[int, int] = (0, 0)
+
+    @classmethod
+    def of(cls, tokenizer: Any) -> PairTemplate | None:
+        """Return the template of a tokenizer; None if it does not hold the texts as they are."""
+        framed, alone = tokenizer.encode("a", "b"), tokenizer.encode("a", add_special_tokens=False)
+        inner = [at for at, special in enumerate(framed.special_tokens_mask) if not special]
+        if len(inner) != 2 or framed.ids[inner[0]] != alone.ids[0]:
+            return None
+        first, second = inner
+        ids, types = tuple(framed.ids), tuple(framed.type_ids)
+        found = cls(
+            ids[:first],
+            ids[first + 1 : second],
+            ids[second + 1 :],
+            (types[first], types[second]),
+        )
+        same = found.around([ids[first]], [ids[second]]) == Encoded(ids, types)
+        return found if same else None
+
+    @property
+    def size(self) -> int:
+        """The number of tokens that the template adds to a pair."""
+        return len(self.before) + len(self.between) + len(self.after)
+
+    def around(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Encoded:
+        """Return the pair of the tokens of two texts."""
+        first = (*self.before, *premise, *self.between)
+        second = (*hypothesis, *self.after)
+        types = (self.types[0],) * len(first) + (self.types[1],) * len(second)
+        return Encoded(first + second, types)
+
+
+class Encoder(Protocol):
+    """Turns texts into tokens."""
+
+    @property
+    def special_tokens(self) -> int:
+        """The most tokens that are added to a pair."""
+        ...
+
+    @property
+    def adds_up(self) -> bool:
+        """True if the tokens of a text are those of its parts between plain spaces."""
+        ...
+
+    def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Return the tokens of each text, special tokens left out."""
+        ...
+
+    def frame(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Encoded:
+        """Return the pair of the tokens of two texts; only if they add up."""
+        ...
+
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+        """Return each pair as the model reads it."""
+        ...
+
+
 class PairEncoder:
     """A `tokenizers` tokenizer with its own pair template, premise first.
 
     Special tokens written out in a text ("</s>", "[SEP]") are read as plain characters, or as
-    unknown where the vocabulary itself holds them: a response must not be able to end itself,
+    unknown if the vocabulary itself holds them: a response must not be able to end itself,
     or to begin a premise of its own.
     """
 
     def __init__(self, tokenizer: Any) -> None:
+        """Use a tokenizer; its settings are changed."""
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True
         self.tokenizer = tokenizer
-        special = {
-            number: token.content.lower()
-            for number, token in tokenizer.get_added_tokens_decoder().items()
-            if token.special
-        }
-        unknown = [number for number, content in special.items() if "unk" in content]
+        added = tokenizer.get_added_tokens_decoder()
+        special = {number: token.content for number, token in added.items() if token.special}
+        unknown = [number for number, content in special.items() if "unk" in content.lower()]
         self._unknown = unknown[-1] if unknown else None
         self._reserved = frozenset(special) - frozenset(unknown)
-        self._frame = PairTemplate.of(tokenizer)
+        self._template = PairTemplate.of(tokenizer)
+        self.special_tokens = int(tokenizer.num_special_tokens_to_add(True))
+        # The tokenizers of BERT's kind clean each character alone, divide at spaces and marks,
+        # and look up each word.
+        kind = (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.model)
+        names = tuple(type(part).__name__ for part in kind)
+        self.adds_up = (
+            self._template is not None
+            and names == ("BertNormalizer", "BertPreTokenizer", "WordPiece")
+            and len(special) == len(added)
+        )
 
     @classmethod
     def from_file(cls, file: Path) -> PairEncoder:
-        """The tokenizer of a `tokenizer.json`; needs the library `tokenizers`."""
+        """Read a `tokenizer.json`; needs the library `tokenizers`."""
         try:
             from tokenizers import Tokenizer
         except ImportError as error:
@@ -67,54 +141,27 @@ class PairEncoder:
         except Exception as error:  # the library raises bare Exception
             raise ModelError(f"{file} is not a tokenizer: {one_line(error)}") from error
 
-    @property
-    def special_tokens(self) -> int:
-        """How many tokens the template adds to a pair."""
-        return int(self.tokenizer.num_special_tokens_to_add(True))
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text, without those of the template."""
-        encoded = self.tokenizer.encode_batch_fast(
-            [encodable(text) for text in texts], add_special_tokens=False
-        )
-        return [len(item.ids) for item in encoded]
-
-    @property
-    def adds_up(self) -> bool:
-        """Whether the tokens of a text are those of its parts between spaces, and a pair's
-        those of its texts. So it is with the tokenizers of BERT's kind: each character is
-        cleaned by itself, then spaces and marks divide, then each word is looked up."""
-        kind = (self.tokenizer.normalizer, self.tokenizer.pre_tokenizer, self.tokenizer.model)
-        names = tuple(type(part).__name__ for part in kind)
-        added = self.tokenizer.get_added_tokens_decoder().values()
-        return (
-            self._frame is not None
-            and names == ("BertNormalizer", "BertPreTokenizer", "WordPiece")
-            and all(token.special for token in added)
-        )
-
     def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """The tokens of each text, without those of the template."""
-        encoded = self.tokenizer.encode_batch_fast(
-            [encodable(text) for text in texts], add_special_tokens=False
-        )
+        """Return the tokens of each text, without those of the template."""
+        ready = [encodable(text) for text in texts]
+        encoded = self.tokenizer.encode_batch_fast(ready, add_special_tokens=False)
         return [self._plain(item) for item in encoded]
 
     def frame(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Encoded:
-        """What `encode` gives, from tokens; only where they add up."""
-        assert self._frame is not None
-        return self._frame.around(premise, hypothesis)
+        """Return the pair of the tokens of two texts; only if they add up."""
+        assert self._template is not None
+        return self._template.around(premise, hypothesis)
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
-        """Each pair as the model reads it."""
-        ready = [(encodable(premise), encodable(hypothesis)) for premise, hypothesis in pairs]
-        return [
-            Encoded(self._plain(item), tuple(item.type_ids))
-            for item in self.tokenizer.encode_batch_fast(ready)
-        ]
+        """Return each pair as the model reads it."""
+        return self._encoded([(encodable(one), encodable(two)) for one, two in pairs])
+
+    def _encoded(self, ready: Sequence[Any]) -> list[Encoded]:
+        found = self.tokenizer.encode_batch_fast(ready)
+        return [Encoded(self._plain(item), tuple(item.type_ids)) for item in found]
 
     def _plain(self, encoding: Any) -> tuple[int, ...]:
-        """The numbers, but no special token other than those of the template."""
+        """Return the numbers; special tokens but those of the template become unknown."""
         if self._unknown is None or self._reserved.isdisjoint(encoding.ids):
             return tuple(encoding.ids)
         return tuple(
@@ -123,140 +170,58 @@ class PairEncoder:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class PairTemplate:
-    """The model's own tokens: before, between and after the two texts, and the types of all."""
-
-    before: tuple[int, ...]
-    between: tuple[int, ...]
-    after: tuple[int, ...]
-    types: tuple[tuple[int, ...], int, tuple[int, ...], int, tuple[int, ...]]
-
-    @classmethod
-    def of(cls, tokenizer: Any) -> PairTemplate | None:
-        """None where the two texts do not stand in the template as they are."""
-        framed, alone = tokenizer.encode("a", "b"), tokenizer.encode("a", add_special_tokens=False)
-        inner = [at for at, special in enumerate(framed.special_tokens_mask) if not special]
-        if len(inner) != 2 or framed.ids[inner[0]] != alone.ids[0]:
-            return None
-        first, second = inner
-        ids, types = tuple(framed.ids), tuple(framed.type_ids)
-        return cls(
-            ids[:first],
-            ids[first + 1 : second],
-            ids[second + 1 :],
-            (
-                types[:first],
-                types[first],
-                types[first + 1 : second],
-                types[second],
-                types[second + 1 :],
-            ),
-        )
-
-    @property
-    def size(self) -> int:
-        """How many tokens the template adds to a pair."""
-        return len(self.before) + len(self.between) + len(self.after)
-
-    def around(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Encoded:
-        """The pair of the tokens of two texts."""
-        before, first, between, second, after = self.types
-        return Encoded(
-            (*self.before, *premise, *self.between, *hypothesis, *self.after),
-            (
-                *before,
-                *(first,) * len(premise),
-                *between,
-                *(second,) * len(hypothesis),
-                *after,
-            ),
-        )
-
-
 class JoinedEncoder(PairEncoder):
     """Both in one text, with the template's last token between them."""
 
-    adds_up = False
-
     def __init__(self, tokenizer: Any) -> None:
+        """Use a tokenizer; raise ModelError if it ends a text with no token."""
         super().__init__(tokenizer)
         framed = self.tokenizer.encode("a")
         inner = [at for at, special in enumerate(framed.special_tokens_mask) if not special]
-        self._before = tuple(framed.ids[: inner[0]])
-        self._after = tuple(framed.ids[inner[-1] + 1 :])
-        if not self._after:
+        before, after = tuple(framed.ids[: inner[0]]), tuple(framed.ids[inner[-1] + 1 :])
+        if not after:
             raise ModelError("the tokenizer ends a text with no token, so two cannot be joined")
-
-    @property
-    def special_tokens(self) -> int:
-        """How many tokens are added to a pair."""
-        return len(self._before) + 1 + len(self._after)
+        self._joined = PairTemplate(before, after[-1:], after)
+        self.special_tokens = self._joined.size
+        self.adds_up = False
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
-        """Each pair as the model reads it."""
-        texts = [encodable(text) for pair in pairs for text in pair]
-        parts = self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        joined = []
-        for premise, hypothesis in zip(parts[::2], parts[1::2], strict=True):
-            between = self._after[-1:]
-            inner = (*self._plain(premise), *between, *self._plain(hypothesis))
-            ids = (*self._before, *inner, *self._after)
-            joined.append(Encoded(ids, (0,) * len(ids)))
-        return joined
+        """Return each pair as the model reads it."""
+        parts = self.tokenize([text for pair in pairs for text in pair])
+        return [
+            self._joined.around(premise, hypothesis)
+            for premise, hypothesis in zip(parts[::2], parts[1::2], strict=True)
+        ]
 
 
 class QuestionEncoder(PairEncoder):
     """Both in one text: the premise, some words, the hypothesis, some more words."""
 
-    adds_up = False
     # Tokens may form across the seams that neither side has alone.
     SEAMS = 8
 
     def __init__(self, tokenizer: Any, before: str, after: str) -> None:
+        """Use a tokenizer and the words before and after the hypothesis."""
         super().__init__(tokenizer)
         self._before, self._after = before, after
-
-    @property
-    def special_tokens(self) -> int:
-        """How many tokens are added to a pair, at most."""
-        words = sum(self.count([self._before, self._after]))
-        return words + self.SEAMS + int(self.tokenizer.num_special_tokens_to_add(False))
-
-    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
-        """Each pair as the model reads it."""
-        texts = [
-            encodable(f"{premise}{self._before}{hypothesis}{self._after}")
-            for premise, hypothesis in pairs
-        ]
-        return [
-            Encoded(self._plain(item), tuple(item.type_ids))
-            for item in self.tokenizer.encode_batch_fast(texts)
-        ]
-
-
-class NamedEncoder(QuestionEncoder):
-    """One text behind a token: words, the premise, more words, the hypothesis."""
-
-    def __init__(self, tokenizer: Any, opening: str, between: str, first: int) -> None:
-        super().__init__(tokenizer, between, "")
-        self._opening, self._first = opening, first
-
-    @property
-    def special_tokens(self) -> int:
-        """How many tokens are added to a pair, at most."""
-        return 1 + sum(self.count([self._opening])) + super().special_tokens
-
-    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
-        """Each pair as the model reads it."""
-        behind = super().encode(
-            [(f"{self._opening}{premise}", hypothesis) for premise, hypothesis in pairs]
+        words = sum(map(len, self.tokenize([before, after])))
+        self.special_tokens = (
+            words + self.SEAMS + int(self.tokenizer.num_special_tokens_to_add(False))
         )
-        return [Encoded((self._first, *item.ids), (0, *item.types)) for item in behind]
+        self.adds_up = False
+
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+        """Return each pair as the model reads it."""
+        return self._encoded(
+            [
+                encodable(f"{premise}{self._before}{hypothesis}{self._after}")
+                for premise, hypothesis in pairs
+            ]
+        )
 
 
 def encodable(text: str) -> str:
-    """The text with lone surrogates, which UTF-8 cannot hold, replaced."""
+    """Return the text with lone surrogates, which UTF-8 cannot hold, replaced."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -265,7 +230,7 @@ def encodable(text: str) -> str:
 
 
 def reading_limit(*configurations: Mapping[str, Any]) -> int:
-    """The longest input with all its special tokens: the least of the limits that are stated."""
+    """Return the longest input with all special tokens: the least of the limits stated."""
     limits = []
     for config in configurations:
         for key in ("max_tokens", "model_max_length"):
@@ -281,9 +246,10 @@ def reading_limit(*configurations: Mapping[str, Any]) -> int:
 def refuse_too_long(encoded: Sequence[Encoded], limit: int, where: str) -> None:
     """Raise ModelError for a pair that is too long: nothing is cut off unnoticed.
 
-    encoded  the pairs
-    limit    the greatest number of tokens
-    where    the verifier, as named in the error
+    Args:
+        encoded: the pairs.
+        limit: the greatest number of tokens.
+        where: the verifier, as named in the error.
     """
     longest = max((len(item) for item in encoded), default=0)
     if longest > limit:
@@ -291,41 +257,36 @@ def refuse_too_long(encoded: Sequence[Encoded], limit: int, where: str) -> None:
 
 
 class EncodingVerifier:
-    """What verifiers share that encode texts in this process; `_judge` is their own.
+    """The common part of verifiers that encode texts in this process; `_judge` is their own.
 
-    _encoder  turns texts into tokens
-    _limit    the greatest number of tokens of a pair, special tokens included
+    Attributes:
+        max_tokens: the longest premise and hypothesis together, special tokens not counted.
+        adds_up: True if the tokens of a text are those of its parts between plain spaces.
     """
 
-    _encoder: PairEncoder | WordPieceEncoder
-    _limit: int
-
-    @property
-    def max_tokens(self) -> int:
-        """The longest premise and hypothesis together, special tokens not counted."""
-        return self._limit - self._encoder.special_tokens
+    def __init__(self, encoder: Encoder, limit: int) -> None:
+        """Use an encoder, for pairs of at most `limit` tokens with the special ones."""
+        self._encoder = encoder
+        self._limit = limit
+        self.max_tokens = limit - encoder.special_tokens
+        self.adds_up = encoder.adds_up
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text, special tokens not counted."""
-        return self._encoder.count(texts)
-
-    @property
-    def adds_up(self) -> bool:
-        """Whether the tokens of a text are those of its parts between plain spaces."""
-        return self._encoder.adds_up
+        """Return the number of tokens of each text, special tokens not counted."""
+        return [len(tokens) for tokens in self._encoder.tokenize(texts)]
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """The tokens of each text, special tokens left out."""
+        """Return the tokens of each text, special tokens left out."""
         return self._encoder.tokenize(texts)
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
-        """The probabilities of each (premise, hypothesis), in the order given."""
+        """Return the probabilities of each (premise, hypothesis), in the order given."""
         return self._judge(self._encoder.encode(pairs))
 
     def judge_tokens(
         self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
     ) -> list[Probabilities]:
-        """The same for pairs that are given as tokens."""
+        """Return the same for pairs that are given as tokens."""
         return self._judge([self._encoder.frame(*pair) for pair in pairs])
 
     def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:

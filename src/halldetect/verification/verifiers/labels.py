@@ -1,4 +1,4 @@
-"""What a classifier's outputs mean, read from its configuration."""
+"""The meaning of a classifier's outputs, read from its configuration."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Labels:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], where: str) -> Labels:
-        """From `id2label` (or `label2id`), in any order and case."""
+        """Read `id2label` (or `label2id`), in any order and case."""
         numbered = config.get("id2label") or {}
         try:
             if not numbered:
@@ -55,7 +55,7 @@ class Labels:
 
     @classmethod
     def from_names(cls, names: Sequence[str], where: str) -> Labels:
-        """From the names of the outputs, in order; `where` is named in errors."""
+        """Read the names of the outputs, in order; `where` is named in errors."""
         meanings = tuple(_MEANING.get(re.sub(r"[^a-z0-9]", "", name.lower())) for name in names)
         known = [meaning for meaning in meanings if meaning is not None]
         two_way = {"entailment", "rest"}
@@ -71,7 +71,7 @@ class Labels:
         return cls(tuple(known))
 
     def read(self, logits: NDArray[Any], where: str) -> Probabilities:
-        """Softmax in double precision, so that it adds no noise of its own."""
+        """Return the softmax, in double precision so that it adds no noise."""
         if logits.shape != (len(self.meanings),):
             raise ModelError(
                 f"{where}: the model has {logits.size} outputs but {len(self.meanings)} labels"

@@ -13,18 +13,30 @@ each, the longest first. Why not padded batches (an MPNet-base on two x86-64 cor
   speed with int8 activations (56 to 66 % with fp32 ones), from 128 tokens on over 90 %.
 - Two one-thread runs side by side do 6 to 19 % more than one two-thread run on idle cores.
 
-Weights may be stored beside the model in 4 bits; they are unpacked to 8 when it is loaded
-(`packed_weights`). Such a model gives the same bits on any number of threads: the threads share
-out rows and heads, and no sum is divided among them. So few pairs are run one after the other,
-each on all threads: a single one is done 1.6 to 1.8 times as fast on two. Sums of fp32 models may
-change in the last place with the number of threads, so those always run on one.
+Weights may be stored beside the model in 4 bits, which halves the file (`training/base/quantise.py`
+writes such files). Processors have no arithmetic for 4 bits, so they are unpacked to 8 when the
+model is loaded, in whole numbers only: the same on every machine. For a matrix NAME of (inputs,
+outputs) the file MODEL.npz holds
+
+    NAME.codes   (inputs / 2, outputs)       two 4-bit codes a byte, the lower half of the
+                                             inputs in the low bits
+    NAME.zeros   (inputs / block, outputs)   the code that means zero, a block
+    NAME.steps   (inputs / block, outputs)   the worth of one code, in 256ths
+
+and the 8-bit weight is (code - zero) x step / 256, rounded. It stays between -63 and 63, so
+that sums of two products fit 16 bits: older processors cut them off there.
+
+Such a model gives the same bits on any number of threads: the threads share out rows and heads,
+and no sum is divided among them. So few pairs are run one after the other, each on all threads: a
+single one is done 1.6 to 1.8 times as fast on two. Sums of fp32 models may change in the last
+place with the number of threads, so those always run on one.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -44,25 +56,20 @@ from halldetect.verification.verifiers.encoding import (
     refuse_too_long,
 )
 from halldetect.verification.verifiers.labels import Labels
-from halldetect.verification.verifiers.packed_weights import packed_beside, unpacked
 from halldetect.verification.verifiers.wordpiece import WordPieceEncoder
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
-# A second session, for runs side by side, takes memory and half a second: it is made after so
-# many pairs in large calls, not for a single check.
+# A second session, for runs side by side, takes memory and half a second: it is made after this
+# number of pairs in large calls, not for a single check.
 _PAIRS_BEFORE_SECOND_SESSION = 128
+LARGEST, UNIT = 63, 256  # of packed weights: the largest one, and the parts of a step
 
 
 class OnnxVerifier(EncodingVerifier):
     """A folder with an ONNX model, `tokenizer.json` and `config.json` with a label map.
 
     `config.json` may also state `max_tokens`, `languages`, `calibration` and `operating_points`.
-
-    path     the folder, or the model's file where the folder has several
-    name     for the report; default: the folder's
-    threads  None: as many as there are cores
-    digests  of all files in the folder, where they are known already
     """
 
     def __init__(
@@ -73,6 +80,14 @@ class OnnxVerifier(EncodingVerifier):
         threads: int | None = None,
         digests: dict[str, str] | None = None,
     ) -> None:
+        """Load a model.
+
+        Args:
+            path: the folder, or the model's file if the folder has several.
+            name: for the report; None: the folder's.
+            threads: None for one per core.
+            digests: of all files in the folder, if they are known already.
+        """
         self._digests = digests
         self._file = _model_file(path)
         folder = self._file.parent
@@ -80,12 +95,13 @@ class OnnxVerifier(EncodingVerifier):
         self._threads = threads or physical_cores()
         self._config = _read_json(folder / "config.json")
         extra = folder / "tokenizer_config.json"
-        self._limit = reading_limit(self._config, _read_json(extra) if extra.exists() else {})
+        limit = reading_limit(self._config, _read_json(extra) if extra.exists() else {})
         self._labels = Labels.from_config(self._config, self._name)
         file = _existing(folder / "tokenizer.json")
-        self._encoder = WordPieceEncoder.from_file(file) or PairEncoder.from_file(file)
+        super().__init__(WordPieceEncoder.from_file(file) or PairEncoder.from_file(file), limit)
         self._many_threads_per_pair = self._threads > 1 and packed_beside(self._file).is_file()
         self._session = _session(self._file, self._threads if self._many_threads_per_pair else 1)
+        self._one_thread_session: Any = None  # of a packed model, for runs side by side
         self._pairs_in_large_calls = 0
         self._inputs = _inputs(self._session, self._file)
         outputs = [item.name for item in self._session.get_outputs()]
@@ -93,10 +109,13 @@ class OnnxVerifier(EncodingVerifier):
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """What the report records; see `protocols`."""
+        """The facts for the report; see `protocols`."""
         onnxruntime = runtime()
         digests = self._digests or file_digests(self._file.parent)
-        beside = [file.name for file in self._outside_weights()]
+        # Files such as model.onnx.data and model.onnx.npz hold the weights.
+        beside = sorted(
+            file.name for file in self._file.parent.glob(f"{self._file.name}?*") if file.is_file()
+        )
         return {
             "name": self._name,
             "kind": "onnx",
@@ -112,13 +131,8 @@ class OnnxVerifier(EncodingVerifier):
             "runtime": f"onnxruntime {onnxruntime.__version__}",
         }
 
-    def _outside_weights(self) -> list[Path]:
-        """The files beside the model that hold weights: model.onnx.data, .onnx_data and such."""
-        beside = self._file.parent.glob(f"{self._file.name}?*")
-        return sorted(file for file in beside if file.is_file())
-
     def unknown_words(self, text: str) -> list[str]:
-        """The words of a text that the model cannot read; none are known of some tokenizers."""
+        """Return the words of a text that the model cannot read, if its tokenizer tells."""
         found = getattr(self._encoder, "unknown_words", None)
         return [] if found is None else list(found(text))
 
@@ -129,6 +143,8 @@ class OnnxVerifier(EncodingVerifier):
         if len(encoded) >= 2 * self._threads:
             self._pairs_in_large_calls += len(encoded)
             if self._pairs_in_large_calls >= _PAIRS_BEFORE_SECOND_SESSION:
+                if self._one_thread_session is None:
+                    self._one_thread_session = _session(self._file, 1)
                 return self._side_by_side(encoded, self._one_thread_session)
         return [self._run(self._session, pair) for pair in encoded]
 
@@ -139,11 +155,6 @@ class OnnxVerifier(EncodingVerifier):
             done = pool.map(lambda at: self._run(session, encoded[at]), longest_first)
             results = dict(zip(longest_first, done, strict=True))
         return [results[at] for at in range(len(encoded))]
-
-    @cached_property
-    def _one_thread_session(self) -> Any:
-        """A packed model once more, for runs side by side."""
-        return _session(self._file, 1)
 
     def _run(self, session: Any, pair: Encoded) -> Probabilities:
         values = (pair.ids, (1,) * len(pair), pair.types)
@@ -194,23 +205,29 @@ def _read_json(file: Path) -> dict[str, Any]:
 
 
 def runtime() -> Any:
-    """The module onnxruntime, with telemetry switched off before it is imported."""
+    """Return the module onnxruntime, imported with telemetry switched off."""
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
     return onnxruntime
 
 
-def _session(file: Path, threads: int) -> Any:
-    onnxruntime = runtime()
-    onnxruntime.set_default_logger_severity(3)
-    options = onnxruntime.SessionOptions()
+def session_options(threads: int) -> Any:
+    """Return the options of a session for inputs of any length."""
+    options = runtime().SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.enable_mem_pattern = False  # pairs of every length: it would only keep memory
+    options.enable_mem_pattern = False  # inputs of every length: it would only keep memory
     # Threads that wait for work hold a processor, but not when there is none to come.
     options.add_session_config_entry("session.force_spinning_stop", "1")
+    return options
+
+
+def _session(file: Path, threads: int) -> Any:
+    onnxruntime = runtime()
+    onnxruntime.set_default_logger_severity(3)
+    options = session_options(threads)
     try:
         if packed_beside(file).is_file():
             names, ready = [], []
@@ -223,8 +240,42 @@ def _session(file: Path, threads: int) -> Any:
         raise ModelError(f"{file} cannot be loaded: {one_line(error)}") from error
 
 
+def packed_beside(model: Path) -> Path:
+    """Return the file with the packed weights of a model."""
+    return model.with_name(model.name + ".npz")
+
+
+def unpacked(file: Path) -> Iterator[tuple[str, NDArray[np.int8]]]:
+    """Yield each matrix of packed weights by name, ready for the runtime."""
+    with np.load(file, allow_pickle=False) as stored:
+        names = [key.removesuffix(".codes") for key in stored.files if key.endswith(".codes")]
+        for name in names:
+            parts = (stored[f"{name}.{part}"] for part in ("codes", "zeros", "steps"))
+            yield name, weights(*parts)
+
+
+def weights(
+    codes: NDArray[np.uint8], zeros: NDArray[np.uint8], steps: NDArray[np.int16]
+) -> NDArray[np.int8]:
+    """Return the 8-bit weights of one matrix from its codes, zeros and steps."""
+    half, outputs = codes.shape
+    blocks = len(steps)
+    block = 2 * half // blocks
+    result = np.empty((blocks, block, outputs), np.int8)
+    flat = result.reshape(2 * half, outputs)
+    np.bitwise_and(codes, 15, out=flat[:half].view(np.uint8))
+    np.right_shift(codes, 4, out=flat[half:].view(np.uint8))
+    result -= zeros.astype(np.int8)[:, None]
+    for at in range(blocks):  # one at a time, so that wide numbers stay in the cache
+        wide: NDArray[Any] = result[at].astype(np.int16) * steps[at]
+        wide += UNIT // 2
+        wide >>= 8
+        result[at] = wide
+    return flat
+
+
 def _inputs(session: Any, file: Path) -> dict[str, Any]:
-    """The type of each input. Shapes must be free: one pair of any length a run."""
+    """Return the type of each input; raise ModelError unless pairs of any length fit."""
     types = {}
     for item in session.get_inputs():
         kind = _TYPES.get(item.type)
@@ -233,7 +284,8 @@ def _inputs(session: Any, file: Path) -> dict[str, Any]:
                 f"{file} has the input {item.name} ({item.type}), which no NLI model needs"
             )
         shape = list(item.shape)
-        if len(shape) != 2 or shape[0] not in (1, *_free(shape[0])) or not _free(shape[1]):
+        fixed = [size for size in shape if isinstance(size, int)]
+        if len(shape) != 2 or isinstance(shape[1], int) or fixed not in ([], [1]):
             raise ModelError(f"{file} takes {item.name} only in the shape {shape}: export it again")
         types[item.name] = kind
     if "input_ids" not in types:
@@ -241,15 +293,11 @@ def _inputs(session: Any, file: Path) -> dict[str, Any]:
     return types
 
 
-def _free(size: int | str | None) -> tuple[int | str | None, ...]:
-    """The size itself where the model leaves it open, nothing where it is a number."""
-    return () if isinstance(size, int) else (size,)
-
-
 def physical_cores(topology: Path = Path("/sys/devices/system/cpu")) -> int:
-    """The number of cores this process may use; two hardware threads of a core count once.
+    """Return the number of cores this process may use; hardware threads of a core count once.
 
-    topology  where the system describes its processors
+    Args:
+        topology: the folder in which the system describes its processors.
     """
     if not hasattr(os, "sched_getaffinity"):
         return os.cpu_count() or 1

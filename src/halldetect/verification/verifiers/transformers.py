@@ -24,20 +24,11 @@ from numpy.typing import NDArray
 from halldetect.errors import FetchError, MissingExtra, ModelError, one_line
 from halldetect.report import Probabilities
 from halldetect.verification.devices import free_memory, out_of_memory, torch_device
-from halldetect.verification.presets import (
-    AFTER_CLAIM,
-    BEFORE_CLAIM,
-    BEFORE_HYPOTHESIS,
-    BEFORE_PREMISE,
-    Format,
-    Preset,
-)
-from halldetect.verification.verifiers.checkpoints import checkpoint_file, load_checkpoint
+from halldetect.verification.presets import AFTER_CLAIM, BEFORE_CLAIM, Format, Preset
 from halldetect.verification.verifiers.encoding import (
     Encoded,
     EncodingVerifier,
     JoinedEncoder,
-    NamedEncoder,
     PairEncoder,
     QuestionEncoder,
     reading_limit,
@@ -61,6 +52,14 @@ class TransformersVerifier(EncodingVerifier):
         threads: int | None = None,
         device: str = "auto",
     ) -> None:
+        """Load a model.
+
+        Args:
+            model: its name on the hub, its folder, or a preset.
+            name: for the report; None: the model's.
+            threads: threads of a CPU; None: torch's own choice.
+            device: "auto", "cpu", "cuda" or "mps".
+        """
         preset = model if isinstance(model, Preset) else Preset(model)
         try:
             import torch
@@ -72,6 +71,8 @@ class TransformersVerifier(EncodingVerifier):
         self._preset = preset
         self._device = torch_device(device)
         self._gpu_tokens = GPU_TOKENS
+        # A GPU wants many of each length: a run is filled up with copies.
+        self.pairs_at_once = 64 if self._device == "cpu" else 8192
         self._dtype = torch.float16 if self._device.startswith("cuda") else torch.float32
         if threads is not None and self._device == "cpu":
             torch.set_num_threads(threads)
@@ -85,22 +86,17 @@ class TransformersVerifier(EncodingVerifier):
             self._labels = Labels.from_config(settings, self._name)
         else:
             self._labels = Labels.from_names(preset.labels, self._name)
-        self._limit = preset.limit or reading_limit(
+        limit = preset.limit or reading_limit(
             settings, {"model_max_length": tokenizer.model_max_length}
         )
-        self._encoder = _encoder(tokenizer, preset.format, self._name)
+        super().__init__(_encoder(tokenizer, preset.format, self._name), limit)
         self._types = "token_type_ids" in tokenizer.model_input_names
         self._padding = tokenizer.pad_token_id or 0
-        if preset.checkpoint is not None:
-            network = load_checkpoint(preset, config)
-            if preset.checkpoint.kind == "hhem":  # T5 overflows in half precision
-                self._dtype = torch.float32
-        else:
-            network = _load(
-                transformers.AutoModelForSequenceClassification,
-                preset,
-                use_safetensors=not preset.pickled,
-            )
+        network = _load(
+            transformers.AutoModelForSequenceClassification,
+            preset,
+            use_safetensors=not preset.pickled,
+        )
         try:
             self._network = network.to(device=self._device, dtype=self._dtype).eval()
         except RuntimeError as error:
@@ -110,7 +106,7 @@ class TransformersVerifier(EncodingVerifier):
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """What the report records; see `protocols`."""
+        """The facts for the report; see `protocols`."""
         import transformers
 
         from halldetect.models import digest_of
@@ -134,11 +130,6 @@ class TransformersVerifier(EncodingVerifier):
             "runtime": f"torch {self._torch.__version__}, transformers {transformers.__version__}",
         }
 
-    @property
-    def pairs_at_once(self) -> int:
-        """A GPU wants many of each length: a run is filled up with copies."""
-        return 64 if self._device == "cpu" else 8192
-
     def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
         refuse_too_long(encoded, self._limit, self._name)
         results: dict[int, Probabilities] = {}
@@ -158,7 +149,7 @@ class TransformersVerifier(EncodingVerifier):
         return [results[index] for index in range(len(encoded))]
 
     def _make_runs_smaller(self, error: RuntimeError, rows: int) -> None:
-        """After a run that failed for want of memory; any other failure is raised."""
+        """Halve the runs after one that had too little memory; raise any other failure."""
         if not out_of_memory(error):
             raise ModelError(f"{self._name}: the model failed: {one_line(error)}") from error
         if rows == 1:
@@ -190,8 +181,6 @@ class TransformersVerifier(EncodingVerifier):
         return values
 
     def _weights(self) -> list[Path]:
-        if self._preset.checkpoint is not None:
-            return [checkpoint_file(self._preset)]
         folder = Path(self._preset.model)
         if not folder.is_dir():
             from huggingface_hub import try_to_load_from_cache
@@ -211,10 +200,11 @@ class TransformersVerifier(EncodingVerifier):
 def runs(
     encoded: Sequence[Encoded], tokens: int | None
 ) -> Iterator[tuple[Sequence[int], int, int]]:
-    """Which pairs to run together, padded to which length, in how many rows; longest first.
+    """Yield the pairs to run together, their padded length and the rows; longest first.
 
-    encoded  the pairs
-    tokens   rows times length of a run; None for runs of one pair each, not padded
+    Args:
+        encoded: the pairs.
+        tokens: rows times length of a run; None for runs of one pair each, not padded.
     """
     longest_first = sorted(range(len(encoded)), key=lambda index: -len(encoded[index]))
     if tokens is None:
@@ -231,7 +221,7 @@ def runs(
 
 
 def padded_length(length: int) -> int:
-    """The next multiple of 8, and of 1/8 of the next smaller power of two from 128 on."""
+    """Return the next multiple of 8, and of 1/8 of the next smaller power of two from 128 on."""
     step = max(8, 1 << max(0, (length - 1).bit_length() - 4))
     return -(-length // step) * step
 
@@ -247,24 +237,21 @@ def _encoder(tokenizer: Any, format: Format, where: str) -> PairEncoder:
         return JoinedEncoder(own)
     if format is Format.QUESTION:
         return QuestionEncoder(own, BEFORE_CLAIM, AFTER_CLAIM)
-    if format is Format.NAMED:
-        first = tokenizer.pad_token_id or 0
-        return NamedEncoder(own, BEFORE_PREMISE, BEFORE_HYPOTHESIS, first)
     return PairEncoder(own)
 
 
-def _load(kind: Any, preset: Preset, **options: Any) -> Any:
-    """`kind.from_pretrained`, with one-line errors: transformers raises OSError for everything.
+def _load(kind: Any, preset: Preset, use_safetensors: bool | None = None) -> Any:
+    """Call `kind.from_pretrained` with one-line errors: transformers raises OSError for all.
 
-    Code that comes with a model is never run, and weights are read from safetensors only.
+    Code that comes with a model is never run.
     """
     from halldetect.models import offline
 
-    # A checkpoint brings neither configuration nor tokenizer: the model it is built on has them.
-    model = preset.model if preset.checkpoint is None else preset.checkpoint.base
+    model = preset.model
     local = Path(model).is_dir()
-    if not local and preset.checkpoint is None:
-        options["revision"] = preset.revision
+    options: dict[str, Any] = {} if local else {"revision": preset.revision}
+    if use_safetensors is not None:
+        options["use_safetensors"] = use_safetensors
     try:
         return kind.from_pretrained(
             model, local_files_only=local or offline(), trust_remote_code=False, **options
@@ -283,7 +270,7 @@ def _load(kind: Any, preset: Preset, **options: Any) -> Any:
 
 
 def _refuse_kernels(config: Any, where: str) -> None:
-    """A configuration may name a repository whose code computes attention: that is not run."""
+    """Raise ModelError if a configuration asks for code of a repository for attention."""
     parts = (config, *(getattr(config, name, None) for name in getattr(config, "sub_configs", ())))
     for part in parts:
         wanted = getattr(part, "_attn_implementation", None)

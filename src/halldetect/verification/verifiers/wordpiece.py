@@ -16,7 +16,7 @@ from typing import Any
 from halldetect.errors import ModelError
 from halldetect.verification.verifiers.encoding import Encoded, PairTemplate, encodable
 
-# Words whose tokens are remembered; then the memory is emptied.
+# Words with remembered tokens; then the memory is emptied.
 _MAX_REMEMBERED = 1 << 16
 _ASCII_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _CHINESE = (
@@ -39,16 +39,7 @@ _NORMALIZER = {
 
 
 class WordPieceEncoder:
-    """Texts to token numbers, with the interface of `encoding.PairEncoder`.
-
-    Args:
-        vocabulary: the number of each token.
-        unknown: the number for a word that the vocabulary cannot spell.
-        template: the tokens around the two texts of a pair.
-        reserved: numbers that stand for no text; text never gets them.
-        max_characters: a longer word is unknown.
-        prefix: marks a token that continues a word.
-    """
+    """Texts to token numbers, with the interface of `encoding.Encoder`."""
 
     # Characters are cleaned one by one, then spaces and punctuation divide: the tokens of a text
     # are those of its parts between spaces.
@@ -64,9 +55,20 @@ class WordPieceEncoder:
         max_characters: int = 100,
         prefix: str = "##",
     ) -> None:
+        """Make an encoder.
+
+        Args:
+            vocabulary: the number of each token.
+            unknown: the number for a word that the vocabulary cannot spell.
+            template: the tokens around the two texts of a pair.
+            reserved: numbers that stand for no text; text never gets them.
+            max_characters: a longer word is unknown.
+            prefix: marks a token that continues a word.
+        """
         self._vocabulary = vocabulary
         self._unknown = unknown
         self._template = template
+        self.special_tokens = template.size
         self._reserved = reserved
         self._max_characters = max_characters
         self._prefix = prefix
@@ -74,7 +76,7 @@ class WordPieceEncoder:
 
     @classmethod
     def from_file(cls, file: Path) -> WordPieceEncoder | None:
-        """The tokenizer of a `tokenizer.json`, None if it is of another kind."""
+        """Read a `tokenizer.json`; return None if it is of another kind."""
         try:
             data = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -96,13 +98,9 @@ class WordPieceEncoder:
             return None
         cls_token, sep_token = int(processor["cls"][1]), int(processor["sep"][1])
         if processor["type"] == "RobertaProcessing":
-            template = PairTemplate(
-                (cls_token,), (sep_token, sep_token), (sep_token,), ((0,), 0, (0, 0), 0, (0,))
-            )
+            template = PairTemplate((cls_token,), (sep_token, sep_token), (sep_token,))
         elif processor["type"] == "BertProcessing":
-            template = PairTemplate(
-                (cls_token,), (sep_token,), (sep_token,), ((0,), 0, (0,), 1, (1,))
-            )
+            template = PairTemplate((cls_token,), (sep_token,), (sep_token,), (0, 1))
         else:
             return None
         special = {token["id"]: token["content"].lower() for token in added}
@@ -116,24 +114,15 @@ class WordPieceEncoder:
             prefix=model["continuing_subword_prefix"],
         )
 
-    @property
-    def special_tokens(self) -> int:
-        """How many tokens the template adds to a pair."""
-        return self._template.size
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text has, without those of the template."""
-        return [len(tokens) for tokens in self.tokenize(texts)]
-
     def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """The tokens of each text, without those of the template."""
+        """Return the tokens of each text, without those of the template."""
         return [
             tuple(number for word in words(encodable(text)) for number in self._spell(word))
             for text in texts
         ]
 
     def unknown_words(self, text: str) -> list[str]:
-        """The words of a text, with letters or digits, that the tokenizer has no tokens for."""
+        """Return the words of a text, with letters or digits, that have no tokens."""
         return [
             word
             for word in words(encodable(text))
@@ -141,11 +130,11 @@ class WordPieceEncoder:
         ]
 
     def frame(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Encoded:
-        """A pair as the model reads it, from the tokens of its texts."""
+        """Return a pair as the model reads it, from the tokens of its texts."""
         return self._template.around(premise, hypothesis)
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
-        """Each pair as the model reads it."""
+        """Return each pair as the model reads it."""
         return [self.frame(*self.tokenize(pair)) for pair in pairs]
 
     def _spell(self, word: str) -> tuple[int, ...]:
@@ -175,7 +164,7 @@ class WordPieceEncoder:
 
 
 def words(text: str) -> list[str]:
-    """The words and punctuation marks of a text: cleaned, in lower case, without accents."""
+    """Return the words and punctuation marks of a text, in lower case, without accents."""
     cleaned = text.translate(_CLEANED)
     if not cleaned.isascii():
         cleaned = unicodedata.normalize("NFD", cleaned)
@@ -195,7 +184,7 @@ class _CharacterTable(dict[int, str]):
 
 
 def _clean(character: str) -> str:
-    """Control characters are removed, all white space is a space, Chinese is divided."""
+    """Remove control characters, make white space a space, divide Chinese."""
     if character in "\t\n\r":
         return " "
     if character == "\ufffd" or unicodedata.category(character) in ("Cc", "Cf", "Co"):
@@ -208,7 +197,7 @@ def _clean(character: str) -> str:
 
 
 def _divide(character: str) -> str:
-    """Accents are removed, letters become lower case, punctuation marks stand alone."""
+    """Remove accents, make letters lower case, let punctuation marks stand alone."""
     if unicodedata.category(character) == "Mn":
         return ""
     return "".join(f" {part} " if _is_punctuation(part) else part for part in character.lower())

@@ -1,4 +1,4 @@
-"""The first use of `--verifier large`: what a person is told, and what is said of a bad base."""
+"""The first use of `--verifier large`: its notices, and errors of a bad base."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from halldetect import Detector, models
+from halldetect import Detector, large, models
 from halldetect.errors import ConfigurationError, ModelError
 from halldetect.models.integrity import WEIGHTS, digest_of
-from halldetect.verification import large, verifiers
+from halldetect.verification import verifiers
 from halldetect.verification.presets import LARGE_BASE
 from tests.support.tiny_qwen import write_tiny
 
@@ -38,7 +38,7 @@ def tiny_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("tiny_large")
 @pytest.mark.parametrize("verifier", ["large", "auto"])
-def test_a_person_is_told_that_the_model_is_converted_once(verifier: str) -> None:
+def test_first_use_announces_the_conversion_once(verifier: str) -> None:
     told: list[str] = []
 
     def tell(phase: str, done: int, of: int) -> None:
@@ -59,9 +59,7 @@ def test_a_person_is_told_that_the_model_is_converted_once(verifier: str) -> Non
     assert told == []
 
 
-def test_a_base_that_was_cut_off_is_called_corrupt(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_truncated_base_is_called_corrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALLDETECT_HOME", str(tmp_path))
     file = models.location(models.find(LARGE_BASE))
     file.parent.mkdir(parents=True)
@@ -70,9 +68,7 @@ def test_a_base_that_was_cut_off_is_called_corrupt(
         verifiers.load_verifier("large")
 
 
-def test_auto_is_not_a_verifier_to_fall_back_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_auto_is_refused_as_fallback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALLDETECT_HOME", str(tmp_path))
     detector = Detector("sentences", "large", fallback="auto", notice=lambda line: None)
     with pytest.raises(ConfigurationError, match="two verifiers"):

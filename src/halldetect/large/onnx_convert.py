@@ -1,0 +1,310 @@
+"""Convert base and adapter to an ONNX graph with kept keys and values, once per machine.
+
+The weights of the base are dequantised, the adapter is merged into them, and the sums are rounded
+again, to 8-bit numbers with one scale per block of a row (`MatMulNBits` of onnxruntime).
+
+Inputs   `embeddings` (1 x tokens x hidden), `last_place` (number of tokens so far, less one),
+         `total` (number of tokens so far), `past.N.key` and `past.N.value` of every layer
+Outputs  `logits` (1 x 1 x 3) after the last token, `present.N.key`, `present.N.value`
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halldetect.errors import MissingExtra, ModelError
+from halldetect.large.adapter import Adapter
+from halldetect.large.shape import MAPS, Shape, head_tensor
+from halldetect.models.download import Progress
+from halldetect.models.gguf import GgufFile
+from halldetect.models.store import SPARE_BYTES, megabytes, only_process
+
+ROUNDING = "int8-block128"  # for folders and reports
+MODEL, WEIGHTS = "model.onnx", "model.weights"
+_BLOCK = 128  # weights that share a scale
+_ZERO = 128  # the 8-bit number that means zero
+_INT8_ACTIVATIONS = 4  # the accuracy level of MatMulNBits with 8-bit arithmetic
+_PAGE = 4096  # onnxruntime maps weights into memory where they begin at a page
+_SMALL = 1024  # bytes; smaller constants stay in the model's own file
+
+
+def converted(
+    folder: Path, model: GgufFile, adapter: Adapter, answers: Sequence[int], progress: Progress
+) -> Path:
+    """Return the ONNX file in a folder; make the folder if it is missing or lacks a file.
+
+    The folder appears whole or not at all. One process makes it, others wait. The remains of a
+    process that was killed are removed by the next one.
+
+    Args:
+        folder: belongs to this base, adapter and rounding alone.
+        model: the base.
+        adapter: is added to the base.
+        answers: tokens of the three answers.
+        progress: is called after every layer, and once if another process has to finish first.
+
+    Raises ModelError if the disk is full or the folder cannot be written.
+    """
+    shape = Shape.of(model)
+    size = shape.weights + shape.weights // _BLOCK * 4
+    if _is_whole(folder):
+        return folder / MODEL
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        waiting = f"waiting for another process that makes {folder}"
+        with only_process(folder.with_name(f"{folder.name}.lock"), "large", waiting, progress):
+            if not _is_whole(folder):  # another process may have made it meanwhile
+                _make(folder, size, _Converter(model, shape, adapter, size), answers, progress)
+    except OSError as error:
+        needed = f"large: the conversion needs {megabytes(size + SPARE_BYTES)} in {folder.parent}"
+        why = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or error
+        raise ModelError(
+            f"{needed}, but cannot write there: {why}; set HALLDETECT_HOME to another folder"
+        ) from error
+    return folder / MODEL
+
+
+def _is_whole(folder: Path) -> bool:
+    return (folder / MODEL).is_file() and (folder / WEIGHTS).is_file()
+
+
+def _make(
+    folder: Path, size: int, converter: _Converter, answers: Sequence[int], progress: Progress
+) -> None:
+    for leftover in folder.parent.glob(f"{folder.name}.*.partial"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    if shutil.disk_usage(folder.parent).free < size + SPARE_BYTES:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    draft = folder.with_name(f"{folder.name}.{os.getpid()}.partial")
+    try:
+        draft.mkdir()
+        with (draft / WEIGHTS).open("wb") as weights:
+            graph = _Graph(weights)
+            converter.add_all(graph, answers, progress)
+        (draft / MODEL).write_bytes(graph.model())
+        for name in (MODEL, WEIGHTS):
+            # On the disk before the folder has its name: else a power cut may leave a folder
+            # that looks whole, with zeros in it.
+            with (draft / name).open("rb+") as file:
+                os.fsync(file.fileno())
+        shutil.rmtree(folder, ignore_errors=True)  # one that lacks a file
+        draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+class _Graph:
+    """An ONNX graph that grows node by node; large constants go to a second file at once."""
+
+    def __init__(self, weights: BinaryIO) -> None:
+        try:
+            import onnx
+        except ImportError as error:
+            raise MissingExtra("the verifier large", "large") from error
+        self._onnx: Any = onnx
+        self._weights = weights
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+        self._inputs: list[Any] = []
+        self._outputs: list[Any] = []
+
+    def input(self, name: str, shape: Sequence[int | str], dtype: type = np.float32) -> str:
+        """Declare an input; an open size is a name."""
+        kind = self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        self._inputs.append(self._onnx.helper.make_tensor_value_info(name, kind, shape))
+        return name
+
+    def output(self, name: str, shape: Sequence[int | str]) -> str:
+        """Declare an output of floats."""
+        kind = self._onnx.TensorProto.FLOAT
+        self._outputs.append(self._onnx.helper.make_tensor_value_info(name, kind, shape))
+        return name
+
+    def constant(self, name: str, values: NDArray[Any]) -> str:
+        """Add a constant."""
+        values = np.ascontiguousarray(values)
+        kind = self._onnx.helper.np_dtype_to_tensor_dtype(values.dtype)
+        tensor = self._onnx.TensorProto(name=name, data_type=kind, dims=values.shape)
+        if values.nbytes <= _SMALL:
+            tensor.raw_data = values.tobytes()
+        else:
+            self._weights.write(bytes(-self._weights.tell() % _PAGE))
+            place = {"location": WEIGHTS, "offset": self._weights.tell(), "length": values.nbytes}
+            for key, value in place.items():
+                tensor.external_data.add(key=key, value=str(value))
+            tensor.data_location = self._onnx.TensorProto.EXTERNAL
+            self._weights.write(values.data)
+        self._constants.append(tensor)
+        return name
+
+    def node(
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        attributes: dict[str, int | float] | None = None,
+        domain: str = "",
+    ) -> str:
+        """Add a node; "" leaves an input or output out. Return the name of its first output."""
+        made = self._onnx.helper.make_node(
+            operator, inputs, outputs, f"{operator}.{outputs[0]}", domain=domain,
+            **(attributes or {}),
+        )  # fmt: skip
+        self._nodes.append(made)
+        return outputs[0]
+
+    def model(self) -> bytes:
+        """Return the content of the model's own file."""
+        helper = self._onnx.helper
+        graph = helper.make_graph(
+            self._nodes, "model", self._inputs, self._outputs, self._constants
+        )
+        versions = [helper.make_opsetid("", 18), helper.make_opsetid(_OWN, 1)]
+        made = helper.make_model(
+            graph, opset_imports=versions, ir_version=8, producer_name="halldetect"
+        )
+        return bytes(made.SerializeToString())
+
+
+_OWN = "com.microsoft"  # the domain of onnxruntime's own operators
+_KV = ("key", "value")
+
+
+class _Converter:
+    """Adds the layers to a graph, with the weights of one layer in memory at a time."""
+
+    graph: _Graph
+
+    def __init__(self, model: GgufFile, shape: Shape, adapter: Adapter, size: int) -> None:
+        self.model = model
+        self.shape = shape
+        self.adapter = adapter
+        self.size = size
+
+    def add_all(self, graph: _Graph, answers: Sequence[int], progress: Progress) -> None:
+        """Add the whole model to a graph."""
+        self.graph, shape = graph, self.shape
+        states = graph.input("embeddings", [1, "tokens", shape.hidden])
+        graph.input("last_place", [1], np.int32)
+        graph.input("total", [1], np.int32)
+        angles = np.arange(shape.context)[:, None] / shape.theta ** (
+            np.arange(0, shape.head_size, 2)[None, :] / shape.head_size
+        )
+        graph.constant("cos", np.cos(angles).astype(np.float32))
+        graph.constant("sin", np.sin(angles).astype(np.float32))
+        graph.constant("last", np.array([-1], np.int64))
+        normed = graph.node(
+            "SimplifiedLayerNormalization",
+            [states, graph.constant("norm", self._vector("blk.0.attn_norm.weight"))],
+            ["normed"],
+            {"axis": -1, "epsilon": shape.epsilon},
+        )
+        what = f"converting the large verifier for onnxruntime, once ({megabytes(self.size)})"
+        for number in range(shape.layers):
+            progress(number * self.size // shape.layers, self.size, what)
+            states, normed = self._layer(number, states, normed)
+        head = self.model.rows(head_tensor(self.model), answers)
+        graph.node("MatMul", [normed, graph.constant("head", head.T)], ["logits"])
+        graph.output("logits", [1, 1, len(answers)])
+
+    def _layer(self, number: int, states: str, normed: str) -> tuple[str, str]:
+        """Add a layer; return the names of its states and of these normalised for the next."""
+        graph, shape = self.graph, self.shape
+        last = number == shape.layers - 1
+        seen = self._attention(number, normed)
+        if last:
+            # Nothing after the last layer's attention is needed but for the last token.
+            seen = graph.node("Gather", [seen, "last"], [f"{number}.seen.last"], {"axis": 1})
+            states = graph.node("Gather", [states, "last"], ["states.last"], {"axis": 1})
+        states, normed = self._added(
+            f"{number}.attended",
+            self._linear(number, "o", seen, "o"),
+            states,
+            f"blk.{number}.ffn_norm.weight",
+        )
+        gate = self._linear(number, "gate", normed, "g")
+        opened = graph.node("QuickGelu", [gate], [f"{number}.opened"], {"alpha": 1.0}, _OWN)
+        up = self._linear(number, "up", normed, "u")
+        product = graph.node("Mul", [opened, up], [f"{number}.product"])
+        next_norm = "output_norm.weight" if last else f"blk.{number + 1}.attn_norm.weight"
+        return self._added(
+            f"{number}.out", self._linear(number, "down", product, "dn"), states, next_norm
+        )
+
+    def _attention(self, number: int, normed: str) -> str:
+        graph, shape = self.graph, self.shape
+        bias = [self._vector(f"blk.{number}.attn_{part}.bias") for part in "qkv"]
+        maps = self._linear(number, "qkv", normed, "q", "k", "v")
+        biases = graph.constant(f"{number}.bias", np.concatenate(bias))
+        qkv = graph.node("Add", [maps, biases], [f"{number}.qkv.biased"])
+        before: list[int | str] = [1, shape.kv_heads, "before", shape.head_size]
+        after: list[int | str] = [1, shape.kv_heads, "after", shape.head_size]
+        kept = [graph.input(f"past.{number}.{side}", before) for side in _KV]
+        new = [graph.output(f"present.{number}.{side}", after) for side in _KV]
+        return graph.node(
+            "GroupQueryAttention",
+            [qkv, "", "", *kept, "last_place", "total", "cos", "sin"],
+            [f"{number}.seen", *new],
+            {"num_heads": shape.heads, "kv_num_heads": shape.kv_heads, "do_rotary": 1},
+            _OWN,
+        )
+
+    def _added(self, name: str, change: str, states: str, norm: str) -> tuple[str, str]:
+        """Add a change to the states; return the names of the sum and of it normalised."""
+        weight = self.graph.constant(f"{name}.norm", self._vector(norm))
+        normed = self.graph.node(
+            "SkipSimplifiedLayerNormalization",
+            [change, states, weight],
+            [f"{name}.normed", "", "", f"{name}.states"],
+            {"epsilon": self.shape.epsilon},
+            _OWN,
+        )
+        return f"{name}.states", normed
+
+    def _linear(self, number: int, label: str, values: str, *names: str) -> str:
+        """Add linear maps that read the same values, their outputs side by side."""
+        parts = []
+        for name in names:
+            weight = self.model.matrix(f"blk.{number}.{MAPS[name]}.weight")
+            parts.append(weight + self.adapter.product(number, name))
+        weight = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        outputs, inputs = weight.shape
+        key = f"{number}.{label}"
+        numbers, scales = rounded(weight)
+        sizes = {"K": inputs, "N": outputs, "bits": 8, "block_size": _BLOCK}
+        stored = [
+            self.graph.constant(f"{key}.numbers", numbers),
+            self.graph.constant(f"{key}.scales", scales),
+        ]
+        return self.graph.node(
+            "MatMulNBits",
+            [values, *stored],
+            [key],
+            {**sizes, "accuracy_level": _INT8_ACTIVATIONS},
+            _OWN,
+        )
+
+    def _vector(self, name: str) -> NDArray[np.float32]:
+        return self.model.matrix(name).reshape(-1)
+
+
+def rounded(weight: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """Return 8-bit numbers (outputs x blocks x 128) and scales (outputs x blocks) of a matrix.
+
+    A weight is (number - 128) x scale.
+    """
+    outputs, inputs = weight.shape
+    if missing := -inputs % _BLOCK:
+        weight = np.pad(weight, ((0, 0), (0, missing)))
+    runs = weight.reshape(outputs, -1, _BLOCK)
+    scales = np.maximum(np.abs(runs).max(-1) / (_ZERO - 1), 1e-12).astype(np.float32)
+    numbers = np.rint(runs / scales[:, :, None]).astype(np.int16) + _ZERO
+    return numbers.astype(np.uint8), scales
