@@ -256,7 +256,7 @@ def _format(arguments: argparse.Namespace) -> str:
 
 def require_pdf() -> None:
     """Raise MissingExtra before the long work if no PDF could be written."""
-    from halldetect.render.audit import load_weasyprint
+    from halldetect.render.html import load_weasyprint
 
     load_weasyprint()
 
