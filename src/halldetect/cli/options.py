@@ -7,7 +7,7 @@ option of `check`, `demo`, `batch` and `serve` without a change here.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.parser import Parser
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 LOADING_PHASES = ("fetch", "convert")
 DETECTOR_GROUP = "how to check"
 PHASES = (*LOADING_PHASES, "extract", "verify", "explain", "proof")
-_PAPER_HELP = (
-    "the paper's method: claims by a language model, no guard, long windows cut off, FED, "
-    "threshold 0.5 (docs/claims.md)"
-)
+_PAPER_HELP = "the method of the paper with its settings (docs/claims.md)"
 
 
 def add_detector_options(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +35,7 @@ def add_detector_options(parser: argparse.ArgumentParser) -> None:
         add_option(group, option)
     group.add_argument("--paper", action="store_true", help=_PAPER_HELP)
     if isinstance(parser, Parser):
-        parser.appendix = model_tables
+        parser.appendix = _model_names
 
 
 def add_option(group: Any, option: Option) -> None:
@@ -52,11 +49,7 @@ def add_option(group: Any, option: Option) -> None:
         return
     if option.sets is not None:
         group.add_argument(
-            option.flag,
-            dest=option.name,
-            action="store_const",
-            const=option.sets,
-            help=option.help,
+            option.flag, dest=option.name, action="store_const", const=option.sets, help=option.help
         )
         return
     default = option.default_text
@@ -71,7 +64,7 @@ def add_option(group: Any, option: Option) -> None:
 
 
 def configuration_for(arguments: argparse.Namespace) -> Configuration:
-    """The configuration that the options stand for, the same for every command.
+    """Return the configuration that the options stand for, the same for every command.
 
     Args:
         arguments: the parsed command line; options that it lacks have their defaults.
@@ -92,12 +85,12 @@ def configuration_for(arguments: argparse.Namespace) -> Configuration:
 def detector_for(
     arguments: argparse.Namespace, display: ProgressDisplay, phases: Sequence[str] = PHASES
 ) -> Detector:
-    """The detector that the options stand for.
+    """Return the detector that the options stand for.
 
     Args:
         arguments: the parsed command line.
         display: shows notices and progress.
-        phases: which phases of a check to show.
+        phases: the phases of a check to show.
     """
     from halldetect.detector import Detector
 
@@ -108,19 +101,18 @@ def detector_for(
     return Detector(config=configuration_for(arguments), notice=display.notice, progress=progress)
 
 
-def model_tables() -> str:
-    """The names of extractors and verifiers, and what they are, as text."""
+def _model_names() -> str:
+    """Return the names of extractors and verifiers with a line on each."""
     from halldetect.claims.extractors import extractor_table
     from halldetect.verification.presets import verifier_table
 
-    tables = (("extractors", extractor_table()), ("verifiers", verifier_table()))
-    return "\n".join(f"{title}:\n{_columns(rows)}" for title, rows in tables)
-
-
-def _columns(rows: Iterable[tuple[str, str]]) -> str:
-    table = list(rows)
-    width = max(len(name) for name, _ in table)
-    return "".join(f"  {name.ljust(width)}  {text}\n" for name, text in table)
+    parts = []
+    for title, table in (("extractors", extractor_table()), ("verifiers", verifier_table())):
+        rows = list(table)
+        width = max(len(name) for name, _ in rows)
+        lines = "".join(f"  {name.ljust(width)}  {text}\n" for name, text in rows)
+        parts.append(f"{title}:\n{lines}")
+    return "\n".join(parts)
 
 
 def _argument_type(option: Option) -> Callable[[str], Any]:
