@@ -83,12 +83,7 @@ def add_schema(commands: Any) -> None:
 
 
 def add_text_arguments(parser: argparse.ArgumentParser, names: str) -> None:
-    """Add the arguments that name a source and responses; `read_texts` reads them.
-
-    Args:
-        parser: of a command.
-        names: of the arguments.
-    """
+    """Add the arguments that name a source and responses; `read_texts` reads them."""
     add_option = parser.add_argument
     add_option("texts", nargs="+", metavar=names, help="files or texts")
     add_option(
@@ -109,13 +104,7 @@ def add_text_arguments(parser: argparse.ArgumentParser, names: str) -> None:
 def add_output_options(
     parser: argparse.ArgumentParser, *, of_check: bool = False, markdown: bool = True
 ) -> None:
-    """Add the options for the forms of the result.
-
-    Args:
-        parser: of the command.
-        of_check: whether the result is the report of a check, which has more forms.
-        markdown: whether the result has a form in Markdown.
-    """
+    """Add the options for the forms of the result; the report of a check has more forms."""
     add_option = parser.add_argument_group("what to show").add_argument
 
     def add_file(name: str, help: str) -> None:
@@ -144,12 +133,8 @@ def read_texts(
 ) -> tuple[list[SourceDocument], list[str]]:
     """Return the documents of the source and the responses that the command line names.
 
-    Documents from files have the names of the files.
-
-    Args:
-        arguments: the parsed command line.
-        command: its command, for messages.
-        responses: how many responses it takes.
+    Documents from files have the names of the files. `responses` is the number of responses that
+    the command takes.
     """
     given = len(arguments.texts)
     first, last = arguments.texts[: given - responses], arguments.texts[-responses:]

@@ -1,4 +1,7 @@
-"""halldetect doctor: what is installed, whether a check works, and how fast it runs here."""
+"""halldetect doctor: what is installed, whether a check works, and how fast it runs here.
+
+Modules that are slow to import are imported in the functions that need them.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.output import print_result
 from halldetect.cli.parser import add_command
-
-# Modules that are slow to import are imported in the functions that need them.
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector
@@ -107,12 +108,7 @@ def check_problem(detector: Detector) -> str | None:
 
 
 def speed(verifier: Verifier, seconds: float) -> float:
-    """Judge pairs of the built-in example one after the other; return tokens per second.
-
-    Args:
-        verifier: judges the pairs.
-        seconds: how long; at least one pair is judged.
-    """
+    """Judge pairs of the built-in example for some seconds; return tokens per second."""
     from halldetect import demo
 
     pairs = [(demo.SOURCE, expected.sentence) for expected in demo.EXPECTED]

@@ -25,11 +25,7 @@ _PAPER_HELP = "the method of the paper with its settings (docs/claims.md)"
 
 
 def add_detector_options(parser: argparse.ArgumentParser) -> None:
-    """Add every option of a check, and `--paper`.
-
-    Args:
-        parser: of a command that runs a check.
-    """
+    """Add every option of a check, and `--paper`, to the parser of a command."""
     group = parser.add_argument_group(DETECTOR_GROUP)
     for option in options():
         add_option(group, option)
@@ -39,12 +35,7 @@ def add_detector_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_option(group: Any, option: Option) -> None:
-    """Add one option of a check; without a value on the command line, it is None.
-
-    Args:
-        group: a parser or a group of its options.
-        option: as `Configuration` states it.
-    """
+    """Add one option of a check; without a value on the command line, it is None."""
     if option.flag is None:
         return
     if option.sets is not None:
@@ -64,11 +55,7 @@ def add_option(group: Any, option: Option) -> None:
 
 
 def configuration_for(arguments: argparse.Namespace) -> Configuration:
-    """Return the configuration that the options stand for, the same for every command.
-
-    Args:
-        arguments: the parsed command line; options that it lacks have their defaults.
-    """
+    """Return the configuration of a parsed command line, the same for every command."""
     given = {
         option.name: value
         for option in options()
@@ -85,13 +72,7 @@ def configuration_for(arguments: argparse.Namespace) -> Configuration:
 def detector_for(
     arguments: argparse.Namespace, display: ProgressDisplay, phases: Sequence[str] = PHASES
 ) -> Detector:
-    """Return the detector that the options stand for.
-
-    Args:
-        arguments: the parsed command line.
-        display: shows notices and progress.
-        phases: the phases of a check to show.
-    """
+    """Return the detector of a parsed command line; `phases` of a check are displayed."""
     from halldetect.detector import Detector
 
     def progress(phase: str, done: int, total: int) -> None:

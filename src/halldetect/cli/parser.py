@@ -40,10 +40,6 @@ class Parser(argparse.ArgumentParser):
 
         Unknown arguments are an error here, not in the parser of all commands, which does not know
         the options of this one.
-
-        Args:
-            args: the arguments.
-            namespace: where the values go.
         """
         if self._subparsers is not None or self._intermixing:
             return super().parse_known_args(args, namespace)
@@ -84,16 +80,10 @@ def add_command(
     usage: str | None = None,
     epilog: str | None = None,
 ) -> argparse.ArgumentParser:
-    """Add a command and return its parser.
+    """Add a command, or an action of a command, and return its parser.
 
-    Args:
-        commands: the subparsers of the main parser, or of a command with actions.
-        name: of the command.
-        run: does the work and returns the exit status; None for a command with actions.
-        help: a line in the list of commands.
-        description: printed above the options; `help` by default.
-        usage: the usage line, where argparse's own is too long.
-        epilog: printed below the options.
+    `run` does the work and returns the exit status; None for a command with actions. The
+    description is `help` by default.
     """
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
@@ -110,12 +100,7 @@ def add_command(
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a question with the known word that is most like the given one, or nothing.
-
-    Args:
-        word: as it was given.
-        known: the possible words.
-    """
+    """Return a question with the known word that is most like the given one, or nothing."""
     found = get_close_matches(word, list(known), n=1)
     return f"; did you mean {found[0]}?" if found else ""
 

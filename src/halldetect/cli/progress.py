@@ -33,11 +33,7 @@ _TASKS = {
 
 
 class ProgressDisplay:
-    """Shows notices and the progress of one task at a time.
-
-    Args:
-        quiet: whether to show nothing at all.
-    """
+    """Shows notices and the progress of one task at a time; nothing when quiet."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet or sys.stderr is None
@@ -68,14 +64,7 @@ class ProgressDisplay:
     def update(
         self, task: str, detail: str, fraction: float | None, *, at_once: bool = False
     ) -> None:
-        """Show the state of a task.
-
-        Args:
-            task: its name.
-            detail: its state in words.
-            fraction: the part of it that is done, None where that is unknown.
-            at_once: whether to print a plain line however recent the last one is.
-        """
+        """Show the state of a task; a plain line only every few seconds, unless `at_once`."""
         now = monotonic()
         line = ": ".join(filter(None, (task, detail)))
         if self._is_terminal:
@@ -112,13 +101,7 @@ class ProgressDisplay:
         self.update(task, detail, fraction)
 
     def download(self, done: int, total: int | None, what: str) -> None:
-        """Show the state of a download.
-
-        Args:
-            done: bytes so far.
-            total: bytes in all, None where that is unknown.
-            what: the task; its first line is printed at once.
-        """
+        """Show the bytes of a download; the first line of each task is printed at once."""
         at_once, self._announced = what != self._announced, what
         sizes = [_megabytes(done)] if done else []
         sizes += [] if total is None else [_megabytes(total)]
@@ -126,12 +109,7 @@ class ProgressDisplay:
 
 
 class RowsDisplay:
-    """Shows how many of a known number of rows are done, the rate and the time left.
-
-    Args:
-        display: where to show them.
-        task: its name.
-    """
+    """Shows how many of a known number of rows are done, the rate and the time left."""
 
     def __init__(self, display: ProgressDisplay, task: str) -> None:
         self._display = display
@@ -146,11 +124,7 @@ class RowsDisplay:
 
 
 class BatchDisplay:
-    """Shows rows, rate, time left and the hallucination rate of a batch run.
-
-    Args:
-        display: where to show them.
-    """
+    """Shows rows, rate, time left and the hallucination rate of a batch run."""
 
     def __init__(self, display: ProgressDisplay) -> None:
         self._display = display

@@ -169,27 +169,16 @@ def paper_line(report: Report) -> str:
 
 
 def facts(report: Report) -> list[tuple[str, str]]:
-    """Return the version, the verifier, the settings and the cost as rows of name and value."""
+    """Return version, time, verifier and settings as rows of name and value."""
     made = report.provenance
-    seconds = sum(report.cost.seconds.values())
-    settings = {"verifier": made.verifier, "settings": made.configuration}
+    used = [("verifier", made.verifier), ("settings", made.configuration)]
     if paper_line(report):
-        settings["extractor"] = made.extractor
-    rows = [("HallDetect", one_line(made.version)), ("seconds", f"{seconds:.2f}")]
-    return [*rows, *_flat(settings)]
-
-
-def _flat(value: object, prefix: str = "") -> list[tuple[str, str]]:
-    """Return nested values as rows of dotted name and text, without those that are not set."""
-    if isinstance(value, dict):
-        return [
-            row
-            for key, item in value.items()
-            for row in _flat(item, f"{prefix}.{key}" if prefix else str(key))
+        used.append(("extractor", made.extractor))
+    rows = [("HallDetect", made.version), ("seconds", f"{sum(report.cost.seconds.values()):.2f}")]
+    for group, values in used:
+        rows += [
+            (f"{group} {name}", str(value))
+            for name, value in values.items()
+            if isinstance(value, str | int | float) and value is not False
         ]
-    if value is None or value == [] or value == ():
-        return []
-    if isinstance(value, list | tuple):
-        return [(one_line(prefix), ", ".join(one_line(str(item)) for item in value))]
-    text = {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-    return [(one_line(prefix), one_line(text))]
+    return [(one_line(name), one_line(value)) for name, value in rows]

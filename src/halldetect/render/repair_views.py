@@ -26,6 +26,7 @@ _HEADLINE = {
     Outcome.REPAIRED: "✓ REPAIRED",
     Outcome.FAILED: "✗ NOT REPAIRED",
 }
+_SUPPORTED = "The source supports the response as it is."
 _HOW = {
     Method.REPLACE: "words of the source were put in",
     Method.REWRITE: "a language model wrote it again",
@@ -73,31 +74,23 @@ def _pieces(repair: Repair) -> Iterator[Piece]:
 
 def repair_summary(repair: Repair) -> str:
     """Return the outcome in one sentence."""
-    if repair.outcome is Outcome.FAILED:
+    if repair.report is None:
         return f"The response could not be repaired: {one_line(repair.reason or '')}."
-    unclear = _unclear(repair)
-    if repair.outcome is Outcome.UNCHANGED and unclear:
-        return f"The response was left as it is. {unclear}"
+    claims = repair.report.claims
+    unclear = sum(claim.status is not Status.SUPPORTED for claim in claims)
+    left = "The source supports all that is left."
+    if unclear:
+        left = (
+            f"Claims that are left: {len(claims)}, of which unclear at the threshold "
+            f"{repair.report.threshold:g}: {unclear}."
+        )
     if repair.outcome is Outcome.UNCHANGED:
-        return "The source supports the response as it is."
+        return f"The response was left as it is. {left}" if unclear else _SUPPORTED
     counts = Counter(change.action for change in repair.changes)
     parts = [f"{counts[action]} {action}" for action in Action if counts[action]]
     lost = sum(len(change.lost) for change in repair.changes)
     note = f" Supported claims that went with them: {lost}." if lost else ""
-    left = unclear or "The source supports all that is left."
     return f"Sentences: {', '.join(parts)}. {left}{note}"
-
-
-def _unclear(repair: Repair) -> str:
-    """Return a sentence on claims that are left without support; empty if there are none."""
-    claims = () if repair.report is None else repair.report.claims
-    count = sum(claim.status is not Status.SUPPORTED for claim in claims)
-    if repair.report is None or not count:
-        return ""
-    return (
-        f"Claims that are left: {len(claims)}, of which unclear at the threshold "
-        f"{repair.report.threshold:g}: {count}."
-    )
 
 
 def repair_terminal(repair: Repair, *, width: int | None = None, color: bool | None = None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import json
 from typing import Any
@@ -42,9 +43,12 @@ def published() -> str:
 
 
 def _object(name: str, types: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a dataclass: every field is required, and there are no others."""
+    """Return the schema of a dataclass: fields of the paper are optional, others required."""
     fields = types[name]["properties"]
     described = getattr(report_module, name, Span)
+    optional = {
+        item.name for item in dataclasses.fields(described) if item.metadata.get("paper_only")
+    }
     return {
         "type": "object",
         "description": inspect.getdoc(described),
@@ -52,7 +56,7 @@ def _object(name: str, types: dict[str, Any]) -> dict[str, Any]:
             field: {**_compact(node, types), **_RANGES.get(f"{name}.{field}", {})}
             for field, node in fields.items()
         },
-        "required": list(fields),
+        "required": [field for field in fields if field not in optional],
         "additionalProperties": False,
     }
 
