@@ -17,7 +17,7 @@ from importlib import resources
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.cells import cell_len
@@ -140,6 +140,7 @@ def test_a_paper_report_has_its_score():
         assert "FED score of the paper: 1.00" in text
 
 
+@settings(max_examples=40)
 @given(st.text(max_size=300), st.text(max_size=60), st.integers(20, 120))
 def test_shortening_keeps_to_its_limit(text, about, limit):
     short = shorten(text, about, limit)
@@ -205,22 +206,19 @@ def test_terminal_stays_plain_and_within_its_width(build, width):
     assert max(map(cell_len, text.splitlines())) <= max(width, 40)
 
 
-def test_one_claim_is_called_the_only_one():
-    town = samples.town()
-    for status, verdict, sentence in [
+@pytest.mark.parametrize(
+    ("status", "verdict", "sentence"),
+    [
         (Status.UNSUPPORTED, Verdict.HALLUCINATED, "The only claim is not backed by the source."),
         (Status.UNCHECKABLE, Verdict.UNCHECKABLE, "The only claim could not be checked, so"),
         (Status.SUPPORTED, Verdict.FAITHFUL, "The source backs the only claim."),
-    ]:
-        claim = dataclasses.replace(town.claims[0], status=status)
-        alone = dataclasses.replace(town, claims=(claim,), verdict=verdict, reason=None)
-        assert summary(alone).startswith(sentence)
-    claims = tuple(
-        dataclasses.replace(town.claims[0], status=status)
-        for status in (Status.UNSUPPORTED, Status.SUPPORTED)
-    )
-    mixed = dataclasses.replace(town, claims=claims, verdict=Verdict.HALLUCINATED)
-    assert summary(mixed) == "1 of 2 claims is not backed by the source."
+    ],
+)
+def test_one_claim_is_called_the_only_one(status, verdict, sentence):
+    town = samples.town()
+    claim = dataclasses.replace(town.claims[0], status=status)
+    alone = dataclasses.replace(town, claims=(claim,), verdict=verdict, reason=None)
+    assert summary(alone).startswith(sentence)
 
 
 @pytest.mark.parametrize("text", ["one word after another " * 5000, "x" * 100_000])
@@ -401,10 +399,6 @@ def test_hostile_text_is_shown_as_it_is_in_html():
     body = text.split("</style>", 1)[1]
     assert html_entities.escape(samples.HOSTILE[1]) in body
     assert not re.search(r"window\.pwned[^<]*</script><script", body)
-
-
-def test_html_is_the_same_each_time():
-    assert render.html(samples.town()) == render.html(samples.town())
 
 
 def test_scripts_never_turn_data_into_markup():
