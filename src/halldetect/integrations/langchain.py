@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from halldetect.detector import Detector
-from halldetect.integrations.checker import Checker, failure
+from halldetect.integrations.checker import REPLACEMENT, Checker, failure, one_of
 
 OnFail = Literal["annotate", "raise", "replace"]
-REPLACEMENT = "I could not find a reliable answer in the documents."
+ExitBehavior = Literal["error", "replace"]
 
 
 class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
@@ -24,11 +24,11 @@ class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
 
     context   the key of the source: a text, texts, or documents
     answer    the key of the answer: a text or a message
-    question  the key of the question, which is recorded
+    question  the key of the question; a bare answer is judged with it
     on_fail   what to do with an answer that is not faithful or could not be checked: "annotate"
               leaves it, "raise" raises UngroundedError or UncheckableError, "replace" replaces it
     replacement  the text that replaces it
-    detector  what checks; the default detector if None
+    detector  checks the answer; the default detector if None
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
         detector: Detector | None = None,
     ) -> None:
         self._keys = (context, answer, question)
-        self._on_fail = on_fail
+        self._on_fail = one_of("on_fail", on_fail, get_args(OnFail))
         self._replacement = replacement
         self._checker = Checker(detector)
 
@@ -94,12 +94,12 @@ class GroundednessMiddleware(AgentMiddleware[Any, Any]):
 
     def __init__(
         self,
-        exit_behavior: Literal["error", "replace"] = "replace",
+        exit_behavior: ExitBehavior = "replace",
         replacement: str = REPLACEMENT,
         detector: Detector | None = None,
     ) -> None:
         super().__init__()
-        self._exit_behavior = exit_behavior
+        self._exit_behavior = one_of("exit_behavior", exit_behavior, get_args(ExitBehavior))
         self._replacement = replacement
         self._checker = Checker(detector)
 

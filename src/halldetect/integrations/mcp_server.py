@@ -60,24 +60,17 @@ def build_server(detector: Detector | None = None) -> MCPServer[Any]:
 
     @server.tool()
     def explain(sources: list[str], claim: str) -> dict[str, Any]:
-        """Say what the sources say of a single claim, with the passages that were compared."""
+        """Say what the sources say of a single claim, with the passage that decides."""
         with checker.lock:
             ((found,),) = checker.detector.judge([(sources, [claim])])
-        passages = {item.span: item for item in (found.evidence, *found.by_scale) if item}
+        passage = found.evidence
         return {
             "status": found.status.value,
             "reason": found.reason,
             "support": found.support,
             "contradiction": found.contradiction,
-            "passages": [
-                {
-                    "document": item.document,
-                    "text": item.text,
-                    "entailment": item.probabilities.entailment,
-                    "contradiction": item.probabilities.contradiction,
-                }
-                for item in passages.values()
-            ],
+            "document": None if passage is None else passage.document,
+            "passage": None if passage is None else passage.text,
         }
 
     return server
