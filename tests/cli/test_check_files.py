@@ -77,6 +77,7 @@ def test_all_answers_or_those_that_changed(
     assert checked(capsys, "manual/inn.txt", "notes.md") == (0, both[:1])  # its source changed
     assert checked(capsys, "prices.md") == (0, both)
     assert checked(capsys, "notes.md") == (0, [])
+    assert checked(capsys, "missing.md") == (2, [])
     assert checked(capsys, "--since", "HEAD") == (0, [])
     (repository / "answers/mill.md").write_text(WRONG, encoding="utf-8")
     assert checked(capsys, "--since", "HEAD") == (1, ["answers/mill.md: hallucinated"])
@@ -102,7 +103,7 @@ def test_what_was_not_checked_is_no_success(
         ("answers = 1", "must have tables"),
         ("[[answers]]\nfiles = 'a'", "has files and sources"),
         ("[[answers]]\nfiles = 'a'\nsources = [1]", "a list of patterns"),
-        ("[[answers]]\nfiles = '/a'\nsources = 'b'", "no pattern here"),
+        ("[[answers]]\nfiles = '/a'\nsources = 'b'", "cannot use the pattern"),
         ("[[answers]]\nfiles = 'answers/*.md'\nsources = 'none/{name}.md'", "'none/mill.md'"),
         ("[[", "is not TOML"),
     ],

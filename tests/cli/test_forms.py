@@ -14,7 +14,7 @@ import pytest
 from halldetect import Report
 from halldetect.cli import build_parser, main
 from halldetect.cli.check import FORMATS
-from halldetect.cli.completion import SHELLS, completion_script
+from halldetect.cli.reference import SHELLS, completion_script
 from tests.support.fakes import use_overlap_verifier
 
 SOURCE = "The mill was built in 1790. Today it is a museum."
@@ -79,6 +79,26 @@ def test_github_notes_stand_at_the_lines_of_the_file(
     )
     assert message.startswith("contradicted: “The mill was built in 1850.”")
     assert "1790" in message
+
+
+@pytest.mark.parametrize("name", ["::stop-commands::x", "a\n::error ::b", "##[error]c"])
+def test_a_file_name_is_not_a_github_command(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(WRONG, encoding="utf-8")
+    (tmp_path / "s.md").write_text(SOURCE, encoding="utf-8")
+    rules = '[[answers]]\nfiles = "[:a#]*"\nsources = "s.md"\n'
+    (tmp_path / ".halldetect.toml").write_text(rules, encoding="utf-8")
+    for command in (
+        ["check", SOURCE, name, "--format", "github", "--quiet"],
+        ["check-files", "--format", "github", "--quiet"],
+        ["check-files", "--quiet"],
+    ):
+        assert main(command) == 1
+        for line in capsys.readouterr().out.splitlines():
+            assert line.startswith("::error file=") or not line.startswith("::")
+            assert "##[" not in line.partition(" file=")[0]
 
 
 def test_github_calls_what_was_not_checked_an_error(capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,17 +65,6 @@ def test_a_chain_of_langchain_can_replace_or_annotate_an_answer() -> None:
     assert not annotated["grounded"].ok
 
 
-@pytest.mark.xdist_group("langchain")
-def test_misspelt_langchain_options_are_refused() -> None:
-    from halldetect.errors import ConfigurationError
-    from halldetect.integrations.langchain import GroundedAnswer, GroundednessMiddleware
-
-    with pytest.raises(ConfigurationError, match="on_fail must be one of annotate"):
-        GroundedAnswer(on_fail="typo")
-    with pytest.raises(ConfigurationError, match="exit_behavior must be one of error"):
-        GroundednessMiddleware(exit_behavior="typo")
-
-
 @pytest.mark.xdist_group("llama_index")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_query_engine_of_llama_index_returns_no_unchecked_answer(case: Any) -> None:

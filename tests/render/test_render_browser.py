@@ -20,7 +20,7 @@ PATIENCE = 60.0
 
 RIDERS = (
     "The Harbour Line carried 18,400 passengers on an average weekday, a little above the "
-    "forecast of 17,000."
+    "forecast of 17,000. Saturdays were stronger than expected, at 21,900."
 )
 
 
@@ -90,35 +90,19 @@ def chosen(browser):
     return int(cards[0].get_attribute("id").removeprefix("card-")) if cards else None
 
 
-def test_clicking_a_contradicted_claim_shows_the_sentence_that_contradicts_it(show):
+def test_a_clicked_claim_shows_its_passage(show):
     browser = show(samples.town())
     one(browser, ".response .claim.contradicted").click()
     assert text_of(browser, ".scroller .focus") == RIDERS
     assert in_sight(browser, ".scroller .focus")
-    window = text_of(browser, ".scroller .window")
-    assert window == samples.town().claims[2].contradicting.text
     assert chosen(browser) == 3
     detail = one(browser, "#detail-3").text
-    for part in ("The source says otherwise", "Source says instead", "Best support", "m = 16"):
+    for part in ("The source says otherwise", "Source says instead", "18,400 passengers"):
         assert part in detail
-    figures = one(browser, "#detail-3 .evidence.contradicting .chances").text.split()
-    assert figures == ["entails", "0.01", "neutral", "0.04", "contradicts", "0.96"]
     assert browser.current_url.endswith("#claim-3")
 
 
-def test_each_evidence_and_scale_can_be_shown_in_the_source(show):
-    browser = show(samples.town(), "#claim-3")
-    claim = samples.town().claims[2]
-    buttons = every(browser, "#detail-3 .scales button")
-    assert [button.text for button in buttons] == ["m = 1", "m = 2", "m = 4, 8", "m = 16"]
-    for button, evidence in zip(buttons, claim.by_scale, strict=True):
-        browser.execute_script("arguments[0].click()", button)
-        assert text_of(browser, ".scroller .window") == evidence.text
-        assert text_of(browser, ".scroller .focus") == RIDERS
-        assert button.get_attribute("aria-pressed") == "true"
-
-
-def test_spans_after_an_emoji_and_in_overlap_are_exact(show):
+def test_spans_are_exact(show):
     browser = show(samples.town())
     report = samples.town()
     for place, claim in enumerate(report.claims):
@@ -136,7 +120,7 @@ def test_spans_after_an_emoji_and_in_overlap_are_exact(show):
     assert {first, chosen(browser)} == {1, 2}
 
 
-def test_a_place_in_the_source_leads_to_its_claims(show):
+def test_a_passage_leads_to_its_claims(show):
     browser = show(samples.town())
     soon(browser, ".scroller .use.contradicted").click()
     found = one(browser, ".found")
@@ -145,25 +129,6 @@ def test_a_place_in_the_source_leads_to_its_claims(show):
     found.find_element("css selector", ".to-claim").click()
     assert chosen(browser) == 3
     assert in_sight(browser, ".scroller .focus")
-    # A passage no sentence of which decides anything, in plain text: its window is still known.
-    heading = browser.execute_script(
-        "const node = document.querySelectorAll('.document .block')[1].firstChild;"
-        "node.parentElement.scrollIntoView(); const range = document.createRange();"
-        "range.setStart(node, 2); range.setEnd(node, 3);"
-        "const box = range.getBoundingClientRect(); return [box.left + 1, box.top + 5]"
-    )
-    click_at(browser, *heading)
-    assert "best at some scale for claim" in found.text
-    assert "decides" not in found.text
-
-
-def click_at(browser, x, y):
-    for kind in ("mousePressed", "mouseReleased"):
-        browser.execute_cdp_cmd(
-            "Input.dispatchMouseEvent",
-            {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1},
-        )
-    time.sleep(0.1)
 
 
 def test_the_keyboard_alone_is_enough(show):
@@ -214,7 +179,7 @@ def test_filter_deep_link_and_theme(show):
     browser.execute_script("localStorage.clear()")
 
 
-def test_markdown_is_rendered_with_exact_marks_and_can_be_shown_raw(show):
+def test_markdown_is_rendered_or_raw(show):
     browser = show(samples.formatted(), "#claim-1")
     response = one(browser, ".response .text")
     assert response.text.splitlines()[0] == "Getting around"
@@ -250,7 +215,7 @@ def test_markdown_is_rendered_with_exact_marks_and_can_be_shown_raw(show):
 
 
 @pytest.mark.parametrize("height", [600, 757, 1100])
-def test_an_opened_claim_and_the_source_get_the_height_they_need(show, height):
+def test_an_open_claim_has_room(show, height):
     browser = show(samples.town(), "#claim-3", width=1280, height=height)
     time.sleep(0.3)
     boxes = browser.execute_script(
@@ -262,7 +227,7 @@ def test_an_opened_claim_and_the_source_get_the_height_they_need(show, height):
     assert "support\n0.02" in one(browser, "#card-3").text
     assert card_top >= 0
     assert card_bottom <= height or card_top < height / 4
-    assert card_bottom - card_top > 500  # its evidence is not cut off
+    assert card_bottom - card_top > 200  # its passage is not cut off
     assert source_bottom - source_top >= height - 60
     assert 0 <= focus_top < focus_bottom <= height
     scrolls = browser.execute_script(
@@ -298,7 +263,7 @@ def test_nothing_is_requested(show):
     assert [url.split("#")[0] for url in asked] == [browser.current_url.split("#")[0]]
 
 
-def test_without_javascript_and_on_paper_everything_is_listed(show):
+def test_the_sheet_shows_without_javascript_and_in_print(show):
     browser = show(samples.town(), script=False)
     listed = one(browser, "#static")
     assert listed.is_displayed()
@@ -312,14 +277,14 @@ def test_without_javascript_and_on_paper_everything_is_listed(show):
 
 
 @pytest.mark.parametrize("name", samples.ALL)
-@pytest.mark.parametrize(("width", "height"), [(320, 640), (390, 844), (820, 1180), (1440, 900)])
+@pytest.mark.parametrize(("width", "height"), [(320, 640), (820, 1180), (1440, 900)])
 def test_nothing_runs_off_the_side(show, name, width, height):
     browser = show(samples.ALL[name](), "#claim-1", width=width, height=height)
     widest = browser.execute_script("return document.documentElement.scrollWidth")
     assert widest <= width
 
 
-def test_on_a_phone_the_reader_gets_to_the_source_and_back(show):
+def test_source_and_claim_link_on_a_phone(show):
     browser = show(samples.town(), "#claim-3", width=390, height=844)
     browser.execute_script("document.querySelector('#detail-3 .show').click()")
     time.sleep(0.3)

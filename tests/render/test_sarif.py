@@ -1,4 +1,4 @@
-"""A report as SARIF: what the format requires, places in the response, nothing silent."""
+"""A report as SARIF: a result per failing claim, places, unchecked responses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from halldetect import Report, render
@@ -16,107 +15,11 @@ from halldetect.report import Status, Verdict
 from tests.support import report_samples
 from tests.support.fakes import use_overlap_verifier
 
-TEXT = {
-    "type": "object",
-    "required": ["text"],
-    "properties": {"text": {"type": "string", "minLength": 1}},
-}
-LINE = {"type": "integer", "minimum": 1}
-# What SARIF 2.1.0 requires of the objects that we write, and the values that it allows.
-SHAPE: dict[str, Any] = {
-    "type": "object",
-    "required": ["version", "runs"],
-    "properties": {
-        "version": {"const": "2.1.0"},
-        "runs": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["tool", "results"],
-                "properties": {
-                    "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
-                    "tool": {
-                        "type": "object",
-                        "required": ["driver"],
-                        "properties": {
-                            "driver": {
-                                "type": "object",
-                                "required": ["name"],
-                                "properties": {
-                                    "rules": {
-                                        "type": "array",
-                                        "uniqueItems": True,
-                                        "items": {
-                                            "type": "object",
-                                            "required": ["id"],
-                                            "properties": {"shortDescription": TEXT},
-                                        },
-                                    }
-                                },
-                            }
-                        },
-                    },
-                    "invocations": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "required": ["executionSuccessful"],
-                            "properties": {
-                                "executionSuccessful": {"type": "boolean"},
-                                "toolExecutionNotifications": {
-                                    "type": "array",
-                                    "items": {
-                                        "type": "object",
-                                        "required": ["message"],
-                                        "properties": {"message": TEXT},
-                                    },
-                                },
-                            },
-                        },
-                    },
-                    "results": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "required": ["message", "ruleId", "locations"],
-                            "properties": {
-                                "message": TEXT,
-                                "kind": {"enum": ["fail", "open"]},
-                                "level": {"enum": ["none", "note", "warning", "error"]},
-                                "locations": {
-                                    "type": "array",
-                                    "items": {
-                                        "type": "object",
-                                        "required": ["physicalLocation"],
-                                        "properties": {
-                                            "physicalLocation": {
-                                                "type": "object",
-                                                "required": ["artifactLocation"],
-                                                "properties": {
-                                                    "region": {
-                                                        "type": "object",
-                                                        "required": ["startLine"],
-                                                        "additionalProperties": LINE,
-                                                    }
-                                                },
-                                            }
-                                        },
-                                    },
-                                },
-                            },
-                        },
-                    },
-                },
-            },
-        },
-    },
-}
-
 
 def run_of(report: Report, uri: str | None = "answer.md", *, lines: bool = True) -> dict[str, Any]:
-    """The one run of the log, which has the shape of SARIF."""
+    """The one run of the log; tests/packaging compares logs with the schema of SARIF."""
     log = json.loads(render.sarif(report, uri, lines=lines))
-    jsonschema.validate(log, SHAPE)
+    assert log["version"] == "2.1.0"
     (run,) = log["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     for result in run["results"]:
@@ -167,13 +70,9 @@ def test_a_response_puts_no_link_into_a_message() -> None:
     assert "See [1] and [here] (https://x.example)." in result["message"]["text"]
 
 
-def test_a_faithful_response_has_no_results() -> None:
+def test_only_checked_responses_are_a_success() -> None:
     run = run_of(report_samples.faithful())
-    assert run["results"] == []
-    assert run["invocations"] == [{"executionSuccessful": True}]
-
-
-def test_what_was_not_checked_is_no_success() -> None:
+    assert (run["results"], run["invocations"]) == ([], [{"executionSuccessful": True}])
     report = report_samples.uncheckable()
     (invocation,) = run_of(report)["invocations"]
     assert invocation["executionSuccessful"] is False
@@ -181,16 +80,13 @@ def test_what_was_not_checked_is_no_success() -> None:
     (invocation,) = run_of(replace(report, verdict=Verdict.ABSTAINED))["invocations"]
     assert invocation["executionSuccessful"] is True
     assert "no answer" in invocation["toolExecutionNotifications"][0]["message"]["text"]
-
-
-def test_a_claim_that_was_not_checked_is_open() -> None:
     town = report_samples.town()
     claims = (replace(town.claims[0], status=Status.UNCHECKABLE, reason="too long"),)
     (result,) = run_of(replace(town, claims=claims, verdict=Verdict.UNCHECKABLE))["results"]
     assert (result["kind"], result["level"]) == ("open", "none")
 
 
-def test_a_hallucinated_response_without_a_failing_claim_is_a_result() -> None:
+def test_a_whole_response_can_fail() -> None:
     report = report_samples.faithful().rethreshold(0.0)
     assert report.verdict is Verdict.HALLUCINATED
     (result,) = run_of(report)["results"]
@@ -229,7 +125,6 @@ def test_check_writes_the_line_of_the_file(tmp_path: Path, monkeypatch: pytest.M
     log = tmp_path / "log.sarif"
     assert main(["check", source, str(answer), "--sarif", str(log), "--quiet"]) == 1
     data = json.loads(log.read_text(encoding="utf-8"))
-    jsonschema.validate(data, SHAPE)
     (result,) = data["runs"][0]["results"]
     assert result["ruleId"] == "contradicted"
     assert "built in 1790" in result["message"]["text"]
@@ -255,7 +150,7 @@ def test_several_files_are_one_run() -> None:
         render.CheckedFile(report_samples.uncheckable(), "c.md"),
     ]
     log = json.loads(render.sarif_log(files))
-    jsonschema.validate(log, SHAPE)
+    assert log["version"] == "2.1.0"
     (run,) = log["runs"]
     assert [item["location"]["uri"] for item in run["artifacts"]] == ["a.md", "b.md", "c.md"]
     verdicts = [item["properties"]["verdict"] for item in run["artifacts"]]

@@ -6,16 +6,14 @@ Standard output carries only results; notices, progress and errors go to standar
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 
 from halldetect import __version__
 from halldetect.cli import (
     batch,
-    bench,
     check,
     check_files,
-    compare,
-    completion,
     doctor,
     index,
     mcp,
@@ -30,27 +28,14 @@ EPILOG = """\
 exit status: 0 faithful, 1 hallucinated, 2 wrong usage, 3 could not check,
 4 the response gives no answer, 130 interrupted
 """
-COMMANDS = (
-    check.add,
-    check_files.add,
-    compare.add,
-    repair.add,
-    batch.add,
-    check.add_demo,
-    doctor.add,
-    index.add,
-    models.add,
-    bench.add,
-    serve.add,
-    serve.add_tokens,
-    mcp.add,
-    check.add_schema,
-    completion.add,
-)
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of all commands and their options."""
+    """Return the parser of all commands and their options."""
+    # Imported here: the detector must not import the evaluation, and one is run as a module.
+    from halldetect.cli import reference
+    from halldetect_bench import cli as bench
+
     parser = Parser(
         prog="halldetect",
         description="Tells whether a text is faithful to its source, which claim is wrong, "
@@ -61,16 +46,33 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"halldetect {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    for add in COMMANDS:
+    for add in (
+        check.add,
+        check_files.add,
+        check.add_compare,
+        repair.add,
+        batch.add,
+        check.add_demo,
+        doctor.add,
+        index.add,
+        models.add,
+        bench.add,
+        serve.add,
+        serve.add_tokens,
+        mcp.add,
+        check.add_schema,
+        reference.add_completion,
+    ):
         add(commands)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; the result is the exit status.
+    """Run a command and return its exit status; without one, print the help.
 
     Args:
         argv: the arguments after the program's name; those of the process by default.
     """
-    arguments = build_parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    arguments = build_parser().parse_args(words or ["--help"])
     return exit_status(lambda: int(arguments.run(arguments)))

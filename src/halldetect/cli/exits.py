@@ -1,4 +1,4 @@
-"""How a command ends: exit statuses, errors in one line, and Ctrl-C while native code runs."""
+"""The end of a command: exit statuses, errors in one line, and Ctrl-C while native code runs."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from halldetect.report import Verdict
 COULD_NOT_CHECK = 3
 ABSTAINED = 4
 INTERRUPTED = 130
+# The worst verdict first.
 OF_VERDICT = {
-    Verdict.FAITHFUL: 0,
     Verdict.HALLUCINATED: 1,
-    Verdict.ABSTAINED: ABSTAINED,
     Verdict.UNCHECKABLE: COULD_NOT_CHECK,
+    Verdict.ABSTAINED: ABSTAINED,
+    Verdict.FAITHFUL: 0,
 }
-_WORST_FIRST = (Verdict.HALLUCINATED, Verdict.UNCHECKABLE, Verdict.ABSTAINED, Verdict.FAITHFUL)
 _POLL_SECONDS = 0.2
 
 Result = TypeVar("Result")
 
 
 def worst_status(verdicts: Iterable[Verdict]) -> int:
-    """The exit status of the worst of several verdicts; 0 if there are none."""
-    found = set(verdicts) or {Verdict.FAITHFUL}
-    return OF_VERDICT[next(verdict for verdict in _WORST_FIRST if verdict in found)]
+    """Return the exit status of the worst of several verdicts; 0 if there are none."""
+    found = set(verdicts)
+    return next((status for verdict, status in OF_VERDICT.items() if verdict in found), 0)
 
 
 def exit_status(command: Callable[[], int]) -> int:
@@ -74,7 +74,7 @@ def interruptible(
     thread, which only waits, receives it at once.
 
     Args:
-        work: is called with a function that says whether it was asked to stop.
+        work: is called with a function that returns True once it should stop.
         display: is cleared before anything else is printed.
         on_first: if given, the first Ctrl-C only asks the work to stop, and prints this line.
         on_exit: the line to print before the process ends without waiting for the work.
@@ -91,12 +91,12 @@ def interruptible(
     Thread(target=run, daemon=True).start()
     while True:
         try:
-            # Not Thread.join: if it is interrupted, it may take the thread for finished.
+            # Not Thread.join: if interrupted, it may take the thread for finished.
             while not future.done():
                 wait([future], timeout=_POLL_SECONDS)
             return future.result()
         except KeyboardInterrupt:
-            if future.done():  # it is the work's own
+            if future.done():  # raised by the work
                 raise
             display.clear()
             if on_first is None or stop.is_set():

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from halldetect.cli.options import add_detector_options, detector_for
+from halldetect.cli.parser import add_command
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.errors import ConfigurationError, InputError
 
@@ -18,22 +19,12 @@ and output, or with --http over streamable HTTP at http://HOST:PORT/mcp. Needs t
 
 def add(commands: Any) -> None:
     """Add the command `mcp` to the parser."""
-    parser = commands.add_parser(
-        "mcp",
-        help="serve assistants over the Model Context Protocol",
-        description=DESCRIPTION,
-        usage="halldetect mcp [--http [HOST:]PORT] [options]",
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--http",
-        type=_address,
-        metavar="[HOST:]PORT",
-        help="listen there, on this machine only, instead of on standard input",
-    )
+    usage = "halldetect mcp [--http [HOST:]PORT] [options]"
+    help = "serve assistants over the Model Context Protocol"
+    parser = add_command(commands, "mcp", run, help, DESCRIPTION, usage=usage)
+    listen = "listen there, on this machine only, instead of on standard input"
+    parser.add_argument("--http", type=_address, metavar="[HOST:]PORT", help=listen)
     add_detector_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -61,5 +52,5 @@ def run(arguments: argparse.Namespace) -> int:
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not (port.isdecimal() and 0 < int(port) < 65536):
-        raise argparse.ArgumentTypeError(f"{text!r} is no port and no HOST:PORT")
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a port nor HOST:PORT")
     return host.strip("[]") or "127.0.0.1", int(port)

@@ -9,45 +9,39 @@ from typing import Any
 
 from halldetect.cli.exits import COULD_NOT_CHECK
 from halldetect.cli.output import print_result
+from halldetect.cli.parser import add_command
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.errors import InputError, ModelError
 
 
 def add(commands: Any) -> None:
     """Add the command `models` to the parser."""
-    parser = commands.add_parser(
-        "models",
-        help="list, download and verify models",
-        description="The models that can be used by name, and what of them is on this machine.",
-        allow_abbrev=False,
-    )
+    description = "The models that can be used by name, and their state on this machine."
+    parser = add_command(commands, "models", None, "list, download and verify models", description)
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="every model and its state", allow_abbrev=False)
-    listing.set_defaults(run=run_list)
-    pulling = actions.add_parser("pull", help="download models into the cache", allow_abbrev=False)
-    pulling.add_argument("names", nargs="+", metavar="NAME", help="as `models list` shows it")
-    pulling.add_argument("--quiet", action="store_true", help="no progress on standard error")
-    pulling.set_defaults(run=run_pull)
-    verifying = actions.add_parser(
-        "verify", help="read models in full and compare digests", allow_abbrev=False
-    )
-    verifying.add_argument(
-        "names",
-        nargs="*",
-        metavar="NAME",
-        help="models to verify (default: all in the cache, and the weights in the package)",
-    )
-    verifying.set_defaults(run=run_verify)
+    add_command(actions, "list", run_list, "every model and its state")
+    pull = add_command(actions, "pull", run_pull, "download models into the cache")
+    pull.add_argument("names", nargs="+", metavar="NAME", help="as `models list` shows it")
+    pull.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    verify = add_command(actions, "verify", run_verify, "read models in full and compare digests")
+    default = "models to verify (default: all in the cache, and the weights in the package)"
+    verify.add_argument("names", nargs="*", metavar="NAME", help=default)
 
 
 def run_list(arguments: argparse.Namespace) -> int:
-    """Print every model and its state."""
+    """Print the verifiers in the package and every model of the cache with its state."""
     from halldetect import models
+    from halldetect.models import integrity
 
     rows = [("NAME", "STATE", "SIZE", "LICENCE")]
+    for name in models.shipped_names():
+        files = (integrity.WEIGHTS / name).rglob("*")
+        size = models.megabytes(sum(file.stat().st_size for file in files))
+        needs = f", needs {models.find(name).name}" if models.is_known(name) else ""
+        rows.append((name, f"in the package{needs}", size, ""))
     for status in models.status():
         entry = status.entry
-        # What `--extractor gguf` stands for; the default needs no model.
+        # `--extractor gguf` stands for this one.
         name = entry.name + (" (gguf)" if entry.name == models.DEFAULT_EXTRACTOR else "")
         size = ("" if entry.pinned else "about ") + models.megabytes(entry.bytes)
         rows.append((name, str(status.state), size, entry.licence))
@@ -111,7 +105,7 @@ def _verify_cached(name: str) -> str:
 
 
 def _require_known(names: Sequence[str]) -> None:
-    """A wrong name is a mistake in the command: say so before anything is done."""
+    """Raise InputError for a wrong name before anything is done."""
     from halldetect import models
 
     for name in names:

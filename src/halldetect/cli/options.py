@@ -7,7 +7,7 @@ option of `check`, `demo`, `batch` and `serve` without a change here.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.parser import Parser
@@ -21,42 +21,26 @@ if TYPE_CHECKING:
 LOADING_PHASES = ("fetch", "convert")
 DETECTOR_GROUP = "how to check"
 PHASES = (*LOADING_PHASES, "extract", "verify", "explain", "proof")
-_PAPER_HELP = (
-    "the paper's method: claims by a language model, no guard, long windows cut off, FED, "
-    "threshold 0.5 (docs/claims.md)"
-)
+_PAPER_HELP = "the method of the paper with its settings (docs/claims.md)"
 
 
 def add_detector_options(parser: argparse.ArgumentParser) -> None:
-    """Add every option of a check, and `--paper`.
-
-    Args:
-        parser: of a command that runs a check.
-    """
+    """Add every option of a check, and `--paper`, to the parser of a command."""
     group = parser.add_argument_group(DETECTOR_GROUP)
     for option in options():
         add_option(group, option)
     group.add_argument("--paper", action="store_true", help=_PAPER_HELP)
     if isinstance(parser, Parser):
-        parser.appendix = model_tables
+        parser.appendix = _model_names
 
 
 def add_option(group: Any, option: Option) -> None:
-    """Add one option of a check; without a value on the command line, it is None.
-
-    Args:
-        group: a parser or a group of its options.
-        option: as `Configuration` states it.
-    """
+    """Add one option of a check; without a value on the command line, it is None."""
     if option.flag is None:
         return
     if option.sets is not None:
         group.add_argument(
-            option.flag,
-            dest=option.name,
-            action="store_const",
-            const=option.sets,
-            help=option.help,
+            option.flag, dest=option.name, action="store_const", const=option.sets, help=option.help
         )
         return
     default = option.default_text
@@ -71,11 +55,7 @@ def add_option(group: Any, option: Option) -> None:
 
 
 def configuration_for(arguments: argparse.Namespace) -> Configuration:
-    """The configuration that the options stand for, the same for every command.
-
-    Args:
-        arguments: the parsed command line; options that it lacks have their defaults.
-    """
+    """Return the configuration of a parsed command line, the same for every command."""
     given = {
         option.name: value
         for option in options()
@@ -92,13 +72,7 @@ def configuration_for(arguments: argparse.Namespace) -> Configuration:
 def detector_for(
     arguments: argparse.Namespace, display: ProgressDisplay, phases: Sequence[str] = PHASES
 ) -> Detector:
-    """The detector that the options stand for.
-
-    Args:
-        arguments: the parsed command line.
-        display: shows notices and progress.
-        phases: which phases of a check to show.
-    """
+    """Return the detector of a parsed command line; `phases` of a check are displayed."""
     from halldetect.detector import Detector
 
     def progress(phase: str, done: int, total: int) -> None:
@@ -108,19 +82,18 @@ def detector_for(
     return Detector(config=configuration_for(arguments), notice=display.notice, progress=progress)
 
 
-def model_tables() -> str:
-    """The names of extractors and verifiers, and what they are, as text."""
+def _model_names() -> str:
+    """Return the names of extractors and verifiers with a line on each."""
     from halldetect.claims.extractors import extractor_table
     from halldetect.verification.presets import verifier_table
 
-    tables = (("extractors", extractor_table()), ("verifiers", verifier_table()))
-    return "\n".join(f"{title}:\n{_columns(rows)}" for title, rows in tables)
-
-
-def _columns(rows: Iterable[tuple[str, str]]) -> str:
-    table = list(rows)
-    width = max(len(name) for name, _ in table)
-    return "".join(f"  {name.ljust(width)}  {text}\n" for name, text in table)
+    parts = []
+    for title, table in (("extractors", extractor_table()), ("verifiers", verifier_table())):
+        rows = list(table)
+        width = max(len(name) for name, _ in rows)
+        lines = "".join(f"  {name.ljust(width)}  {text}\n" for name, text in rows)
+        parts.append(f"{title}:\n{lines}")
+    return "\n".join(parts)
 
 
 def _argument_type(option: Option) -> Callable[[str], Any]:

@@ -1,4 +1,4 @@
-"""The reference of all commands and options as Markdown, made from the parser.
+"""The parser as a page of documentation, and as completion scripts of shells.
 
 python -m halldetect.cli.reference > docs/cli.md
 """
@@ -6,127 +6,107 @@ python -m halldetect.cli.reference > docs/cli.md
 from __future__ import annotations
 
 import argparse
+import os
+import re
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
-from halldetect.cli import EPILOG, build_parser
-from halldetect.cli.options import DETECTOR_GROUP, add_detector_options
+from halldetect.cli.options import DETECTOR_GROUP
 from halldetect.cli.output import print_result
-from halldetect.cli.parser import Parser
+from halldetect.cli.parser import add_command
 
-_ANCHOR = DETECTOR_GROUP.replace(" ", "-")
+SHELLS = ("bash", "zsh", "fish")
+_COMPLETION = """\
+Print the completion script of a shell. For bash, add to ~/.bashrc:
+eval "$(halldetect completion bash)"; for zsh, write it to a file named _halldetect in a folder of
+$fpath; for fish, to ~/.config/fish/completions/halldetect.fish.
+"""
+# Names of arguments whose values are files.
+_FILES = ("FILE", "IN", "OUT", "SOURCE", "RESPONSE", "INDEX")
 _HEAD = """\
 # Commands and options
 
 This page is made from the parser by `python -m halldetect.cli.reference > docs/cli.md`; a test \
-compares it. `halldetect COMMAND --help` prints the same. Standard output carries only results; \
-notices, progress and errors go to standard error.
+compares it. Standard output carries only results; notices, progress and errors go to standard \
+error.\
 """
 
 
+def add_completion(commands: Any) -> None:
+    """Add the command `completion` to the parser."""
+    help = "the completion script of a shell"
+    parser = add_command(commands, "completion", run_completion, help, _COMPLETION)
+    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+
+
+def run_completion(arguments: argparse.Namespace) -> int:
+    """Print the script."""
+    print_result(completion_script(arguments.shell))
+    return 0
+
+
+def completion_script(shell: str) -> str:
+    """Return the script that completes commands, options, their choices and files.
+
+    Args:
+        shell: one of `SHELLS`.
+    """
+    import shtab
+
+    from halldetect.cli import build_parser
+
+    parser = build_parser()
+    for _, command in _commands(parser):
+        for action in command._actions:
+            if action.type is Path or any(name in str(action.metavar) for name in _FILES):
+                action.complete = shtab.FILE  # type: ignore[attr-defined]  # as shtab asks for it
+    return f"{shtab.complete(parser, shell=shell)}\n"
+
+
 def cli_reference() -> str:
-    """The whole page."""
-    parts = [_HEAD, f"{_sentence(EPILOG)}\n"]
-    for name, parser, summary in _commands(build_parser()):
-        parts.append(_section(name, parser, summary))
-    parts += [_detector_options(), _model_tables()]
-    return "\n".join(parts)
+    """Return the whole page: the help of every command, the shared options once."""
+    from halldetect.cli import EPILOG, build_parser
+
+    parts = [_HEAD, f"{' '.join(EPILOG.split()).capitalize()}."]
+    shared = ""
+    for name, parser in _commands(build_parser()):
+        own, _, options = _help(parser).partition(f"\n{DETECTOR_GROUP}:\n")
+        parts.append(f"{'###' if ' ' in name else '##'} halldetect {name}\n\n{_block(own)}")
+        if options:
+            shared = options
+            anchor = DETECTOR_GROUP.replace(" ", "-")
+            parts.append(f"And the options of [{DETECTOR_GROUP}](#{anchor}).")
+    parts.append(f"## {DETECTOR_GROUP.capitalize()}\n\n{_block(shared)}")
+    return "\n\n".join(parts) + "\n"
 
 
 def _commands(
     parser: argparse.ArgumentParser, prefix: str = ""
-) -> Iterator[tuple[str, argparse.ArgumentParser, str]]:
-    """Every command, then its actions: its name, its parser, and its line of help."""
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield the name and the parser of every command and of its actions."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            summaries = {choice.dest: choice.help or "" for choice in action._choices_actions}
             for name, command in action.choices.items():
                 full_name = f"{prefix} {name}".strip()
-                yield full_name, command, summaries.get(name, "")
+                yield full_name, command
                 yield from _commands(command, full_name)
 
 
-def _section(name: str, parser: argparse.ArgumentParser, summary: str) -> str:
-    level = "##" if " " not in name else "###"
-    lines = [f"{level} halldetect {name}", "", f"`{_usage(name, parser)}`", ""]
-    lines.append(_sentence(parser.description or summary))
-    if parser.epilog:
-        lines += ["", _sentence(parser.epilog)]
-    for group in parser._action_groups:
-        rows = [row for action in group._group_actions for row in _row(action)]
-        if not rows:
-            continue
-        if group.title == DETECTOR_GROUP:
-            lines += ["", f"And the options of [{DETECTOR_GROUP}](#{_ANCHOR})."]
-            continue
-        title = group.title if group.title not in ("options", "positional arguments") else ""
-        lines += ["", *_table(title or "", rows)]
-    return "\n".join([*lines, ""])
+def _help(parser: argparse.ArgumentParser) -> str:
+    """Return the help of a command, the same in every terminal and version of Python."""
+    saved = {name: os.environ.pop(name, None) for name in ("COLUMNS", "FORCE_COLOR")}
+    os.environ["COLUMNS"] = "100"
+    try:
+        text = parser.format_help()
+    finally:
+        del os.environ["COLUMNS"]
+        os.environ.update({name: value for name, value in saved.items() if value is not None})
+    return re.sub(r"-(\w) \S+, (?=--)", r"-\1, ", text)  # as from Python 3.13 on
 
 
-def _detector_options() -> str:
-    parser = Parser(add_help=False)
-    add_detector_options(parser)
-    rows = [row for action in parser._actions for row in _row(action)]
-    title = DETECTOR_GROUP.capitalize()
-    return "\n".join([f"## {title}", "", *_table("option", rows), ""])
-
-
-def _table(title: str, rows: list[str]) -> list[str]:
-    return [f"| {title} | |".replace("|  |", "| |"), "|---|---|", *rows]
-
-
-def _usage(name: str, parser: argparse.ArgumentParser) -> str:
-    if parser.usage:
-        return parser.usage
-    positionals = [_value(action) for action in parser._actions if not action.option_strings]
-    has_options = any(action.option_strings for action in parser._actions if action.dest != "help")
-    words = ["halldetect", name, *positionals, *(["[options]"] if has_options else [])]
-    return " ".join(words)
-
-
-def _row(action: argparse.Action) -> Iterator[str]:
-    if action.dest == "help" or isinstance(action, argparse._SubParsersAction):
-        return
-    value = _value(action)
-    if not action.option_strings:
-        name = f"`{value}`"
-    else:
-        *short, flag = action.option_strings
-        flag = flag if action.nargs == 0 else f"{flag} {value}"
-        name = ", ".join(f"`{item}`" for item in (*short, flag))
-    yield f"| {_cell(name)} | {_cell(action.help or '')} |"
-
-
-def _value(action: argparse.Action) -> str:
-    if isinstance(action, argparse._SubParsersAction):
-        return str(action.metavar)
-    if action.choices:
-        return ",".join(map(str, action.choices))
-    if isinstance(action.metavar, tuple):  # an option that takes several values
-        return " ".join(action.metavar)
-    return action.metavar or action.dest.upper()
-
-
-def _model_tables() -> str:
-    from halldetect.claims.extractors import extractor_table
-    from halldetect.verification.presets import verifier_table
-
-    tables = (("Extractors", extractor_table()), ("Verifiers", verifier_table()))
-    lines = []
-    for title, rows in tables:
-        cells = [f"| `{name}` | {_cell(text)} |" for name, text in rows]
-        lines += [f"## {title}", "", *_table("name", cells), ""]
-    return "\n".join(lines)
-
-
-def _sentence(text: str) -> str:
-    """A description as one paragraph that begins with a capital and ends with a period."""
-    words = " ".join(text.split())
-    return words[:1].upper() + words[1:].rstrip(".") + "."
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+def _block(text: str) -> str:
+    return f"```text\n{text.strip(chr(10))}\n```"
 
 
 if __name__ == "__main__":

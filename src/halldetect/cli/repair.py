@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halldetect.cli.check import add_output_options, add_text_arguments, read_texts
 from halldetect.cli.exits import OF_VERDICT, interruptible
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.output import print_result, require_writable, write_file
-from halldetect.cli.parser import path_argument
+from halldetect.cli.parser import add_command, path_argument
 from halldetect.cli.progress import ProgressDisplay
 
-if TYPE_CHECKING:
-    from halldetect.repair import Repair
-
 DESCRIPTION = """\
-Replace, rewrite or remove what the source does not support, check the result, and show what was
-changed. SOURCE and RESPONSE are given as for check. The exit status is 0 if there is a text that
-passed the check, else 1, or 3 if the response could not be checked.
+Replace, rewrite or remove the claims that the source does not support, check the result, and show
+the changes. SOURCE and RESPONSE are given as for check. The exit status is 0 if there is a text
+that passed the check, else 1, or 3 if the response could not be checked.
 """
 _REWRITER_HELP = (
     "a language model that may write sentences again: gguf, gguf:NAME (a model of the store or a "
@@ -28,37 +25,27 @@ _REWRITER_HELP = (
 
 def add(commands: Any) -> None:
     """Add the command `repair` to the parser."""
-    parser = commands.add_parser(
-        "repair",
-        help="change a response until its source supports it",
-        description=DESCRIPTION,
-        usage="halldetect repair SOURCE RESPONSE [options]",
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_text_arguments(parser, "what to repair")
+    usage = "halldetect repair SOURCE RESPONSE [options]"
+    help = "change a response until its source supports it"
+    parser = add_command(commands, "repair", run_repair, help, DESCRIPTION, usage=usage)
+    add_text_arguments(parser, "SOURCE RESPONSE")
     group = parser.add_argument_group("how to repair")
     group.add_argument("--rewriter", metavar="NAME", help=_REWRITER_HELP)
-    group.add_argument(
-        "--max-rounds",
-        type=int,
-        default=3,
-        metavar="N",
-        help="after N rounds of changes, remove what still fails (default: 3)",
-    )
+    rounds = "after N rounds of changes, remove what still fails (default: 3)"
+    group.add_argument("--max-rounds", type=int, default=3, metavar="N", help=rounds)
     add_output_options(parser)
     parser.add_argument(
         "--output", type=path_argument, metavar="FILE", help="write the new text to a file"
     )
     add_detector_options(parser)
-    parser.set_defaults(run=run_repair)
 
 
 def run_repair(arguments: argparse.Namespace) -> int:
     """Repair the response of the command line."""
-    documents, response = read_texts(arguments, "repair")
-    for path in (arguments.markdown, arguments.html, arguments.output):
-        require_writable(path)
+    from halldetect.render.repair_views import repair_html, repair_markdown, repair_terminal
+
+    documents, (response,) = read_texts(arguments, "repair")
+    require_writable(arguments.markdown, arguments.html, arguments.output)
     with ProgressDisplay(quiet=arguments.quiet) as display:
         detector = detector_for(arguments, display)
         repair = interruptible(
@@ -71,13 +58,6 @@ def run_repair(arguments: argparse.Namespace) -> int:
             ),
             display,
         )
-    _show(repair, arguments)
-    return 0 if repair.text is not None else OF_VERDICT[repair.original.verdict]
-
-
-def _show(repair: Repair, arguments: argparse.Namespace) -> None:
-    from halldetect.render.repair_views import repair_html, repair_markdown, repair_terminal
-
     print_result(f"{repair.to_json()}\n" if arguments.json else repair_terminal(repair))
     if arguments.markdown is not None:
         write_file(arguments.markdown, repair_markdown(repair))
@@ -85,3 +65,4 @@ def _show(repair: Repair, arguments: argparse.Namespace) -> None:
         write_file(arguments.html, repair_html(repair))
     if arguments.output is not None and repair.text is not None:
         write_file(arguments.output, repair.text)
+    return 0 if repair.text is not None else OF_VERDICT[repair.original.verdict]

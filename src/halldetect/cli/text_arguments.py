@@ -1,4 +1,4 @@
-"""What a command reads: text arguments, standard input, files and web pages."""
+"""The texts that a command reads: arguments, standard input, files and web pages."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class TextArguments:
         self._stdin_taken = False
 
     def read(self, argument: str, what: str) -> str:
-        """The text of an argument: standard input for `-`, a file's text, or the argument itself.
+        """Return the text of an argument: standard input for `-`, a file's text, or itself.
 
         Args:
             argument: as given on the command line.
-            what: what it is, for messages.
+            what: its role, for messages.
         """
         if self._literal or not argument.strip():  # Path("") would be the current folder
             return argument
@@ -60,38 +60,50 @@ class TextArguments:
         path = Path(argument)
         if _exists(path):
             return read_file(path, what)
-        if is_web_address(argument):
+        if _WEB_ADDRESS.fullmatch(argument):
             return "\n\n".join(self._fetch(argument, what))
         if looks_like_path(argument):
             raise InputError(f"{what}: no file {argument!r}; to check these very words, add --text")
         return argument
 
     def read_documents(
-        self, argument: str, what: str, *, file: bool = False
+        self, argument: str, what: str, *, file: bool = False, name: str | None = None
     ) -> list[SourceDocument]:
-        """The documents of an argument: each page of a PDF file is one, with its number.
+        """Return the documents of an argument: each page of a PDF file is one, with its number.
 
         Args:
             argument: as given on the command line.
-            what: what it is, for messages.
+            what: its role, for messages.
             file: whether an argument that names no file is an error.
+            name: of the documents; that of the file by default.
         """
-        if argument == "-" and (file or not self._literal):
-            return [self._read_stdin(what)]
-        name = file_name(argument, literal=self._literal and not file)
-        if name is None and is_web_address(argument) and (file or not self._literal):
-            name, pages = argument, self._fetch(argument, what)
-        elif name is None and not file:
-            return [self.read(argument, what)]
+        literal = self._literal and not file
+        found = file_name(argument, literal=literal)
+        if argument == "-" and not literal:
+            pages = [self._read_stdin(what)]
+        elif found is None and not literal and _WEB_ADDRESS.fullmatch(argument):
+            found, pages = argument, self._fetch(argument, what)
+        elif found is None and not file:
+            pages = [self.read(argument, what)]
         else:
             pages = _read_pages(Path(argument), what)
+        name = name or found
+        if name is None:
+            return list(pages)
         if len(pages) == 1:
-            return [{"id": str(name), "text": pages[0]}]
+            return [{"id": name, "text": pages[0]}]
         return [
             {"id": f"{name}, page {number}", "text": page}
             for number, page in enumerate(pages, start=1)
             if page
         ]
+
+    def read_named(self, argument: str) -> list[SourceDocument]:
+        """Return the documents of a --source, which is FILE or NAME=FILE."""
+        name, equals, file = argument.partition("=")
+        if not (equals and name and file) or _exists(Path(argument)):
+            return self.read_documents(argument, "--source", file=True)
+        return self.read_documents(file, "--source", file=True, name=name)
 
     def _fetch(self, address: str, what: str) -> list[str]:
         if not self._network:
@@ -118,17 +130,20 @@ class TextArguments:
 
 
 def read_file(path: Path, what: str) -> str:
-    """The text of a file, also of PDF, DOCX and HTML; InputError says why it cannot be read.
+    """Return the text of a file, also of PDF, DOCX and HTML.
 
     Args:
         path: the file.
-        what: what it is, for messages.
+        what: its role, for messages.
+
+    Raises:
+        InputError: if it cannot be read.
     """
     return "\n\n".join(_read_pages(path, what))
 
 
 def _read_pages(path: Path, what: str) -> list[str]:
-    """The pages of a PDF file; the text of any other file."""
+    """Return the pages of a PDF file, or the text of any other file."""
     try:
         if path.is_dir():
             raise InputError(f"{what}: {str(path)!r} is a directory, not a file")
@@ -139,7 +154,7 @@ def _read_pages(path: Path, what: str) -> list[str]:
         raise InputError(f"{what}: no permission to read {str(path)!r}") from error
     except (OSError, ValueError) as error:
         raise InputError(f"{what}: cannot read {str(path)!r}: {error}") from error
-    return _pages(data, what, repr(str(path)), html=is_html_file(path))
+    return _pages(data, what, repr(str(path)), html=path.suffix.lower() in HTML_ENDINGS)
 
 
 def _pages(
@@ -157,13 +172,13 @@ def _pages(
 
 
 def decode(data: bytes, what: str, name: str, encoding: str | None = None) -> str:
-    """Decode UTF-8, or what a byte order mark announces; other encodings are not guessed.
+    """Decode UTF-8 or the encoding of a byte order mark; other encodings are not guessed.
 
     Args:
         data: the bytes.
-        what: what they are, for messages.
+        what: their role, for messages.
         name: where they come from, for messages.
-        encoding: what a server says that it is; a byte order mark knows better.
+        encoding: the one that a server announces; a byte order mark takes precedence.
     """
     announced = (known for mark, known in _BYTE_ORDER_MARKS if data.startswith(mark))
     encoding = next(announced, encoding or "utf-8")
@@ -178,18 +193,8 @@ def decode(data: bytes, what: str, name: str, encoding: str | None = None) -> st
         ) from error
 
 
-def is_html_file(path: Path) -> bool:
-    """Whether a file is read as an HTML page."""
-    return path.suffix.lower() in HTML_ENDINGS
-
-
-def is_web_address(argument: str) -> bool:
-    """Whether an argument is an address that could be fetched."""
-    return _WEB_ADDRESS.fullmatch(argument) is not None
-
-
 def looks_like_path(argument: str) -> bool:
-    """Whether an argument that names no file was probably meant to."""
+    """Return True if an argument that names no file looks like the name of one."""
     if not argument or len(argument) > _MAX_NAME_LENGTH or "\n" in argument:
         return False
     if argument.startswith(("./", "../", "~/", "/")) or _FILE_ENDING.search(argument):
@@ -200,7 +205,7 @@ def looks_like_path(argument: str) -> bool:
 
 
 def file_name(argument: str, *, literal: bool) -> str | None:
-    """The name of the file that an argument of `TextArguments` names, if it names one.
+    """Return the name of the file that an argument of `TextArguments` names, or None.
 
     Args:
         argument: as given on the command line.

@@ -1,4 +1,4 @@
-"""What all adapters share: one detector for many callers, and a report in the terms of others.
+"""The shared part of all adapters: one detector for many callers, and the forms of a report.
 
 Frameworks count upwards, so `faithfulness` is 1 minus the score of the report, and None where
 the report is uncheckable: an adapter turns None into its framework's "not scored", never into
@@ -9,20 +9,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from threading import Lock
 
 from halldetect.detector import Detector, default_detector
-from halldetect.errors import HallDetectError
+from halldetect.errors import ConfigurationError, HallDetectError
 from halldetect.inputs import SourceDocument
+from halldetect.render.passages import Passages
 from halldetect.report import Report, Verdict
+
+REPLACEMENT = "I could not find a reliable answer in the documents."
+_MAX_PASSAGE = 600
 
 
 class UncheckableError(HallDetectError):
-    """A response could not be checked, for frameworks that know no state but an exception."""
+    """Raised for a response that could not be checked."""
 
 
 class UngroundedError(HallDetectError):
-    """A response is not backed by its source. `report` says why.
+    """Raised for a response that its source does not back; `report` says why.
 
     Args:
         report: of the check.
@@ -46,7 +51,7 @@ class Checker:
 
     @property
     def detector(self) -> Detector:
-        """What checks."""
+        """Return the detector that checks."""
         return self._detector or default_detector()
 
     def check(self, source: object, response: object, question: object = None) -> Report:
@@ -66,12 +71,12 @@ class Checker:
     async def check_async(
         self, source: object, response: object, question: object = None
     ) -> Report:
-        """As `check`, in a thread of its own, so that the event loop goes on."""
+        """Check one response in a thread, so that the event loop is not blocked."""
         return await asyncio.to_thread(self.check, source, response, question)
 
 
 def documents(source: object) -> list[SourceDocument]:
-    """The documents of whatever a framework calls context.
+    """Return the documents of the context of a framework.
 
     Args:
         source: a text, a mapping with `text`, an object with `text`, `content` or `page_content`,
@@ -95,21 +100,40 @@ def documents(source: object) -> list[SourceDocument]:
 
 
 def faithfulness(report: Report) -> float | None:
-    """How faithful the response is, from 0 to 1; None if it could not be checked."""
+    """Return how faithful the response is, from 0 to 1; None if it could not be checked."""
     if report.verdict not in (Verdict.FAITHFUL, Verdict.HALLUCINATED) or report.score is None:
         return None
     return round(1.0 - report.score, 6)
 
 
 def failure(report: Report) -> HallDetectError:
-    """The error for a report that is not ok: UncheckableError if it has no score."""
+    """Return the error for a report that is not ok: UncheckableError if it has no score."""
     if faithfulness(report) is None:
         return UncheckableError(str(report))
     return UngroundedError(report)
 
 
+def one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
+    """Return the value of an argument.
+
+    Args:
+        name: of the argument, for the message.
+        value: as the caller gave it.
+        allowed: the values that it may have.
+
+    Raises:
+        ConfigurationError: if it is not one of them, so that a misspelt guard does not pass texts.
+    """
+    if isinstance(value, str) and value in allowed:
+        return value
+    near = get_close_matches(str(value), allowed, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ConfigurationError(f"{name} is one of {', '.join(allowed)}, not {value!r}{hint}")
+
+
 def metadata(report: Report) -> dict[str, object]:
-    """The verdict, the score and the claims of a report as plain JSON values."""
+    """Return the verdict, the score and the claims of a report as plain JSON values."""
+    passages = Passages(report)
     return {
         "verdict": report.verdict.value,
         "score": report.score,
@@ -120,7 +144,7 @@ def metadata(report: Report) -> dict[str, object]:
                 "status": claim.status.value,
                 "support": claim.support,
                 "span": None if claim.span is None else [claim.span.start, claim.span.end],
-                "passage": None if claim.evidence is None else claim.evidence.text,
+                "passage": passages.quote(claim, _MAX_PASSAGE) or None,
             }
             for claim in report.claims
         ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from guardrails.types.on_fail import OnFailAction
 from guardrails.validator_base import (
     ErrorSpan,
     FailResult,
@@ -15,7 +16,7 @@ from guardrails.validator_base import (
 
 from halldetect.detector import Detector
 from halldetect.errors import ConfigurationError
-from halldetect.integrations.checker import Checker, documents
+from halldetect.integrations.checker import Checker, documents, one_of
 from halldetect.render.short import claim_line
 from halldetect.report import Report, Status
 
@@ -36,6 +37,8 @@ class Grounded(Validator):
     required_metadata_keys = ["sources"]  # noqa: RUF012 - as the base class declares it
 
     def __init__(self, on_fail: Any = None, detector: Detector | None = None) -> None:
+        if isinstance(on_fail, str):
+            one_of("on_fail", on_fail.lower(), tuple(action.value for action in OnFailAction))
         super().__init__(on_fail=on_fail)
         self._checker = Checker(detector)
 
@@ -50,10 +53,9 @@ class Grounded(Validator):
     def _fixed(self, report: Report) -> str | None:
         if report.score is None:
             return None
-        source = documents(report.documents)
         try:
-            return self._checker.detector.repair(source, report.response).text
-        except ConfigurationError:  # the method of the paper repairs nothing
+            return self._checker.detector.repair(documents(report.documents), report.response).text
+        except ConfigurationError:  # the method of the paper cannot repair
             return None
 
 

@@ -11,12 +11,10 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from halldetect.detector import Detector
-from halldetect.errors import ConfigurationError
-from halldetect.integrations.checker import Checker, failure
+from halldetect.integrations.checker import REPLACEMENT, Checker, failure, one_of
 
 OnFail = Literal["annotate", "raise", "replace"]
 ExitBehavior = Literal["error", "replace"]
-REPLACEMENT = "I could not find a reliable answer in the documents."
 
 
 class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
@@ -26,11 +24,11 @@ class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
 
     context   the key of the source: a text, texts, or documents
     answer    the key of the answer: a text or a message
-    question  the key of the question, which is recorded
+    question  the key of the question; a bare answer is judged with it
     on_fail   what to do with an answer that is not faithful or could not be checked: "annotate"
               leaves it, "raise" raises UngroundedError or UncheckableError, "replace" replaces it
     replacement  the text that replaces it
-    detector  what checks; the default detector if None
+    detector  checks the answer; the default detector if None
     """
 
     def __init__(
@@ -43,9 +41,8 @@ class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
         replacement: str = REPLACEMENT,
         detector: Detector | None = None,
     ) -> None:
-        _require_known("on_fail", on_fail, get_args(OnFail))
         self._keys = (context, answer, question)
-        self._on_fail = on_fail
+        self._on_fail = one_of("on_fail", on_fail, get_args(OnFail))
         self._replacement = replacement
         self._checker = Checker(detector)
 
@@ -102,8 +99,7 @@ class GroundednessMiddleware(AgentMiddleware[Any, Any]):
         detector: Detector | None = None,
     ) -> None:
         super().__init__()
-        _require_known("exit_behavior", exit_behavior, get_args(ExitBehavior))
-        self._exit_behavior = exit_behavior
+        self._exit_behavior = one_of("exit_behavior", exit_behavior, get_args(ExitBehavior))
         self._replacement = replacement
         self._checker = Checker(detector)
 
@@ -128,12 +124,6 @@ class GroundednessMiddleware(AgentMiddleware[Any, Any]):
     async def aafter_model(self, state: AgentState[Any], runtime: Any) -> dict[str, Any] | None:
         """As `after_model`."""
         return await asyncio.to_thread(self.after_model, state, runtime)
-
-
-def _require_known(option: str, value: str, known: tuple[str, ...]) -> None:
-    """Raise ConfigurationError for a misspelt option: it would let every answer pass."""
-    if value not in known:
-        raise ConfigurationError(f"{option} must be one of {', '.join(known)}, not {value!r}")
 
 
 def _text(answer: Any) -> Any:

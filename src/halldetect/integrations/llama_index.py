@@ -12,9 +12,7 @@ from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
 from llama_index.core.schema import QueryBundle
 
 from halldetect.detector import Detector
-from halldetect.integrations.checker import Checker, faithfulness, metadata
-
-REPLACEMENT = "I could not find a reliable answer in the documents."
+from halldetect.integrations.checker import REPLACEMENT, Checker, faithfulness, metadata
 
 
 class GroundednessEvaluator(BaseEvaluator):
@@ -45,7 +43,7 @@ class GroundednessEvaluator(BaseEvaluator):
         """Check one response.
 
         Args:
-            query: the question; an answer that refers to it is judged with it.
+            query: the question; a bare answer is judged with it.
             response: the text to check.
             contexts: what it should be faithful to.
         """

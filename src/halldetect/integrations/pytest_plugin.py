@@ -60,7 +60,7 @@ def assert_grounded(
     Args:
         response: the text to check.
         source: what it should be faithful to, as for `halldetect.check`.
-        question: an answer that refers to it is judged with it.
+        question: what it answers; a bare answer is judged with it.
         threshold: hallucinated at this score or above; default: that of the detector.
         detector: what checks; default: the default detector.
     """
@@ -168,6 +168,8 @@ def grounded(
     from halldetect.inputs import Pair
 
     marker = request.node.get_closest_marker(MARKER)
+    if marker and marker.kwargs.keys() - {"threshold"}:
+        raise pytest.UsageError(f"the marker {MARKER} takes threshold, not {marker.kwargs}")
     of_test = marker.kwargs.get("threshold") if marker else None
     if of_test is None:
         of_test = request.config.getoption("--halldetect-threshold")

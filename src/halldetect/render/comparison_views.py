@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from halldetect.render.audit import audit_claim
+from halldetect.render.html import claim_row
 from halldetect.render.html_page import asset, html_page, shared_style
 from halldetect.render.passages import Passages
 from halldetect.render.phrases import (
@@ -16,26 +15,25 @@ from halldetect.render.phrases import (
     score_line,
     summary,
 )
-from halldetect.render.terminal import STYLE, new_console, printed, wants_color
-from halldetect.report import ClaimReport, Report
+from halldetect.render.terminal import STYLE, new_console, print_line, printed, wants_color
+from halldetect.report import Report
 from halldetect.report.comparison import ClaimPair, Comparison, Relation
 
 if TYPE_CHECKING:
     from rich.text import Text
 
 COMPARISON_STYLE = "comparison.css"
+# Differences come first.
 RELATION_TEXT = {
-    Relation.SAME: "Both say the same",
     Relation.DIFFERENT: "They say different things, or use different words",
-    Relation.ONLY_A: "Only A says so",
-    Relation.ONLY_B: "Only B says so",
+    Relation.ONLY_A: "Only in A",
+    Relation.ONLY_B: "Only in B",
+    Relation.SAME: "Both say the same",
 }
-# What differs is of more interest than what both say.
-_ORDER = (Relation.DIFFERENT, Relation.ONLY_A, Relation.ONLY_B, Relation.SAME)
 
 
 def comparison_view(comparison: Comparison) -> dict[str, Any]:
-    """Return what a page shows: two heads, and the claims in rows of two.
+    """Return the data of a page: two heads, and the claims in rows of two.
 
     Args:
         comparison: the comparison.
@@ -44,19 +42,8 @@ def comparison_view(comparison: Comparison) -> dict[str, Any]:
     passages = Passages(a)
 
     def cell(report: Report, at: int | None) -> dict[str, Any] | None:
-        if at is None:
-            return None
-        return dataclasses.asdict(audit_claim(report, passages, at + 1, report.claims[at]))
+        return None if at is None else claim_row(report, passages, at + 1, report.claims[at])
 
-    groups = [
-        {
-            "relation": str(relation),
-            "text": RELATION_TEXT[relation],
-            "rows": [[cell(a, pair.a), cell(b, pair.b)] for pair in pairs],
-        }
-        for relation in _ORDER
-        if (pairs := [pair for pair in comparison.pairs if pair.relation is relation])
-    ]
     return {
         "better": comparison.better,
         "headline": headline(comparison),
@@ -71,8 +58,23 @@ def comparison_view(comparison: Comparison) -> dict[str, Any]:
             }
             for name, report in (("A", a), ("B", b))
         ],
-        "groups": groups,
+        "groups": [
+            {
+                "relation": str(relation),
+                "text": text,
+                "rows": [[cell(a, pair.a), cell(b, pair.b)] for pair in pairs],
+            }
+            for relation, text, pairs in _groups(comparison)
+        ],
     }
+
+
+def _groups(comparison: Comparison) -> list[tuple[Relation, str, list[ClaimPair]]]:
+    groups = []
+    for relation, text in RELATION_TEXT.items():
+        if pairs := [pair for pair in comparison.pairs if pair.relation is relation]:
+            groups.append((relation, text, pairs))
+    return groups
 
 
 def headline(comparison: Comparison) -> str:
@@ -108,48 +110,38 @@ def comparison_terminal(
     Args:
         comparison: the comparison.
         width: columns; None takes those of the terminal, up to 100.
-        color: whether to use colours; None uses them if standard output is a terminal that shows
-            them and NO_COLOR is not set.
+        color: whether to use colours; None as for a report.
     """
     from rich.table import Table
     from rich.text import Text
 
     console = new_console(width, wants_color() if color is None else color)
-    console.print(Text(headline(comparison), style="bold"))
+    print_line(console, headline(comparison), "bold")
     for name, report in (("A", comparison.a), ("B", comparison.b)):
-        verdict = f"{VERDICT_SYMBOL[report.verdict]} {report.verdict.upper()}"
         line = Text(f"{name}  ")
-        line.append(verdict, style=STYLE[report.verdict])
+        line.append(
+            f"{VERDICT_SYMBOL[report.verdict]} {report.verdict.upper()}", STYLE[report.verdict]
+        )
         line.append(f"  {score_line(report)}. {one_line(summary(report))}")
         console.print(line)
-    for relation in _ORDER:
-        pairs = [pair for pair in comparison.pairs if pair.relation is relation]
-        if not pairs:
-            continue
+    for _, text, pairs in _groups(comparison):
         console.print()
-        console.print(Text(RELATION_TEXT[relation], style="bold"))
+        print_line(console, text, "bold")
         table = Table.grid(padding=(0, 2, 1, 0), expand=True)
         table.add_column(ratio=1)
         table.add_column(ratio=1)
         for pair in pairs:
-            table.add_row(*_cells(comparison, pair))
+            table.add_row(_cell(comparison.a, pair.a), _cell(comparison.b, pair.b))
         console.print(table)
     return printed(console)
 
 
-def _cells(comparison: Comparison, pair: ClaimPair) -> list[Text]:
+def _cell(report: Report, at: int | None) -> Text:
     from rich.text import Text
 
-    sides = ((comparison.a, pair.a), (comparison.b, pair.b))
-    return [
-        Text("–", style="dim") if at is None else _cell(report.claims[at], at + 1)
-        for report, at in sides
-    ]
-
-
-def _cell(claim: ClaimReport, number: int) -> Text:
-    from rich.text import Text
-
+    if at is None:
+        return Text("–", style="dim")
+    claim = report.claims[at]
     text = Text(f"{STATE_SYMBOL[claim.status]} {claim.status}", style=STYLE[claim.status])
-    text.append(f"\n{number}. {one_line(claim.text)}", style="not bold default")
+    text.append(f"\n{at + 1}. {one_line(claim.text)}", style="not bold default")
     return text

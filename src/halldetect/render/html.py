@@ -1,41 +1,87 @@
-"""The report as one HTML file that loads nothing and runs only its own script.
+"""The report as one HTML file that loads nothing and runs only its own script, and as PDF.
 
-The file holds the report twice: as the audit sheet, for readers without JavaScript and for
-printing, and as data, from which the script builds the interactive view.
+The file holds the report twice: as a static sheet, for paper, PDF and readers without JavaScript,
+and as data, from which the script builds the interactive view.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
-from halldetect.render.audit import CheckRecord, audit_values
+from halldetect.errors import MissingExtra
+from halldetect.reading.document import Span
 from halldetect.render.html_page import COMMON, PALETTE, asset, html_page, inline_json
-from halldetect.render.passages import Passages
+from halldetect.render.passages import Passages, segments
 from halldetect.render.phrases import (
     STATE_MEANING,
+    STATE_SYMBOL,
+    STATES,
+    VERDICT_SYMBOL,
     citation_line,
-    decisive,
+    counts_line,
+    document_name,
     evidence_label,
     explanations,
-    flat_facts,
+    facts,
+    number,
     numbered,
+    one_line,
+    paper_line,
     score_line,
     summary,
 )
 from halldetect.render.text_layout import text_layout
 from halldetect.report import ClaimReport, Evidence, Report
+from halldetect.report.json_form import plain
 
 # In the order in which they run; the page of the service uses the same files.
-SCRIPTS = (
-    "text_pane.js",
-    "claim_card.js",
-    "card_list.js",
-    "layout.js",
-    "page.js",
-    "report.js",
-)
+SCRIPTS = ("text_pane.js", "claim_card.js", "card_list.js", "layout.js", "page.js", "report.js")
 VIEW_STYLES = (PALETTE, COMMON, "report.css")
-STYLES = (*VIEW_STYLES, "audit.css")
+STYLES = (*VIEW_STYLES, "sheet.css")
+# Documents are printed while all of them together have no more characters.
+_MAX_SOURCE = 20_000
+_MAX_QUOTE = 320
+# From this many claims on, quotations are shorter.
+_MANY_CLAIMS = 40
+_SHORT_QUOTE = 140
+_LIGHT_COLOUR = re.compile(r"light-dark\((#\w+), #\w+\)")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRecord:
+    """Facts about a check that the report does not hold.
+
+    checked_at     time of the check, with its time zone
+    response_name  name of the file with the response
+    decisions      of a reviewer, by number of the claim from 1: `agree` or `disagree`
+    note           of the reviewer
+    reviewer       name of the reviewer
+    """
+
+    checked_at: datetime | None = None
+    response_name: str | None = None
+    decisions: Mapping[int, str] = field(default_factory=dict)
+    note: str = ""
+    reviewer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a printed text.
+
+    text    the text
+    status  the worst state of the claims that it belongs to; None without one
+    ending  number, state and symbol of the claims whose mark ends here
+    """
+
+    text: str
+    status: str | None
+    ending: tuple[tuple[int, str, str], ...]
 
 
 def html(report: Report, record: CheckRecord | None = None) -> str:
@@ -43,24 +89,52 @@ def html(report: Report, record: CheckRecord | None = None) -> str:
 
     Args:
         report: the report.
-        record: when the check was made, and of which file; for the printed page.
+        record: when the check was made, and of which file; for the static sheet.
     """
-    passages = Passages(report)
-    return html_page(
-        "halldetect.render",
-        "report.html.jinja",
-        title=f"{report.verdict.capitalize()}: HallDetect report",
-        style="".join(asset(name) for name in STYLES),
-        script="".join(asset(name) for name in SCRIPTS),
-        payload=inline_json(payload(report, passages)),
-        **audit_values(report, record, passages),
-    )
+    return _page(report, record, "".join(map(asset, STYLES)))
+
+
+def pdf(report: Report, record: CheckRecord | None = None) -> bytes:
+    """Return the static sheet of the page as a PDF file.
+
+    Args:
+        report: the report.
+        record: when the check was made, and of which file.
+
+    Raises:
+        MissingExtra: if WeasyPrint or the Pango library that it needs is not installed.
+    """
+    weasyprint = load_weasyprint()
+    # Paper is always light, and WeasyPrint does not implement light-dark().
+    style = _LIGHT_COLOUR.sub(r"\1", "".join(map(asset, STYLES)))
+    made: bytes = weasyprint.HTML(
+        string=_page(report, record, style), url_fetcher=_refuse
+    ).write_pdf()
+    return made
+
+
+def load_weasyprint() -> Any:
+    """Return the module that makes PDF files.
+
+    Raises:
+        MissingExtra: if it, or the Pango library that it needs, is not installed.
+    """
+    try:
+        import weasyprint
+    except (ImportError, OSError) as error:
+        raise MissingExtra("writing a PDF file", "pdf") from error
+    return weasyprint
+
+
+def _refuse(url: str, *_: Any, **__: Any) -> Any:
+    """Fetch nothing: the page needs no file, and a text must not make it ask for one."""
+    raise ValueError(f"a report loads nothing, not {url[:200]}")
 
 
 def payload(report: Report, passages: Passages | None = None) -> dict[str, Any]:
-    """Return what the page's script reads: the report, and under `view` what it takes to show it.
+    """Return the data that the script of the page reads: the report, and `view` to show it.
 
-    Evidence carries no text: its span cuts it out of its document.
+    The evidence of a claim carries no text: its span cuts it out of its document.
 
     Args:
         report: the report.
@@ -68,44 +142,161 @@ def payload(report: Report, passages: Passages | None = None) -> dict[str, Any]:
     """
     passages = passages or Passages(report)
     data = report.to_dict()
-    for claim in data["claims"]:
-        for evidence in (claim["entailing"], claim["contradicting"], *claim["by_scale"]):
-            if evidence is not None:
-                del evidence["text"]
+    for item, claim in zip(data["claims"], report.claims, strict=True):
+        item |= {"entailing": _place(claim.evidence), "contradicting": None, "by_scale": []}
+        item.pop("proof", None)
     data["view"] = {
         "summary": summary(report),
         "score_line": score_line(report),
         "citation_line": citation_line(report),
+        "paper": paper_line(report),
         "order": [place - 1 for place, _ in numbered(report)],
         "claims": [_claim_view(passages, claim) for claim in report.claims],
         "layout": {
-            "response": _layout_view(report.response),
-            "documents": [_layout_view(text) for text in report.documents],
+            "response": text_layout(report.response),
+            "documents": [text_layout(text) for text in report.documents],
         },
-        "cost": flat_facts(data["cost"]),
-        "provenance": flat_facts(data["provenance"]),
+        "facts": facts(report),
+        "cost": [],
+        "provenance": facts(report),
     }
     return data
 
 
-def _layout_view(text: str) -> list[Any] | None:
-    layout = text_layout(text)
-    return None if layout is None else [block.to_list() for block in layout]
+def _place(evidence: Evidence | None) -> dict[str, Any] | None:
+    if evidence is None:
+        return None
+    return {name: value for name, value in plain(evidence).items() if name != "text"}
 
 
 def _claim_view(passages: Passages, claim: ClaimReport) -> dict[str, Any]:
-    def focus(evidence: Evidence | None) -> list[int] | None:
-        if evidence is None:
-            return None
-        span = passages.focus(claim, evidence)
-        return [span.start, span.end]
-
+    span, evidence = passages.span(claim), claim.evidence
     return {
-        "decisive": decisive(claim),
         "label": evidence_label(claim),
         "meaning": STATE_MEANING[claim.status],
         "explanations": explanations(claim),
-        "entailing": focus(claim.entailing),
-        "contradicting": focus(claim.contradicting),
-        "by_scale": [focus(evidence) for evidence in claim.by_scale],
+        "passage": span and evidence and [evidence.document, span.start, span.end],
+        "decisive": None if evidence is None else "entailing",
+        "entailing": span and [span.start, span.end],
+        "contradicting": None,
+        "by_scale": [],
     }
+
+
+def claim_row(report: Report, passages: Passages, place: int, claim: ClaimReport) -> dict[str, Any]:
+    """Return a claim with its passage, as tables of claims print it.
+
+    Args:
+        report: the report.
+        passages: of its documents.
+        place: number of the claim, from 1.
+        claim: the claim.
+    """
+    span, evidence = passages.span(claim), claim.evidence
+    where = ""
+    if span is not None and evidence is not None:
+        where = f"{document_name(report, evidence.document)}, characters {span.start}–{span.end}"
+    reasons = [one_line(text) for text in (claim.reason, claim.span_reason) if text]
+    limit = _SHORT_QUOTE if len(report.claims) > _MANY_CLAIMS else _MAX_QUOTE
+    return {
+        "number": place,
+        "status": claim.status.value,
+        "symbol": STATE_SYMBOL[claim.status],
+        "kind": "" if claim.error is None else str(claim.error.kind),
+        "text": claim.text,
+        "support": number(claim.support),
+        "remarks": reasons + explanations(claim),
+        "label": STATE_MEANING[claim.status] if evidence is None else evidence_label(claim),
+        "place": where,
+        "quote": passages.quote(claim, limit),
+    }
+
+
+def _page(report: Report, record: CheckRecord | None, style: str) -> str:
+    record = record or CheckRecord()
+    passages = Passages(report)
+    return html_page(
+        "halldetect.render",
+        "report.html.jinja",
+        title=f"{report.verdict.capitalize()}: HallDetect report",
+        style=style,
+        script="".join(map(asset, SCRIPTS)),
+        payload=inline_json(payload(report, passages)),
+        report=report,
+        record=record,
+        symbol=VERDICT_SYMBOL[report.verdict],
+        summary=summary(report),
+        lines=[
+            f"{score_line(report).capitalize()}. Claims: {counts_line(report)}",
+            *filter(None, (citation_line(report), paper_line(report))),
+        ],
+        checked_at=_date(record.checked_at),
+        texts=_identities(report, record),
+        response=list(_pieces(report.response, _response_marks(report))),
+        documents=_documents(report, passages),
+        claims=[claim_row(report, passages, *item) for item in numbered(report)],
+        facts=facts(report),
+    )
+
+
+def _identities(report: Report, record: CheckRecord) -> list[tuple[str, str, int, str]]:
+    """Return role, name, length and SHA-256 of the response and of each document."""
+    named = [("Response", record.response_name or "Response", report.response)]
+    for place, text in enumerate(report.documents):
+        role = "Source" if len(report.documents) == 1 else f"Source {place + 1}"
+        named.append((role, document_name(report, place), text))
+    return [
+        (
+            role,
+            one_line(name),
+            len(text),
+            hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
+        )
+        for role, name, text in named
+    ]
+
+
+def _date(moment: datetime | None) -> str:
+    if moment is None:
+        return ""
+    return f"{moment.astimezone(UTC):%d %B %Y, %H:%M} UTC".lstrip("0")
+
+
+Marks = Sequence[tuple[Span, int, ClaimReport]]
+
+
+def _response_marks(report: Report) -> Marks:
+    return [
+        (claim.span, place, claim)
+        for place, claim in enumerate(report.claims, start=1)
+        if claim.span is not None
+    ]
+
+
+def _documents(report: Report, passages: Passages) -> list[tuple[str, list[Piece]]]:
+    """Return the name and the pieces of each document; none if they are too long to print."""
+    if sum(map(len, report.documents)) > _MAX_SOURCE:
+        return []
+    marks: list[list[tuple[Span, int, ClaimReport]]] = [[] for _ in report.documents]
+    for place, claim in enumerate(report.claims, start=1):
+        span = passages.span(claim)
+        if span is not None and claim.evidence is not None:
+            marks[claim.evidence.document].append((span, place, claim))
+    return [
+        (document_name(report, place), list(_pieces(text, marks[place])))
+        for place, text in enumerate(report.documents)
+    ]
+
+
+def _pieces(text: str, marks: Marks) -> Iterator[Piece]:
+    """Cut a text by its marks."""
+    for part in segments(len(text), [span for span, _, _ in marks]):
+        covering = [marks[at] for at in part.covers]
+        states = {claim.status for _, _, claim in covering}
+        ending = tuple(
+            (place, claim.status.value, STATE_SYMBOL[claim.status])
+            for span, place, claim in covering
+            if min(span.end, len(text)) == part.end
+        )
+        status = next((str(state) for state in STATES if state in states), None)
+        yield Piece(text[part.start : part.end], status, ending)

@@ -65,23 +65,18 @@ def html_page(
     """
     from markupsafe import Markup
 
-    policy = [f"style-src '{_digest(style)}'"]
+    policy = ["default-src 'none'", f"style-src '{_digest(style)}'"]
     if script:
         policy.append(f"script-src '{_digest(script)}'")
     if data_images:
         policy.append("img-src data:")
-    return (
-        _environment(package)
-        .get_template(template)
-        .render(
-            policy="; ".join(
-                ["default-src 'none'", *policy, "base-uri 'none'", "form-action 'none'"]
-            ),
-            title=title,
-            style=Markup(style),
-            script=Markup(script),
-            **values,
-        )
+    page = _environment(package).get_template(template)
+    return page.render(
+        policy="; ".join([*policy, "base-uri 'none'", "form-action 'none'"]),
+        title=title,
+        style=Markup(style),
+        script=Markup(script),
+        **values,
     )
 
 

@@ -1,10 +1,8 @@
-"""The sentence of a window that decides a claim, and how texts are cut for display.
-
-A window may be a whole document, so a view quotes one sentence of it.
-"""
+"""The passage of the source that a view shows with a claim, and how long texts are cut."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,12 +11,15 @@ from itertools import pairwise
 from halldetect.reading.document import Document, Span
 from halldetect.reading.overlap import WordIndex, content_keys, content_words
 from halldetect.reading.sources import read_source
-from halldetect.render.text_layout import Block, readable_text, text_layout
-from halldetect.report import ClaimReport, Evidence, Report, Status
+from halldetect.report import ClaimReport, Report, Status
+
+# Evidence that settles a claim is shown whole up to this length.
+_MAX_PROOF = 1_200
+_MARKDOWN = re.compile(r"\*\*|__|`+|^[ \t]*(?:#{1,6}|>+|[-*+])[ \t]+", re.MULTILINE)
 
 
 class Passages:
-    """Finds the sentence of a window that a claim is about; each document is read once.
+    """Finds the passage of each claim of a report; every view uses it.
 
     Args:
         report: the report whose evidence is quoted.
@@ -35,56 +36,47 @@ class Passages:
     def _index(self) -> WordIndex:
         return WordIndex(self._documents)
 
-    @cached_property
-    def _layouts(self) -> tuple[tuple[Block, ...] | None, ...]:
-        return tuple(map(text_layout, self._texts))
+    def span(self, claim: ClaimReport) -> Span | None:
+        """Return the place of the passage in the document of `claim.evidence`.
 
-    def focus(self, claim: ClaimReport, evidence: Evidence) -> Span:
-        """Return the span, in its document, of the passage that settles the claim by itself.
-
-        Where the window has none, it is the sentence that shares most with the claim: the fewer
-        sentences of the source have a word, the more it counts.
+        The passage is the evidence. Evidence that settles nothing can be a whole page: the passage
+        is then the sentence of it that shares most with the claim.
 
         Args:
             claim: the claim.
-            evidence: one of its windows.
         """
-        proof, other = claim.proof, claim.contradicting
-        if claim.status is Status.CONTRADICTED:
-            other = claim.entailing
-        if (
-            proof is not None
-            and evidence != other
-            and evidence.document == proof.document
-            and evidence.span.start <= proof.span.start
-            and proof.span.end <= evidence.span.end
-        ):
-            return proof.span
+        evidence = claim.evidence
+        if evidence is None:
+            return None
+        settled = claim.status in (Status.SUPPORTED, Status.CONTRADICTED)
+        if settled and len(evidence.span) <= _MAX_PROOF:
+            return evidence.span
         inside = self._documents[evidence.document].sentences_in(evidence.span)
         if len(inside) < 2:
-            return inside[0] if inside else evidence.span
+            return evidence.span
         shares = self._index.shares(claim.text, [(evidence.document, span) for span in inside])
         return inside[shares.index(max(shares))]
 
-    def quote(self, claim: ClaimReport, evidence: Evidence, limit: int) -> str:
-        """Return the sentence of `focus`, shortened around what it shares with the claim.
+    def quote(self, claim: ClaimReport, limit: int) -> str:
+        """Return the passage as it is read, shortened around what it shares with the claim.
 
-        The punctuation of Markdown is left out.
+        A table row has its headers, a record the names of its values; the punctuation of Markdown
+        is left out. Empty if the claim has no passage.
 
         Args:
             claim: the claim.
-            evidence: one of its windows.
             limit: number of characters, about.
         """
-        span = self.focus(claim, evidence)
-        text, layout = self._texts[evidence.document], self._layouts[evidence.document]
-        sentence = readable_text(text, layout, span.start, span.end)
-        return shorten(sentence or span.cut(text), claim.text, limit)
+        span = self.span(claim)
+        if span is None or claim.evidence is None:
+            return ""
+        read = self._documents[claim.evidence.document].readable(span)
+        return shorten(_MARKDOWN.sub("", read) or read, claim.text, limit)
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of a text that is covered by the same spans.
+    """A part of a text that the same spans cover.
 
     start, end  its place in the text
     covers      indices of the spans
@@ -108,10 +100,9 @@ def segments(length: int, spans: Sequence[Span | None]) -> list[Segment]:
         if span is not None and 0 <= span.start < min(span.end, length):
             starts.setdefault(span.start, []).append(index)
             ends.setdefault(min(span.end, length), []).append(index)
-    cuts = sorted({0, length, *starts, *ends})
     covering: set[int] = set()
     parts = []
-    for start, end in pairwise(cuts):
+    for start, end in pairwise(sorted({0, length, *starts, *ends})):
         covering.difference_update(ends.get(start, ()))
         covering.update(starts.get(start, ()))
         parts.append(Segment(start, end, tuple(sorted(covering))))
@@ -131,8 +122,7 @@ def shorten(text: str, about: str, limit: int) -> str:
         return text
     wanted = content_keys(about)
     hits = [(word.start, word.end) for word in content_words(text) if word.key in wanted]
-    best, most = (0, 0), 0
-    right = 0
+    best, most, right = (0, 0), 0, 0
     for left, (start, _) in enumerate(hits):
         right = max(right, left)
         while right + 1 < len(hits) and hits[right + 1][1] - start <= limit:
@@ -142,17 +132,8 @@ def shorten(text: str, about: str, limit: int) -> str:
     spare = max(0, limit - (best[1] - best[0]))
     start = max(0, min(best[0] - spare // 2, len(text) - limit))
     end = min(len(text), start + limit)
-    if start > 0:
-        start = _word_edge(text, start, best[0], forward=True)
-    if end < len(text):
-        end = _word_edge(text, end, max(best[1], start + 1), forward=False)
+    if start > 0 and (space := text.find(" ", start, best[0])) >= 0:
+        start = space + 1
+    if end < len(text) and (space := text.rfind(" ", max(best[1], start + 1), end)) >= 0:
+        end = space
     return ("… " if start else "") + text[start:end].strip() + (" …" if end < len(text) else "")
-
-
-def _word_edge(text: str, at: int, stop: int, *, forward: bool) -> int:
-    """Return the nearest word boundary between `at` and `stop`; `at` if there is none."""
-    if forward:
-        space = text.find(" ", at, stop)
-        return at if space < 0 else space + 1
-    space = text.rfind(" ", stop, at)
-    return at if space < 0 else space

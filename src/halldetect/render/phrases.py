@@ -5,15 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from halldetect.report import (
-    ClaimReport,
-    ErrorKind,
-    Evidence,
-    Probabilities,
-    Report,
-    Status,
-    Verdict,
-)
+from halldetect.report import ClaimReport, Report, Status, Verdict
 
 # Most urgent first: the order of claims in every view. Where claims overlap, the first one wins.
 STATES = (Status.CONTRADICTED, Status.UNSUPPORTED, Status.UNCHECKABLE, Status.SUPPORTED)
@@ -71,59 +63,28 @@ def numbered(report: Report) -> list[tuple[int, ClaimReport]]:
     return sorted(claims, key=lambda item: rank[item[1].status])
 
 
-def decisive(claim: ClaimReport) -> str | None:
-    """Return the name of the field with the evidence that decides the state of a claim."""
-    if claim.status is Status.CONTRADICTED and claim.contradicting is not None:
-        return "contradicting"
-    if claim.entailing is not None:
-        return "entailing"
-    return "contradicting" if claim.contradicting is not None else None
-
-
-def decisive_evidence(claim: ClaimReport) -> Evidence | None:
-    """Return the evidence that decides the state of a claim."""
-    return claim.evidence
-
-
 def evidence_label(claim: ClaimReport) -> str:
     """Return the label of the passage that is shown with a claim."""
-    if claim.status is Status.SUPPORTED:
-        return "Source says"
-    if decisive(claim) == "contradicting":
-        return "Source says instead"
-    return "Closest passage"
+    labels = {Status.SUPPORTED: "Source says", Status.CONTRADICTED: "Source says instead"}
+    return labels.get(claim.status, "Closest passage")
 
 
 def explanations(claim: ClaimReport) -> list[str]:
-    """Return what explains a claim: how it was read, what is wrong, its parts, its citations."""
+    """Return what explains a claim: how it was read, what is wrong, and its citations."""
     lines = []
     if claim.read_as is not None:
         lines.append(f"Read as “{one_line(claim.read_as)}”")
     if claim.error is not None:
         said, found = one_line(claim.error.claim_words), one_line(claim.error.source_words)
         words = f"“{said}”" if said else "nothing"
-        where = (
-            "elsewhere in the response" if claim.error.kind is ErrorKind.SELF else "in the source"
-        )
-        beside = f", {where} “{found}”" if found else ", not in the source"
+        beside = f", in the source “{found}”" if found else ", not in the source"
         lines.append(f"{claim.error.kind.capitalize()}: {words}{beside}")
-    for part in claim.parts:
-        support = "" if part.support is None else f", support {part.support:.2f}"
-        lines.append(
-            f"{STATE_SYMBOL[part.status]} part “{one_line(part.text)}”: {part.status}{support}"
-        )
-    if claim.parts and all(part.status is Status.SUPPORTED for part in claim.parts):
-        several = len(claim.parts) > 1
-        together = "Each part is supported alone, but not all of it together"
-        lines.append(together if several else "The rest of it is not supported")
     for citation in claim.citations:
-        label = one_line(citation.label)
-        if citation.document is None:
-            lines.append(f"{STATE_SYMBOL[citation.status]} cites [{label}], which does not exist")
-        else:
-            lines.append(
-                f"{STATE_SYMBOL[citation.status]} cites [{label}]: {citation.status} by it"
-            )
+        start = f"{STATE_SYMBOL[citation.status]} cites [{one_line(citation.label)}]"
+        missing = citation.document is None
+        lines.append(
+            f"{start}, which does not exist" if missing else f"{start}: {citation.status} by it"
+        )
     return lines
 
 
@@ -135,21 +96,6 @@ def document_name(report: Report, document: int) -> str:
 def number(value: float | None) -> str:
     """Return a score with two decimals."""
     return "n/a" if value is None else f"{value:.2f}"
-
-
-def probabilities_line(judged: Probabilities) -> str:
-    """Return what the verifier says of a claim and a window."""
-    contradicts = (
-        "contradiction not judged"
-        if judged.contradiction is None
-        else f"contradicts {judged.contradiction:.2f}"
-    )
-    return f"entails {judged.entailment:.2f}, neutral {judged.neutral:.2f}, {contradicts}"
-
-
-def scale_name(scales: tuple[int, ...]) -> str:
-    """Return the scales of a window, such as "m = 1, 2"."""
-    return "m = " + ", ".join(map(str, scales))
 
 
 def score_line(report: Report) -> str:
@@ -215,22 +161,24 @@ def _share(part: int, total: int) -> str:
     return "The only claim" if total == 1 else f"{part} of {total} claims"
 
 
-def flat_facts(value: object, prefix: str = "") -> list[tuple[str, str]]:
-    """Return nested values as flat rows of dotted name and text.
+def paper_line(report: Report) -> str:
+    """Return the score of the paper's formula; empty for a check by the default method."""
+    if report.fed_score is None or getattr(report, "scoring", "fed") != "fed":
+        return ""
+    return f"FED score of the paper: {report.fed_score:.2f}"
 
-    Args:
-        value: plain JSON values.
-        prefix: dotted name of the value itself.
-    """
-    if isinstance(value, dict) and value:
-        rows = []
-        for key, item in value.items():
-            rows += flat_facts(item, f"{prefix}.{key}" if prefix else str(key))
-        return rows
-    if isinstance(value, list | tuple):
-        return [(prefix, ", ".join(one_line(str(item)) for item in value) or "none")]
-    if isinstance(value, bool):
-        return [(prefix, "yes" if value else "no")]
-    if isinstance(value, float):
-        return [(prefix, f"{value:g}")]
-    return [(prefix, "none" if value is None or value == {} else one_line(str(value)))]
+
+def facts(report: Report) -> list[tuple[str, str]]:
+    """Return version, time, verifier and settings as rows of name and value."""
+    made = report.provenance
+    used = [("verifier", made.verifier), ("settings", made.configuration)]
+    if paper_line(report):
+        used.append(("extractor", made.extractor))
+    rows = [("HallDetect", made.version), ("seconds", f"{sum(report.cost.seconds.values()):.2f}")]
+    for group, values in used:
+        rows += [
+            (f"{group} {name}", str(value))
+            for name, value in values.items()
+            if isinstance(value, str | int | float) and value is not False
+        ]
+    return [(one_line(name), one_line(value)) for name, value in rows]

@@ -1,11 +1,10 @@
-"""A repair for people: the text with its deletions and insertions, and why each was made."""
+"""A repair for people: the text with its deletions and insertions, and the reason of each."""
 
 from __future__ import annotations
 
-import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from typing import Any
@@ -14,7 +13,7 @@ from halldetect.render.html_page import asset, html_page, shared_style
 from halldetect.render.markdown import escape
 from halldetect.render.passages import shorten
 from halldetect.render.phrases import one_line, visible
-from halldetect.render.terminal import new_console, print_line, wants_color
+from halldetect.render.terminal import new_console, print_line, printed, wants_color
 from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair
 from halldetect.report import Status
 
@@ -27,6 +26,7 @@ _HEADLINE = {
     Outcome.REPAIRED: "✓ REPAIRED",
     Outcome.FAILED: "✗ NOT REPAIRED",
 }
+_SUPPORTED = "The source supports the response as it is."
 _HOW = {
     Method.REPLACE: "words of the source were put in",
     Method.REWRITE: "a language model wrote it again",
@@ -37,101 +37,60 @@ _HOW = {
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a text: `kind` is SAME, DELETED or INSERTED."""
+    """A part of a text; `kind` is SAME, DELETED or INSERTED."""
 
     kind: str
     text: str
 
 
 def difference(before: str, after: str) -> list[Piece]:
-    """The words of two texts as one: what both have, what was deleted, what was inserted.
+    """Return the words of two texts as one: common, deleted and inserted pieces.
 
     Args:
         before: the text as it was.
         after: the text as it is.
     """
     ours, theirs = _TOKEN.findall(before), _TOKEN.findall(after)
-    matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
-    pieces: list[Piece] = []
+    # White space alone is not a match, so runs of changed words stay together.
+    matcher = SequenceMatcher(str.isspace, ours, theirs, autojunk=False)
+    pieces = []
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        if tag == "equal":
-            pieces.append(Piece(SAME, "".join(ours[i1:i2])))
-            continue
-        for kind, tokens in ((DELETED, ours[i1:i2]), (INSERTED, theirs[j1:j2])):
-            if tokens:
-                pieces.append(Piece(kind, "".join(tokens)))
-    return _without_specks(pieces)
-
-
-def _without_specks(pieces: Sequence[Piece]) -> list[Piece]:
-    """White space between two differences belongs to both: words then do not look torn."""
-    merged: list[Piece] = []
-    run: dict[str, str] = {}
-
-    def flush() -> None:
-        for kind in (DELETED, INSERTED):
-            if run.get(kind):
-                merged.append(Piece(kind, run[kind]))
-        run.clear()
-
-    for at, piece in enumerate(pieces):
-        if piece.kind != SAME:
-            run[piece.kind] = run.get(piece.kind, "") + piece.text
-        elif run and piece.text.isspace() and at + 1 < len(pieces):
-            for kind in (DELETED, INSERTED):
-                run[kind] = run.get(kind, "") + piece.text
-        else:
-            flush()
-            merged.append(piece)
-    flush()
-    return merged
+        same = tag == "equal"
+        pieces.append(Piece(SAME if same else DELETED, "".join(ours[i1:i2])))
+        pieces.append(Piece(INSERTED, "" if same else "".join(theirs[j1:j2])))
+    return [piece for piece in pieces if piece.text]
 
 
 def _pieces(repair: Repair) -> Iterator[Piece]:
-    """The whole response with its deletions and insertions."""
+    """Yield the whole response with its deletions and insertions."""
     text = repair.original.response
     end = 0
     for change in repair.changes:
         yield Piece(SAME, text[end : change.span.start])
         end = change.span.end
-        if change.action is Action.REMOVED:
-            yield Piece(DELETED, change.before)
-        else:
-            yield from difference(change.before, change.after or "")
+        yield from difference(change.before, change.after or "")
     yield Piece(SAME, text[end:])
 
 
 def repair_summary(repair: Repair) -> str:
-    """The outcome in one sentence.
-
-    Args:
-        repair: the outcome of a repair.
-    """
-    if repair.outcome is Outcome.FAILED:
+    """Return the outcome in one sentence."""
+    if repair.report is None:
         return f"The response could not be repaired: {one_line(repair.reason or '')}."
-    unclear = _unclear(repair)
-    if repair.outcome is Outcome.UNCHANGED and unclear:
-        return f"The response was left as it is. {unclear}"
+    claims = repair.report.claims
+    unclear = sum(claim.status is not Status.SUPPORTED for claim in claims)
+    left = "The source supports all that is left."
+    if unclear:
+        left = (
+            f"Claims that are left: {len(claims)}, of which unclear at the threshold "
+            f"{repair.report.threshold:g}: {unclear}."
+        )
     if repair.outcome is Outcome.UNCHANGED:
-        return "The source supports the response as it is."
+        return f"The response was left as it is. {left}" if unclear else _SUPPORTED
     counts = Counter(change.action for change in repair.changes)
     parts = [f"{counts[action]} {action}" for action in Action if counts[action]]
     lost = sum(len(change.lost) for change in repair.changes)
     note = f" Supported claims that went with them: {lost}." if lost else ""
-    left = unclear or "The source supports all that is left."
     return f"Sentences: {', '.join(parts)}. {left}{note}"
-
-
-def _unclear(repair: Repair) -> str:
-    """A sentence on the claims that are left although they are not supported; empty if none is."""
-    claims = () if repair.report is None else repair.report.claims
-    count = sum(claim.status is not Status.SUPPORTED for claim in claims)
-    if repair.report is None or not count:
-        return ""
-    return (
-        f"Claims that are left: {len(claims)}, of which unclear at the threshold "
-        f"{repair.report.threshold:g}: {count}."
-    )
 
 
 def repair_terminal(repair: Repair, *, width: int | None = None, color: bool | None = None) -> str:
@@ -152,14 +111,11 @@ def repair_terminal(repair: Repair, *, width: int | None = None, color: bool | N
     if repair.changes:
         console.print()
         shown = Text()
+        marks = {SAME: "{}", DELETED: "[-{}-]", INSERTED: "{{+{}+}}"}
+        styles = {SAME: "", DELETED: "red strike", INSERTED: "green underline"}
         for piece in _pieces(repair):
             text = visible(piece.text)
-            if piece.kind == DELETED:
-                shown.append(text if colored else f"[-{text}-]", style="red strike")
-            elif piece.kind == INSERTED:
-                shown.append(text if colored else f"{{+{text}+}}", style="green underline")
-            else:
-                shown.append(text)
+            shown.append(text if colored else marks[piece.kind].format(text), styles[piece.kind])
         console.print(shown)
     for change in _shown_changes(repair):
         console.print()
@@ -168,9 +124,7 @@ def repair_terminal(repair: Repair, *, width: int | None = None, color: bool | N
             print_line(console, f"  now: {one_line(change.after)}")
         for line in _remarks(repair, change):
             print_line(console, f"  {line}", "dim")
-    output = console.file
-    text = output.getvalue() if isinstance(output, io.StringIO) else ""
-    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+    return printed(console)
 
 
 def repair_markdown(repair: Repair) -> str:
@@ -196,21 +150,18 @@ def repair_markdown(repair: Repair) -> str:
 
 
 def _marked(piece: Piece) -> str:
-    """A piece as Markdown; the marks may not stand beside white space."""
+    """Return a piece as Markdown; the marks may not stand beside white space."""
     mark = {SAME: "", DELETED: "~~", INSERTED: "**"}[piece.kind]
-    parts = re.split(r"(\s+)", piece.text)
     if not mark:
+        parts = re.split(r"(\s+)", piece.text)
         return "".join(part if part.isspace() else escape(part) for part in parts)
     shown = piece.text.strip()
-    if not shown:
-        return piece.text
-    start = piece.text.index(shown)
-    marked = f"{mark}{escape(shown)}{mark}"
-    return f"{piece.text[:start]}{marked}{piece.text[start + len(shown) :]}"
+    before, _, after = piece.text.partition(shown)
+    return f"{before}{mark}{escape(shown)}{mark}{after}" if shown else piece.text
 
 
 def repair_view(repair: Repair) -> dict[str, Any]:
-    """Return what a page shows: a headline, both texts in pieces, and the changes.
+    """Return the data of a page: a headline, both texts in pieces, and the changes.
 
     Args:
         repair: the outcome of a repair.
@@ -236,7 +187,7 @@ def repair_view(repair: Repair) -> dict[str, Any]:
 
 
 def repair_html(repair: Repair) -> str:
-    """Return a repair as one HTML page: inline, side by side, and as a list of changes.
+    """Return a repair as one HTML page: the marked text and a list of changes.
 
     Args:
         repair: the outcome of a repair.
@@ -255,7 +206,7 @@ def _shown_changes(repair: Repair) -> list[Change]:
 
 
 def _remarks(repair: Repair, change: Change) -> list[str]:
-    """Why a change was made, what the source says, and what was lost with it."""
+    """Return why a change was made, the passage, and the claims that were lost with it."""
     remarks = [f"why: {one_line(change.why or '')}"]
     if change.evidence is not None:
         quote = shorten(change.evidence.text, change.before, _QUOTE_LIMIT)

@@ -1,9 +1,8 @@
-"""The report as SARIF 2.1.0, which code hosts and editors show as notes at lines of a file.
+"""The report at the lines of a file: SARIF 2.1.0, and workflow commands of GitHub Actions.
 
-A result per claim that the source does not back, in the response; the state of the claim is the
+Both have an entry per claim that the source does not back. In SARIF, the state of the claim is the
 rule. A claim that could not be checked is a result of kind "open", and a response that could not
-be checked makes the run unsuccessful, so that an empty list of results always means that nothing
-was found.
+be checked makes the run unsuccessful, so an empty list of results means that nothing was found.
 """
 
 from __future__ import annotations
@@ -16,17 +15,22 @@ from typing import Any
 from halldetect._version import __version__
 from halldetect.reading.document import Span
 from halldetect.render.passages import Passages
-from halldetect.render.phrases import STATE_MEANING, score_line, summary
+from halldetect.render.phrases import STATE_MEANING, one_line, score_line, summary
 from halldetect.render.short import claim_line
-from halldetect.report import ClaimReport, Report, Status, Verdict
+from halldetect.report import Report, Status, Verdict
 
 VERSION = "2.1.0"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_LEVELS = {Status.CONTRADICTED: "error", Status.UNSUPPORTED: "warning", Status.UNCHECKABLE: "none"}
 # The rule where the score of the whole response is over the threshold, and that of no claim.
 _WHOLE_RESPONSE = str(Verdict.HALLUCINATED)
+_LEVELS = {
+    str(Status.CONTRADICTED): "error",
+    str(Status.UNSUPPORTED): "warning",
+    str(Status.UNCHECKABLE): "none",
+    _WHOLE_RESPONSE: "error",
+}
 _RULES = {
-    **{str(status): STATE_MEANING[status] for status in _LEVELS},
+    **{name: STATE_MEANING[Status(name)] for name in _LEVELS if name != _WHOLE_RESPONSE},
     _WHOLE_RESPONSE: "the response as a whole reaches the threshold",
 }
 
@@ -39,8 +43,8 @@ class CheckedFile:
         report: the report.
         uri: the file, relative to the folder of the run or absolute; without one, the log holds
             the text of the response.
-        lines: whether the text of the response is that of the file, so that places in it are
-            places in the file; not so for a PDF file.
+        lines: whether places in the text of the response are places in the file; False for a PDF
+            file.
     """
 
     report: Report
@@ -76,93 +80,64 @@ def sarif_log(files: Sequence[CheckedFile]) -> str:
     Args:
         files: the reports with their files.
     """
+    rules = [{"id": name, "shortDescription": {"text": text}} for name, text in _RULES.items()]
     run = {
-        "tool": {
-            "driver": {
-                "name": "halldetect",
-                "version": __version__,
-                "rules": [
-                    {"id": name, "shortDescription": {"text": text}}
-                    for name, text in _RULES.items()
-                ],
-            }
-        },
+        "tool": {"driver": {"name": "halldetect", "version": __version__, "rules": rules}},
         "columnKind": "unicodeCodePoints",
         "invocations": [_invocation(files)],
         "artifacts": [file.artifact(at) for at, file in enumerate(files)],
-        "results": [
-            result
-            for at, file in enumerate(files)
-            for result in _results(
-                file.report, file.location(at), lines=file.lines or file.uri is None
-            )
-        ],
+        "results": [result for at, file in enumerate(files) for result in _results(file, at)],
     }
     log = {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
     return json.dumps(log, indent=2, allow_nan=False) + "\n"
 
 
 def _invocation(files: Sequence[CheckedFile]) -> dict[str, Any]:
-    """Whether the checks could be carried out, and what to say about whole responses."""
-    notifications = [
-        {
-            "level": "note" if file.report.verdict is Verdict.ABSTAINED else "error",
-            "message": {"text": summary(file.report)},
-            **({} if file.uri is None else _notified_file(file.location(at))),
-        }
-        for at, file in enumerate(files)
-        if file.report.verdict in (Verdict.ABSTAINED, Verdict.UNCHECKABLE)
-    ]
-    successful = all(file.report.verdict is not Verdict.UNCHECKABLE for file in files)
+    """Return whether the checks could be carried out, and notes on whole responses."""
+    notes: list[dict[str, Any]] = []
+    for at, file in enumerate(files):
+        if file.report.verdict in (Verdict.ABSTAINED, Verdict.UNCHECKABLE):
+            level = "note" if file.report.verdict is Verdict.ABSTAINED else "error"
+            notes.append({"level": level, "message": {"text": summary(file.report)}})
+            if file.uri is not None:
+                place = {"physicalLocation": {"artifactLocation": file.location(at)}}
+                notes[-1]["locations"] = [place]
+    successful = all(note["level"] == "note" for note in notes)
     return {
         "executionSuccessful": successful,
-        **({"toolExecutionNotifications": notifications} if notifications else {}),
+        **({"toolExecutionNotifications": notes} if notes else {}),
     }
 
 
-def _notified_file(location: dict[str, Any]) -> dict[str, Any]:
-    return {"locations": [{"physicalLocation": {"artifactLocation": location}}]}
-
-
-def _results(report: Report, file: dict[str, Any], *, lines: bool) -> list[dict[str, Any]]:
-    passages = Passages(report)
+def _results(file: CheckedFile, at: int) -> list[dict[str, Any]]:
+    report, passages = file.report, Passages(file.report)
     results = []
     for claim in report.claims:
-        if claim.status is Status.SUPPORTED:
-            continue
-        place = region(report.response, claim.span) if lines and claim.span else None
-        message = claim_line(report, claim, passages)
-        level = _LEVELS[claim.status]
-        results.append(_result(str(claim.status), level, message, file, place, claim))
-    if report.verdict is Verdict.HALLUCINATED and not any(
-        result["kind"] == "fail" for result in results
-    ):
+        if claim.status is not Status.SUPPORTED:
+            message = claim_line(report, claim, passages)
+            results.append(_result(str(claim.status), message, file.location(at)))
+            results[-1]["properties"] = {"claim": claim.text, "support": claim.support}
+            if claim.span and (file.lines or file.uri is None):
+                place = results[-1]["locations"][0]["physicalLocation"]
+                place["region"] = region(report.response, claim.span)
+    failed = any(result["kind"] == "fail" for result in results)
+    if report.verdict is Verdict.HALLUCINATED and not failed:
         message = f"{summary(report)} ({score_line(report)})"
-        results.append(_result(_WHOLE_RESPONSE, "error", message, file, None, None))
+        results.append(_result(_WHOLE_RESPONSE, message, file.location(at)))
     return results
 
 
-def _result(
-    rule: str,
-    level: str,
-    message: str,
-    file: dict[str, Any],
-    lines: dict[str, int] | None,
-    claim: ClaimReport | None,
-) -> dict[str, Any]:
-    place = {"artifactLocation": file} | ({} if lines is None else {"region": lines})
-    result: dict[str, Any] = {
+def _result(rule: str, message: str, file: dict[str, Any]) -> dict[str, Any]:
+    level = _LEVELS[rule]
+    return {
         "ruleId": rule,
         "ruleIndex": list(_RULES).index(rule),
-        "kind": "open" if level == "none" else "fail",  # only what fails has a level
+        "kind": "open" if level == "none" else "fail",  # only failures have a level
         "level": level,
         # "[words](address)" would be a link, put there by whoever wrote the response.
         "message": {"text": message.replace("](", "] (")},
-        "locations": [{"physicalLocation": place}],
+        "locations": [{"physicalLocation": {"artifactLocation": file}}],
     }
-    if claim is not None:
-        result["properties"] = {"claim": claim.text, "support": claim.support}
-    return result
 
 
 def region(text: str, span: Span) -> dict[str, int]:
@@ -172,16 +147,60 @@ def region(text: str, span: Span) -> dict[str, int]:
         text: the text.
         span: a part of it.
     """
-    start_line, start_column = _place(text, span.start)
-    end_line, end_column = _place(text, span.end)
-    return {
-        "startLine": start_line,
-        "startColumn": start_column,
-        "endLine": end_line,
-        "endColumn": end_column,
-    }
+    place = {}
+    for name, at in (("start", span.start), ("end", span.end)):
+        # A line ends with "\n", also after "\r": the default of SARIF.
+        place[f"{name}Line"] = text.count("\n", 0, at) + 1
+        place[f"{name}Column"] = at - text.rfind("\n", 0, at)
+    return place
 
 
-def _place(text: str, at: int) -> tuple[int, int]:
-    # A line ends with "\n", also after "\r": what SARIF assumes unless a run says otherwise.
-    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+def github(report: Report, path: str | None = None, *, lines: bool = True) -> str:
+    """Return a line for the log, and a workflow command per claim that is not backed.
+
+    A response that could not be checked is an error.
+
+    Args:
+        report: the report.
+        path: the file of the response, as seen from the root of the repository.
+        lines: whether places in the text of the response are places in the file.
+    """
+    verdict = f"{report.verdict} ({score_line(report)}). {summary(report)}"
+    file = {} if path is None else {"file": path}
+    commands = [log_line(verdict if path is None else f"{path}: {verdict}")]
+    for result in _results(CheckedFile(report, path or "", lines), 0):
+        found = result["locations"][0]["physicalLocation"].get("region")
+        place = dict(file)
+        if path is not None and found:
+            place |= {"line": found["startLine"], "endLine": found["endLine"]}
+            if found["startLine"] == found["endLine"]:  # columns are of one line only
+                place |= {"col": found["startColumn"], "endColumn": found["endColumn"]}
+        rule = result["ruleId"]
+        title = {"title": rule if rule == _WHOLE_RESPONSE else f"{rule} claim"}
+        level = "warning" if result["level"] == "none" else result["level"]
+        commands.append(_command(level, place | title, result["message"]["text"]))
+    if report.verdict is Verdict.UNCHECKABLE:
+        commands.append(_command("error", {**file, "title": "not checked"}, verdict))
+    return "".join(f"{line}\n" for line in commands)
+
+
+def log_line(text: str) -> str:
+    """Return a text as a line of a log that GitHub Actions does not take for a command.
+
+    Args:
+        text: any text, such as the name of a file.
+    """
+    line = one_line(text).replace("##[", "## [")
+    return f"./{line}" if line.startswith("::") else line
+
+
+def _command(level: str, place: dict[str, Any], message: str) -> str:
+    fields = ",".join(f"{name}={_escaped(str(value), ':,')}" for name, value in place.items())
+    return f"::{level} {fields}::{_escaped(message)}"
+
+
+def _escaped(text: str, more: str = "") -> str:
+    """Return a text without characters that end a command or a field."""
+    for character in f"%\r\n{more}":
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text

@@ -1,4 +1,4 @@
-"""The report in a few lines: what a failed assertion, a log line or a framework's reason shows."""
+"""The report in a few lines, for failed assertions, logs and the reasons of frameworks."""
 
 from __future__ import annotations
 
@@ -25,18 +25,17 @@ def short(report: Report) -> str:
         report: the report.
     """
     score = "" if report.score is None else f" ({score_line(report)})"
-    lines = [f"{report.verdict}{score}. {summary(report)}"]
     passages = Passages(report)
-    lines += [
+    lines = [
         claim_line(report, claim, passages)
         for _, claim in numbered(report)
         if claim.status is not Status.SUPPORTED
     ]
-    return "\n".join(lines)
+    return "\n".join([f"{report.verdict}{score}. {summary(report)}", *lines])
 
 
 def claim_line(report: Report, claim: ClaimReport, passages: Passages | None = None) -> str:
-    """Return a claim, its state and the passage that decides it, on one line.
+    """Return a claim, its state and its passage on one line.
 
     Args:
         report: the report of the claim.
@@ -48,7 +47,7 @@ def claim_line(report: Report, claim: ClaimReport, passages: Passages | None = N
     if evidence is None:
         why = one_line(claim.reason or STATE_MEANING[claim.status])
         return f"{claim.status}: “{text}” ({why})"
-    quote = one_line((passages or Passages(report)).quote(claim, evidence, _MAX_PASSAGE))
+    quote = one_line((passages or Passages(report)).quote(claim, _MAX_PASSAGE))
     name = document_name(report, evidence.document)
     where = f" ({name})" if len(report.documents) > 1 or report.document_names else ""
     return f"{claim.status}: “{text}” {evidence_label(claim)}{where}: “{quote}”"

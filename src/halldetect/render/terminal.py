@@ -15,22 +15,19 @@ from halldetect.render.phrases import (
     VERDICT_SYMBOL,
     citation_line,
     counts_line,
-    decisive_evidence,
     document_name,
     evidence_label,
     explanations,
-    number,
     numbered,
     one_line,
+    paper_line,
     summary,
     threshold_text,
-    visible,
 )
 from halldetect.report import ClaimReport, Report, Status, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
 _MIN_WIDTH, _MAX_WIDTH = 40, 100
 _BAR = 24
@@ -71,17 +68,13 @@ def terminal(report: Report, *, width: int | None = None, color: bool | None = N
 
 
 def printed(console: Console) -> str:
-    """Return what was printed on a console of `new_console`.
-
-    Args:
-        console: the console.
-    """
+    """Return the text that was printed on a console of `new_console`."""
     text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
 def wants_color() -> bool:
-    """Return whether standard output is a terminal that shows colours, and they are wanted."""
+    """Return True if standard output is a terminal that shows colours, and they are wanted."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return sys.stdout is not None and sys.stdout.isatty()
@@ -125,38 +118,20 @@ def _headline(console: Console, report: Report) -> None:
     from rich.text import Text
 
     style = STYLE[report.verdict]
-    line = Text()
-    line.append(f"{VERDICT_SYMBOL[report.verdict]} {report.verdict.upper()}", style=style)
+    line = Text(f"{VERDICT_SYMBOL[report.verdict]} {report.verdict.upper()}", style=style)
     if report.score is not None:
+        filled, post = round(report.score * _BAR), min(_BAR - 1, round(report.threshold * _BAR))
         line.append("  ")
-        line.append_text(_bar(report.score, report.threshold, style))
-        line.append(f"  score {report.score:.2f}", style="bold")
-        line.append(f", threshold {threshold_text(report)}", style="dim")
+        for at in range(_BAR):
+            mark = "│" if at == post else "━" if at < filled else "·"
+            line.append(mark, style="bold not dim" if mark == "│" else style)
+        line.append(f"  score {report.score:.2f}", style="bold default")
+        line.append(f", threshold {threshold_text(report)}", style="dim default not bold")
     console.print(line)
     print_line(console, f"  {summary(report)}")
-    if report.claims:
-        detail = f"  {counts_line(report)}"
-        if report.score is not None:
-            detail += f" · scoring {visible(report.scoring)}, FED {number(report.fed_score)}"
-        print_line(console, detail, style="dim")
-    if line_of_citations := citation_line(report):
-        print_line(console, f"  {line_of_citations}", style="dim")
-
-
-def _bar(score: float, threshold: float, style: str) -> Text:
-    """Return the score as a bar and the threshold as a post in it."""
-    from rich.text import Text
-
-    filled = round(score * _BAR)
-    post = min(_BAR - 1, round(threshold * _BAR))
-    bar = Text()
-    for start, end in ((0, post), (post + 1, _BAR)):
-        full = max(0, min(filled, end) - start)
-        bar.append("━" * full, style=style)
-        bar.append("·" * (end - start - full), style="dim")
-        if start == 0:
-            bar.append("│", style="bold")
-    return bar
+    details = [counts_line(report) if report.claims else "", citation_line(report)]
+    for detail in filter(None, (*details, paper_line(report))):
+        print_line(console, f"  {detail}", style="dim")
 
 
 def _claim(
@@ -171,22 +146,20 @@ def _claim(
     rows.add_column(width=room, overflow="fold")
     state = Text(f"{STATE_SYMBOL[claim.status]} {claim.status}", style=STYLE[claim.status])
     words = shorten(one_line(claim.text), "", _MAX_CLAIM)
-    said = Text(f"{place}. {words}", style="bold")
-    rows.add_row(state, said)
-    support = "" if claim.support is None else f"  support {claim.support:.2f}"
-    evidence = decisive_evidence(claim)
+    rows.add_row(state, Text(f"{place}. {words}", style="bold"))
+    support = Text("" if claim.support is None else f"  support {claim.support:.2f}", style="dim")
+    evidence = claim.evidence
+    lines = explanations(claim)
     if evidence is None:
-        why = claim.reason or STATE_MEANING[claim.status]
-        rows.add_row(Text(support, style="dim"), Text(one_line(why)))
+        rows.add_row(support, Text(one_line(claim.reason or STATE_MEANING[claim.status])))
     else:
-        found = Text()
-        found.append(f"{evidence_label(claim)}: ", style="dim")
-        found.append(f"“{one_line(passages.quote(claim, evidence, limit=max(120, 2 * room)))}”")
+        found = Text(f"{evidence_label(claim)}: ", style="dim")
+        quote = one_line(passages.quote(claim, limit=max(120, 2 * room)))
+        found.append(f"“{quote}”", style="not dim")
         if len(report.documents) > 1 or report.document_names:
-            found.append(f" ({document_name(report, evidence.document)})", style="dim")
-        rows.add_row(Text(support, style="dim"), found)
-        if claim.reason:
-            rows.add_row("", Text(one_line(claim.reason), style="dim"))
-    for line in explanations(claim):
+            found.append(f" ({document_name(report, evidence.document)})")
+        rows.add_row(support, found)
+        lines = [one_line(claim.reason), *lines] if claim.reason else lines
+    for line in lines:
         rows.add_row("", Text(shorten(line, "", _MAX_CLAIM), style="dim"))
     console.print(rows)

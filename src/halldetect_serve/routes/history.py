@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from halldetect.errors import InputError, MissingExtra
-from halldetect.render.audit import CheckRecord
+from halldetect.render.html import CheckRecord
 from halldetect.report import Report, Status, Verdict
 from halldetect_serve.answer_schemas import Deleted, ReportList, ReviewAnswer, Summary, View
 from halldetect_serve.dependencies import ANONYMOUS, Context

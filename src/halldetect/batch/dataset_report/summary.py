@@ -10,7 +10,7 @@ from typing import Any
 
 from halldetect.batch.counts import BAD, ROW_KINDS, RowCounts
 from halldetect.render.passages import Passages
-from halldetect.render.phrases import decisive_evidence, numbered, one_line
+from halldetect.render.phrases import numbered, one_line
 from halldetect.report import Report, Status
 
 BINS = 20
@@ -245,10 +245,7 @@ def worst_row(row_number: int, result: dict[str, Any]) -> WorstRow:
         (item for item in claims if item.status is claims[0].status),
         key=lambda item: 1.0 if item.support is None else item.support,
     )
-    evidence = decisive_evidence(claim)
-    quote = None
-    if evidence is not None:
-        quote = Passages(report).quote(claim, evidence, _QUOTE_CHARACTERS)
+    quote = Passages(report).quote(claim, _QUOTE_CHARACTERS) or None
     return WorstRow(
         id,
         result["score"],
