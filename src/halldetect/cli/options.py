@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from halldetect.cli.parser import Parser
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.config import Configuration, Option, options
-from halldetect.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector
@@ -61,12 +60,9 @@ def configuration_for(arguments: argparse.Namespace) -> Configuration:
         for option in options()
         if (value := getattr(arguments, option.name, None)) is not None
     }
-    if not getattr(arguments, "paper", False):
-        return Configuration().replaced(**given)
-    for option in options():
-        if option.name in given and option.paper is not None and option.sets is None:
-            raise ConfigurationError(f"--paper fixes {option.flag}: leave one of the two out")
-    return Configuration.paper(**given)
+    if getattr(arguments, "paper", False):
+        return Configuration.for_paper(**given)
+    return Configuration().replaced(**given)
 
 
 def detector_for(
@@ -84,7 +80,7 @@ def detector_for(
 
 def _model_names() -> str:
     """Return the names of extractors and verifiers with a line on each."""
-    from halldetect.claims.extractors import extractor_table
+    from halldetect.paper.extractors import extractor_table
     from halldetect.verification.presets import verifier_table
 
     parts = []

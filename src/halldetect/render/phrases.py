@@ -163,7 +163,7 @@ def _share(part: int, total: int) -> str:
 
 def paper_line(report: Report) -> str:
     """Return the score of the paper's formula; empty for a check by the default method."""
-    if report.fed_score is None or getattr(report, "scoring", "fed") != "fed":
+    if report.fed_score is None:
         return ""
     return f"FED score of the paper: {report.fed_score:.2f}"
 
