@@ -76,10 +76,6 @@ class ChatEndpoint:
 
         Raises ConfigurationError for an unusable address or key, and if HALLDETECT_OFFLINE is set.
         """
-        try:
-            import openai
-        except ImportError as error:
-            raise MissingExtra(what, "openai") from error
         if not model:
             raise ConfigurationError(f"{what} needs a model: openai:MODEL")
         if offline():
@@ -87,6 +83,10 @@ class ChatEndpoint:
                 f"{what} sends texts to a server, which HALLDETECT_OFFLINE forbids; "
                 "unset HALLDETECT_OFFLINE"
             )
+        try:
+            import openai
+        except ImportError as error:
+            raise MissingExtra(what, "openai") from error
         address = _base_url(base_url or _environment(_URL_VARIABLES), what)
         self._key = _key(api_key or _environment(_KEY_VARIABLES))
         self.model = model
