@@ -120,15 +120,17 @@ def test_one_failing_pair_leaves_the_events_of_others() -> None:
     assert last_claims(seen, 1) == checked.claims
 
 
-def test_failing_explanation_is_a_note() -> None:
-    documents = ["Tolls were dropped in 1990.", "Whales live nearby."]
-    verifier = FailsOn(lambda premise, claim: len(verifier.calls) >= 2)
-    report = detector(verifier=verifier).check(documents, "Olaf sold the mill [1].")
-    assert report.verdict is Verdict.HALLUCINATED
-    assert report.provenance.notes == (
+def test_failing_explanation_is_a_note_of_its_pair() -> None:
+    cited = ["Tolls were dropped in 1990.", "Whales live nearby."]
+    verifier = FailsOn(lambda premise, claim: len(verifier.calls) >= 2 and "Olaf" in claim)
+    checker = detector(verifier=verifier)
+    failed, explained = checker.check_many([(cited, "Olaf left [1]."), (cited, "Bears sing [1].")])
+    assert failed.verdict is explained.verdict is Verdict.HALLUCINATED
+    assert failed.provenance.notes == (
         "failing claims could not be explained: RuntimeError: out of memory",
     )
-    assert report.claims[0].citations == ()
+    assert failed.claims[0].citations == explained.provenance.notes == ()
+    assert [item.status for item in explained.claims[0].citations] == [Status.UNSUPPORTED]
 
 
 class WholeOnly(FailsOn):

@@ -258,26 +258,34 @@ def _explained(
         ("proof", "no shorter passage could be looked for", proofs),
     )
     for phase, failure, step in steps:
-        started = perf_counter()
-        try:
-            found = step(
-                [_findings(item, outcome) for item, outcome in pairs],
-                progress=_advance(progress, phase),
-            )
-        except Exception as error:
-            note = f"{failure}: {described(error)}"
-            pairs = [(item, replace(was, notes=(*was.notes, note))) for item, was in pairs]
-            continue
-        shares = _shares(perf_counter() - started, [item.answers for item in found])
-        pairs = [
-            (item, outcome.adding(phase, seconds, explained.answers, explained.claims))
-            for (item, outcome), explained, seconds in zip(pairs, found, shares, strict=True)
-        ]
+        pairs = _add(pairs, phase, failure, partial(step, progress=_advance(progress, phase)))
     if observe is not None:
         for item, outcome in pairs:
             for at, report in enumerate(outcome.claims):
                 observe(_event(item, at, report))
     return [outcome for _, outcome in pairs]
+
+
+def _add(
+    pairs: Sequence[tuple[Prepared, _Outcome]],
+    phase: str,
+    failure: str,
+    step: Callable[[Sequence[Findings]], list[Explained]],
+) -> list[tuple[Prepared, _Outcome]]:
+    """Add the findings of a step to all pairs together; after a failure, to each pair alone."""
+    started = perf_counter()
+    try:
+        found = step([_findings(item, outcome) for item, outcome in pairs])
+    except Exception as error:
+        if len(pairs) > 1:
+            return [added for pair in pairs for added in _add([pair], phase, failure, step)]
+        note = f"{failure}: {described(error)}"
+        return [(item, replace(was, notes=(*was.notes, note))) for item, was in pairs]
+    shares = _shares(perf_counter() - started, [item.answers for item in found])
+    return [
+        (item, outcome.adding(phase, seconds, explained.answers, explained.claims))
+        for (item, outcome), explained, seconds in zip(pairs, found, shares, strict=True)
+    ]
 
 
 def _findings(item: Prepared, outcome: _Outcome) -> Findings:

@@ -2,8 +2,8 @@
 
     python -m tests.support.golden
 
-writes them again, after a change that is meant; look through the differences before committing.
-`pairs.json` holds the texts, every other file the reports of one configuration in short form.
+writes them again after an intended change; read the differences before the commit. `pairs.json`
+holds the texts, every other file the reports of one configuration in short form.
 """
 
 from __future__ import annotations
@@ -23,90 +23,66 @@ FOLDER = DATA / "golden"
 
 @cache
 def pairs() -> tuple[Pair, ...]:
-    """The texts."""
+    """Return the texts."""
     rows = json.loads((FOLDER / "pairs.json").read_text(encoding="utf-8"))
     return tuple(Pair(row["source"], row["response"], row.get("question")) for row in rows)
 
 
 @cache
 def long_pairs() -> tuple[Pair, ...]:
-    """A source of some thousand words, made of all the others, and two responses to it."""
+    """Return a source of some thousand words, made of all others, and two responses to it."""
     parts = ["\n".join(map(str, split_names(pair.source)[0])) for pair in pairs()]
     source = "\n".join(f"Chapter {at}. {part}" for at in range(6) for part in parts)
     return tuple(Pair(source, pairs()[at].response) for at in (0, 15))
 
 
 CONFIGURATIONS: dict[str, Callable[[], tuple[Detector, tuple[Pair, ...]]]] = {
-    "default": lambda: (Detector(verifier=OverlapVerifier()), pairs()),
-    "exact": lambda: (Detector(verifier=OverlapVerifier(), exact=True), pairs()),
-    "fed": lambda: (Detector(verifier=OverlapVerifier(), scoring="fed"), pairs()),
+    "default": lambda: (Detector(OverlapVerifier()), pairs()),
+    "two-way": lambda: (Detector(OverlapVerifier(two_way=True), threshold=0.3), pairs()),
+    "long": lambda: (Detector(OverlapVerifier(80)), long_pairs()),
     "paper": lambda: (Detector.paper(ListingExtractor(), OverlapVerifier(60)), pairs()),
-    "guarded": lambda: (Detector(ListingExtractor(), OverlapVerifier(), seed=3), pairs()),
-    "narrow": lambda: (Detector("sentences", OverlapVerifier(36), exact=True), pairs()),
-    "two-way": lambda: (Detector(verifier=OverlapVerifier(two_way=True), threshold=0.3), pairs()),
-    "scales": lambda: (Detector(verifier=OverlapVerifier(), granularities=(1, 3)), pairs()[:6]),
-    "long": lambda: (Detector(verifier=OverlapVerifier(80)), long_pairs()),
 }
 
 
 def reports(name: str) -> list[Report]:
-    """The reports of a configuration."""
+    """Return the reports of a configuration."""
     detector, given = CONFIGURATIONS[name]()
     return detector.check_many(given)
 
 
 def short_form(report: Report) -> dict[str, Any]:
-    """What a report says, without texts that stand in the pairs and without timings."""
+    """Return the contents of a report without the texts of its pair and without timings."""
 
-    def evidence(item: Evidence | None) -> list[Any] | None:
+    def passage(item: Evidence | None) -> list[Any] | None:
         if item is None:
             return None
-        found = item.probabilities
+        place: list[Any] = [f"{item.document}:{item.span.start}-{item.span.end}"]
+        if (found := item.probabilities) is None:
+            return place
         scales = ",".join(map(str, item.scales))
-        place = f"{item.document}:{item.span.start}-{item.span.end} at {scales}"
-        return [place, found.entailment, found.neutral, found.contradiction]
+        return [*place, scales, found.entailment, found.neutral, found.contradiction]
 
-    cost = report.to_dict()["cost"]
-    del cost["seconds"]
+    data = report.to_dict()
+    del data["cost"]["seconds"]
+    for claim, found in zip(data["claims"], report.claims, strict=True):
+        for name in ("evidence", "entailing", "contradicting"):
+            if name in claim:
+                claim[name] = passage(getattr(found, name))
+    kept = ("verdict", "reason", "score", "fed_score", "claims", "citations", "cost")
     return {
-        "verdict": report.verdict,
-        "reason": report.reason,
-        "scores": [report.score, report.calibrated_score, report.fed_score],
-        "claims": [
-            {
-                "text": claim.text,
-                "span": None if claim.span is None else [claim.span.start, claim.span.end],
-                "span_reason": claim.span_reason,
-                "origin": claim.origin,
-                "status": claim.status,
-                "reason": claim.reason,
-                "scores": [claim.support, claim.fed_score, claim.contradiction],
-                "entailing": evidence(claim.entailing),
-                "contradicting": evidence(claim.contradicting),
-                "by_scale": [evidence(item) for item in claim.by_scale],
-                "read_as": claim.read_as,
-                "parts": [[part.text, part.status, part.support] for part in claim.parts],
-                "error": None
-                if claim.error is None
-                else [claim.error.kind, claim.error.claim_words, claim.error.source_words],
-                "citations": [[item.label, item.document, item.status] for item in claim.citations],
-            }
-            for claim in report.claims
-        ],
-        "question": report.question,
-        "cost": cost,
+        **{name: data[name] for name in kept if name in data},
         "models": [bool(report.provenance.extractor), bool(report.provenance.verifier)],
-        "notes": list(report.provenance.notes),
+        "notes": data["provenance"]["notes"],
     }
 
 
 def stored(name: str) -> Any:
-    """What is kept of a configuration."""
+    """Return the stored reports of a configuration."""
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def current(name: str) -> Any:
-    """The same, of the code as it is now."""
+    """Return the same from the present code."""
     found = reports(name)
     made = found[0].provenance
     for report in found:
@@ -124,7 +100,7 @@ def current(name: str) -> Any:
 
 
 def written(value: dict[str, Any]) -> str:
-    """As JSON with every field of a report and every claim on a line of its own."""
+    """Return JSON with every field of a report and every claim on its own line."""
 
     def fields(item: dict[str, Any], lists: dict[str, str], indent: str) -> str:
         lines = [
@@ -141,7 +117,7 @@ def written(value: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Write all files again."""
+    """Write all files."""
     for name in CONFIGURATIONS:
         (FOLDER / f"{name}.json").write_text(written(current(name)), encoding="utf-8")
 

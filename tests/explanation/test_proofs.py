@@ -1,0 +1,174 @@
+"""The shortest passage that settles a claim, found for the right claim."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from halldetect import Detector
+from halldetect.explanation.explain import Findings
+from halldetect.explanation.proofs import find_proofs
+from halldetect.reading.claims import Claim
+from halldetect.reading.document import Span
+from halldetect.reading.sources import read_source
+from halldetect.report import ClaimReport, Evidence, Probabilities, Status
+from tests.support.fakes import OverlapVerifier
+
+SOURCE = (
+    "The harbour was dredged in spring. Anna Brandt won the regatta. The weather was fine. "
+    "She is a nurse. The prize was a lamp. Nobody was hurt. The band played until late. "
+    "The mayor gave a speech. Fireworks ended the evening."
+)
+YES, NO = Probabilities(0.9, 0.1, 0.0), Probabilities(0.0, 0.1, 0.9)
+UNSURE = Probabilities(0.2, 0.8, 0.0)
+
+
+class NeedsAll(OverlapVerifier):
+    """Entailed where a window has all phrases, contradicted where it has the denial."""
+
+    reads_whole_sources = True
+
+    def __init__(self, *phrases: str, denial: str = "\0") -> None:
+        super().__init__()
+        self.phrases, self.denial = phrases, denial
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        self.calls.append(list(pairs))
+        return [self._answer(premise) for premise, _ in pairs]
+
+    def _answer(self, premise: str) -> Probabilities:
+        if self.denial in premise:
+            return NO
+        return YES if all(phrase in premise for phrase in self.phrases) else UNSURE
+
+
+def findings(
+    *statements: str, status: Status = Status.SUPPORTED, answer: Probabilities = YES
+) -> Findings:
+    """Return claims that the whole source settles."""
+    whole = Evidence(SOURCE, 0, Span(0, len(SOURCE)), (), answer)
+    return Findings(
+        tuple(Claim(text, None) for text in statements),
+        tuple(
+            ClaimReport(text, None, None, status, None, 0.9, evidence=whole) for text in statements
+        ),
+        (read_source(SOURCE),),
+    )
+
+
+def passages(verifier: OverlapVerifier, *items: Findings) -> list[list[str | None]]:
+    return [
+        [claim.evidence and claim.evidence.text for claim in found.claims]
+        for found in find_proofs(items, verifier)
+    ]
+
+
+WON = "Anna Brandt won the regatta."
+
+
+@pytest.mark.parametrize(
+    ("phrases", "proof"),
+    [
+        (["regatta"], WON),
+        (["nurse"], "She is a nurse."),
+        (["regatta", "nurse"], f"{WON} The weather was fine. She is a nurse."),
+        (["dredged", "fine"], SOURCE[: SOURCE.index(" She")]),
+        (["dredged", "lamp"], SOURCE[: SOURCE.index(" Nobody")]),
+        (["harbour", "Fireworks"], SOURCE),
+    ],
+)
+def test_shortest_settling_passage_is_shown(phrases: list[str], proof: str) -> None:
+    verifier = NeedsAll(*phrases)
+    assert passages(verifier, findings("The nurse Anna Brandt won the regatta.")) == [[proof]]
+    pairs = [pair for call in verifier.calls for pair in call]
+    assert len(pairs) == len(set(pairs))
+
+
+def test_search_ends_with_the_first_round_that_settles() -> None:
+    verifier = NeedsAll("regatta")
+    passages(verifier, findings(WON))
+    assert verifier.calls == [[(WON, WON)]]
+
+
+def test_contradicting_passage_is_shown() -> None:
+    verifier = NeedsAll("never", denial="won the regatta")
+    found = findings("Anna Brandt lost the regatta.", status=Status.CONTRADICTED, answer=NO)
+    assert passages(verifier, found) == [[WON]]
+
+
+@pytest.mark.parametrize(
+    ("status", "answer"),
+    [(Status.UNSUPPORTED, UNSURE), (Status.UNCHECKABLE, YES), (Status.SUPPORTED, UNSURE)],
+)
+def test_unsettled_claim_keeps_its_passage(status: Status, answer: Probabilities) -> None:
+    verifier = NeedsAll("regatta")
+    assert passages(verifier, findings(WON, status=status, answer=answer)) == [[SOURCE]]
+    assert verifier.calls == []
+
+
+class ByClaim(OverlapVerifier):
+    """Entailed where a window has the last word of the claim."""
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        return [YES if claim.split()[-1] in premise else UNSURE for premise, claim in pairs]
+
+
+def test_each_claim_gets_its_own_passage() -> None:
+    first = findings("They had a lamp.", "It was a speech.", "She is a nurse.")
+    second = findings("It was a speech.", "They had a lamp.")
+    lamp, speech, nurse = "The prize was a lamp.", "The mayor gave a speech.", "She is a nurse."
+    assert passages(ByClaim(), first, second) == [[lamp, speech, nurse], [speech, lamp]]
+    found = find_proofs([first, second], ByClaim())
+    assert [[statement for statement, _ in item.answers] for item in found] == [
+        ["They had a lamp.", "It was a speech.", "She is a nurse."],
+        ["It was a speech.", "They had a lamp."],
+    ]
+    for item in found:
+        for claim, (_, judged) in zip(item.claims, item.answers, strict=True):
+            assert claim.evidence is not None
+            assert judged.windows[-1].span == claim.evidence.span
+            assert claim.evidence.span.cut(SOURCE) == claim.evidence.text
+
+
+def test_statement_with_resolved_references_is_asked_about() -> None:
+    found = findings("She won the regatta.")
+    report = replace(found.reports[0], read_as=WON)
+    verifier = NeedsAll("regatta")
+    passages(verifier, Findings(found.claims, (report,), found.documents))
+    assert {claim for call in verifier.calls for _, claim in call} == {WON}
+
+
+def test_progress_counts_claims_and_batches_are_small() -> None:
+    seen: list[tuple[int, int]] = []
+    verifier = NeedsAll("harbour", "Fireworks")
+    items = [findings(*(f"Guest {at} of {n} won." for at in range(10))) for n in range(3)]
+    find_proofs(items, verifier, lambda done, of: seen.append((done, of)))
+    assert max(map(len, verifier.calls)) <= 16
+    assert {of for _, of in seen} == {30}
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_report_shows_the_proof_and_counts_its_cost() -> None:
+    verifier = NeedsAll("regatta")
+    report = Detector(verifier).check(SOURCE, "The nurse Anna Brandt won the regatta.")
+    (claim,) = report.claims
+    assert claim.status is Status.SUPPORTED
+    assert claim.evidence == Evidence(WON, 0, Span(35, 63))
+    judged = {pair for call in verifier.calls for pair in call}
+    assert report.cost.pairs_judged == len(judged)
+
+
+class InContext(NeedsAll):
+    """Entailed by a short window alone, contradicted by the whole."""
+
+    def _answer(self, premise: str) -> Probabilities:
+        return NO if premise == SOURCE else YES
+
+
+def test_proof_changes_no_state() -> None:
+    (claim,) = Detector(InContext()).check(SOURCE, WON).claims
+    assert (claim.status, claim.contradiction) == (Status.CONTRADICTED, 0.9)
+    assert claim.evidence is not None
+    assert claim.evidence.text == SOURCE
