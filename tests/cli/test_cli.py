@@ -28,7 +28,7 @@ from tests.support.paths import ROOT
 SOURCE = "The mill was built in 1790. Today it is a museum."
 GOOD = "Today it is a museum."
 WRONG = "The mill was built in 1850."
-BASE = ["--extractor", "sentences"]
+BASE: list[str] = []
 
 
 @pytest.fixture(autouse=True)
@@ -356,7 +356,7 @@ class Busy(OverlapVerifier):
                 pass  # as native code does
 
 verifiers.load_verifier = lambda spec, **_: Busy()
-sys.exit(main(["check", "It is old.", "It is old.", "--extractor", "sentences"]))
+sys.exit(main(["check", "It is old.", "It is old."]))
 """
 
 
