@@ -38,11 +38,9 @@ from halldetect.claims.extraction import extract_claims
 from halldetect.claims.extractors import load_extractor
 from halldetect.explanation.self_contradictions import confirm, find_conflicts
 from halldetect.protocols import Verifier
-from halldetect.reading.document import Document
+from halldetect.reading.document import Document, Form, TrackedText, Unit
 from halldetect.reading.response import read_response
 from halldetect.reading.sentences import sentences
-from halldetect.reading.tracked import TrackedText
-from halldetect.reading.units import Form, Unit
 from halldetect.report import Probabilities, Report, Status, Verdict
 from halldetect.verification import scales
 from halldetect_bench.registry import load_dataset

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halldetect.reading.document import Form, Unit
 from halldetect.reading.response import read_units
-from halldetect.reading.units import Form, Unit
 
 TABLE = """Here are the figures:
 

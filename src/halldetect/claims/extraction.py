@@ -13,11 +13,10 @@ from halldetect.claims import Claim
 from halldetect.claims.guard.guard import Guard, clean_line, proposed_lines
 from halldetect.errors import ExtractionError
 from halldetect.protocols import Extractor
-from halldetect.reading.document import Document
+from halldetect.reading.document import Document, Unit
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.references import readings
 from halldetect.reading.sentences import trimmed
-from halldetect.reading.units import Unit
 
 MAX_CLAIMS = 10
 CLAIMS_PER_SENTENCE = 4

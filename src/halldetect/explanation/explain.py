@@ -13,12 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from halldetect.claims import Claim
-from halldetect.claims.citations import cited_documents
 from halldetect.explanation.error_kinds import error_kind
 from halldetect.explanation.self_contradictions import confirm, find_conflicts
 from halldetect.protocols import Verifier
+from halldetect.reading.citations import cited_documents, is_kind_of_source, mentions
 from halldetect.reading.document import Document
-from halldetect.reading.source_names import is_kind_of_source, mentions
 from halldetect.report import CitationReport, ClaimReport, ErrorReport, PartReport, Status
 from halldetect.verification.rounds import JudgedClaim, verify
 from halldetect.verification.scales import Window

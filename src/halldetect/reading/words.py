@@ -22,6 +22,11 @@ MONTHS = (
     "January February March April May June July August September October November December"
 ).split()
 WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+NUMBER_WORDS = frozenset(
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred "
+    "thousand million billion trillion dozen half twice double triple".split()
+)
 ARTICLES = frozenset({"a", "an", "the"})
 _FILLERS = ARTICLES | {"also", "however", "moreover", "furthermore", "additionally"}
 COORDINATORS = frozenset({"and", "but"})
