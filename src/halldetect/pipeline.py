@@ -298,7 +298,6 @@ def explain_claims(
         rule=rule,
         score=_scorer(models),
         progress=advance("explain"),
-        compare=more,
     )
     _explain(states, "explain", "failing claims could not be explained", reasons, observe)
     if more:

@@ -1,11 +1,10 @@
-"""Where the proof of a claim stands: the shortest passage found that settles the claim by itself.
+"""The proof of a claim: the shortest passage found that settles the claim alone.
 
-A claim may be settled by a window of many sentences, or by the whole source. What a reader is shown
-must hold by itself, so the verifier is asked again about short passages of that window: the
-sentence that shares most words with the claim, the second of these, both with what stands between
-them, and the first with more and more sentences around it. The first round with a passage that
-settles the claim ends it. These answers decide nothing else: states and scores are those of the
-windows.
+A claim may be settled by a window of many sentences, or by the whole source. A reader needs a short
+passage, so the verifier is asked again about parts of that window: the sentence that shares most
+words with the claim, the second of these, both with the text between them, and the first with more
+and more sentences around it. The first round with a passage that settles the claim is the last.
+These answers decide nothing else: states and scores are those of the windows.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from halldetect.verification.scales import Window
 _AROUND = (1, 3, 7)
 # The two best sentences are taken together if no more lie between them.
 _MOST_BETWEEN = 4
-# So many short passages are given to the verifier at a time: a check can be stopped between them.
+# Passages per call of the verifier: a check can be stopped between calls.
 _PASSAGES_AT_ONCE = 16
 
 
@@ -38,11 +37,11 @@ def find_proofs(
 ) -> list[Explained]:
     """Look for short passages that settle claims, in rounds that are batched over all claims.
 
-    Looked for is what is shorter than a proof of several sentences that a claim has already.
+    Only claims whose proof has several sentences are searched.
 
     findings  of each response
     verifier  judges the passages
-    progress  is called with the claims whose search is over and with all that are searched for
+    progress  is called with the number of finished searches and of all
     """
     searches = [dict(_searches(item)) for item in findings]
     everywhere = [search for of_response in searches for search in of_response.values()]
@@ -70,7 +69,7 @@ def find_proofs(
 
 
 def _searches(item: Findings) -> Iterator[tuple[int, _Search]]:
-    """By the index of the claim."""
+    """Yield the searches by the index of the claim."""
     for at, (claim, report) in enumerate(zip(item.claims, item.reports, strict=True)):
         settling = settling_probability(report.status)
         if report.proof is not None and settling is not None:
@@ -100,11 +99,11 @@ class _Search:
         self._rounds = self._candidates()
 
     def text(self, span: Span) -> str:
-        """The text of a passage."""
+        """Return the text of a passage."""
         return span.cut(self._document.text)
 
     def next_round(self) -> list[Span]:
-        """The passages to judge next; none when one has settled the claim or all are tried."""
+        """Return the passages to judge next; none when the claim is settled or all are tried."""
         if self._settled():
             return []
         tried = {self._known.span, *self._tried}
@@ -118,7 +117,7 @@ class _Search:
         self._tried.update(answers)
 
     def proof(self) -> Evidence:
-        """The shortest passage that settles the claim: the one known if none is shorter."""
+        """Return the shortest passage that settles the claim; the known one if none is shorter."""
         settled = self._settled()
         if not settled:
             return self._known
@@ -126,7 +125,7 @@ class _Search:
         return shown_evidence(self._window(shortest), self._tried[shortest])
 
     def judged(self, verifier: Verifier) -> JudgedClaim:
-        """The passages that were tried, for the cost."""
+        """Return the passages that were tried, for the cost."""
         windows = tuple(map(self._window, self._tried))
         counts = verifier.count_tokens([self.hypothesis, *(item.text for item in windows)])
         return JudgedClaim(
