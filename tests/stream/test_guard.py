@@ -177,5 +177,3 @@ def test_bad_arguments(detector: Detector) -> None:
         detector.stream(SOURCE, on_failure="ignore")
     with pytest.raises(InputError, match="text"):
         detector.stream(SOURCE).feed(b"bytes")  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match="guard"):
-        Detector(verifier=OverlapVerifier(), guard=False).stream(SOURCE)
