@@ -11,7 +11,7 @@ from halldetect.reading.html_page import html_text
 from halldetect.reading.response import read_units
 from halldetect.reading.sources import read_source
 
-LENGTH = 60_000
+LENGTH = 40_000
 # A quadratic reader takes minutes.
 SECONDS = 10
 
