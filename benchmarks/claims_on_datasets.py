@@ -28,7 +28,7 @@ from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector, Pair, inputs
 from halldetect.claims import extraction
 from halldetect.protocols import Verifier
-from halldetect.reading.document import Document, Form, TrackedText, Unit
+from halldetect.reading.document import Document, TrackedText, Unit
 from halldetect.reading.sentences import sentences
 from halldetect.report import Probabilities, Report, Status, Verdict
 from halldetect.verification import scales
@@ -69,7 +69,7 @@ def plain_source(text: str) -> Document:
 def plain_response(text: str, question: str | None = None, names: Sequence[str] = ()) -> Document:
     """A response without the reading rules: each of its sentences is a claim."""
     units = tuple(
-        Unit(TrackedText.of(text, span.start, span.end), span, Form.SENTENCE, asserts=True)
+        Unit(TrackedText.of(text, span.start, span.end), span, asserts=True)
         for span in sentences(text)
     )
     return Document(text, sentences(text), units)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halldetect.reading.document import INSERTED, Form, Unit
+from halldetect.reading.document import INSERTED, Unit
 from halldetect.reading.response import read_units
 
 
@@ -238,7 +238,6 @@ def one(text: str) -> Unit:
 def test_a_unit_knows_its_place_its_form_and_its_citations() -> None:
     text = "- **Backups:** According to the policy, they run *daily* [2], [3]."
     unit = one(text)
-    assert unit.form is Form.ITEM
     assert unit.span.cut(text) == "they run *daily* [2], [3]."
     assert [(mark.label, mark.span.cut(text).strip()) for mark in unit.citations] == [
         ("2", "[2]"),

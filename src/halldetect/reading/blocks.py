@@ -49,7 +49,6 @@ class Block:
     items   the numbers of the list items around it, outermost first; empty outside lists
     first   True for the first block of its innermost list item
     number  the mark of that item ("3."), where the item is numbered
-    quoted  True inside a block quote
     header  of a row: the cells of the header
     """
 
@@ -58,7 +57,6 @@ class Block:
     items: tuple[int, ...] = ()
     first: bool = False
     number: TrackedText | None = None
-    quoted: bool = False
     header: tuple[Line, ...] = ()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 INSERTED = -1
 
@@ -107,18 +106,6 @@ class TrackedText:
         return Span(min(known), max(known) + 1) if known else None
 
 
-class Form(StrEnum):
-    """The layout of a unit."""
-
-    SENTENCE = "sentence"
-    ITEM = "list item"
-    ROW = "table row"
-    HEADING = "heading"
-    LABEL = "label"
-    QUOTE = "quote"
-    CODE = "code"
-
-
 @dataclass(frozen=True, slots=True)
 class Citation:
     """A mark that points to a source.
@@ -138,7 +125,6 @@ class Unit:
     tracked    the text that is judged: without marks, citations and openers, with the lead-in or
                the headers that it needs
     span       its own words in the raw text, without lead-in and headers
-    form       its layout
     asserts    True if it can be true or false
     lead_in    the heading, lead-in or headers before it; None where there are none
     citations  the marks found in it
@@ -148,7 +134,6 @@ class Unit:
 
     tracked: TrackedText
     span: Span
-    form: Form
     asserts: bool
     lead_in: str | None = None
     citations: tuple[Citation, ...] = ()
@@ -159,10 +144,6 @@ class Unit:
     def text(self) -> str:
         """The text that is judged."""
         return self.tracked.text
-
-    def raw_span(self, span: Span) -> Span:
-        """Return the place of a range of the judged text; that of the unit for added words."""
-        return self.tracked.raw_span(span) or self.span
 
 
 @dataclass(frozen=True, slots=True)

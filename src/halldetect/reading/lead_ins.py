@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from halldetect.reading.assertions import is_sentence, names_topic, says_something
 from halldetect.reading.blocks import Block
 from halldetect.reading.citations import without_citations
-from halldetect.reading.document import Citation, Form, Span, TrackedText
+from halldetect.reading.document import Citation, Span, TrackedText
 from halldetect.reading.normalise import normalised
 
 _LABEL = re.compile(r"([^.:!?\n]{1,60}):\s+(?=\S)")
@@ -159,7 +159,6 @@ class Cell:
     """The statement of a table cell.
 
     text       as it is judged: "Tea, Q2 2025: 5"
-    form       a table row, or a heading for the cells of the header
     asserts    True if it can be true or false
     own        its own words; None: all of the text
     lead_in    the first cell and the header before it
@@ -167,7 +166,6 @@ class Cell:
     """
 
     text: TrackedText
-    form: Form
     asserts: bool
     own: TrackedText | None = None
     lead_in: str | None = None
@@ -184,13 +182,13 @@ def read_row(block: Block) -> Iterator[Cell]:
     if not block.header:
         for cell in filter(lambda cell: cell.text, cells):
             topic = names_topic(cell.text, marked=True)
-            yield Cell(cell, Form.HEADING, says_something(cell.text) and not topic)
+            yield Cell(cell, says_something(cell.text) and not topic)
         return
     subject = cells[0]
     topic = names_topic(subject.text, marked=True)
     filled = [n for n in range(1, len(cells)) if any(map(str.isalnum, cells[n].text))]
     if subject.text and (not filled or (not topic and is_sentence(subject.text))):
-        yield Cell(subject, Form.ROW, bool(filled) or says_something(subject.text))
+        yield Cell(subject, bool(filled) or says_something(subject.text))
     header = [normalised(line.text).stripped() for line in block.header]
     for number in filled:
         value = cells[number]
@@ -198,7 +196,6 @@ def read_row(block: Block) -> Iterator[Cell]:
         alone = not lead.text or (topic and stands_alone(value.text, at_least=5))
         yield Cell(
             value if alone else TrackedText.joined([lead, TrackedText.added(": "), value]),
-            Form.ROW,
             True,
             own=TrackedText.joined([subject, value]) if number == filled[0] else value,
             lead_in=None if alone else lead.text,

@@ -20,7 +20,7 @@ from halldetect.reading.citations import (
     without_openers,
     without_question,
 )
-from halldetect.reading.document import Citation, Document, Form, Span, TrackedText, Unit
+from halldetect.reading.document import Citation, Document, Span, TrackedText, Unit
 from halldetect.reading.lead_ins import (
     FALSE,
     REFERENCES,
@@ -117,7 +117,7 @@ class _Reader:
             if block.kind == "heading":
                 self._references = False
                 for line in block.lines:
-                    self._title(line, Form.HEADING)
+                    self._title(line)
             elif block.kind == "code":
                 self._code(block)
             elif block.kind == "row":
@@ -132,7 +132,7 @@ class _Reader:
 
     # Headings, code, tables
 
-    def _title(self, line: Line, form: Form) -> None:
+    def _title(self, line: Line) -> None:
         """Read a heading or a bold line."""
         text, citations = without_citations(normalised(line.text).stripped())
         content = without_end(text)
@@ -143,7 +143,7 @@ class _Reader:
         topic = names_topic(content.text, marked=True) and not ended
         topic = topic or not says_something(text.text)
         self._references = REFERENCES.fullmatch(content.text) is not None
-        self._add(text, form, not topic, citations=citations)
+        self._add(text, not topic, citations=citations)
         self._set_lead(0, LeadIn(content, None, topic, title=True))
         self._asides(line)
 
@@ -154,13 +154,12 @@ class _Reader:
             if comment is not None:
                 parts = [line.text.cut(0, comment.start()), line.text.cut(comment.end())]
             for part in chain.from_iterable(map(_sentences_of, parts)):
-                self._add(part, Form.CODE, says_something(part.text) and not is_code(part.text))
+                self._add(part, says_something(part.text) and not is_code(part.text))
 
     def _row(self, block: Block) -> None:
         for cell in read_row(block):
             self._add(
                 cell.text,
-                cell.form,
                 cell.asserts,
                 own=cell.own,
                 lead_in=cell.lead_in,
@@ -174,7 +173,7 @@ class _Reader:
     def _paragraph(self, block: Block) -> None:
         depth = len(block.items)
         if depth == 0 and len(block.lines) == 1 and block.lines[0].bold:
-            self._title(block.lines[0], Form.LABEL)
+            self._title(block.lines[0])
             return
         denial = self._lead(depth)
         for at, line in enumerate(unwrapped(block.lines)):
@@ -186,7 +185,6 @@ class _Reader:
 
     def _line(self, line: Line, block: Block, *, first: bool) -> None:
         start = self._without_marks(line, block, first=first)
-        form = Form.ITEM if start.item else Form.QUOTE if block.quoted else Form.SENTENCE
         lead = self._lead(len(block.items))
         in_references = self._references
         definition = _DEFINITION.match(start.text.text)
@@ -204,7 +202,7 @@ class _Reader:
         named = label is not None and REFERENCES.fullmatch(without_end(label).text) is not None
         self._references = self._references or named
         if rest.text:
-            self._sentences(replace(start, text=rest), form, block, lead)
+            self._sentences(replace(start, text=rest), block, lead)
         self._references = in_references or (named and not rest.text)
         self._asides(line)
 
@@ -244,12 +242,12 @@ class _Reader:
             return None, start.text, lead  # a list item that is bold from end to end
         own = LeadIn(name, None, topic)
         if own.denies or not rest.text:
-            self._add(label, Form.LABEL, not (topic or own.denies))
+            self._add(label, not (topic or own.denies))
             if not rest.text:
                 self._set_lead(len(block.items), own)
             return label, rest, own
         if REFERENCES.fullmatch(name.text) or stands_alone(rest.text):
-            self._add(label, Form.LABEL, not topic and not REFERENCES.fullmatch(name.text))
+            self._add(label, not topic and not REFERENCES.fullmatch(name.text))
         else:
             rest = TrackedText.joined([name, TrackedText.added(": "), rest])
         return label, rest, lead
@@ -267,7 +265,7 @@ class _Reader:
         end = len(mark.text) - 1 if text.text[:1].islower() else len(mark.text)
         return TrackedText.joined([mark.cut(0, end), TrackedText.added(" "), text])
 
-    def _sentences(self, start: _LineStart, form: Form, block: Block, lead: LeadIn | None) -> None:
+    def _sentences(self, start: _LineStart, block: Block, lead: LeadIn | None) -> None:
         parts = _sentences_of(start.text)
         depth, item = len(block.items), start.item
         for at, part in enumerate(parts):
@@ -291,7 +289,6 @@ class _Reader:
             )
             number = self._add(
                 with_lead_in(lead, content) if needs and lead is not None else content,
-                form,
                 asserts,
                 own=content,
                 lead_in=lead.text.text if needs and lead is not None else None,
@@ -343,12 +340,11 @@ class _Reader:
         """Add the statements that stand in mark-up."""
         for aside in line.aside:
             for part in _statements_of_mark_up(aside):
-                self._add(part, Form.CODE, says_something(part.text))
+                self._add(part, says_something(part.text))
 
     def _add(
         self,
         text: TrackedText,
-        form: Form,
         asserts: bool,
         *,
         own: TrackedText | None = None,
@@ -363,7 +359,7 @@ class _Reader:
             return len(self._units)
         problem = (problem or unreadable(text.text)) if asserts else None
         stated = asserts and not abstaining
-        self._units.append(Unit(text, span, form, stated, lead_in, citations, abstaining, problem))
+        self._units.append(Unit(text, span, stated, lead_in, citations, abstaining, problem))
         return len(self._units) - 1
 
 
