@@ -1,8 +1,8 @@
 """Sentences that need the one before them: pronouns, "the latter", "there", "so did Ann".
 
 Such a sentence has a second reading, which is used where it is not supported as it stands. A
-pronoun at its start is replaced by the subject of the sentence before, where it is plain that this
-is meant. A sentence that means nothing alone is read behind the one before.
+pronoun at its start is replaced by the subject of the sentence before, if that fits. A sentence
+without a meaning of its own is read behind the one before.
 """
 
 from __future__ import annotations

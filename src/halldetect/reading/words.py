@@ -9,7 +9,7 @@ from dataclasses import dataclass
 # Letters, digits, and the marks and invisible characters that occur inside words.
 _IN_WORD = r"[\w\u00ad\u0300-\u036f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"
 _WORD = re.compile(
-    # a minus or plus sign that belongs to a number, or a sign that carries meaning by itself
+    # a minus or plus sign that belongs to a number, or a sign with a meaning of its own
     r"(?P<sign>(?<![\w.])[-−+](?=\.?\d)|[%‰$€£¥₹°<>=≠≤≥±×÷~≈&@^|✓✔✗✘❌✅👍👎])"
     rf"|(?P<word>\d+(?:[.,:/]\d+)+{_IN_WORD}*|{_IN_WORD}+(?:['’.\-–/]{_IN_WORD}+)*)"
 )
@@ -201,7 +201,7 @@ def words(text: str) -> list[Word]:
 
 
 def without_fillers(given: list[Word]) -> list[Word]:
-    """Return all words but articles and connecting adverbs; all of them if there are no others.
+    """Return all words but articles and connecting adverbs; all of them without any others.
 
     An article before "few" or "little" stays, since "a few" is not "few".
     """
