@@ -1,7 +1,6 @@
 """Claims on the datasets: detection with and without the reading rules.
 
     python -m benchmarks.claims_on_datasets detection --data DIR --limit 40
-    python -m benchmarks.claims_on_datasets conflicts --data DIR --limit 400
     ... --verifier large --device cuda
 
 `detection`: AUROC, balanced accuracy and false alarms of the detector, and of the same detector
@@ -9,11 +8,6 @@ with whole sentences: each sentence of the raw text is a claim and is read as it
 is read as it stands, and windows begin where they are cut. Differences are paired, with 95 %
 intervals; a false alarm is a faithful row that is not called faithful. The verifier answers each
 pair once.
-
-`conflicts`: false alarms of "contradicts itself" on faithful responses, each of whose claims is
-compared with the others as if it failed: how many pairs of claims the rule finds, and how many of
-them the verifier confirms; and, beside it, how many of our minimal pairs are found, a true and a
-false claim on one premise.
 
 The results go to benchmarks/results/claims.json.
 """
@@ -30,19 +24,12 @@ from typing import Any
 from unittest.mock import patch
 
 from benchmarks.claims import RESULTS, write_section
-from benchmarks.claims import rows as cases
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector, Pair, inputs
-from halldetect.claims import Claim, extraction
-from halldetect.claims.extraction import extract_claims
-from halldetect.claims.extractors import load_extractor
-from halldetect.explanation.self_contradictions import confirm, find_conflicts
+from halldetect.claims import extraction
 from halldetect.protocols import Verifier
-from halldetect.reading.document import Document
-from halldetect.reading.response import read_response
+from halldetect.reading.document import Document, TrackedText, Unit
 from halldetect.reading.sentences import sentences
-from halldetect.reading.tracked import TrackedText
-from halldetect.reading.units import Form, Unit
 from halldetect.report import Probabilities, Report, Status, Verdict
 from halldetect.verification import scales
 from halldetect_bench.registry import load_dataset
@@ -82,7 +69,7 @@ def plain_source(text: str) -> Document:
 def plain_response(text: str, question: str | None = None, names: Sequence[str] = ()) -> Document:
     """A response without the reading rules: each of its sentences is a claim."""
     units = tuple(
-        Unit(TrackedText.of(text, span.start, span.end), span, Form.SENTENCE, asserts=True)
+        Unit(TrackedText.of(text, span.start, span.end), span, asserts=True)
         for span in sentences(text)
     )
     return Document(text, sentences(text), units)
@@ -194,55 +181,10 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def conflicts(verifier: Verifier, data: Path, limit: int, names: Sequence[str]) -> dict[str, Any]:
-    """Claims of faithful responses that are found to contradict each other, by dataset.
-
-    verifier, data, limit, names  as for `detection`; limit counts faithful rows
-    """
-    found: dict[str, Any] = {}
-    extractor = load_extractor("sentences")
-    for name in names:
-        faithful = [row for row in load_dataset(name, data).rows if not row.hallucinated]
-        rows = sample(faithful, limit, 0)
-        counted: Counter[str] = Counter(rows=len(rows))
-        places = []
-        for row in rows:
-            response = read_response(row.response, row.question)
-            claims = extract_claims(response, extractor).claims
-            texts = [claim.hypothesis for claim in claims]
-            between = list(find_conflicts(texts, range(len(texts))))
-            errors = [error for error, _ in confirm([(claims, one) for one in between], verifier)]
-            counted.update(claims=len(claims), by_rule=len(between))
-            counted["confirmed"] += sum(error is not None for error in errors)
-            counted["rows_with_one"] += any(error is not None for error in errors)
-            places += [row.id] if any(errors) else []
-        found[name] = {**counted, "row_ids": places}
-        print(name, found[name], flush=True)
-    figures = ("rows", "claims", "by_rule", "confirmed", "rows_with_one")
-    together = {key: sum(item.get(key, 0) for item in found.values()) for key in figures}
-    return {**found, "all": together, "minimal_pairs": _conflicting_pairs(verifier)}
-
-
-def _conflicting_pairs(verifier: Verifier) -> dict[str, int]:
-    """How many of our minimal pairs, a true and a false claim on one premise, are found."""
-    groups: dict[tuple[str, str], dict[str, str]] = {}
-    for row in cases("checks.jsonl"):
-        groups.setdefault((row["pair"], row["premise"]), {})[row["label"]] = row["hypothesis"]
-    counted: Counter[str] = Counter()
-    for group in groups.values():
-        if {"entailment", "contradiction"} <= set(group):
-            claims = [Claim(group[label], None, "") for label in ("entailment", "contradiction")]
-            between = list(find_conflicts([claim.text for claim in claims], [1]))
-            counted.update(pairs=1, by_rule=len(between))
-            found = confirm([(claims, one) for one in between], verifier)
-            counted["confirmed"] += sum(error is not None for error, _ in found)
-    return dict(counted)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("detection", "conflicts"))
+    parser.add_argument("what", choices=("detection",))
     parser.add_argument("--data", type=Path, required=True, help="the folder of the datasets")
     parser.add_argument("--limit", type=int, default=40, help="rows per dataset: 40")
     parser.add_argument("--datasets", nargs="+", default=DETECTION, help="default: the six")
@@ -250,8 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_verifier_options(parser)
     given = parser.parse_args(arguments)
     verifier = verifier_of(given)
-    measure = detection if given.what == "detection" else conflicts
-    found = {given.what: measure(verifier, given.data, given.limit, given.datasets)}
+    found = {given.what: detection(verifier, given.data, given.limit, given.datasets)}
     write_section(given.out, given.verifier, found, verifier)
     print(json.dumps(found, indent=1, ensure_ascii=False))
 

@@ -36,16 +36,8 @@ from typing import Any
 from benchmarks.claims import rows, write_section
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect import Detector, Pair
-from halldetect.explanation.error_kinds import error_candidates
-from halldetect.explanation.word_types import (
-    CERTAINTY,
-    QUANTIFIERS,
-    Side,
-    is_date,
-    is_name,
-    is_number,
-    is_unit,
-)
+from halldetect.explanation.error_kinds import error_kind
+from halldetect.facts import FactKind, find_facts
 from halldetect.protocols import Verifier
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.sentences import sentences
@@ -157,16 +149,10 @@ def changed_kind(before: str, after: str) -> ErrorKind | None:
 
     before, after  the texts
     """
-    known, side = Side(before).norms, Side(after)
-    new = [place for place, word in enumerate(side.words) if word.norm not in known]
-    types = ((_K.DATE, is_date), (_K.UNIT, is_unit), (_K.NUMBER, is_number), (_K.NAME, is_name))
-    for kind, fits in types:
-        if any(fits(side.words, place) for place in new):
-            return kind
-    for kind, listed in ((_K.QUANTIFIER, QUANTIFIERS), (_K.CERTAINTY, CERTAINTY)):
-        if any(side.words[place].norm in listed for place in new):
-            return kind
-    return None
+    known = {fact.key for fact in find_facts(before)}
+    new = {fact.kind for fact in find_facts(after) if fact.key not in known}
+    kinds = {FactKind.DATE: _K.DATE, FactKind.NUMBER: _K.NUMBER, FactKind.NAME: _K.NAME}
+    return next((kind for found, kind in kinds.items() if found in new), None)
 
 
 def passage(claim: str, source: str) -> str:
@@ -208,7 +194,9 @@ def choices(cases: Sequence[Case], verifier: Verifier | None) -> dict[str, list[
     verifier  says whether a claim holds once an error of it is mended; None: by rule only
     """
     found = [
-        list(error_candidates(case.claim, case.source, contradicted=case.contradicted))
+        [error]
+        if (error := error_kind(case.claim, case.source, contradicted=case.contradicted))
+        else []
         for case in cases
     ]
     if verifier is None:

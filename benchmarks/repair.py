@@ -221,7 +221,7 @@ def ways_of(joined: Joined, description: dict[str, Any] | None) -> dict[str, Way
     """
     plain, precise = JoinedDetector(joined, "plain"), JoinedDetector(joined, "precise")
     by_rules, by_deletion = Repairer(plain), Repairer(plain, steps=())
-    by_careful, by_clear = Repairer(precise), Repairer(precise, unclear_steps=())
+    by_careful, by_clear = Repairer(precise), Repairer(precise, unclear=False)
     ways: dict[str, Way] = {
         "rules": lambda task: repaired(task, by_rules),
         "careful": lambda task: repaired(task, by_careful),

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from halldetect.errors import InputError
 from halldetect.reading.document import Document
 from halldetect.reading.response import read_response
-from halldetect.reading.sources import read_source
-from halldetect.reading.titles import with_title
+from halldetect.reading.sources import read_source, with_title
 
 # Lone surrogates have no UTF-8 form and a NUL ends a string in the native libraries below.
 # Each becomes one U+FFFD, so that offsets in the given and in the stored text agree.

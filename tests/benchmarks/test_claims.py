@@ -86,20 +86,3 @@ def test_detection_is_compared_with_whole_sentences(
     assert found["own"]["whole_sentences"]["claims"] > 6
     assert found["all"]["faithful_rows"] == 3
     assert set(found["all"]["false_alarms"]) == {"as_shipped", "whole_sentences"}
-
-
-def test_conflicts_of_faithful_responses_are_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    response = "The tower is 40 metres tall. The tower is 45 metres tall."
-    rows = [
-        Row("own", "1", "The tower is 40 metres tall.", response, False),
-        Row("own", "2", "The tower is 40 metres tall.", response, True),
-    ]
-    monkeypatch.setattr(
-        claims_on_datasets, "load_dataset", lambda name, data: SimpleNamespace(rows=rows)
-    )
-    monkeypatch.setattr(claims_on_datasets, "cases", lambda name: [])
-    found = claims_on_datasets.conflicts(OverlapVerifier(), tmp_path, 6, ["own"])
-    assert found["all"]["rows"] == 1
-    assert (found["all"]["claims"], found["all"]["by_rule"]) == (2, 2)

@@ -7,9 +7,8 @@ import pytest
 from benchmarks.forms.answers import Answer, answers
 from benchmarks.forms.dressings import DRESSINGS, Statement, dressed, statements
 from benchmarks.forms.injections import CARRIERS, KINDS, Injection, injections
-from halldetect.reading.document import Span
+from halldetect.reading.document import Span, Unit
 from halldetect.reading.response import read_units
-from halldetect.reading.units import Unit
 
 TRUE_SENTENCES = {
     "The crossing takes twenty-five minutes.",

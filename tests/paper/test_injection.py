@@ -12,10 +12,9 @@ from halldetect.protocols import Draft, Extraction, extract_claims
 from halldetect.paper.extractors.by_rule import SentenceExtractor
 from halldetect.errors import ExtractionError, HallDetectError
 from halldetect.protocols import Extractor
-from halldetect.reading.document import Document, Span
+from halldetect.reading.document import Document, Span, TrackedText
 from halldetect.reading.normalise import normalised
 from halldetect.reading.response import read_response
-from halldetect.reading.tracked import TrackedText
 from halldetect.reading.words import FUNCTION_WORDS, same_word, words
 from tests.support.paths import DATA
 

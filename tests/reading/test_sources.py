@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.reading.document import Span
-from halldetect.reading.json_source import read_json
 from halldetect.reading.sources import read_source
+from halldetect.reading.structured import read_json
 from tests.support.source_readings import read_sentences
 
 TABLE = "Sales by item.\n\n| Item | Q1 | Q2 |\n|---|---|---|\n| Tea | 4 | **5** |\n\nAll regions."

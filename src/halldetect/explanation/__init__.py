@@ -1,1 +1,1 @@
-"""Why a claim fails: which part, what kind of error, and what its citations say."""
+"""Explanations of claims: kinds of error, proofs, citations."""

@@ -1,8 +1,8 @@
-"""What kind of error a failing claim has, by rule: its words beside those of the source.
+"""The kind of error of a failing claim, by rule.
 
-The sentence of the evidence that shares most words with the claim is laid beside it. What the two
-say differently is compared by type: a number with a number, a name with a name. Where no rule fits,
-the kind is not known and nothing is said.
+The sentence of the evidence that shares most words with the claim is laid beside it, and facts of
+one kind are compared: a number with a number, a name with a name. Where no rule fits, the kind is
+not known and nothing is said.
 """
 
 from __future__ import annotations
@@ -10,19 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from halldetect.explanation.word_types import (
-    CERTAINTY,
-    NEGATIVE,
-    QUANTIFIERS,
-    Fits,
-    Side,
-    TypedWord,
-    is_date,
-    is_name,
-    is_number,
-    is_unit,
-)
-from halldetect.reading.noun_phrases import noun_phrases
+from halldetect.facts import Fact, FactKind, find_facts
 from halldetect.reading.overlap import content_keys, content_words, shared_part
 from halldetect.reading.sentences import sentences
 from halldetect.reading.words import words
@@ -30,23 +18,30 @@ from halldetect.report import ErrorKind, ErrorReport
 
 # Below this share of common words the source speaks of something else.
 MIN_SHARED = 0.3
-# From this share on, single words such as "not" and "may" are what makes the difference.
+# From this share on, a single word such as "not" makes the difference.
 MOST_SHARED = 0.5
-# With this share of the clause's words in the claim, what the clause has besides is missing there.
+# With this share of the clause's words, the claim lacks the other words of the clause.
 MOST_SAID = 0.6
-# And from this one on, which word stands with which.
+# From this share on, a fact may belong to something else.
 NEARLY_ALL_SHARED = 0.7
-# With this share of its words not in the source, a claim is not just told in other words.
+# With this share of its words missing in the source, a claim is more than a paraphrase.
 MIN_INVENTED = 0.6
 # A clause with this share of the words that its sentence shares with the claim stands for it.
 CLAUSE_SHARE = 0.8
 _CLAUSE_END = re.compile(r"[;:]\s|,\s(?:and|but|though|although|while|so|which|who)\s|\sbut\s")
 _MAX_WORDS = 6
+# Numbers that a sentence is seldom about.
+_VAGUE = frozenset("1 first second third half quarter".split())
+_NEGATIVE = frozenset(
+    "not no never none nobody nothing neither nor without nowhere failed fails fail refused "
+    "refuses unable cannot hardly denied rejected".split()
+)
 _CAUSES = re.compile(
     r"\b(?:because|due to|owing to|thanks to|as a result|led to|leads to|caused?|causes|since|"
     r"therefore|so that|in order to|result(?:ed|s)? in|triggered|prompted)\b",
     re.IGNORECASE,
 )
+_PASSIVE = re.compile(r"\b(?:was|were|is|are|been|be)\b[^,;]{0,12}$")
 _OPPOSITES = tuple(
     frozenset(pair.split("/"))
     for pair in (
@@ -64,59 +59,75 @@ _OPPOSITES = tuple(
         "success/failure successful/unsuccessful able/unable possible/impossible"
     ).split()
 )
+_KINDS = {
+    FactKind.DATE: ErrorKind.DATE,
+    FactKind.NUMBER: ErrorKind.NUMBER,
+    FactKind.NAME: ErrorKind.NAME,
+}
+
+
+class _Side:
+    """The claim or a clause of the source, with its words and facts."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.norms = _norms(text)
+        self.keys = content_keys(text)
+        self.facts = [fact for fact in find_facts(text) if fact.key not in _VAGUE]
+
+    def shown(self, norms: frozenset[str]) -> str:
+        """Return the words among `norms`, as they are written."""
+        found = [
+            self.text[word.start : word.end] for word in words(self.text) if word.norm in norms
+        ]
+        return ", ".join(dict.fromkeys(found))
+
+    def says_most_of(self, other: _Side) -> bool:
+        """Return True if it has most words of the other."""
+        return shared_part(other.keys, self.keys) >= MOST_SAID
 
 
 def error_kind(claim: str, source: str, *, contradicted: bool) -> ErrorReport | None:
-    """The kind of error of a claim that a passage does not support; None where it is not known.
+    """Return the kind of error of a claim that a passage does not support; None if not known.
 
     claim         as the verifier has read it
     source        the passage that decides, of any length
-    contradicted  whether the passage says otherwise; else it does not say it
+    contradicted  True if the passage contradicts the claim
     """
-    return next(error_candidates(claim, source, contradicted=contradicted), None)
-
-
-def error_candidates(claim: str, source: str, *, contradicted: bool) -> Iterator[ErrorReport]:
-    """The kinds of error whose rule fits, the one that is most often right first.
-
-    claim, source, contradicted  as for `error_kind`
-    """
-    said = Side(claim)
-    keys = content_keys(claim)
+    said = _Side(claim)
     candidates = [span.cut(source) for span in sentences(source)] or [source]
-    nearest = max(candidates, key=lambda text: shared_part(keys, content_keys(text)))
-    share = shared_part(keys, content_keys(nearest))
+    nearest = max(candidates, key=lambda text: shared_part(said.keys, content_keys(text)))
+    share = shared_part(said.keys, content_keys(nearest))
     if share >= MIN_SHARED:
-        yield from filter(None, _differences(said, nearest, Side(source).norms, share))
-    if not contradicted and (invented := _invented(said, source)):
-        yield invented
+        for found in _differences(said, _Side(nearest), _norms(source), share):
+            if found is not None:
+                return found
+    return None if contradicted else _invented(said, source)
 
 
 def _differences(
-    said: Side, nearest: str, everywhere: frozenset[str], share: float
+    said: _Side, nearest: _Side, everywhere: frozenset[str], share: float
 ) -> Iterator[ErrorReport | None]:
-    """What each rule finds in a claim and the sentence of the source that is nearest to it.
-
-    said        the claim
-    nearest     the sentence
-    everywhere  all words of the source
-    share       of the claim's words that the sentence has
-    """
-    clause = Side(_clause(nearest, content_keys(said.text)))
-    for kind, fits in _TYPES:
-        yield _compare(kind, said, clause, fits, everywhere)
+    """Yield the result of each rule, the one that is most often right first."""
+    clause = _Side(_clause(nearest.text, said.keys))
+    for kind in FactKind:
+        yield _other_fact(kind, said, clause, everywhere)
     if share < MOST_SHARED:
         return
-    for rule in (_other_quantifier, _role):
+    yield _role(said, clause)
+    if share >= NEARLY_ALL_SHARED:
+        for kind in FactKind:
+            yield _moved(kind, said, nearest)
+    for rule in (_negation, _opposite, _cause):
         yield rule(said, clause)
-    for kind, fits in _MOVABLE if share >= NEARLY_ALL_SHARED else ():
-        yield _moved(kind, said, Side(nearest), fits)
-    for rule in (_certainty, _negation, _opposite, _quantifier, _cause):
-        yield rule(said, clause)
+
+
+def _norms(text: str) -> frozenset[str]:
+    return frozenset(word.norm for word in words(text))
 
 
 def _clause(sentence: str, keys: frozenset[str]) -> str:
-    """The clause that has nearly all words that the sentence shares with the claim, if one has."""
+    """Return the clause with nearly all words that the sentence shares with the claim."""
     shared = len(keys & content_keys(sentence))
     for clause in _CLAUSE_END.split(sentence):
         if shared > 1 and len(keys & content_keys(clause)) >= CLAUSE_SHARE * shared:
@@ -124,187 +135,157 @@ def _clause(sentence: str, keys: frozenset[str]) -> str:
     return sentence
 
 
-def _compare(
-    kind: ErrorKind,
-    said: Side,
-    found: Side,
-    fits: Fits,
-    everywhere: frozenset[str],
+def _other_fact(
+    kind: FactKind, said: _Side, clause: _Side, everywhere: frozenset[str]
 ) -> ErrorReport | None:
-    """The first word of a type that the source has not, beside the source's nearest of its type."""
-    own = [item for item in said.of_type(fits) if item.word.norm not in everywhere]
-    others = [item for item in found.of_type(fits) if item.word.norm not in said.norms]
+    """Compare the first fact that the source lacks with the nearest one of its kind."""
+    known = {fact.key for fact in clause.facts}
+    same = {fact.key: fact for fact in clause.facts if fact.unit}
+    own = [
+        fact
+        for fact in said.facts
+        if fact.kind is kind and fact.key not in known and not _norms(fact.text) <= everywhere
+    ]
+    for fact in said.facts:
+        if fact.kind is kind and fact.unit and fact.key in same:
+            report = _compared(fact, same[fact.key])
+            if report.kind is ErrorKind.UNIT:
+                return report
+    mine = {fact.key for fact in said.facts}
+    others = [fact for fact in clause.facts if fact.kind is kind and fact.key not in mine]
+    others = [fact for fact in others if not _norms(fact.text) <= said.norms]
     if not own or not others:
         return None
-    item = own[0]
-    near = said.near(item.place)
+    fact = own[0]
+    near = _near(said.text, fact)
 
-    def likeness(other: TypedWord) -> tuple[bool, int, int]:
-        same_before = said.before(item.place, fits) == found.before(other.place, fits)
-        return same_before, len(near & found.near(other.place)), -abs(other.place - item.place)
+    def likeness(other: Fact) -> tuple[bool, bool, bool, int]:
+        same_before = _before(said.text, fact) == _before(clause.text, other)
+        same_after = other.following == fact.following
+        shared = len(near & _near(clause.text, other))
+        return other.form == fact.form, same_before, same_after, shared
 
-    counterpart = max(others, key=likeness)
-    return ErrorReport(kind, said.run(item.place, fits), found.run(counterpart.place, fits))
-
-
-def _moved(kind: ErrorKind, said: Side, found: Side, fits: Fits) -> ErrorReport | None:
-    """A word of a type that the source has, but with something else that the claim speaks of."""
-    others = found.of_type(fits)
-    for item in said.of_type(fits):
-        if item.word.norm not in found.norms or len(others) < 2:
-            continue
-        anchor = _anchor(said, found, item.place, fits)
-        if anchor is None:
-            continue
-        nearest = min(others, key=lambda other: abs(other.place - anchor))
-        run = found.run(nearest.place, fits)
-        if item.word.norm not in {word.norm for word in words(run)}:
-            return ErrorReport(kind, said.run(item.place, fits), run)
-    return None
+    return _compared(fact, max(others, key=likeness))
 
 
-def _anchor(said: Side, found: Side, place: int, fits: Fits) -> int | None:
-    """Where the source has the content word that stands nearest to a place of the claim."""
-    near = sorted(range(len(said.words)), key=lambda at: abs(at - place))
-    for at in near:
-        keys = content_keys(said.text[said.words[at].start : said.words[at].end])
-        if not keys or fits(said.words, at):
-            continue
-        places = [
-            number
-            for number, word in enumerate(found.words)
-            if keys & content_keys(found.text[word.start : word.end])
-        ]
-        if places:
-            return places[0] if len(places) == 1 else None
-    return None
+def _compared(fact: Fact, other: Fact) -> ErrorReport:
+    """Name the difference between two facts, with their units where these differ."""
+    if fact.unit.rstrip("s") == other.unit.rstrip("s") or not (fact.unit and other.unit):
+        return ErrorReport(_KINDS[fact.kind], fact.text, other.text)
+    if fact.key == other.key:
+        return ErrorReport(ErrorKind.UNIT, fact.unit, other.unit)
+    shown = [f"{item.text} {item.unit}" for item in (fact, other)]
+    return ErrorReport(ErrorKind.UNIT, *shown)
 
 
-_TYPES = (
-    (ErrorKind.DATE, is_date),
-    (ErrorKind.UNIT, is_unit),
-    (ErrorKind.NUMBER, is_number),
-    (ErrorKind.NAME, is_name),
-)
-_MOVABLE = ((ErrorKind.DATE, is_date), (ErrorKind.NUMBER, is_number), (ErrorKind.NAME, is_name))
+def _moved(kind: FactKind, said: _Side, nearest: _Side) -> ErrorReport | None:
+    """Find a fact that the source has beside something else.
 
-
-# Words that change what the rest says
-
-
-def _words_of(side: Side, norms: frozenset[str]) -> str:
-    return ", ".join(
-        dict.fromkeys(side.text[word.start : word.end] for word in side.words if word.norm in norms)
-    )
-
-
-def _one_sided(
-    kind: ErrorKind, said: Side, found: Side, listed: frozenset[str]
-) -> ErrorReport | None:
-    """Words of a list that stand on one side only.
-
-    Those of the source alone count only where the claim has most of what the clause says.
+    Beside the content word that stands nearest to the fact in the claim, the source has another
+    fact of the kind.
     """
-    own, other = said.norms & listed, found.norms & listed
-    if own == other or (not own - other and not _says_most(said, found)):
-        return None
-    return ErrorReport(kind, _words_of(said, own - other), _words_of(found, other - own))
-
-
-def _says_most(said: Side, found: Side) -> bool:
-    """Whether the claim has most words of the clause beside it."""
-    keys = content_keys(found.text)
-    return shared_part(keys, content_keys(said.text)) >= MOST_SAID
-
-
-def _negation(said: Side, found: Side) -> ErrorReport | None:
-    if bool(said.norms & NEGATIVE) == bool(found.norms & NEGATIVE):
-        return None
-    return _one_sided(ErrorKind.NEGATION, said, found, NEGATIVE)
-
-
-def _other_quantifier(said: Side, found: Side) -> ErrorReport | None:
-    """A quantifier in the place of another one."""
-    own, other = said.norms & QUANTIFIERS, found.norms & QUANTIFIERS
-    if not own - other or not other - own:
-        return None
-    return _one_sided(ErrorKind.QUANTIFIER, said, found, QUANTIFIERS)
-
-
-def _quantifier(said: Side, found: Side) -> ErrorReport | None:
-    own, other = said.norms & QUANTIFIERS, found.norms & QUANTIFIERS
-    if not (own or other) or own == other or (other and not own and len(said.words) < 5):
-        return None
-    return _one_sided(ErrorKind.QUANTIFIER, said, found, QUANTIFIERS)
-
-
-def _certainty(said: Side, found: Side) -> ErrorReport | None:
-    return _one_sided(ErrorKind.CERTAINTY, said, found, CERTAINTY)
-
-
-def _opposite(said: Side, found: Side) -> ErrorReport | None:
-    """A word and its opposite: the claim says the contrary without a negation."""
-    for pair in _OPPOSITES:
-        own, other = said.norms & pair, found.norms & pair
-        if len(own) == 1 and len(other) == 1 and own != other:
-            return ErrorReport(ErrorKind.NEGATION, _words_of(said, own), _words_of(found, other))
+    others = [fact for fact in nearest.facts if fact.kind is kind]
+    for fact in said.facts if len(others) > 1 else ():
+        if fact.kind is not kind or fact.key not in {other.key for other in others}:
+            continue
+        place = _anchor(said, nearest, fact)
+        if place is None:
+            continue
+        closest = min(others, key=lambda other: abs(other.start - place))
+        if closest.key != fact.key:
+            return ErrorReport(_KINDS[kind], fact.text, closest.text)
     return None
 
 
-# The same words in another place, a cause, and what the source does not have
+def _anchor(said: _Side, nearest: _Side, fact: Fact) -> int | None:
+    """Return the place in the source of the shared content word nearest to a fact."""
+    facts = [(other.start, other.end) for other in said.facts]
+    own = [
+        word
+        for word in content_words(said.text)
+        if not any(start <= word.start < end for start, end in facts)
+    ]
+    places: dict[str, list[int]] = {}
+    for word in content_words(nearest.text):
+        places.setdefault(word.key, []).append(word.start)
+    for word in sorted(own, key=lambda word: abs(word.start - fact.start)):
+        if found := places.get(word.key):
+            return found[0] if len(found) == 1 else None
+    return None
 
 
-def _role(said: Side, found: Side) -> ErrorReport | None:
-    """Who does it to whom, the other way round: the same verb between the same two."""
-    for key in content_keys(said.text) & content_keys(found.text):
-        own, other = _parties(said.text, key), _parties(found.text, key)
+def _before(text: str, fact: Fact) -> str:
+    """Return the word before a fact."""
+    return next((word.norm for word in reversed(words(text[: fact.start]))), "")
+
+
+def _near(text: str, fact: Fact) -> frozenset[str]:
+    """Return the words around a fact."""
+    before = words(text[: fact.start])[-3:]
+    return frozenset(word.norm for word in [*before, *words(text[fact.end :])[:3]])
+
+
+def _negation(said: _Side, clause: _Side) -> ErrorReport | None:
+    """Compare negations; one of the source alone counts only in a clause that the claim repeats."""
+    own, other = said.norms & _NEGATIVE, clause.norms & _NEGATIVE
+    if bool(own) == bool(other) or (other and not said.says_most_of(clause)):
+        return None
+    return ErrorReport(ErrorKind.NEGATION, said.shown(own), clause.shown(other))
+
+
+def _opposite(said: _Side, clause: _Side) -> ErrorReport | None:
+    """Compare a word and its opposite: a denial without a negation."""
+    for pair in _OPPOSITES:
+        own, other = said.norms & pair, clause.norms & pair
+        if len(own) == 1 and len(other) == 1 and own != other:
+            return ErrorReport(ErrorKind.NEGATION, said.shown(own), clause.shown(other))
+    return None
+
+
+def _role(said: _Side, clause: _Side) -> ErrorReport | None:
+    """Find the same verb between the same two, the other way round."""
+    for key in said.keys & clause.keys:
+        own, other = _parties(said.text, key), _parties(clause.text, key)
         if own is None or other is None:
             continue
         if own[0] & other[1] and own[1] & other[0] and not own[0] & other[0]:
-            return ErrorReport(ErrorKind.ROLE, shortened(said.text), shortened(found.text))
+            return ErrorReport(ErrorKind.ROLE, _shortened(said.text), _shortened(clause.text))
     return None
 
 
 def _parties(text: str, key: str) -> tuple[frozenset[str], frozenset[str]] | None:
-    """The words of who does and of whom it is done to, around the word of this key."""
-    verb = next((word for word in content_words(text) if word.key == key), None)
-    if verb is None:
+    """Return the content words nearest to a verb: of the subject and of the object."""
+    content = content_words(text)
+    at = next((at for at, word in enumerate(content) if word.key == key), None)
+    if at is None or text[content[at].start].isupper():
         return None
-    phrases = noun_phrases(text)
-    before = [item for item in phrases if item.span.end <= verb.start]
-    after = [item for item in phrases if item.span.start >= verb.end]
-    if not before or not after or text[verb.start].isupper():
-        return None
-    passive = re.search(r"\b(?:was|were|is|are|been|be)\b[^,;]{0,12}$", text[: verb.start])
-    by = next((item for item in after if item.after == "by"), None)
-    left, right = content_keys(before[-1].text), content_keys((by or after[0]).text)
-    return (right, left) if passive and by is not None else (left, right)
+    before = frozenset(word.key for word in content[max(at - 2, 0) : at])
+    after = frozenset(word.key for word in content[at + 1 : at + 3])
+    passive = _PASSIVE.search(text[: content[at].start]) and " by " in text[content[at].end :]
+    return (after, before) if passive else (before, after)
 
 
-def _cause(said: Side, found: Side) -> ErrorReport | None:
+def _cause(said: _Side, clause: _Side) -> ErrorReport | None:
     cause = _CAUSES.search(said.text)
-    if cause is None or _CAUSES.search(found.text) or not _says_most(said, found):
+    if cause is None or _CAUSES.search(clause.text) or not said.says_most_of(clause):
         return None
-    return ErrorReport(ErrorKind.CAUSE, shortened(said.text[cause.start() :]), "")
+    return ErrorReport(ErrorKind.CAUSE, _shortened(said.text[cause.start() :]), "")
 
 
-def _invented(said: Side, source: str) -> ErrorReport | None:
-    """Most words of the claim, or a name or number of it, are nowhere in the source."""
-    known, norms = content_keys(source), Side(source).norms
+def _invented(said: _Side, source: str) -> ErrorReport | None:
+    """Find words, a name or a number of the claim that the source has nowhere."""
+    known, norms = content_keys(source), _norms(source)
     content = content_words(said.text)
     missing = [word for word in content if word.key not in known]
     if content and len(missing) >= MIN_INVENTED * len(content):
         # From the first of them to the last, so that the words are those of the claim.
         last = missing[:_MAX_WORDS][-1]
         return ErrorReport(ErrorKind.INVENTED, said.text[missing[0].start : last.end], "")
-    for _, fits in _MOVABLE:
-        for item in said.of_type(fits):
-            if item.word.norm not in norms:
-                return ErrorReport(ErrorKind.INVENTED, said.run(item.place, fits), "")
-    return None
+    new = (fact for fact in said.facts if not _norms(fact.text) <= norms)
+    return next((ErrorReport(ErrorKind.INVENTED, fact.text, "") for fact in new), None)
 
 
-def shortened(text: str) -> str:
-    """The first words of a text."""
+def _shortened(text: str) -> str:
+    """Return the first words of a text."""
     parts = text.split()
     return " ".join(parts[:14]) + (" …" if len(parts) > 14 else "")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from halldetect.explanation.citations import cited_documents
+from halldetect.reading.citations import cited_documents, is_kind_of_source, mentions
 from halldetect.explanation.error_kinds import error_kind
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Document
-from halldetect.reading.source_names import is_kind_of_source, mentions
 from halldetect.report import CitationReport, ClaimReport, ErrorReport, Status
 from halldetect.scoring import Calibration, score_claim
 from halldetect.verification.judging import Judgement, Task

@@ -1,4 +1,4 @@
-"""Questions and their answers: what a bare answer says, and where a source may answer."""
+"""Answers to questions: bare ones, abstentions, and the sentence of a source that may answer."""
 
 from __future__ import annotations
 
@@ -6,54 +6,92 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from halldetect.reading.assertions import NUMBER_WORDS, is_sentence
-from halldetect.reading.document import Document
+from halldetect.reading.assertions import is_sentence
+from halldetect.reading.citations import SOURCE
+from halldetect.reading.document import Document, TrackedText, Unit
 from halldetect.reading.language import is_foreign
 from halldetect.reading.overlap import WordIndex
-from halldetect.reading.tracked import TrackedText
-from halldetect.reading.units import Unit
 from halldetect.reading.words import (
     ARTICLES,
     AUXILIARIES,
     MONTHS,
+    NUMBER_WORDS,
     PREPOSITIONS,
     WEEKDAYS,
     may_be_verb,
     words,
 )
 
-# A sentence with so much of what a question asks about may answer it.
+_THE_SOURCE = (
+    r"(?:(?:the|this|that|your|any(?: of the)?|these|those)\s+)?"
+    r"(?:(?:above|given|provided|supplied|attached|retrieved|available|source|search)\s+){0,2}"
+    rf"(?:{SOURCE}|results?|knowledge base)"
+)
+_ABSTENTION = re.compile(
+    r"(?:(?:i'm |i am )?(?:sorry|afraid|apologi[sz]e)[,.]?\s*(?:but\s+)?(?:that\s+)?"
+    r"|unfortunately,?\s*|however,?\s*)?(?:"
+    r"i (?:cannot|can't|can not|could not|couldn't|am unable to|'m unable to|am not able to|"
+    r"'m not able to|was unable to|was not able to|do not|don't|did not|didn't)"
+    r"\s+(?:know|answer|find|determine|say|tell|provide|help|assist|confirm|verify|"
+    r"comply|do that|see|locate|have (?:enough|any|access|sufficient|that|this|the))\b.*"
+    r"|i have no (?:information|idea|data|knowledge)\b.*"
+    r"|as an ai\b.*\b(?:cannot|can't|unable)\b.*"
+    rf"|{_THE_SOURCE}\s+(?:does not|doesn't|do not|don't|did not|didn't)\s+"
+    r"(?:explicitly\s+|directly\s+|seem to\s+|appear to\s+|clearly\s+)?"
+    r"(?:mention|say|state|specify|provide|include|contain|give|indicate|disclose|address|cover|"
+    r"answer|discuss|explain|reveal|describe|list|tell|have|offer|name|record|report|"
+    r"make (?:it )?clear)\b.*"
+    r"|(?:there (?:is|are|was)|i (?:see|found|find|have)) (?:no|not enough|insufficient) "
+    r"(?:information|mention|data|answer|details?|evidence|indication|context)\b.*"
+    r"|(?:no|not enough|insufficient) (?:information|details?|data|context)"
+    r"(?: (?:is|are|was|were) (?:given|available|provided|included))?\b.*"
+    r"|.{1,80} (?:is|are|was|were) not (?:mentioned|specified|stated|disclosed|discussed|indicated)"
+    rf"(?: (?:in|by|from) {_THE_SOURCE})?"
+    r"|(?:this|that|it|the answer) (?:is|was) not (?:given|provided|known|available|clear|covered)"
+    rf"(?: (?:in|by|from) {_THE_SOURCE})?"
+    r"|.{1,80} (?:is|are|was|were) not (?:given|provided|included|addressed|covered|available)"
+    rf" (?:in|by|from) {_THE_SOURCE}"
+    rf"|not (?:mentioned|specified|stated|given|provided|available|known|answerable)"
+    rf"(?: (?:in|by) {_THE_SOURCE})?"
+    r"|unknown|n/a|unanswerable|no answer|(?:the )?answer (?:is )?not found"
+    r"|(?:it is |it's )?(?:not clear|unclear)(?: from| in| whether| how| who| what| when)?.*"
+    r")[.!…\s]*",
+    re.IGNORECASE | re.DOTALL,
+)
+_SORRY = re.compile(
+    r"^(?:(?:i'm |i am )?(?:sorry|afraid)[,.]?\s*but|unfortunately|however),?\s*", re.IGNORECASE
+)
+# A further clause may state something.
+_FURTHER = re.compile(
+    r"[,;:(–—]\s*(?:but|which|who|because|since|as|and|although|though|yet|so|however|it|they|"
+    r"he|she|the|this|despite|even)\b|[;:(–—]|\b(?:but|because|although|despite|since)\b",
+    re.IGNORECASE,
+)
+# A clause that is taken for true: "does not say why it sank".
+_PRESUPPOSED = re.compile(r"\b(?:why|the fact that)(?:\s+\w+){3}", re.IGNORECASE)
+# A longer sentence does more than decline.
+_MAX_ABSTENTION = 300
+
+# A sentence with this share of a question's words may answer it.
 MIN_SHARE = 0.6
 MAX_SHOWN = 300
-_NUMBER = re.compile(rf"\d|\b(?:{'|'.join(sorted(NUMBER_WORDS))})\b", re.IGNORECASE)
-_TIME = re.compile(
-    rf"\b(?:{'|'.join((*MONTHS, *WEEKDAYS))}|noon|midnight|today|tomorrow|yesterday|spring|summer|"
-    r"autumn|winter|morning|evening|night|when|after|before|until|daily|weekly|soon|century)\b",
-    re.IGNORECASE,
+_NUMBER = rf"\d|\b(?:{'|'.join(sorted(NUMBER_WORDS))})\b"
+_TIME = rf"\b(?:{'|'.join((*MONTHS, *WEEKDAYS))}|noon|midnight|spring|summer|autumn|winter|daily)\b"
+_ASKED_FOR = tuple(
+    (re.compile(asked, re.IGNORECASE), re.compile(wanted, re.IGNORECASE))
+    for asked, wanted in (
+        (r"\bhow (?:many|much|old|long|far|often|tall)\b", _NUMBER),
+        (r"\bwhen\b|\b(?:what|which) (?:year|date|day|time)\b", f"{_NUMBER}|{_TIME}"),
+    )
 )
-_CAUSE = re.compile(
-    r"\b(?:because|since|due to|owing to|caused?|reasons?|so that|in order to|led to|result\w*|"
-    r"therefore|after|for)\b",
-    re.IGNORECASE,
-)
-# What the answer to a question must have, by how the question is put.
-_ASKED_FOR = (
-    (re.compile(r"\bhow (?:many|much|old|long|far|often|tall)\b", re.IGNORECASE), (_NUMBER,)),
-    (
-        re.compile(r"\bwhen\b|\b(?:what|which) (?:year|date|day|time)\b", re.IGNORECASE),
-        (_NUMBER, _TIME),
-    ),
-    (re.compile(r"\bwhy\b", re.IGNORECASE), (_CAUSE,)),
-)
-_NO_QUESTION = "an answer without its question: what it says is not clear"
-# A longer text is no bare answer.
+_NO_QUESTION = "an answer without its question: its meaning is not clear"
+# A longer text is more than a bare answer.
 MAX_WORDS = 6
 _POLAR = re.compile(r"(yes|no|correct|right|true|false|yep|nope|yeah)[.!]*", re.IGNORECASE)
 _DENIALS = frozenset({"no", "false", "nope"})
-# What cannot be judged without its question: yes and no, numbers, times and places.
-_LEANING = re.compile(
-    r"(?:yes|no|correct|right|true|false|yep|nope|yeah|maybe)[.!]*"
-    r"|(?:(?:in|on|at|by|from|since|until|about|around|after|before|for)\s+)?"
+# Numbers, times and places, which cannot be judged without their question.
+_NEEDS_QUESTION = re.compile(
+    r"maybe[.!]*|(?:(?:in|on|at|by|from|since|until|about|around|after|before|for)\s+)?"
     r"[€$£]?\d[\d.,:/%-]*(?:\s+\w+)?[.!]*"
     r"|(?:in|on|at|by|from|since|until|after|before|for|with)\s+\w+(?:\s+\w+)?[.!]*",
     re.IGNORECASE,
@@ -66,102 +104,95 @@ _QUESTION = re.compile(
 )
 _BE = frozenset({"is", "are", "was", "were"})
 _LOWERED = PREPOSITIONS | ARTICLES | NUMBER_WORDS | frozenset("more less about up every".split())
+_ENDS_SUBJECT = (
+    AUXILIARIES
+    | (PREPOSITIONS - {"of"})
+    | ARTICLES
+    | frozenset("open closed free allowed available not called".split())
+)
 _WHO_DID = re.compile(r"(?:who|what|which\s+\w+)\s+(?P<rest>[^?]+)\?", re.IGNORECASE)
 
 
-def is_bare(answer: str) -> bool:
-    """Whether a text is an answer that says something only together with its question."""
-    return len(answer.split()) <= MAX_WORDS and not is_sentence(answer) and not is_foreign(answer)
+def abstains(sentence: str, *, asks_why: bool = False) -> bool:
+    """Return True if a sentence only declines to answer: "The context does not mention it.".
 
+    A sentence that takes something for true ("does not say why it sank") is a statement.
 
-def needs_question(answer: str) -> bool:
-    """Whether a text cannot be judged at all without its question."""
-    return _LEANING.fullmatch(answer.strip()) is not None
+    sentence  of a response
+    asks_why  True if the question of the response asks why
+    """
+    if len(sentence) > _MAX_ABSTENTION or (not asks_why and _PRESUPPOSED.search(sentence)):
+        return False
+    plain = sentence.replace("’", "'").strip()
+    return (
+        _ABSTENTION.fullmatch(plain) is not None and _FURTHER.search(_SORRY.sub("", plain)) is None
+    )
 
 
 def with_question(question: str, answer: TrackedText) -> TrackedText:
-    """A bare answer as a statement; the question before the answer where no rule makes one.
+    """Make a statement of a bare answer; put the question before it where no rule fits.
 
-    question  what was asked
-    answer    the answer, as it stands in the response
+    question  as it was asked
+    answer    as it stands in the response
     """
     asked = " ".join(question.split())
     bare = answer.stripped(" .!")
     polar = _POLAR.fullmatch(bare.text)
     match = _QUESTION.fullmatch(asked)
+    who = _WHO_DID.fullmatch(asked)
     if match is not None:
-        verb = match["verb"].lower()
-        subject, predicate = _subject(match["rest"])
-        if verb not in _BE and not _starts_with_verb(predicate):
-            subject = ""  # "the policy cover": where the subject ends is not clear
+        subject, predicate = _subject(match["rest"], match["verb"].lower())
+        said = f"{subject[:1].upper()}{subject[1:]} {match['verb'].lower()}"
         if subject and polar is not None and match["asked"] is None:
             denied = " not" if polar[1].lower() in _DENIALS else ""
-            said = f"{subject} {verb}{denied} {predicate}".strip()
-            # all of it stands for the answer
-            return TrackedText(_sentence(said), (answer.origins[0],) * len(_sentence(said)))
+            said = f"{said}{denied} {predicate}".rstrip() + "."
+            return TrackedText(said, (answer.origins[0],) * len(said))
         if subject and polar is None and match["asked"] is not None:
-            lead = f"{subject} {verb} {predicate}".strip() + " "
-            if match["kind"].strip().lower().startswith(("many ", "much ")):
-                unit = match["kind"].split(maxsplit=1)[1]
-                bare = TrackedText.joined([bare, TrackedText.added(f" {unit}")])
-            return _joined(_sentence(lead)[:-1] + " ", bare)
-    who = _WHO_DID.fullmatch(asked)
-    if who is not None and polar is None and match is None:
+            kind = match["kind"].strip().lower()
+            counted = f" {kind.split(maxsplit=1)[1]}" if kind.startswith(("many ", "much ")) else ""
+            said = f"{said} {predicate}".rstrip() + " "
+            parts = [TrackedText.added(said), _lowered(bare), TrackedText.added(f"{counted}.")]
+            return TrackedText.joined(parts)
+    elif who is not None and polar is None:
         return TrackedText.joined([bare, TrackedText.added(f" {who['rest']}.")])
     return TrackedText.joined([TrackedText.added(f"{asked} "), answer])
 
 
-def _joined(lead: str, answer: TrackedText) -> TrackedText:
-    first = answer.text.split(maxsplit=1)[0]
-    if first.lower() in _LOWERED:
-        answer = TrackedText(answer.text[:1].lower() + answer.text[1:], answer.origins)
-    return TrackedText.joined([TrackedText.added(lead), answer, TrackedText.added(".")])
+def _lowered(answer: TrackedText) -> TrackedText:
+    if answer.text.split(maxsplit=1)[0].lower() not in _LOWERED:
+        return answer
+    return TrackedText(answer.text[:1].lower() + answer.text[1:], answer.origins)
 
 
-def _starts_with_verb(predicate: str) -> bool:
-    found = words(predicate)
-    return bool(found) and (may_be_verb(found[0].norm) or found[0].norm in {"open", "not"})
-
-
-def is_yes_or_no(answer: str) -> bool:
-    """Whether a text only says yes or no."""
-    return _POLAR.fullmatch(answer.strip()) is not None
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:].rstrip() + "."
-
-
-def _subject(rest: str) -> tuple[str, str]:
-    """The subject after the verb of a question, and what follows it; empty where unclear."""
+def _subject(rest: str, verb: str) -> tuple[str, str]:
+    """Split the words behind the verb of a question; the subject is empty where it is unclear."""
     found = words(rest)
     for position in range(1, len(found)):
-        word = found[position]
-        ends = (
-            may_be_verb(word.norm)
-            or word.norm in AUXILIARIES
-            or word.norm in (PREPOSITIONS - {"of"}) | ARTICLES
-            or word.norm in {"open", "closed", "free", "allowed", "available", "not", "called"}
-        )
+        norm = found[position].norm
+        ends = may_be_verb(norm) or norm in _ENDS_SUBJECT
         if ends and found[position - 1].norm not in ARTICLES | {"of"}:
-            return rest[: word.start].strip(), rest[word.start :].strip()
-    return rest.strip(), ""
+            if verb in _BE or may_be_verb(norm) or norm in ("open", "not"):
+                return rest[: found[position].start].strip(), rest[found[position].start :].strip()
+            return "", ""
+    return (rest.strip(), "") if verb in _BE else ("", "")
 
 
 def answering(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...]:
-    """The units, with the question where the first statement is an answer that leans on it."""
+    """Read the first statement with the question, where it is an answer that needs it."""
     asserting = [number for number, unit in enumerate(units) if unit.asserts]
     if not asserting:
         return units
     first = units[asserting[0]]
-    if first.lead_in is not None or first.problem is not None or not is_bare(first.text):
+    text = first.text.strip()
+    bare = len(text.split()) <= MAX_WORDS and not is_sentence(text) and not is_foreign(text)
+    if first.lead_in is not None or first.problem is not None or not bare:
         return units
-    alone = len(asserting) == 1
-    if question is not None and (alone or is_yes_or_no(first.text)):
+    alone, polar = len(asserting) == 1, _POLAR.fullmatch(text) is not None
+    if question is not None and (alone or polar):
         read = replace(first, tracked=with_question(question, first.tracked), lead_in=question)
-    elif is_yes_or_no(first.text) and not alone:
-        read = replace(first, asserts=False)  # what it says yes to is said by what follows
-    elif alone and needs_question(first.text):
+    elif polar and not alone:
+        read = replace(first, asserts=False)  # the next sentence says the same
+    elif alone and (polar or _NEEDS_QUESTION.fullmatch(text)):
         read = replace(first, problem=_NO_QUESTION)
     else:
         return units
@@ -169,19 +200,19 @@ def answering(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...]
 
 
 def likely_answer(question: str, documents: Sequence[Document]) -> str | None:
-    """The sentence of the documents that shares most with a question; None if none shares much.
+    """Return the sentence that shares most words with a question; None if none shares enough.
 
-    Only sentences count that have what is asked for: a number for "how many", a number or a time
-    for "when", a cause for "why".
+    Only sentences count that have a number for "how many", a number or a time for "when".
 
-    question   what was asked
+    question   as it was asked
     documents  of the source
     """
+    wanted = next((wanted for asked, wanted in _ASKED_FOR if asked.search(question)), None)
     places = [
         (number, sentence)
         for number, document in enumerate(documents)
         for sentence in document.sentences
-        if _has_what_is_asked(question, sentence.cut(document.text))
+        if wanted is None or wanted.search(sentence.cut(document.text))
     ]
     shares = WordIndex(documents).shares(question, places)
     best = max(range(len(places)), key=lambda at: shares[at], default=None)
@@ -189,10 +220,3 @@ def likely_answer(question: str, documents: Sequence[Document]) -> str | None:
         return None
     number, sentence = places[best]
     return " ".join(sentence.cut(documents[number].text).split())[:MAX_SHOWN]
-
-
-def _has_what_is_asked(question: str, sentence: str) -> bool:
-    for asked, wanted in _ASKED_FOR:
-        if asked.search(question):
-            return any(pattern.search(sentence) for pattern in wanted)
-    return True

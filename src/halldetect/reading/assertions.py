@@ -1,4 +1,4 @@
-"""Whether a piece of text asserts something.
+"""Tests of a piece of text: an assertion, a topic, a sentence, code.
 
 Questions, greetings, headings and labels that only name a topic, code, bare links and tags assert
 nothing. In doubt a text is an assertion: checking it without need is a smaller mistake than
@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from halldetect.reading.normalise import has_letters
 from halldetect.reading.words import (
     ARTICLES,
     AUXILIARIES,
     COORDINATORS,
     FOREIGN,
     NEGATIONS,
+    NUMBER_WORDS,
     PREPOSITIONS,
     SUBJECTS,
     Word,
@@ -35,7 +37,7 @@ _KEYWORD = re.compile(r"(?:import|from|def|class|return|const|let|var|if|elif|fo
 _COMMENT = re.compile(r"^\s*(?:#+|//+|--|/?\*+)\s+(.*)")
 _STRING = re.compile(r"\"([^\"]*)\"|'([^']*)'|`([^`]*)`")
 
-# Headings and lead-ins of nothing but these name a section and assert nothing.
+# Headings and lead-ins of only these words name a section.
 _LABELS = frozenset(
     "summary overview conclusion introduction background key main point points finding findings "
     "result results method methods discussion reference references source sources detail details "
@@ -45,7 +47,7 @@ _LABELS = frozenset(
     "abstract analysis explanation output input user assistant system human appendix section "
     "important final further additional reading pros cons".split()
 )
-# Words that a number beside them counts or numbers.
+# Words that may have a number: "line 4", "day 2".
 _NUMBERED = frozenset(
     "line route bus platform room floor model flight gate sample group grade class unit zone "
     "season episode step part section chapter phase day week article clause annex figure table "
@@ -53,12 +55,7 @@ _NUMBERED = frozenset(
     "stage level item tip reason way thing lesson slide page paragraph q1 q2 q3 q4 h1 h2 quarter "
     "year edition volume question".split()
 )
-NUMBER_WORDS = frozenset(
-    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred "
-    "thousand million billion dozen half twice double triple".split()
-)
-# Words by which even a heading without a verb says how something is.
+# With one of these even a heading without a verb is a statement.
 _VALUES = frozenset(
     "yes free unlimited closed open banned forbidden prohibited mandatory compulsory dead guilty "
     "convicted bankrupt included excluded available unavailable cancelled canceled postponed "
@@ -98,11 +95,8 @@ _GREETING = re.compile(
 _SALUTATION = re.compile(r"(?:Hello|Hi|Hey|Dear)(?: (?:Mr|Mrs|Ms|Dr|Prof)\.?)? [A-Z][\w'-]*[,!.]?")
 _POINTER = re.compile(
     r"(?:for (?:more|further) (?:information|details) )?(?:please )?"
-    r"(?:see|read|visit|check|click|refer to|go to|consult)(?: also)?(?: on)?"
-    r"(?: (?:the|this|that|our|their|your|full|following))*"
-    r"(?: (?:links?|pages?|website|site|sources?|documents?|articles?|here|above|below|report|"
-    r"section|table|guide|terms|policy|leaflet|appendix|notes?))+"
-    r"(?: for (?:more |further )?(?:details|information))?"
+    r"(?:see|read|visit|check|click|refer to|go to|consult)(?: (?:also|the|this|that|our|your|full|"
+    r"links?|pages?|website|site|sources?|documents?|articles?|here|above|below|report|section))+"
 )
 _QUESTION_END = re.compile(r"[?？؟][!?？؟\s\"'”’»)\]*_]*$")
 _OPENERS = frozenset("so and but well okay ok now then also or".split())
@@ -124,22 +118,20 @@ _HERE_IS = re.compile(
     r"the (?:document|source|text|report|article|policy|context) (?:says|states|mentions)))?"
     r"(?: (?:about|on|for) (?:it|this|that))?[:.]"
 )
-_MORSE = re.compile(r"(?:[.\-]{1,6}\s+(?:/\s+)?){8,}")
-_ROMAN = re.compile(r"^[IVX]{1,4}\.\s+")
 _VALUE = re.compile(r"([^:]+):\s*(\S.*)", re.DOTALL)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _CODE_NAME = re.compile(r"\d+-[a-z]+|[a-z]+-?\d+(?:-?[a-z0-9]+)*")
 _LATIN = re.compile(r"[a-zà-ɏ'’.\-–/]+")
-# More characters than a greeting or a heading has; the patterns take long for a long word.
+# Longer than a greeting or a heading; the patterns are slow on long words.
 _LONG = 1000
 
 
 def says_something(content: str) -> bool:
-    """Whether a sentence is more than a greeting, a question, links, tags or punctuation."""
+    """Return True if a sentence is more than a greeting, a question, links, tags or marks."""
     if len(content) > _LONG:
-        return _has_word(content)
+        return has_letters(content)
     content = _TAG.sub(" ", _LINK.sub(" ", content)).strip()
-    return _has_word(content) and not (
+    return has_letters(content) and not (
         _GREETING.fullmatch(_flat(content))
         or _POINTER.fullmatch(_flat(content))
         or _SALUTATION.fullmatch(content)
@@ -148,17 +140,17 @@ def says_something(content: str) -> bool:
 
 
 def names_topic(content: str, *, marked: bool) -> bool:
-    """Whether a line only names what follows: "Key findings", "Refund policy:".
+    """Return True if a line only names its topic: "Key findings", "Refund policy:".
 
     content  the line
-    marked   whether it is set off as a heading, a label or the lead-in of a list
+    marked   True for a heading, a label or the lead-in of a list
     """
     if len(content) > _LONG:
-        return not _has_word(content)
+        return not has_letters(content)
     content = _TAG.sub(" ", _LINK.sub(" ", content)).strip()
-    norms = [word.norm for word in words(_ROMAN.sub("", content))]
+    norms = [word.norm for word in words(content)]
     if not norms:
-        return not _has_word(content)
+        return not has_letters(content)
     named = [norm for norm in norms if not norm.isdigit()]
     if set(named) <= _LABELS | _PLAIN and (set(named) & _LABELS or norms[0] == "here"):
         return marked or len(norms) <= 3 or norms[0] == "here"
@@ -171,7 +163,7 @@ def names_topic(content: str, *, marked: bool) -> bool:
 
 
 def is_sentence(content: str) -> bool:
-    """Whether a text has a subject and a verb, so that it can stand alone."""
+    """Return True if a text has a subject and a verb, so that it can stand alone."""
     sequence = words(content)
     return any(
         is_finite_verb(word.norm)
@@ -184,26 +176,12 @@ def is_sentence(content: str) -> bool:
     )
 
 
-def _has_word(text: str) -> bool:
-    # Braille and private characters are no letters, but may spell something.
-    return any(
-        char.isalnum() or "\u2800" < char <= "\u28ff" or "\ue000" <= char <= "\uf8ff"
-        for char in text
-    ) or _is_morse(text)
-
-
-def _is_morse(text: str) -> bool:
-    """Many groups of dots and dashes."""
-    groups = _MORSE.search(text)
-    return groups is not None and "." in groups.group() and "-" in groups.group()
-
-
 def _flat(text: str) -> str:
     return " ".join(re.sub(r"[^\w\s']", " ", text.replace("’", "'")).casefold().split())
 
 
 def _may_state(content: str) -> bool:
-    """Whether a short line may be a statement: a verb, a value, a subject, another language."""
+    """Return True if a short line has a verb, a value, a subject or another language."""
     value = _VALUE.match(content)
     if value is not None:
         named = [word.norm for word in words(value[1])]
@@ -231,7 +209,7 @@ def _may_state(content: str) -> bool:
 
 
 def _numbers_part(sequence: Sequence[Word], position: int) -> bool:
-    """Whether a number counts or numbers parts of the text: "Step 1", "Five key points"."""
+    """Return True if a number counts or numbers parts of the text: "Step 1", "Five points"."""
     year = _YEAR.fullmatch(sequence[position].norm) is not None
     before = position - (3 if year else 1)
     near = [word.norm for word in sequence[max(before, 0) : position + 2]]
@@ -261,7 +239,7 @@ def _may_be_verb_at(sequence: Sequence[Word], position: int) -> bool:
 
 
 def _is_question(content: str) -> bool:
-    """A question in form and meaning, not a statement with a question mark."""
+    """Return True for a question in form and meaning, not a statement with a question mark."""
     if _QUESTION_END.search(content) is None:
         return False
     if content.startswith("¿"):
@@ -273,7 +251,7 @@ def _is_question(content: str) -> bool:
         return False
     if _LEADING_QUESTION.search(content.casefold()) is not None:
         return False
-    if norms[0] == "why" or norms[:2] == ["how", "come"]:  # what is asked about is taken for true
+    if norms[0] == "why" or norms[:2] == ["how", "come"]:  # it takes its subject for true
         return len(set(norms) - _UNSAID) < 3
     if norms[0] in AUXILIARIES or norms[0] in {"who", "what", "which", "whose", "whom"}:
         return True
@@ -281,7 +259,7 @@ def _is_question(content: str) -> bool:
 
 
 def is_code(content: str) -> bool:
-    """Code, unless a comment or a string in it reads like a sentence."""
+    """Return True for code, unless a comment or a string in it reads like a sentence."""
     comment = _COMMENT.match(content)
     quoted = [next(filter(None, match.groups()), "") for match in _STRING.finditer(content)]
     for prose in [comment[1] if comment else "", *quoted]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from halldetect.reading.document import Span
-from halldetect.reading.tracked import TrackedText
+from halldetect.reading.document import Span, TrackedText
+
+# A long line without an end, and one that begins in the middle of a sentence.
+_WRAPPED = re.compile(r".{50,}[^.!?:;\s]", re.DOTALL)
+_CONTINUES = re.compile(r"\s*[a-z0-9(\"'“‘]")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """A line of a block without its mark-up.
 
-    text    what it says
+    text    its words
     strong  the ranges of it that are bold
-    aside   what stands in its mark-up: link addresses and titles, comments, attributes
-    struck  whether all of it is struck out; struck words inside a line are left out
+    aside   text in its mark-up: link addresses and titles, comments, attributes
+    struck  True if all of it is struck out; struck words inside a line are left out
     tags    of block HTML that were opened ("td") and closed ("/td") since the line before it
     """
 
@@ -27,7 +32,7 @@ class Line:
 
     @property
     def bold(self) -> bool:
-        """Whether all of it is bold."""
+        """True if all of it is bold."""
         words = self.text.text.strip()
         return bool(words) and any(
             span.cut(self.text.text).strip().rstrip(":") == words.rstrip(":")
@@ -41,10 +46,9 @@ class Block:
 
     kind    "paragraph", "heading", "row" or "code"
     lines   of a row: its cells
-    items   the list items it stands in, outermost first, by number; empty outside lists
-    first   whether it is the first block of its innermost list item
+    items   the numbers of the list items around it, outermost first; empty outside lists
+    first   True for the first block of its innermost list item
     number  the mark of that item ("3."), where the item is numbered
-    quoted  whether it stands in a block quote
     header  of a row: the cells of the header
     """
 
@@ -53,5 +57,24 @@ class Block:
     items: tuple[int, ...] = ()
     first: bool = False
     number: TrackedText | None = None
-    quoted: bool = False
     header: tuple[Line, ...] = ()
+
+
+def unwrapped(lines: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines; join those that were only broken because they were long."""
+    pending: Line | None = None
+    for line in lines:
+        if pending is None:
+            pending = line
+        elif (
+            _WRAPPED.fullmatch(pending.text.text.rstrip())
+            and _CONTINUES.match(line.text.text)
+            and pending.struck == line.struck
+        ):
+            joined = TrackedText.joined([pending.text, TrackedText.added(" "), line.text])
+            pending = Line(joined, pending.strong, (*pending.aside, *line.aside), line.struck)
+        else:
+            yield pending
+            pending = line
+    if pending is not None:
+        yield pending

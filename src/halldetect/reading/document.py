@@ -1,13 +1,12 @@
-"""Spans of characters, and a text with its sentences."""
+"""Texts and their parts: spans, texts that know their origin, units, documents."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from halldetect.reading.units import Unit
+INSERTED = -1
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -18,25 +17,147 @@ class Span:
     end: int
 
     def cut(self, text: str) -> str:
-        """The part of the text in this range."""
+        """Return the part of the text in this range."""
         return text[self.start : self.end]
+
+    def overlaps(self, other: Span) -> bool:
+        """Return True if the two ranges share a character."""
+        return self.start < other.end and other.start < self.end
 
     def __len__(self) -> int:
         return self.end - self.start
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """A text and what it consists of.
+class TrackedText:
+    """A text made from a raw text by leaving out, replacing or adding characters.
 
-    `text.sources.read_source` makes one of a source, `text.reading.read_response` one of a
-    response. A check makes one per source document and one of the response, and every step uses
-    those.
+    text     the characters
+    origins  for each character its index in the raw text; `INSERTED` for one that was added
+    """
+
+    text: str
+    origins: Sequence[int]
+
+    @classmethod
+    def of(cls, raw: str, start: int, end: int) -> TrackedText:
+        """Return the range of a raw text, as it stands."""
+        return cls(raw[start:end], range(start, end))
+
+    @classmethod
+    def added(cls, text: str) -> TrackedText:
+        """Return a text of which nothing stands in the raw text."""
+        return cls(text, (INSERTED,) * len(text))
+
+    @classmethod
+    def joined(cls, parts: Iterable[TrackedText]) -> TrackedText:
+        """Join the parts."""
+        kept = [part for part in parts if part.text]
+        if len(kept) == 1:
+            return kept[0]
+        return cls(
+            "".join(part.text for part in kept),
+            tuple(origin for part in kept for origin in part.origins),
+        )
+
+    def cut(self, start: int, end: int | None = None) -> TrackedText:
+        """Return the range of characters from `start` to `end`."""
+        end = len(self.text) if end is None else end
+        return TrackedText(self.text[start:end], self.origins[start:end])
+
+    def stripped(self, characters: str | None = None) -> TrackedText:
+        """Strip white space, or any of `characters`, from the ends."""
+        left = len(self.text) - len(self.text.lstrip(characters))
+        return self.cut(left, max(left, len(self.text.rstrip(characters))))
+
+    def without(self, spans: Iterable[Span]) -> TrackedText:
+        """Leave out the characters of some spans, which are in order and do not overlap."""
+        parts = []
+        at = 0
+        for span in spans:
+            parts.append(self.cut(at, span.start))
+            at = span.end
+        return TrackedText.joined([*parts, self.cut(at)]) if parts else self
+
+    def replaced(self, span: Span, text: str) -> TrackedText:
+        """Replace a span; the new text has the origin of the first character of the span."""
+        origin = self.origins[span.start] if len(span) else INSERTED
+        new = TrackedText(text, (origin,) * len(text))
+        return TrackedText.joined([self.cut(0, span.start), new, self.cut(span.end)])
+
+    def capitalized(self) -> TrackedText:
+        """Put a capital at the start."""
+        first = self.text[:1].upper()
+        if first == self.text[:1] or len(first) != 1:
+            return self
+        return TrackedText(first + self.text[1:], self.origins)
+
+    def raw_span(self, span: Span | None = None) -> Span | None:
+        """Return the smallest range of the raw text with all characters of a span.
+
+        None where no character of the span stands in the raw text.
+
+        span  a range of this text; default: all of it
+        """
+        origins = self.origins if span is None else self.origins[span.start : span.end]
+        if isinstance(origins, range):
+            return Span(origins.start, origins.stop) if origins else None
+        known = [origin for origin in origins if origin != INSERTED]
+        return Span(min(known), max(known) + 1) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A mark that points to a source.
+
+    label  the mark without brackets: "1", "Smith 2020"
+    span   its place in the raw text
+    """
+
+    label: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A sentence, list item, table cell, heading or label of a response.
+
+    tracked    the text that is judged: without marks, citations and openers, with the lead-in or
+               the headers that it needs
+    span       its own words in the raw text, without lead-in and headers
+    asserts    True if it can be true or false
+    lead_in    the heading, lead-in or headers before it; None where there are none
+    citations  the marks found in it
+    abstains   True if it only declines to answer
+    problem    why it cannot be judged; None if it can
+    """
+
+    tracked: TrackedText
+    span: Span
+    asserts: bool
+    lead_in: str | None = None
+    citations: tuple[Citation, ...] = ()
+    abstains: bool = False
+    problem: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The text that is judged."""
+        return self.tracked.text
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with its sentences.
+
+    `sources.read_source` reads a source, `response.read_response` a response. A check reads every
+    text once, and all steps share the result.
 
     text       as it was given
     sentences  the spans of its sentences, in order
-    units      of a response: what it says, as it is judged
-    readings   of a source: how each sentence is read; None where as it stands; empty where all are
+    units      of a response: the pieces that are judged
+    readings   of a source: each sentence as the verifier reads it; None where as it stands; empty
+               where all are
     """
 
     text: str
@@ -45,10 +166,10 @@ class Document:
     readings: tuple[str | None, ...] = ()
 
     def readable(self, span: Span) -> str:
-        """The text of a span as a verifier reads it.
+        """Return the text of a span as a verifier reads it.
 
-        A sentence that the span holds whole is read as its reading; what stands between two
-        sentences and is more than white space is a line end.
+        A sentence that the span holds whole is replaced by its reading. Text between two sentences
+        becomes a line end.
         """
         if not any(self.readings):
             return span.cut(self.text)
@@ -68,7 +189,7 @@ class Document:
         return "".join(parts).strip()
 
     def sentences_in(self, span: Span) -> tuple[Span, ...]:
-        """The sentences that a span covers in whole or part, without what lies outside it."""
+        """Return the sentences that a span covers in whole or part, cut to the span."""
         if len(span) == 0:
             return ()
         first = bisect_right(self.sentences, span.start, key=lambda sentence: sentence.end)

@@ -1,7 +1,7 @@
-"""Whether a text is clearly not English: most verifiers were trained on nothing else.
+"""A test for texts that are clearly not English, the only language of most verifiers.
 
-Not a language identifier. It says "foreign" only where the script or the function words leave
-no doubt, so that names, code and mixed texts are still checked.
+A text is foreign only where the script or the function words leave no doubt, so that names, code
+and mixed texts are still checked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FOREIGN = frozenset(
 
 
 def is_foreign(text: str) -> bool:
-    """Whether the text is beyond doubt in another language than English."""
+    """Return True if the text is certainly in another language than English."""
     letters = [char for char in text if char.isalpha()]
     if len(letters) >= 4 and sum(not _is_latin(char) for char in letters) * 2 > len(letters):
         return True

@@ -1,29 +1,35 @@
-"""What headings, labels, lead-ins and table headers have to do with what follows them."""
+"""Headings, labels, lead-ins and table headers, and the text that needs them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from halldetect.reading.assertions import is_sentence, names_topic
-from halldetect.reading.document import Span
-from halldetect.reading.tracked import TrackedText
+from halldetect.reading.assertions import is_sentence, names_topic, says_something
+from halldetect.reading.blocks import Block
+from halldetect.reading.citations import without_citations
+from halldetect.reading.document import Citation, Span, TrackedText
+from halldetect.reading.normalise import normalised
 
-LABEL = re.compile(r"([^.:!?\n]{1,60}):\s+(?=\S)")
+_LABEL = re.compile(r"([^.:!?\n]{1,60}):\s+(?=\S)")
+_LABEL_END = re.compile(r"[\s:.–—-]+\Z")
+_AFTER_BOLD = re.compile(r"\s*(?:[:–—-]|\.(?=\s))\s*")
+REFERENCES = re.compile(
+    r"(?:sources?|references?|citations?|bibliography|works cited|footnotes?|links?|"
+    r"further reading|see also|read more|more information)(?: used| cited)?",
+    re.IGNORECASE,
+)
 FALSE = re.compile(
     r"\b(?:false|wrong|incorrect|untrue|myths?|misconceptions?|lies|not true|fiction|fake|"
     r"rumou?rs?|debunked|hoax(?:es)?|never happened|inaccurate|mistaken)\b",
-    re.IGNORECASE,
-)
-_FOLLOWING = re.compile(
-    r"\s*\b(?:the following|these|as follows|below)(?:\s+(?:things|items|points|facts))?$",
     re.IGNORECASE,
 )
 _OPEN_END = re.compile(
     r"\b(?:is|are|was|were|be|has|have|had|that|to|of|by|with|for|in|on|at|from|include|includes|"
     r"included|including|cover|covers|covered|contain|contains|offer|offers|offered|provide|"
     r"provides|require|requires|need|needs|sell|sells|sold|get|gets|can|may|must|will|should|"
-    r"found|said|says|states|stated|receive|receives|following)$",
+    r"found|said|says|states|stated|receive|receives)$",
     re.IGNORECASE,
 )
 # First words that are written small inside a sentence.
@@ -35,21 +41,20 @@ _LOWERED = frozenset(
 _NEGATION = re.compile(r"\b(?:no|not|never)\s+", re.IGNORECASE)
 _GENERIC_HEADER = re.compile(
     r"(?:values?|details?|description|answer|info(?:rmation)?|findings?|results?|notes?|fact|"
-    r"statement|data|content|response)",
+    r"statement|data|content|response)?",
     re.IGNORECASE,
 )
-LABEL_END = re.compile(r"[\s:.–—-]+$")
 _PERSON = re.compile(r"(?:I|he|she|they|we|you|his|her|their|my|our)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class LeadIn:
-    """What the next items or lines lean on.
+    """A heading, label or line before the items or lines that need it.
 
-    text   the heading, label or line, without its colon
-    unit   its index among the units; None where it is none
-    topic  whether it only names a topic
-    title  whether it is a heading or a bold line
+    text   its words without the colon
+    unit   its index among the units; None where it is not one
+    topic  True if it only names a topic
+    title  True for a heading or a bold line
     """
 
     text: TrackedText
@@ -59,15 +64,15 @@ class LeadIn:
 
     @property
     def denies(self) -> bool:
-        """Whether it says that what follows is not so."""
+        """True if it calls the text behind it false."""
         return len(self.text.text) < 120 and FALSE.search(self.text.text) is not None
 
 
 def stands_alone(text: str, *, at_least: int = 2) -> bool:
-    """Whether what follows a label is a sentence that does not need it.
+    """Return True if the text behind a label is a sentence that does not need the label.
 
-    text      what follows
-    at_least  how many words it must have, if it does not end like a sentence
+    text      behind the label
+    at_least  the words it must have, if it does not end like a sentence
     """
     if _PERSON.match(text) or (len(text.split()) < at_least and not text.endswith(".")):
         return False
@@ -75,59 +80,132 @@ def stands_alone(text: str, *, at_least: int = 2) -> bool:
 
 
 def without_end(text: TrackedText) -> TrackedText:
-    end = LABEL_END.search(text.text)
-    return (text if end is None else text.cut(0, end.start())).stripped()
+    """Take off the colon, full stop or dash at the end."""
+    end = _LABEL_END.search(text.text[-20:])
+    return (text if end is None else text.cut(0, len(text.text) - len(end.group()))).stripped()
 
 
-def joined_names(subject: TrackedText, name: TrackedText) -> TrackedText:
-    """The first cell of a row and the header of a column: "Revenue, Q2 2025"."""
-    named = name.text and _GENERIC_HEADER.fullmatch(name.text) is None
-    parts = [part for part in (subject, name) if part.text and (part is subject or named)]
-    if len(parts) == 2:
-        parts.insert(1, TrackedText.added(", "))
-    return TrackedText.joined(parts)
+def label_of(
+    text: TrackedText, strong: Sequence[Span], item: bool
+) -> tuple[TrackedText | None, TrackedText]:
+    """Split a line into the label at its start and the rest; None where it has no label.
+
+    text    the line
+    strong  the ranges of it that are bold
+    item    True for a list item
+    """
+    first = next((span for span in strong if span.start <= 0 < span.end), None)
+    if first is not None:
+        label, rest = text.cut(0, first.end), text.cut(first.end)
+        after = _AFTER_BOLD.match(rest.text)
+        if not rest.text.strip():
+            alone = item or label.text.rstrip().endswith(":")
+            return (label, rest.stripped()) if alone else (None, text)
+        if _LABEL_END.search(label.text.rstrip()[-1:]) is not None:
+            return label, rest.stripped()
+        return (None, text) if after is None else (label, rest.cut(after.end()))
+    match = _LABEL.match(text.text)
+    if match is None:
+        return None, text
+    named = match[1]
+    generic = names_topic(named + ":", marked=False) or REFERENCES.fullmatch(named) is not None
+    if generic or FALSE.search(named) or (item and len(named.split()) <= 6):
+        return text.cut(0, match.end()).stripped(), text.cut(match.end())
+    return None, text
 
 
-def leans_on(lead: LeadIn, content: TrackedText, *, item: bool) -> bool:
-    """Whether a text says something only together with what comes before it.
+def needs_lead_in(lead: LeadIn, content: TrackedText, *, item: bool) -> bool:
+    """Return True if a text has its meaning only together with the lead-in before it.
 
-    lead     what comes before it
+    lead     the lead-in
     content  the text
-    item     whether it is the first sentence of a list item
+    item     True for the first sentence of a list item
     """
     if lead.denies:
         return True
     if not item or names_topic(lead.text.text, marked=False):
         return False
-    if lead.title and LABEL.match(content.text):
-        return False  # "Rent: 940 euros" says what it is about
+    if lead.title and _LABEL.match(content.text):
+        return False  # "Rent: 940 euros" names its topic itself
     return content.text[:1].islower() or not is_sentence(content.text)
 
 
 def with_lead_in(lead: LeadIn, item: TrackedText) -> TrackedText:
-    """An item together with the words it leans on."""
+    """Join an item and the lead-in that it needs."""
     if lead.denies:
         negation = _NEGATION.search(item.text)
-        if negation is not None:  # what is denied is a denial itself
+        if negation is not None:  # the denial of a denial
             return item.without([Span(*negation.span())])
         return TrackedText.joined([TrackedText.added("It is not true that "), _lowered(item)])
-    opening = lead.text
-    following = _FOLLOWING.search(opening.text)
     joiner = ": "
-    if following is not None and following.start() > 0:
-        opening, joiner = opening.cut(0, following.start()), " "
-    elif _OPEN_END.search(opening.text) is not None:
+    if _OPEN_END.search(lead.text.text) is not None:
         joiner = " "
-    elif LABEL.match(item.text) is not None:
+    elif _LABEL.match(item.text) is not None:
         joiner = ", "
     return TrackedText.joined(
-        [opening, TrackedText.added(joiner), _lowered(item) if joiner == " " else item]
+        [lead.text, TrackedText.added(joiner), _lowered(item) if joiner == " " else item]
     )
 
 
 def _lowered(text: TrackedText) -> TrackedText:
-    """The text as it goes on in a sentence, where its first word is no name."""
-    first = text.text.split(maxsplit=1)[0].lower()
-    if first not in _LOWERED:
+    """Write the first word small, unless it may be a name."""
+    if text.text.split(maxsplit=1)[0].lower() not in _LOWERED:
         return text
     return TrackedText(text.text[:1].lower() + text.text[1:], text.origins)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The statement of a table cell.
+
+    text       as it is judged: "Tea, Q2 2025: 5"
+    asserts    True if it can be true or false
+    own        its own words; None: all of the text
+    lead_in    the first cell and the header before it
+    citations  the marks found in it
+    """
+
+    text: TrackedText
+    asserts: bool
+    own: TrackedText | None = None
+    lead_in: str | None = None
+    citations: tuple[Citation, ...] = ()
+
+
+def read_row(block: Block) -> Iterator[Cell]:
+    """Yield the cells of a row, each with the first cell of the row and its header.
+
+    block  the row; without a header it is the header of its table
+    """
+    read = [without_citations(normalised(line.text).stripped()) for line in block.lines]
+    cells, marks = [cell for cell, _ in read], [citations for _, citations in read]
+    if not block.header:
+        for cell in filter(lambda cell: cell.text, cells):
+            topic = names_topic(cell.text, marked=True)
+            yield Cell(cell, says_something(cell.text) and not topic)
+        return
+    subject = cells[0]
+    topic = names_topic(subject.text, marked=True)
+    filled = [n for n in range(1, len(cells)) if any(map(str.isalnum, cells[n].text))]
+    if subject.text and (not filled or (not topic and is_sentence(subject.text))):
+        yield Cell(subject, bool(filled) or says_something(subject.text))
+    header = [normalised(line.text).stripped() for line in block.header]
+    for number in filled:
+        value = cells[number]
+        lead = _named(subject, header[number] if number < len(header) else TrackedText("", ()))
+        alone = not lead.text or (topic and stands_alone(value.text, at_least=5))
+        yield Cell(
+            value if alone else TrackedText.joined([lead, TrackedText.added(": "), value]),
+            True,
+            own=TrackedText.joined([subject, value]) if number == filled[0] else value,
+            lead_in=None if alone else lead.text,
+            citations=marks[number] + (marks[0] if number == 1 else ()),
+        )
+
+
+def _named(subject: TrackedText, name: TrackedText) -> TrackedText:
+    """Join the first cell of a row and the header of a column: "Revenue, Q2 2025"."""
+    if _GENERIC_HEADER.fullmatch(name.text):
+        return subject
+    comma = TrackedText.added(", " if subject.text else "")
+    return TrackedText.joined([subject, comma, name])

@@ -1,8 +1,8 @@
 """The blocks of a markdown text, with the place of every character in the raw text.
 
-markdown-it-py finds the blocks and what is mark-up in them. It gives line numbers for blocks and
-no offsets for what they hold, so each piece of text is looked up in the raw text where the last
-one ended. A text without mark-up is a sequence of paragraphs.
+markdown-it-py finds the blocks and the mark-up in them. It gives line numbers for blocks and no
+offsets for their text, so each piece is looked up in the raw text where the last one ended. A text
+without mark-up is a sequence of paragraphs.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from halldetect.reading.blocks import Block, Line
-from halldetect.reading.document import Span
-from halldetect.reading.html_blocks import HtmlBlocks
+from halldetect.reading.document import Span, TrackedText
+from halldetect.reading.html_page import BREAKING, CELLS, HtmlBlocks
 from halldetect.reading.sentences import LINE_END, lines
-from halldetect.reading.tracked import TrackedText
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -37,15 +36,10 @@ _HTML_TAGS = frozenset(
     "s samp script section select small source span strike strong style sub summary sup svg table "
     "tbody td textarea tfoot th thead time title tr tt u ul var video wbr think answer".split()
 )
-_BREAKING_TAGS = frozenset(
-    "br p div li tr td th h1 h2 h3 h4 h5 h6 ul ol table hr dd dt blockquote section article "
-    "thead tbody tfoot caption summary details figcaption".split()
-)
-_CELLS = frozenset(["td", "th"])
 
 
 def read_blocks(text: str) -> list[Block]:
-    """The blocks of a text in their order; together they hold every word of it."""
+    """Return the blocks of a text in order; together they hold every word of it."""
     return _Reader(text).blocks()
 
 
@@ -55,7 +49,7 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    # Indented text is no code in answers; definitions of links would be swallowed.
+    # Indented text in answers is not code; definitions of links would be swallowed.
     return parser.disable(["code", "reference", "html_block", "text_join"])
 
 
@@ -66,58 +60,60 @@ class _Reader:
         self._text = text
         lengths = [len(match.group()) for match in _LINE.finditer(text)]
         self._starts = [0, *accumulate(lengths)]
+        self._items: list[int] = []
+        self._marks: list[Token] = []
+        self._fresh = False
+        self._count = 0
+        self._html = HtmlBlocks()
 
     def blocks(self) -> list[Block]:
-        """The blocks, and a paragraph for every line that no block holds."""
+        """Return the blocks, and a paragraph for every line outside all blocks."""
         found: list[tuple[int, Block]] = []
         covered: set[int] = set()
         tokens = _parser().parse(self._text)
-        items: list[int] = []
-        marks: list[Token] = []
-        fresh = False
-        count = quotes = 0
         at = 0
-        html = HtmlBlocks()
         while at < len(tokens):
             token = tokens[at]
-            if token.type == "list_item_open":
-                count += 1
-                items.append(count)
-                marks.append(token)
-                fresh = True
-            elif token.type == "list_item_close":
-                items.pop()
-                marks.pop()
-                fresh = False
-            elif token.type in ("blockquote_open", "blockquote_close"):
-                quotes += token.nesting
+            if token.type in ("list_item_open", "list_item_close"):
+                self._take_item(token)
             elif token.type == "table_open":
                 end = next(i for i in range(at, len(tokens)) if tokens[i].type == "table_close")
-                for line, block in self._rows(tokens[at:end], tuple(items), quotes > 0):
-                    found.append((line, block))
+                found += self._rows(tokens[at:end])
                 covered.update(range(*_lines_of(token)))
-                at, fresh = end, False
+                at, self._fresh = end, False
             elif token.type in ("inline", "fence"):
                 first, last = _lines_of(token)
-                code = token.type == "fence"
-                heading = not code and tokens[at - 1].type == "heading_open"
-                read = self._code_lines(first, last) if code else self._inline(token, first, last)
-                block = Block(
-                    "code" if code else "heading" if heading else "paragraph",
-                    tuple(read),
-                    tuple(items),
-                    fresh,
-                    self._number(marks[-1]) if fresh and marks else None,
-                    quotes > 0,
-                )
-                whole = [block] if code or heading else html.split(block)
-                found += [(first, part) for part in whole]
+                heading = tokens[at - 1].type == "heading_open"
+                found += [(first, block) for block in self._block(token, heading=heading)]
                 covered.update(range(first, last))
-                fresh = False
+                self._fresh = False
             at += 1
-        found += [(len(self._starts), part) for part in html.rest()]
+        found += [(len(self._starts), part) for part in self._html.rest()]
         found += self._uncovered(covered)
         return [block for _, block in sorted(found, key=lambda pair: pair[0])]
+
+    def _take_item(self, token: Token) -> None:
+        self._fresh = token.type == "list_item_open"
+        if self._fresh:
+            self._count += 1
+            self._items.append(self._count)
+            self._marks.append(token)
+        else:
+            self._items.pop()
+            self._marks.pop()
+
+    def _block(self, token: Token, *, heading: bool) -> list[Block]:
+        first, last = _lines_of(token)
+        code = token.type == "fence"
+        read = self._code_lines(first, last) if code else self._inline(token, first, last)
+        block = Block(
+            "code" if code else "heading" if heading else "paragraph",
+            tuple(read),
+            tuple(self._items),
+            self._fresh,
+            self._number(self._marks[-1]) if self._fresh and self._marks else None,
+        )
+        return [block] if code or heading else self._html.split(block)
 
     def _uncovered(self, covered: set[int]) -> Iterator[tuple[int, Block]]:
         for number in range(len(self._starts) - 1):
@@ -137,15 +133,13 @@ class _Reader:
                 yield Line(content)
 
     def _number(self, mark: Token) -> TrackedText | None:
-        """The mark of a numbered item, where it stands."""
+        """Return the mark of a numbered item with its place."""
         if not mark.info:
             return None
         start = self._text.find(mark.info + mark.markup, self._starts[_lines_of(mark)[0]])
         return TrackedText.of(self._text, start, start + len(mark.info + mark.markup))
 
-    def _rows(
-        self, tokens: Sequence[Token], items: tuple[int, ...], quoted: bool
-    ) -> Iterator[tuple[int, Block]]:
+    def _rows(self, tokens: Sequence[Token]) -> Iterator[tuple[int, Block]]:
         header: tuple[Line, ...] | None = None
         cells: list[Line] = []
         number = cursor = 0
@@ -168,8 +162,8 @@ class _Reader:
                     else Line(TrackedText.of(self._text, start, cursor))
                 )
             elif token.type == "tr_close":
-                row = tuple(cells)
-                yield number, Block("row", row, items, quoted=quoted, header=header or ())
+                row, items = tuple(cells), tuple(self._items)
+                yield number, Block("row", row, items, header=header or ())
                 header = header or row
 
     def _inline(self, token: Token, first: int, last: int) -> list[Line]:
@@ -185,13 +179,13 @@ class _Reader:
 
 
 def _is_quotation(mark: str, inside: str) -> bool:
-    """Whether what markdown takes for code is quoted, as tokenised texts do: `` so '' and `so'.
+    """Return True for a quotation that markdown takes for code: `` so '' and `so'.
 
     Two marks with spaces inside are not set around code. Of two single marks the second begins
     another quotation if a space stands before it and an apostrophe has ended the first one.
 
-    mark    one end of what markdown takes for code
-    inside  what stands between its ends
+    mark    one end of the code span
+    inside  the text between its ends
     """
     if not inside.endswith(" "):
         return False
@@ -206,7 +200,7 @@ def _lines_of(token: Any) -> tuple[int, int]:
 
 
 class _InlineReader:
-    """Reads what an inline token holds, piece by piece, along the raw text."""
+    """Reads the pieces of an inline token along the raw text."""
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text = text
@@ -214,6 +208,7 @@ class _InlineReader:
         self._end = end
         self._lines: list[Line] = []
         self._parts: list[TrackedText] = []
+        self._length = 0
         self._strong: list[Span] = []
         self._aside: list[TrackedText] = []
         self._opened: int | None = None
@@ -223,7 +218,7 @@ class _InlineReader:
         self._cell_is_empty = False
 
     def read(self, token: Token) -> list[Line] | None:
-        """The lines; None where a piece is not found in the raw text."""
+        """Return the lines; None where a piece is not found in the raw text."""
         for child in token.children or ():
             if not self._take(child):
                 return None
@@ -231,10 +226,6 @@ class _InlineReader:
         if self._tags:  # what is closed at the end
             self._add(Line(TrackedText("", ())))
         return self._lines
-
-    @property
-    def _length(self) -> int:
-        return sum(len(part.text) for part in self._parts)
 
     def _take(self, token: Token) -> bool:
         kind = token.type
@@ -245,7 +236,7 @@ class _InlineReader:
             prefix = _LINE_START.match(self._text, ending.end())
             assert prefix is not None
             self._at = prefix.end()
-            # A term, and below it what is said of it after a colon: one line.
+            # A term and its definition after a colon are one line.
             if not self._text.startswith(": ", self._at):
                 self._break()
             return True
@@ -274,12 +265,14 @@ class _InlineReader:
         return self._skip(token.markup)
 
     def _strike(self, *, opens: bool) -> None:
-        """Set aside what was struck out since the mark that opened it."""
+        """Set aside the text since the mark that began to strike it out."""
         if opens:
             self._struck_from = len(self._parts)
         elif self._struck_from is not None:
-            self._struck += self._parts[self._struck_from :]
+            struck = self._parts[self._struck_from :]
             del self._parts[self._struck_from :]
+            self._length -= sum(len(part.text) for part in struck)
+            self._struck += struck
             self._struck_from = None
 
     def _place(self, raw: str, shown: str | None = None) -> bool:
@@ -291,9 +284,13 @@ class _InlineReader:
         part = TrackedText.of(self._text, found, found + len(raw))
         if shown is not None and shown != raw:
             part = part.replaced(Span(0, len(raw)), shown)
-        self._parts.append(part)
+        self._append(part)
         self._at = found + len(raw)
         return True
+
+    def _append(self, part: TrackedText) -> None:
+        self._parts.append(part)
+        self._length += len(part.text)
 
     def _skip(self, mark: str) -> bool:
         found = self._text.find(mark, self._at, self._end)
@@ -314,7 +311,7 @@ class _InlineReader:
         return self._place(content) and self._skip(mark)
 
     def _address(self, title: Any) -> bool:
-        """Take the address and the title that follow the text of a link."""
+        """Take the address and the title behind the text of a link."""
         match = re.compile(r"\]\(\s*").match(self._text, self._at)
         if match is None:
             return False
@@ -339,24 +336,24 @@ class _InlineReader:
             return True
         name = _TAG_NAME.match(content)
         if name is None or name[1].lower() not in _HTML_TAGS:
-            self._parts.append(TrackedText.of(self._text, found, self._at))
+            self._append(TrackedText.of(self._text, found, self._at))
             return True
         for attribute in _ATTRIBUTE.finditer(content):
             start, end = attribute.span(1)
             self._aside.append(TrackedText.of(self._text, found + start + 1, found + end - 1))
         if name[1].lower() in ("s", "del", "strike"):
             self._strike(opens=not content.startswith("</"))
-        if name[1].lower() in _BREAKING_TAGS:
+        if name[1].lower() in BREAKING:
             self._break()
             self._take_block_tag(name[1].lower(), closes=content.startswith("</"))
         return True
 
     def _take_block_tag(self, name: str, *, closes: bool) -> None:
-        """Remember a tag for the next line; a cell without text is a line, too."""
-        if self._cell_is_empty and name in (*_CELLS, "tr", "table"):
+        """Keep a tag for the next line; a cell without text is a line as well."""
+        if self._cell_is_empty and name in (*CELLS, "tr", "table"):
             self._add(Line(TrackedText("", ())))
         self._tags.append(f"/{name}" if closes else name)
-        self._cell_is_empty = name in _CELLS and not closes
+        self._cell_is_empty = name in CELLS and not closes
 
     def _add(self, line: Line) -> None:
         self._lines.append(replace(line, tags=tuple(self._tags)))
@@ -381,5 +378,5 @@ class _InlineReader:
                 self._add(Line(line, strong, tuple(self._aside), struck))
                 self._aside = []
             start = following
-        self._parts, self._strong = [], []
+        self._parts, self._strong, self._length = [], [], 0
         self._opened = None if self._opened is None else 0

@@ -1,9 +1,9 @@
-"""Letters that look like Latin letters, as Latin letters.
+"""Characters as a reader sees them.
 
-A verifier knows the letters that people write with. It does not know full-width, circled or
-mathematical letters, and a word with a Greek or Cyrillic letter in it is unknown to it. Here they
-become what a reader sees, character by character, so that every one still has its place in the raw
-text. Digits and letters with a meaning of their own (m², ½, ™) stay.
+A verifier knows plain letters. Full-width and mathematical letters, invisible characters, and Greek
+or Cyrillic letters inside Latin words are read as the letters that they look like, one by one, so
+that each keeps its place in the raw text. Other tricks (braille, Morse, flags, circled letters,
+letters that are struck through) are not decoded: such a text is unreadable.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import re
 import unicodedata
 from functools import cache
 
-from halldetect.reading.tracked import TrackedText
-from halldetect.reading.words import NEGATIONS
+from halldetect.reading.document import TrackedText
 
 # Capital and small letters of Greek, Cyrillic and Armenian that look like the Latin ones here.
 _LOOK_ALIKES = dict(
@@ -23,29 +22,24 @@ _LOOK_ALIKES = dict(
         strict=True,
     )
 )
-_NAMED_LETTER = re.compile(
-    r"(?:(?:NEGATIVE |CROSSED )?(?:CIRCLED|SQUARED)|REGIONAL INDICATOR SYMBOL|PARENTHESIZED|"
-    r"TAG|TORTOISE SHELL BRACKETED|FULLWIDTH|MODIFIER LETTER|LATIN|MATHEMATICAL [A-Z -]+|"
-    r"SUPERSCRIPT|LATIN SUBSCRIPT)"
-    r"(?: LATIN)?(?: LETTER)?(?: (?P<size>CAPITAL|SMALL))?(?: CAPITAL)?(?: LETTER)?"
-    r"(?: SMALL)?(?: CAPITAL)? (?P<letter>[A-Z])"
-)
+# Characters with a meaning of their own, which have another form as well.
 _KEPT = frozenset("ªº™℠©®№ℓΩµ")
-# Marks across letters, stacked marks and the like; a letter with one accent is one character.
-_OVERLAY = re.compile("[\u0334-\u0338\u20d0-\u20f0\u0300-\u036f\u0488\u0489]")
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064"
     "\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
 )
-# A longer word is none that a person wrote; tokenizers give up at 100 letters.
+_ACCENT = re.compile("[\u0300-\u0333\u0339-\u036f]")
+_UNUSUAL = re.compile(
+    "[\u0334-\u0338\u20d0-\u20f0\u0488\u0489]"  # struck or enclosed by a combining mark
+    "|[\u2801-\u28ff]|[\ue000-\uf8ff]|[\u249c-\u24e9\U0001f110-\U0001f189\U000e0020-\U000e007e]"
+    "|[\u1d00-\u1dbf]|[\U0001f1e6-\U0001f1ff]{3}"  # small capitals, flags that spell a word
+    r"|(?:[.\-]{1,6}\s+(?:/\s+)?){8}"  # Morse
+    r"|\b(?:n0t|n0ne|n[3e]v3r|n3ver|cann0t)\b"
+)
+# No person writes a longer word; tokenizers stop at 100 letters.
 MAX_WORD = 60
 _LETTERS = re.compile(r"[^\W\d_]+")
-_DIGITS = str.maketrans("0134", "oiea")
 _WORD = re.compile(r"\w+")
-_FLAG = re.compile(
-    "(?<![\U0001f1e6-\U0001f1ff])[\U0001f1e6-\U0001f1ff]{2}(?![\U0001f1e6-\U0001f1ff])"
-)
-_INDICATORS = re.compile("[\U0001f1e6-\U0001f1ff]{3}")
 _LATIN_LETTER = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _PLAIN = re.compile(
     "[\\x00-\\x7f\u00a1-\u00ac\u00ae-\u024f\u2010-\u2027\u2030-\u203e\u20a0-\u20bf]*"
@@ -53,80 +47,69 @@ _PLAIN = re.compile(
 
 
 def normalised(text: TrackedText) -> TrackedText:
-    """The text with the letters that a reader sees in it."""
+    """Return the text with the letters that a reader sees in it."""
     if is_plain(text.text):
-        return TrackedText(_WORD.sub(_latin, text.text), text.origins)
-    spelled = _INDICATORS.search(text.text) is not None
-    flags = {at for match in _FLAG.finditer(text.text) for at in range(*match.span())}
-    flags = set() if spelled else flags
+        return text
     characters: list[str] = []
     origins: list[int] = []
-    for at, (character, origin) in enumerate(zip(text.text, text.origins, strict=True)):
-        seen = character if at in flags else _seen(character)
-        if not seen and not (characters and characters[-1].isalnum()):
-            seen = character  # between emoji it is no trick
-        if _OVERLAY.match(character) and characters:
-            composed = unicodedata.normalize("NFC", characters[-1] + character)
-            if len(composed) == 1 and not _OVERLAY.search(composed):
+    for character, origin in zip(text.text, text.origins, strict=True):
+        seen = _seen(character)
+        before = characters[-1] if characters else ""
+        if not seen and not before.isalnum():
+            seen = character  # between emoji it is part of one of them
+        if before and _ACCENT.match(character):
+            composed = unicodedata.normalize("NFC", before + character)
+            if len(composed) == 1:
                 characters[-1] = composed
-            elif not characters[-1].isascii() and not _LATIN_LETTER.match(characters[-1]):
-                characters.append(character)
-                origins.append(origin)
-            continue
+                continue
+            if _LATIN_LETTER.match(before):
+                continue
         characters += seen
         origins += [origin] * len(seen)
-    plain = "".join(characters)
-    return TrackedText(_WORD.sub(_latin, plain), tuple(origins))
+    return TrackedText(_WORD.sub(_latin, "".join(characters)), tuple(origins))
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text has only characters that are read as they are."""
+    """Return True if every character is read as it stands."""
     return _PLAIN.fullmatch(text) is not None
 
 
 def has_look_alikes(text: str) -> bool:
-    """Whether some letters of a text are read as others."""
+    """Return True if some letters of a text are read as others."""
     return normalised(TrackedText.of(text, 0, len(text))).text != text
 
 
+def has_letters(text: str) -> bool:
+    """Return True if a text has letters or digits, or unusual characters that may spell some."""
+    return any(map(str.isalnum, text)) or _UNUSUAL.search(text) is not None
+
+
 def unreadable(text: str) -> str | None:
-    """What of a text no reader of English, and no verifier, can read; None if nothing."""
-    if any("\u2800" <= character <= "\u28ff" for character in text):
-        return "it is written in braille"
-    if any("\ue000" <= character <= "\uf8ff" for character in text):
-        return "it has characters without a meaning of their own"
+    """Return why no verifier can read a text; None if it can."""
+    if _UNUSUAL.search(text):
+        return "it has unusual characters"
     if not any(map(str.isalnum, text)):
         return "it has no letters"
     longest = max(_LETTERS.findall(text), key=len, default="")
-    if len(longest) > MAX_WORD:
-        return f"it has a word of {len(longest)} letters"
-    return None
+    return f"it has a word of {len(longest)} letters" if len(longest) > MAX_WORD else None
 
 
 @cache
 def _seen(character: str) -> str:
-    if character.isascii() or character in _KEPT:
+    if character.isascii() or character in _KEPT or _UNUSUAL.match(character):
         return character
     if _INVISIBLE.match(character):
-        # Tag characters and the like spell nothing; others only join or divide letters.
         return ""
-    name = unicodedata.name(character, "")
     if unicodedata.category(character) in ("Nd", "Ll", "Lu", "Lm", "So"):
         folded = unicodedata.normalize("NFKC", character)
-        if folded != character and folded.isascii() and folded.isalnum():
+        if folded.isascii() and folded.isalnum():
             return folded
-    match = _NAMED_LETTER.fullmatch(name)
-    if match is not None:
-        return match["letter"] if match["size"] == "CAPITAL" else match["letter"].lower()
     return character
 
 
 def _latin(match: re.Match[str]) -> str:
-    """A word with its look-alikes as Latin letters, where that makes it a Latin word."""
+    """Return a word with its look-alikes as Latin letters, where that makes it a Latin word."""
     word = match.group()
-    spelled = word.lower().translate(_DIGITS)
-    if spelled in NEGATIONS and spelled != word.lower():
-        return spelled  # "n0t": of all words this is the one that must not be overlooked
     if word.isascii() or not any(character in _LOOK_ALIKES for character in word):
         return word
     changed = "".join(_LOOK_ALIKES.get(character, character) for character in word)

@@ -9,16 +9,16 @@ from typing import Any
 
 from halldetect.errors import InputError, MissingExtra
 
-# More than any text of this size needs; a small file may hold very much.
-MAX_UNPACKED = 300_000_000
+# A small file may unpack to very much, and parsing it takes many times its size.
+MAX_UNPACKED = 50_000_000
 _HYPHENATED = re.compile(r"(?<=[a-z])[-\u00ad]\n(?=[a-z])")
-# A line that goes on in the next one: it is long and does not end a sentence.
+# A long line that does not end a sentence continues in the next one.
 _WRAPPED = re.compile(r"(?<=[^\n]{40})(?<![.!?:;])[ \t]*\n(?=[^\n•‣▪◦●○*-]\S)")
 _HEADING = re.compile(r"(?:Heading|Title)\s*(\d?)")
 
 
 def read_pages(data: bytes, name: str) -> list[str] | None:
-    """The text of each page of a PDF file, or of a DOCX file as one page; None for other data.
+    """Return the text of each page of a PDF file, of a DOCX file as one; None for other data.
 
     data  the content of the file
     name  the file, for messages
@@ -32,7 +32,7 @@ def read_pages(data: bytes, name: str) -> list[str] | None:
 
 
 def pdf_pages(data: bytes, name: str) -> list[str]:
-    """The text of each page of a PDF file; lines that only end because the page does are joined."""
+    """Return the text of each page of a PDF file, with wrapped lines joined."""
     try:
         import pypdf
     except ImportError as error:
@@ -45,7 +45,7 @@ def pdf_pages(data: bytes, name: str) -> list[str]:
 
 
 def docx_text(data: bytes, name: str) -> str:
-    """The text of a DOCX file as markdown: headings, list items, and tables row by row."""
+    """Return the text of a DOCX file as markdown: headings, list items, tables row by row."""
     try:
         import docx
         from docx.table import Table

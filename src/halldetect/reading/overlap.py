@@ -1,4 +1,4 @@
-"""How many words two texts share: the only place where content words are compared.
+"""The words that two texts share: the only place where content words are compared.
 
 Words are compared by their first letters, so that "elected", "election" and "elects" are the
 same; numbers are compared whole. Words such as "the", "of" and "was" do not count.
@@ -19,7 +19,7 @@ LETTERS = 5
 
 @dataclass(frozen=True, slots=True)
 class ContentWord:
-    """A word that says what a text is about: `key` is what it is compared by."""
+    """A word with a meaning of its own; words with the same `key` are the same."""
 
     key: str
     start: int
@@ -27,26 +27,25 @@ class ContentWord:
 
 
 def content_words(text: str) -> list[ContentWord]:
-    """The content words of a text, in order."""
+    """Return the content words of a text, in order."""
     keyed = ((_key(word.norm), word) for word in words(text))
     return [ContentWord(key, word.start, word.end) for key, word in keyed if key is not None]
 
 
 def content_keys(text: str) -> frozenset[str]:
-    """What the content words of a text are compared by."""
+    """Return the keys of the content words of a text."""
     return frozenset(word.key for word in content_words(text))
 
 
 def shared_part(keys: frozenset[str], other: frozenset[str]) -> float:
-    """The share of the keys, from 0 to 1, that the other text has too; 0 without any key."""
+    """Return the share of the keys, from 0 to 1, that the other text has; 0 without any key."""
     return len(keys & other) / max(len(keys), 1)
 
 
 class WordIndex:
-    """The content words of some documents by position, and in how many sentences each occurs.
+    """The content words of some documents by position, and the sentences that each occurs in.
 
-    The documents are read once; how many words any part of them shares with any claim is then
-    looked up.
+    The documents are read once; the words that a part shares with a claim are looked up.
     """
 
     def __init__(self, documents: Sequence[Document]) -> None:
@@ -67,12 +66,12 @@ class WordIndex:
         return positions
 
     def shares(self, claim: str, parts: Iterable[tuple[int, Span]]) -> list[float]:
-        """For each part the share, from 0 to 1, of the claim's content words that it has.
+        """Return for each part the share, from 0 to 1, of the claim's content words in it.
 
-        A word counts the more, the fewer sentences of the documents have it. A claim without
-        content words gives 1 for every part.
+        A rare word counts more than a common one. A claim without content words gives 1 for every
+        part.
 
-        claim  the text whose words are looked for
+        claim  the text whose words are looked up
         parts  index of the document and span in it
         """
         keys = dict.fromkeys(word.key for word in content_words(claim))

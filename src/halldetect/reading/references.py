@@ -1,8 +1,8 @@
-"""What a sentence leans on: pronouns, "the latter", "there", "a year later" and their like.
+"""Sentences that need the one before them: pronouns, "the latter", "there", "so did Ann".
 
-A sentence that can be understood only with the one before it cannot be judged alone. Where it is
-plain what is meant, its name is put in the place of the pronoun. A sentence that says nothing by
-itself ("So did Ann.") is read together with the one before it; all others as they stand.
+Such a sentence has a second reading, which is used where it is not supported as it stands. A
+pronoun at its start is replaced by the subject of the sentence before, if that fits. A sentence
+without a meaning of its own is read behind the one before.
 """
 
 from __future__ import annotations
@@ -10,26 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
-from halldetect.reading.antecedents import PRONOUNS, ROLES, antecedent, holder
-from halldetect.reading.document import Span
-from halldetect.reading.noun_phrases import (
-    DEMONSTRATIVES,
-    OWNERS,
-    NounPhrase,
-    first_verb,
-    joined,
-    noun_phrases,
-)
-from halldetect.reading.relative_times import DAY, YEAR, named_time, relative_time
 from halldetect.reading.words import (
     ARTICLES,
     AUXILIARIES,
     COORDINATORS,
+    MONTHS,
+    NEGATIONS,
+    NUMBER_WORDS,
     PREPOSITIONS,
     RELATIVES,
     SUBJECTS,
+    WEEKDAYS,
     Word,
     is_finite_verb,
     may_be_past,
@@ -37,16 +29,22 @@ from halldetect.reading.words import (
     words,
 )
 
+# A longer sentence is not searched.
 MAX_LENGTH = 600
-_PAIR = re.compile(r"\bthe (?P<which>former|latter)\b", re.IGNORECASE)
-_SO_DID = re.compile(
-    r"^(?:and )?(?:so|neither|nor) (?P<aux>\w+) (?P<who>[^,;]+?)[.!]?$", re.IGNORECASE
-)
-_DID_TOO = re.compile(
-    r"^(?P<who>[^,;]+?) (?P<aux>did|does|do|was|were|is|are|has|have|had) "
-    r"(?:too|as well|so)[.!]?$",
+_SINGULAR = frozenset({"it", "its"})
+_PLURAL = frozenset({"they", "their", "them", "these", "those"})
+_PERSONAL = frozenset({"he", "she", "his", "her", "him"})
+_PRONOUNS = _SINGULAR | _PLURAL | _PERSONAL
+_OWNERS = frozenset({"his", "her", "its", "their"})
+_OTHER_PRONOUNS = SUBJECTS | _PRONOUNS | frozenset("this that our my your who what all".split())
+_DOES = r"(?:did|does|do|was|were|is|are|has|have|had|can|will|would)"
+_MEANINGLESS_ALONE = re.compile(
+    rf"\bdid so\b|^but [^,;]{{1,40}} {_DOES}(?: not|n't)?[.!]?$|(?:as well|too)[.!]$"
+    rf"|^(?:and )?(?:so|neither|nor) {_DOES} [^,;]{{1,60}}[.!]?$"
+    r"|^there,? (?:he|she|it|they)\b|(?<!is )(?<!was )(?<!were )\bthere(?:[.,;!]|$)",
     re.IGNORECASE,
 )
+_PAIR = re.compile(r"\bthe (?:former|latter)\b(?!-)", re.IGNORECASE)
 # Marks of a quotation, whose pronouns are those of the speaker. Not the "'" of "Ann 's", "'90s".
 _QUOTED = re.compile(
     r"[\"“”«»‘`]|''|(?:^|\s)'(?!(?:s|re|ve|ll|m|d|t|em|til|tis|twas)\b)(?=[^\W\d_])", re.IGNORECASE
@@ -58,45 +56,70 @@ _OPENING = re.compile(
 )
 # "After his fall, Bob Hale ...", "When she left, Ann Cole ..."
 _NAME_BEHIND = re.compile(r", (?:[Tt]he )?[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)* (?P<next>[a-z]\w*)")
-_SUBORDINATORS = frozenset(
-    "when while after before because although though since as if until once".split()
-)
-# Leans on the sentence before, but no name can be put in.
-_SAID_BEFORE = re.compile(
-    r"\bdid so\b|^but [^,;]{1,40} (?:did|does|do)(?: not|n't)?[.!]?$|(?:as well|too)[.!]$",
-    re.IGNORECASE,
-)
 # "It" that stands for nothing: "it is clear that", "it was here that", "it is not known why".
 _EXPLETIVE = re.compile(
     r"^it (?:(?:is|was) the (?:first|second|third|\w+th|last|only) |seem|appear|turn|"
     r"(?:is|was) (?:here|there|then)\b[^.;]* that\b|"
     r"(?:is|was|remains|remained)(?: not| ?n't)? (?:\w+ )?(?:clear|unclear|known|unknown|certain|"
     r"uncertain|obvious) (?:what|whether|why|who|when|where|how|if)\b|"
-    r"take|took|(?:is|was|has been|will be) "
-    r"(?:\w+ )?(?:\w+ )?(?:that|to|who|when|because)\b|"
-    r"(?:(?:will|would|may|might|could|can|should|did|does|is|was|has|had|be|been|not|never|hardly|"
-    r"barely|even|still|also|then|\w+ly|expected|likely|going|to|continued?|began|started?) )*"
-    r"(?:(?:rain|snow|hail|drizzl|thunder|thaw)(?:e|ed|es|s|ing)?|sunny|rainy|windy|cloudy|foggy|"
-    r"stormy)\b)",
+    r"take|took|(?:is|was|has been|will be) (?:\w+ )?(?:\w+ )?(?:that|to|who|when|because)\b|"
+    r"(?:\w+ ){0,4}(?:(?:rain|snow|hail|drizzl|thunder|thaw)(?:e|ed|es|s|ing)?|sunny|rainy|windy|"
+    r"cloudy|foggy|stormy)\b)",
     re.IGNORECASE,
 )
+_TITLES = frozenset(
+    "mr mrs ms miss dr prof professor sir lady lord dame judge justice captain president king "
+    "queen prince princess senator mayor minister coach saint pope".split()
+)
+# "Ann Cole's son left. He ...": the son.
+_RELATIVES = frozenset(
+    "son daughter child baby wife husband partner mother father mum mom dad parent brother sister "
+    "uncle aunt nephew niece cousin friend neighbour neighbor colleague assistant aide spokesman "
+    "spokeswoman agent widow lawyer doctor driver manager coach".split()
+)
+# Words for the source of a response: "The passage describes a museum. It opened in 1994."
+_SOURCE_WORDS = frozenset("passage text article summary document excerpt paragraph".split())
+# Words that begin a sentence but name nothing; most others of the kind end in "-ly".
+_OPENERS = PREPOSITIONS | frozenset(
+    "overall nevertheless furthermore indeed next last earlier hence otherwise likewise even "
+    "perhaps maybe only just including regarding aged born known then later now here today also "
+    "however moreover meanwhile still again thus therefore finally first instead according due "
+    "prior while".split()
+)
+_NAMES_IN_LY = frozenset("emily kelly sally billy molly holly lily polly italy sicily july".split())
+_TIMES = frozenset(map(str.lower, (*MONTHS, *WEEKDAYS))) | frozenset(
+    "day days week weeks month months year years morning afternoon evening night weekend".split()
+)
+_PLURALS = frozenset("people men women children police".split())
+_OWNED = re.compile(r"['’] ?s\b|s['’]")
+_YEAR = re.compile(r"(?:1\d|20)\d\d")
+_INDEFINITE = re.compile(r"\b(?:a|an) \w", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A sentence as the verifier reads it.
+    """A second reading of a sentence.
 
-    text      what is read
-    resolved  whether names stand for what the sentence leans on; otherwise the text begins with
-              the sentence before
+    text      the sentence as it may be read
+    resolved  True if a name replaces a pronoun; otherwise the text begins with the sentence before
     """
 
     text: str
     resolved: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """The subject of a sentence; `rest` is the sentence behind it."""
+
+    text: str
+    plural: bool
+    named: bool
+    rest: str
+
+
 def readings(sentences: Sequence[str]) -> list[Reading | None]:
-    """For each sentence how it is read with those before it; None where it needs none.
+    """Return the second reading of each sentence; None where it has none.
 
     sentences  of one text, in order
     """
@@ -110,266 +133,156 @@ def readings(sentences: Sequence[str]) -> list[Reading | None]:
 
 
 def begins_with_pronoun(sentence: str) -> bool:
-    """Whether the first thing that a sentence names is named before it: "It closed in 2011."."""
+    """Return True if the first thing that a sentence names is a pronoun: "It closed in 2011."."""
     return _OPENING.match(sentence) is not None and not _EXPLETIVE.match(sentence)
 
 
-def leans(sentence: str) -> bool:
-    """Whether a sentence can be understood only with what stands before it."""
-    if len(sentence) > MAX_LENGTH:
-        return False
-    return bool(
-        _pronoun(sentence)
-        or _there(sentence)
-        or _pair(sentence)
-        or relative_time(sentence)
-        or _SO_DID.match(sentence)
-        or _DID_TOO.match(sentence)
-        or _role(sentence)
-        or _SAID_BEFORE.search(sentence)
-        or _noun_again(sentence)
-        or _fragment(sentence)
-    )
-
-
-def _fragment(sentence: str) -> bool:
-    """Whether a sentence is an answer without a verb: "In 1998."."""
-    found = words(sentence)
-    return (
-        0 < len(found) < 5
-        and found[0].norm in PREPOSITIONS
-        and not any(may_be_verb(word.norm) or may_be_past(word.norm) for word in found)
-    )
-
-
 def _reading(sentence: str, before: str) -> Reading | None:
-    if not leans(sentence) or len(before) > MAX_LENGTH or _QUOTED.search(sentence):
+    if len(sentence) > MAX_LENGTH or len(before) > MAX_LENGTH or _QUOTED.search(sentence):
         return None
-    phrases = noun_phrases(before)
-    text = sentence
-    for resolve in (
-        _resolve_ellipsis,
-        _resolve_pair,
-        _resolve_time,
-        _resolve_place,
-        _resolve_noun,
-        _resolve_role,
-        _resolve_pronoun,
-    ):
-        text = resolve(text, before, phrases) or text
-    if _says_nothing_alone(text):
+    if _MEANINGLESS_ALONE.search(sentence) or _names_one_of_two(sentence):
         return Reading(f"{before} {sentence}", False)
-    return Reading(text, True) if text != sentence else None
+    pronoun = _pronoun(sentence)
+    name = None if pronoun is None else _antecedent(pronoun.norm, before)
+    if pronoun is None or name is None:
+        return None
+    following = words(sentence[pronoun.end :])[:1]
+    owned = bool(following) and following[0].norm not in PREPOSITIONS
+    if pronoun.norm in _OWNERS and owned:
+        name += "'" if name.endswith("s") and pronoun.norm == "their" else "'s"
+    if pronoun.start == 0:
+        name = name[:1].upper() + name[1:]
+    elif name.startswith("The "):
+        name = f"the {name[4:]}"
+    return Reading(sentence[: pronoun.start] + name + sentence[pronoun.end :], True)
 
 
-def _says_nothing_alone(sentence: str) -> bool:
-    """Whether nobody could say what a sentence asserts without the one before it."""
-    return bool(
-        _pair(sentence)
-        or _SAID_BEFORE.search(sentence)
-        or _SO_DID.match(sentence)
-        or _DID_TOO.match(sentence)
-        or _fragment(sentence)
+def _names_one_of_two(sentence: str) -> bool:
+    """Return True for "the former" or "the latter" without a noun, not "the former mayor"."""
+    match = _PAIR.search(sentence)
+    following = words(sentence[match.end() :])[:1] if match is not None else []
+    return match is not None and all(
+        may_be_verb(word.norm) or may_be_past(word.norm) for word in following
     )
-
-
-# Pronouns
 
 
 def _pronoun(sentence: str) -> Word | None:
-    """The first pronoun of a sentence that nothing before it in the sentence can explain."""
+    """Return the first pronoun, if nothing before it in the sentence can explain it."""
     found = words(sentence)
-    at = next((at for at, word in enumerate(found) if word.norm in PRONOUNS), None)
+    at = next((at for at, word in enumerate(found) if word.norm in _PRONOUNS), None)
     if at is None or _EXPLETIVE.match(sentence[found[at].start :]):
         return None
-    word = found[at]
+    word, earlier = found[at], found[:at]
     if len(word.norm) < word.end - word.start:  # "it's", "they've"
         return None
-    if word.norm in DEMONSTRATIVES and not (at == 0 and _stands_alone(found)):
+    if word.norm in ("these", "those"):
+        return word if at == 0 and len(found) > 1 and _verb_like(found[1]) else None
+    if any(is_finite_verb(other.norm) for other in earlier[1:]):
         return None
-    earlier = noun_phrases(sentence[: word.start])
-    if any(not phrase.after for phrase in earlier) or (at and first_verb(found[:at]) is not None):
-        return None
-    return None if at and _named_behind(sentence, found[0].norm, word) else word
+    for place, other in enumerate(earlier):
+        explained = place == 0 or earlier[place - 1].norm in PREPOSITIONS
+        if other.norm in ARTICLES and place == 0 and not _TIMES & {item.norm for item in earlier}:
+            return None
+        if (other.capital and not explained) or (place == 0 and not _is_opener(other)):
+            return None
+    first = found[0].norm
+    inside = word.norm not in SUBJECTS or first in PREPOSITIONS
+    behind = [match["next"] for match in _NAME_BEHIND.finditer(sentence, word.end)]
+    named = any(item not in COORDINATORS | PREPOSITIONS for item in behind)
+    return None if at and (first == "according" or (inside and named)) else word
 
 
-def _named_behind(sentence: str, first: str, word: Word) -> bool:
-    """Whether the sentence itself may say whom a pronoun means: "After his fall, Bob Hale ...".
-
-    sentence  that the pronoun stands in
-    first     the first word of the sentence
-    word      the pronoun
-    """
-    if first == "according":
-        return True
-    inside = word.norm not in SUBJECTS or first in _SUBORDINATORS
-    return inside and any(
-        match["next"] not in COORDINATORS | PREPOSITIONS
-        for match in _NAME_BEHIND.finditer(sentence, word.end)
-    )
-
-
-def _stands_alone(found: Sequence[Word]) -> bool:
-    """Whether the first word, "these" or its like, is a subject by itself."""
-    following = found[1].norm if len(found) > 1 else ""
-    if _verb_like(following):
-        return True
-    third = found[2] if len(found) > 2 else None
-    return third is not None and (
-        third.norm in ARTICLES | PREPOSITIONS or third.norm in ("up", "out") or third.numeric
-    )
-
-
-def _verb_like(norm: str) -> bool:
-    return is_finite_verb(norm) or norm in AUXILIARIES
-
-
-def _noun_again(sentence: str) -> Word | None:
-    """The noun of a subject such as "this proposal"."""
-    found = words(sentence)
-    if len(found) < 3 or found[0].norm not in DEMONSTRATIVES or _stands_alone(found):
-        return None
-    return found[1]
-
-
-def _resolve_noun(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
-    noun = _noun_again(sentence)
-    if noun is None:
-        return sentence
-    same = [item for item in phrases if item.text.casefold().split()[-1] == noun.norm]
-    # "The proposal" says no more than "this proposal".
-    if len(same) != 1 or all(word.norm in ARTICLES | {noun.norm} for word in words(same[0].text)):
-        return None
-    return _put(sentence, Span(0, noun.end), same[0].text)
-
-
-def _resolve_pronoun(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
-    word = _pronoun(sentence)
-    if word is None:
-        return sentence
-    meant = antecedent(word.norm, joined(before, phrases))
-    # "This" alone means what was said, not a thing that was named.
-    if meant is None or word.norm in ("this", "that"):
-        return None
-    owner = word.norm in OWNERS and not (word.norm == "her" and _object(sentence, word))
-    name = meant.text
-    if owner:
-        name += "'" if name.endswith("s") and meant.plural else "'s"
-    return _put(sentence, Span(word.start, word.end), name)
-
-
-def _object(sentence: str, word: Word) -> bool:
-    """Whether "her" is an object: nothing that it could own follows."""
-    following = words(sentence[word.end :])
-    return not following or following[0].norm in PREPOSITIONS
-
-
-def _role(sentence: str) -> bool:
-    """Whether the subject is a bare role: "The minister ..."."""
-    found = words(sentence)
+def _is_opener(word: Word) -> bool:
     return (
-        len(found) > 2
-        and found[0].norm == "the"
-        and found[1].norm in ROLES
-        and found[2].norm not in PREPOSITIONS | COORDINATORS | RELATIVES | {"'s"}
-        and not found[2].capital
-        and "," not in sentence[found[1].end : found[2].start]
+        word.norm in _OPENERS | COORDINATORS | ARTICLES | NUMBER_WORDS
+        or (word.norm.endswith("ly") and word.norm not in _NAMES_IN_LY)
+        or may_be_past(word.norm)
+        or word.numeric
     )
 
 
-def _resolve_role(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
-    if not _role(sentence):
-        return sentence
+def _verb_like(word: Word) -> bool:
+    return is_finite_verb(word.norm) or may_be_past(word.norm)
+
+
+def _antecedent(pronoun: str, before: str) -> str | None:
+    """Return the subject of the sentence before, if a pronoun may mean it."""
+    subject = _subject(before)
+    if subject is None or subject.plural != (pronoun in _PLURAL):
+        return None
+    if pronoun in _PERSONAL:
+        owner, apostrophe, owned = subject.text.partition("'s ")
+        if apostrophe and subject.named:  # "Ann Cole's shop closed. She ..."
+            return None if _RELATIVES & set(owned.casefold().split()) else owner.rstrip()
+        return subject.text if subject.named else None
+    if pronoun in _SINGULAR:
+        titled = subject.text.split()[0].casefold().rstrip(".") in _TITLES
+        # "The council bought a tractor. It ...": either may be meant.
+        object_ = _INDEFINITE.search(subject.rest[:60])
+        by = object_ is not None and words(subject.rest[: object_.start()])
+        ambiguous = object_ is not None and not (by and by[-1].norm in PREPOSITIONS)
+        if titled or (ambiguous and not _INDEFINITE.match(subject.text)):
+            return None
+    return re.sub(r"^[Aa]n? ", "the ", subject.text)
+
+
+def _subject(sentence: str) -> _Subject | None:
+    """Return the words before the first verb, without openers and phrases with a preposition."""
     found = words(sentence)
-    meant = holder(found[1].norm, phrases)
-    if meant is None:
+    start = _first_of_subject(sentence, found)
+    end = start
+    while end < len(found) and not _ends_subject(sentence, found, start, end):
+        end += 1
+    inside = found[start:end]
+    norms = {word.norm for word in inside}
+    if not inside or end == len(found) or norms & (_OTHER_PRONOUNS | _SOURCE_WORDS):
         return None
-    return _put(sentence, Span(found[0].start, found[1].end), meant.text)
+    first, head = inside[0], inside[-1]
+    plain = first.norm in ARTICLES | NUMBER_WORDS or first.numeric
+    text = sentence[first.start : head.end]
+    several = "and" in norms
+    if not (plain or first.capital) or head.norm == "'s" or (several and _OWNED.search(text)):
+        return None  # "Ann and Bob's shop" is one thing, or Ann and a shop
+    if "of" in norms:
+        head = inside[max(0, next(at for at, word in enumerate(inside) if word.norm == "of") - 1)]
+    plural_noun = head.norm.endswith("s") and not head.norm.endswith(("ss", "us", "is"))
+    if len(inside) == 1 and found[end].norm in PREPOSITIONS and not plural_noun:
+        return None  # "Unable to age", "Prior to May"
+    small = ARTICLES | PREPOSITIONS | {"'s", "and"}
+    name = not plain and all(word.capital for word in inside if word.norm not in small)
+    plural_noun = plural_noun and not (name and len(inside) > 1)
+    plural = several or head.norm in _PLURALS or first.norm in NUMBER_WORDS or plural_noun
+    named = name or (not plain and "'s" in norms)
+    rest = sentence[inside[-1].end :]
+    return _Subject(text, plural and first.norm not in ("a", "an"), named, rest)
 
 
-# Places, pairs, times, ellipses
+def _first_of_subject(sentence: str, found: Sequence[Word]) -> int:
+    """Return the place behind an opener: "Sadly,", "In 1968", "The next day", "Last week"."""
+    start = 0
+    if found and _is_opener(found[0]) and found[0].norm not in ARTICLES | NUMBER_WORDS:
+        comma = sentence.find(", ")
+        start = next((at for at, word in enumerate(found) if word.start > comma > 0), 1)
+    for at in range(start, min(start + 4, len(found) - 1)):
+        time = found[at].norm in _TIMES or _YEAR.fullmatch(found[at].norm)
+        if time and not _verb_like(found[at + 1]):
+            return at + 1
+    return start
 
 
-def _there(sentence: str) -> Word | None:
-    found = words(sentence)
-    for at, word in enumerate(found):
-        if word.norm == "there":
-            following = found[at + 1].norm if at + 1 < len(found) else ""
-            if not _verb_like(following):
-                return word
-    return None
-
-
-def _resolve_place(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
-    word = _there(sentence)
-    if word is None:
-        return sentence
-    places = [
-        item
-        for item in phrases
-        if item.after in ("in", "at", "on", "to", "near", "behind", "outside", "inside")
-        and not YEAR.fullmatch(item.text)
-        and not DAY.fullmatch(item.text)
-    ]
-    if not places and len(phrases) > 1 and not phrases[-1].after:
-        places = [phrases[-1]]
-    if len(places) != 1:
-        return None
-    place = places[0]
-    at = (
-        place.after
-        if place.after not in ("", "to")
-        else ("in" if place.text[0].isupper() else "at")
-    )
-    return _put(sentence, Span(word.start, word.end), f"{at} {place.text}")
-
-
-def _pair(sentence: str) -> re.Match[str] | None:
-    """ "The former" or "the latter" by itself, not "the former mayor"."""
-    match = _PAIR.search(sentence)
-    if match is None:
-        return None
-    following = words(sentence[match.end() :])[:1]
-    alone = not following or may_be_verb(following[0].norm) or may_be_past(following[0].norm)
-    return match if alone and not sentence[match.end() :].startswith("-") else None
-
-
-def _resolve_pair(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
-    match = _pair(sentence)
-    if match is None:
-        return sentence
-    for left, right in pairwise(phrases):
-        if before[left.span.end : right.span.start].strip(" ,") in ("and", "or", "with", "and not"):
-            meant = left if match["which"].casefold() == "former" else right
-            return _put(sentence, Span(*match.span()), meant.text)
-    return None
-
-
-def _resolve_time(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
-    match = relative_time(sentence)
-    if match is None:
-        return sentence
-    time = named_time(match, before)
-    return None if time is None else _put(sentence, Span(*match.span()), time)
-
-
-def _resolve_ellipsis(sentence: str, before: str, phrases: Sequence[NounPhrase]) -> str | None:
-    """ "So was Birch Lane." with the predicate of the sentence before."""
-    match = _SO_DID.match(sentence) or _DID_TOO.match(sentence)
-    if match is None:
-        return sentence
-    found = words(before)
-    verb = first_verb(found)
-    subject = next((item for item in phrases if item.subject), None)
-    if verb is None or subject is None or subject.span.start > 0:
-        return None
-    return f"{match['who']} {before[found[verb].start :]}"
-
-
-def _put(sentence: str, span: Span, text: str) -> str:
-    """The sentence with a text for what stands in a span."""
-    if span.start == 0:
-        text = text[:1].upper() + text[1:]
-    elif text.startswith("The "):
-        text = "the " + text[4:]
-    return sentence[: span.start] + text + sentence[span.end :]
+def _ends_subject(sentence: str, found: Sequence[Word], start: int, at: int) -> bool:
+    word = found[at]
+    if at == start:
+        return word.norm in AUXILIARIES | NEGATIONS
+    before = found[at - 1]
+    between = sentence[before.end : word.start]
+    shortened = before.norm in _TITLES | {"st", "co"} and between.strip() == "."
+    if any(char in ",;:()—–." for char in between) and not shortened:
+        return True
+    if word.norm in (PREPOSITIONS | RELATIVES | NEGATIONS) - {"of"} or word.norm == "but":
+        return True
+    following = found[at + 1].norm if at + 1 < len(found) else ""
+    # "The footage reveals they"; "The horror film was": a word that may be a verb, then the verb
+    verb = is_finite_verb(word.norm) or following in ARTICLES | _OWNERS | SUBJECTS
+    verb = verb or (may_be_verb(word.norm) and not is_finite_verb(following))
+    return verb and not word.capital and before.norm not in ARTICLES

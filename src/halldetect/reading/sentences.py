@@ -34,15 +34,16 @@ _CITATIONS = re.compile(r"(?:\s?\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\])+(?=\s|$)"
 # A list mark alone, which is never a sentence: "1.", "(a)", "IV.", "12)".
 _MARK_ALONE = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,6})[.)]{1,2}")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+WINDOW = 4_000
 
 
 def read_document(text: str) -> Document:
-    """The text with its sentences."""
+    """Return the text with its sentences."""
     return Document(text, sentences(text))
 
 
 def sentences(text: str) -> tuple[Span, ...]:
-    """The sentences of a text, in order, without surrounding white space.
+    """Return the sentences of a text, in order, without surrounding white space.
 
     No sentence crosses the end of a line. Together the spans hold every character that is
     not white space.
@@ -51,7 +52,7 @@ def sentences(text: str) -> tuple[Span, ...]:
 
 
 def lines(text: str) -> Iterator[Span]:
-    """The lines that are not empty, without surrounding white space."""
+    """Yield the lines that are not empty, without surrounding white space."""
     start = 0
     for match in LINE_END.finditer(text):
         line = trimmed(text, start, match.start())
@@ -64,7 +65,7 @@ def lines(text: str) -> Iterator[Span]:
 
 
 def trimmed(text: str, start: int, end: int) -> Span | None:
-    """The range without white space at its ends; None where nothing is left."""
+    """Return the range without white space at its ends; None where nothing is left."""
     piece = text[start:end]
     stripped = piece.strip()
     if not stripped:
@@ -75,7 +76,7 @@ def trimmed(text: str, start: int, end: int) -> Span | None:
 
 def _sentences_of_line(text: str, line: Span) -> list[Span]:
     content = line.cut(text)
-    ends = {end for _, end in _splitter().span_tokenize(content)}
+    ends = set(_ends(content))
     ends |= {match.end() for match in _WIDE_STOP.finditer(content)}
     ends |= {
         match.end() for match in _FULL_STOP.finditer(content) if _ends_sentence(*match.groups())
@@ -102,8 +103,22 @@ def _sentences_of_line(text: str, line: Span) -> list[Span]:
     return [Span(line.start + a.start, line.start + a.end) for a in _joined(content, pieces)]
 
 
+def _ends(content: str) -> Iterator[int]:
+    """Yield where the sentences of a line end, according to nupunkt.
+
+    A long line is read in windows, because nupunkt takes quadratic time for some texts. Each window
+    begins with the last sentence of the one before it, whose end was not certain.
+    """
+    start = 0
+    while len(content) - start > WINDOW:
+        spans = list(_splitter().span_tokenize(content[start : start + WINDOW]))
+        yield from (start + end for _, end in spans[:-1])
+        start += spans[-1][0] if len(spans) > 1 and spans[-1][0] else WINDOW
+    yield from (start + end for _, end in _splitter().span_tokenize(content[start:]))
+
+
 def _ends_sentence(word: str, following: str) -> bool:
-    """Whether a full stop between these two ends a sentence, whatever nupunkt says."""
+    """Return True if a full stop between these two ends a sentence, whatever nupunkt says."""
     if not following.isupper() or word.casefold() in _SHORTENED:
         return False
     if word.islower():
@@ -112,7 +127,7 @@ def _ends_sentence(word: str, following: str) -> bool:
 
 
 def _joined(content: str, pieces: list[Span]) -> list[Span]:
-    """The pieces; one without words (a list mark, closing quotes, an emoji) joins a neighbour."""
+    """Join pieces without words (a list mark, closing quotes, an emoji) to a neighbour."""
     whole: list[Span] = []
     pending: int | None = None
     for piece in pieces:

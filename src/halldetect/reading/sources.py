@@ -1,47 +1,42 @@
-"""Reading a source: sentences as they stand, table rows with their headers, turns with speakers.
+"""Reading a source: sentences as they stand, table rows with headers, turns with speakers.
 
-`text.json_source` reads JSON, `text.tool_output` logs, test results and signatures.
-
-A verifier reads running text. A row of a table says little without the header, and the second
-sentence of a turn does not say who speaks; both are read as text that does. Their spans are those
-of the raw text.
+A verifier reads running text. A row of a table needs its header, and the second sentence of a turn
+its speaker; both are read with them. `structured` reads JSON, logs and signatures. The spans are
+those of the raw text.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from halldetect.reading.blocks import Block
-from halldetect.reading.document import Document, Span
-from halldetect.reading.json_source import read_json
+from halldetect.reading.document import Document, Span, TrackedText
 from halldetect.reading.markdown import read_blocks
 from halldetect.reading.normalise import is_plain, normalised
-from halldetect.reading.sentences import lines, sentences
-from halldetect.reading.tool_output import Area, signatures, whole_lines
-from halldetect.reading.tracked import TrackedText
+from halldetect.reading.references import begins_with_pronoun
+from halldetect.reading.sentences import lines, sentences, trimmed
+from halldetect.reading.structured import Area, log_lines, read_json, signatures
 
-_SEPARATOR = re.compile(r"(?=.*\|)(?=.*--)[ \t|:-]+")
-_HTML_ROW = re.compile(r"<tr\b[^>]*>(.*?)(?:</tr>|(?=<tr\b)|</table>)", re.IGNORECASE | re.DOTALL)
-_HTML_TABLE = re.compile(r"<table\b.*?(?:</table>|\Z)", re.IGNORECASE | re.DOTALL)
-_HTML_CELL = re.compile(
-    r"<t[hd]\b[^>]*>(.*?)(?=<t[hd]\b|</t[hd]>|</tr>|\Z)", re.IGNORECASE | re.DOTALL
-)
-_TAG = re.compile(r"<[^>]*>")
+_SEPARATOR = re.compile(r"[ \t|:-]+")
+_HTML_TABLE = re.compile(r"<(/?)table\b[^<>]*>", re.IGNORECASE)
 _SPEAKER = re.compile(r"([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,2}|Q|A):\s+\S")
-# A text with fewer turns than this is a list of labels and values.
+# A text with fewer turns is a list of labels and values.
 MIN_TURNS = 3
+# "Kell bridge" is a title; "notes.txt", "report.pdf, page 3" and "Document 2" are not.
+_TITLE = re.compile(r"(?!Document \d+$)(?!.*\.\w{2,5}\b)(?=.*[^\W\d_]{3})[^\W\d_][^\n]{2,120}")
 
 
 def read_source(text: str) -> Document:
-    """A source document with its sentences, and how those are read that need it."""
+    """Read a source document into sentences, some of them with another reading."""
     values = read_json(text)
     if values is not None:
-        spans_of, readings_of = zip(*values, strict=True)
-        return Document(text, tuple(spans_of), readings=tuple(readings_of))
+        places, read = zip(*values, strict=True)
+        return Document(text, tuple(places), readings=tuple(read))
     tables = [*_markdown_tables(text), *_html_tables(text)]
     # Sorted by place only: a signature comes before the lines that it consists of.
-    areas = sorted([*tables, *signatures(text), *whole_lines(text)], key=lambda area: area[0].start)
+    areas = sorted([*tables, *signatures(text), *log_lines(text)], key=lambda area: area[0].start)
     speakers = _speakers(text)
     if not areas and not speakers and is_plain(text):
         return Document(text, sentences(text))
@@ -62,19 +57,34 @@ def read_source(text: str) -> Document:
     return Document(text, tuple(spans), readings=tuple(readings) if any(readings) else ())
 
 
+def with_title(document: Document, name: str) -> Document:
+    """Read the first sentence after the title of its document, if it begins with a pronoun.
+
+    document  as it was read
+    name      of the document; only a title counts
+    """
+    if not document.sentences or _TITLE.fullmatch(name) is None:
+        return document
+    first = document.sentences[0].cut(document.text)
+    if not begins_with_pronoun(first):
+        return document
+    readings = document.readings or (None,) * len(document.sentences)
+    return replace(document, readings=(f"{name}: {readings[0] or first}", *readings[1:]))
+
+
 def _reading(text: str, sentence: Span, speakers: dict[int, tuple[int, str]]) -> str | None:
-    """The sentence with its speaker and its letters, where that makes a difference."""
+    """Return the sentence with its speaker and plain letters, where that makes a difference."""
     raw = sentence.cut(text)
-    reading = raw if is_plain(raw) else normalised(TrackedText.of(raw, 0, len(raw))).text
-    start = text.rfind("\n", 0, sentence.start) + 1
-    speaker = speakers.get(start)
-    if speaker is not None and sentence.start > speaker[0]:
-        reading = f"{speaker[1]}: {reading}"
+    reading = normalised(TrackedText.of(raw, 0, len(raw))).text
+    if speakers:
+        speaker = speakers.get(text.rfind("\n", 0, sentence.start) + 1)
+        if speaker is not None and sentence.start > speaker[0]:
+            reading = f"{speaker[1]}: {reading}"
     return None if reading == raw else reading
 
 
 def _speakers(text: str) -> dict[int, tuple[int, str]]:
-    """By the start of each line of a dialogue where its turn begins, and who speaks."""
+    """Return the start of the turn and its speaker, by the start of each line of a dialogue."""
     found = {}
     for line in lines(text):
         match = _SPEAKER.match(text, line.start, line.end)
@@ -93,16 +103,47 @@ def _markdown_tables(text: str) -> Iterator[Area]:
     all_lines = list(lines(text))
     last = -1
     for number, line in enumerate(all_lines):
-        if number == 0 or number <= last or not _SEPARATOR.fullmatch(line.cut(text)):
+        rule = line.cut(text)
+        if number == 0 or number <= last or not ("|" in rule and "--" in rule):
+            continue
+        if not _SEPARATOR.fullmatch(rule):
             continue
         last = number
         while last + 1 < len(all_lines) and "|" in all_lines[last + 1].cut(text):
             last += 1
         area = Span(all_lines[number - 1].start, all_lines[last].end)
-        blocks = [block for block in read_blocks(area.cut(text)) if block.kind == "row"]
+        blocks = _rows(area.cut(text))
         if len(blocks) == last - number + 1:
             places = [all_lines[number - 1], *all_lines[number + 1 : last + 1]]
             yield area, [(place, _row(block)) for place, block in zip(places, blocks, strict=True)]
+
+
+def _html_tables(text: str) -> Iterator[Area]:
+    """Read tables as the response reader does; one that is not closed ends with the text."""
+    start: int | None = None
+    for tag in _HTML_TABLE.finditer(text):
+        if not tag[1]:
+            start = tag.start()
+        elif start is not None:
+            yield from _html_table(text, Span(start, tag.end()))
+            start = None
+    if start is not None:
+        yield from _html_table(text, Span(start, len(text)))
+
+
+def _html_table(text: str, area: Span) -> Iterator[Area]:
+    rows: list[tuple[Span, str | None]] = []
+    for block in _rows(area.cut(text)):
+        cells = [span for line in block.lines if (span := line.text.raw_span()) is not None]
+        place = trimmed(text, area.start + cells[0].start, area.start + cells[-1].end)
+        if place is not None:
+            rows.append((place, _row(block)))
+    if rows:
+        yield area, rows
+
+
+def _rows(table: str) -> list[Block]:
+    return [block for block in read_blocks(table) if block.kind == "row"]
 
 
 def _row(block: Block) -> str:
@@ -112,35 +153,17 @@ def _row(block: Block) -> str:
 
 
 def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
-    """A row as text: "Kettles: Q1 2025 14,200; Q2 2025 15,620."
+    """Return a row as text: "Kettles: Q1 2025 14,200; Q2 2025 15,620."
 
     header  the cells of the header; empty for the header itself
     cells   those of the row
     """
     if not header:
         return ", ".join(filter(None, cells))
-    named = []
-    for number, cell in enumerate(cells[1:], 1):
-        name = header[number] if number < len(header) else ""
-        if cell:
-            named.append(f"{name} {cell}".strip())
+    names = [*header[1:], *[""] * len(cells)]
+    named = [f"{name} {cell}".strip() for name, cell in zip(names, cells[1:], strict=False) if cell]
     values = "; ".join(named)
     subject = cells[0] if cells else ""
     if not (subject and values):
         return subject or values
     return f"{subject}: {values}" + ("" if values.endswith((".", "!", "?")) else ".")
-
-
-def _html_tables(text: str) -> Iterator[Area]:
-    for table in _HTML_TABLE.finditer(text) if "<t" in text.lower() else ():
-        header: list[str] = []
-        rows: list[tuple[Span, str | None]] = []
-        for row in _HTML_ROW.finditer(text, *table.span()):
-            cells = [
-                " ".join(_TAG.sub(" ", cell[1]).split()) for cell in _HTML_CELL.finditer(row[1])
-            ]
-            if any(cells):
-                rows.append((Span(*row.span()), row_text(header, cells)))
-                header = header or cells
-        if rows:
-            yield Span(*table.span()), rows

@@ -1,4 +1,4 @@
-"""Words with offsets, and the English word lists that the guard works with."""
+"""Words with offsets, and English word lists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 # Letters, digits, and the marks and invisible characters that occur inside words.
 _IN_WORD = r"[\w\u00ad\u0300-\u036f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"
 _WORD = re.compile(
-    # a minus or plus sign that belongs to a number, or a sign that carries meaning by itself
+    # a minus or plus sign that belongs to a number, or a sign with a meaning of its own
     r"(?P<sign>(?<![\w.])[-−+](?=\.?\d)|[%‰$€£¥₹°<>=≠≤≥±×÷~≈&@^|✓✔✗✘❌✅👍👎])"
     rf"|(?P<word>\d+(?:[.,:/]\d+)+{_IN_WORD}*|{_IN_WORD}+(?:['’.\-–/]{_IN_WORD}+)*)"
 )
@@ -22,6 +22,11 @@ MONTHS = (
     "January February March April May June July August September October November December"
 ).split()
 WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+NUMBER_WORDS = frozenset(
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred "
+    "thousand million billion trillion dozen half twice double triple".split()
+)
 ARTICLES = frozenset({"a", "an", "the"})
 _FILLERS = ARTICLES | {"also", "however", "moreover", "furthermore", "additionally"}
 COORDINATORS = frozenset({"and", "but"})
@@ -53,7 +58,7 @@ NEGATIONS = frozenset(
     "seldom few little lack lacks lacked lacking non nicht kein keine keinen nie ohne pas jamais "
     "ne non sans aucun aucune nunca jamás sin ningún ninguna não nem nunca mai nessun senza".split()
 )
-# Words whose sentence part must be taken whole: leaving a word out there changes what is said.
+# Words that change the meaning of their part of the sentence.
 _LOCAL_SCOPE = (
     NEGATIONS
     | MODALS
@@ -66,7 +71,7 @@ _LOCAL_SCOPE = (
         "rather".split()
     )
 )
-# Words that turn all they govern into hearsay, a plan, a wish, a condition or a fiction.
+# Words that make the sentence hearsay, a plan, a wish, a condition or a fiction.
 _GLOBAL_SCOPE = frozenset(
     # conditions and exceptions
     "if unless whether provided assuming suppose supposing supposed otherwise except excluding "
@@ -147,7 +152,7 @@ class Word:
 
     norm        the form in which it is compared
     start, end  where it stands
-    capital     whether it starts with a capital letter
+    capital     True if it starts with a capital letter
     """
 
     norm: str
@@ -157,19 +162,19 @@ class Word:
 
     @property
     def numeric(self) -> bool:
-        """Whether it has a digit."""
+        """True if it has a digit."""
         return any(char.isdigit() for char in self.norm)
 
 
 def normalize(text: str) -> str:
-    """One form for what reads the same: case, ligatures, accents' encoding, invisible marks."""
+    """Return one form for texts that read the same: case, ligatures, accents, invisible marks."""
     if text.isascii():
         return text.casefold()
     return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold().replace("’", "'")
 
 
 def words(text: str) -> list[Word]:
-    """The words of a text; "didn't" is "did" and "not", "Ann's" is "Ann" and "'s"."""
+    """Return the words of a text; "didn't" is "did" and "not", "Ann's" is "Ann" and "'s"."""
     result: list[Word] = []
     for match in _WORD.finditer(text):
         start, end = match.span()
@@ -196,7 +201,7 @@ def words(text: str) -> list[Word]:
 
 
 def without_fillers(given: list[Word]) -> list[Word]:
-    """All words but articles and connecting adverbs; all of them if there are no others.
+    """Return all words but articles and connecting adverbs; all of them without any others.
 
     An article before "few" or "little" stays, since "a few" is not "few".
     """
@@ -210,7 +215,7 @@ def without_fillers(given: list[Word]) -> list[Word]:
 
 
 def same_word(left: str, right: str) -> bool:
-    """Equal, or different only in grammatical number (dog/dogs, was/were)."""
+    """Return True for equal words, or those that differ only in number (dog/dogs, was/were)."""
     if left == right:
         return True
     if left[0] != right[0] and left not in _BE:
@@ -226,7 +231,7 @@ def same_word(left: str, right: str) -> bool:
 
 
 def is_finite_verb(norm: str) -> bool:
-    """Certainly a finite verb, one that has a subject."""
+    """Return True for a word that is certainly a finite verb, one with a subject."""
     return (
         norm in AUXILIARIES
         or norm in _FINITE
@@ -235,13 +240,13 @@ def is_finite_verb(norm: str) -> bool:
 
 
 def is_past_verb(norm: str) -> bool:
-    """A finite verb of an event in the past, as against a habit or a rule."""
+    """Return True for a finite verb of an event in the past, not of a habit or a rule."""
     not_present = is_finite_verb(norm) and norm not in _PRESENT and norm not in MODALS
     return not_present and (norm == "was" or not norm.endswith("s"))
 
 
 def may_be_verb(norm: str) -> bool:
-    """Possibly a verb; used where missing one would be the worse mistake."""
+    """Return True for a possible verb, where missing one would be the worse mistake."""
     return (
         is_finite_verb(norm)
         or norm in _IRREGULAR
@@ -254,12 +259,12 @@ def may_be_verb(norm: str) -> bool:
 
 
 def may_be_past(norm: str) -> bool:
-    """Possibly a past tense, with "-ed" or without."""
+    """Return True for a possible past tense, with "-ed" or without."""
     return norm in _IRREGULAR or is_past_verb(norm)
 
 
 def scope(norm: str) -> str | None:
-    """What a word governs: "sentence" (all of it), "part" (its part of it), or None."""
+    """Return the reach of a word: "sentence", "part" of the sentence, or None."""
     if norm in _GLOBAL_SCOPE:
         return "sentence"
     if norm in _LOCAL_SCOPE or (norm.endswith("est") and len(norm) > 5) or norm.endswith("n't"):

@@ -1,4 +1,4 @@
-"""What a repair gives: the new text, the report that shows it is faithful, the list of changes."""
+"""The result of a repair: the new text, the report that calls it faithful, the changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from halldetect.report import ClaimReport, Evidence, Report, Status, Verdict
 
 
 class Outcome(StrEnum):
-    """How a repair ended."""
+    """The ways in which a repair ends."""
 
     UNCHANGED = "unchanged"
     REPAIRED = "repaired"
@@ -22,7 +22,7 @@ class Outcome(StrEnum):
 
 
 class Action(StrEnum):
-    """What became of a sentence."""
+    """The ways in which a repair treats a sentence."""
 
     KEPT = "kept"
     CHANGED = "changed"
@@ -30,7 +30,7 @@ class Action(StrEnum):
 
 
 class Method(StrEnum):
-    """How a sentence was changed.
+    """The ways to change a sentence.
 
     REPLACE  some of its words were replaced by words of the source
     REWRITE  a language model wrote it again
@@ -46,17 +46,17 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One sentence of the original and what became of it.
+    """One sentence of the original and its treatment.
 
     action    kept, changed or removed
     before    the sentence in the original
     after     the sentence in the new text; None if it was removed
     span      its place in the original
     new_span  its place in the new text; None if it was removed
-    method    how it was changed; None unless it was
-    why       why it was changed or removed; None if it was kept
-    evidence  the window of the source that decided; None if there is none
-    lost      supported claims of the original that the new sentence does not make any more
+    method    of the change; None if it was not changed
+    why       the reason of a change or removal; None if it was kept
+    evidence  the passage of the source that decided; None if there is none
+    lost      supported claims of the original that the new sentence lacks
     """
 
     action: Action
@@ -74,8 +74,8 @@ class Change:
 class Repair:
     """The outcome of a repair.
 
-    A text is only ever given together with a report that calls this very text faithful and all
-    its claims supported (see `passes`); anything else cannot be constructed.
+    A text always comes with a report that calls this text faithful and all its claims supported
+    (see `passes`); anything else cannot be constructed.
 
     outcome   unchanged (it was faithful), repaired, or failed
     text      the new text; None if the repair failed
@@ -104,7 +104,7 @@ class Repair:
             raise CheckError("the text of a repair must have passed the check")
 
     def to_dict(self) -> dict[str, Any]:
-        """The repair in plain dicts, lists and strings, as in its JSON form."""
+        """Return the repair in plain dicts, lists and strings, as in its JSON form."""
         return {
             "outcome": str(self.outcome),
             "text": self.text,
@@ -118,7 +118,7 @@ class Repair:
 
     @classmethod
     def from_dict(cls, data: Any) -> Repair:
-        """The repair of plain JSON values, as `to_dict` gives them.
+        """Return the repair of plain JSON values, as `to_dict` gives them.
 
         data  the values
         Raises InputError for anything else, CheckError for a text that has not passed the check.
@@ -141,12 +141,12 @@ class Repair:
             raise InputError(f"not a halldetect repair: {' '.join(str(error).split())}") from None
 
     def to_json(self, *, indent: int | None = 2) -> str:
-        """The repair as JSON; `indent` as for `json.dumps`."""
+        """Return the repair as JSON; `indent` as for `json.dumps`."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent, allow_nan=False)
 
 
 def is_mended(report: Report | None, text: str) -> bool:
-    """Whether a report is of this text, calls it faithful, and every claim of it passes."""
+    """Return True if a report is of this text, calls it faithful, and every claim passes."""
     return (
         report is not None
         and report.response == text
@@ -157,17 +157,17 @@ def is_mended(report: Report | None, text: str) -> bool:
 
 
 def passes(claim: ClaimReport, report: Report) -> bool:
-    """Whether a claim may stay in a text that is passed on.
+    """Return True if a claim may stay in a text that is passed on.
 
-    It may if it is supported. Who sets the threshold above the usual one asks for few false
-    alarms: then a claim whose own score is below the threshold may stay as well.
+    A supported claim may. A threshold above the default asks for few false alarms: then a claim
+    whose own score is below the threshold may stay as well.
 
     claim   of the report
     report  whose threshold counts
     """
     if claim.status is Status.SUPPORTED:
         return True
-    if report.scoring != "calibrated" or report.threshold <= DEFAULT_THRESHOLD:
+    if report.threshold <= DEFAULT_THRESHOLD:
         return False
     return claim.support is not None and 1.0 - claim.support < report.threshold
 

@@ -1,50 +1,57 @@
-"""The procedure of a repair: check, change what fails, check again.
+"""The procedure of a repair: check, change each failing sentence, check again.
 
 For each sentence with a claim that the source does not support, in this order: words of it are
-replaced by words of the source (`replacements`), a language model writes it again (`rewriters`),
-a part of it is left out, the sentence is removed. A proposal is taken only if the verifier
-supports it; then the whole text is checked anew, as any response is. A sentence that still fails
-gets what comes next in the order, and after `max_rounds` all that fails is removed.
+replaced by words of the source (`corrections`), a language model writes it again (`rewriters`), a
+phrase is left out (`shortening`), the sentence is removed. A proposal is taken only if the verifier
+supports it; then the whole text is checked again, as any response is. A sentence that still fails
+gets the next step, and after `max_rounds` every failing sentence is removed.
 
-With a threshold above the usual one, a claim may be unclear: not supported, but not past the
-threshold either. Its sentence gets the first step only, for numbers, dates, names and negations,
-and stays as it was if that does not help.
+With a threshold above the default, a claim may be unclear: not supported, but not past the
+threshold. Only facts of its sentence are replaced, and it stays as it was if that does not help.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import Protocol
 
-from halldetect.errors import ConfigurationError
+from halldetect.errors import ConfigurationError, HallDetectError
+from halldetect.facts import WordUsage
 from halldetect.inputs import Pair, Source
-from halldetect.reading.document import Document, Span
+from halldetect.reading.document import Span
+from halldetect.reading.overlap import WordIndex, content_keys, shared_part
 from halldetect.reading.references import readings
+from halldetect.reading.response import read_units
 from halldetect.reading.sentences import read_document
-from halldetect.reading.words import NEGATIONS, words
-from halldetect.repair.introductions import left_alone
+from halldetect.reading.words import NEGATIONS, normalize, words
+from halldetect.repair.corrections import corrections
 from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair, is_mended, passes
-from halldetect.repair.proposals import Proposals, is_change_of, sentence_key
 from halldetect.repair.revision import Revision, Sentence, split_marks
-from halldetect.repair.rewriters import Rewriter
+from halldetect.repair.rewriters import MAX_EVIDENCE, Rewriter, first_sentence
+from halldetect.repair.shortening import shortened
 from halldetect.report import ClaimReport, Report, Status, Verdict
 
+STEPS = (Method.REPLACE, Method.REWRITE, Method.SHORTEN)
 # Proposals per sentence and step that the verifier is asked about.
 MAX_PROPOSALS = 12
 # Changes of one kind that are combined in one sentence.
 MAX_CHANGES = {Method.REPLACE: 2, Method.REWRITE: 1, Method.SHORTEN: 3}
-STEPS = (Method.REPLACE, Method.REWRITE, Method.SHORTEN)
-# What is tried for unclear sentences: nothing that takes words out of what may be true.
-UNCLEAR_STEPS = (Method.REPLACE,)
+# Sentences of the source that corrections are taken from, and that proposals are judged against.
+CLOSEST = 3
+SHOWN = 5
+# A proposal that is longer than the sentence by more than this factor says something else.
+MAX_GROWTH = 1.6
+# The share of its content words that a changed sentence keeps; with less it is another one.
+MIN_KEPT = {Method.REPLACE: 0.5, Method.REWRITE: 0.4, Method.SHORTEN: 0.0}
 _REFERRING = frozenset(
     "he she it they his her its their this these those that such both neither".split()
 )
 
 
 class Checks(Protocol):
-    """What a repair needs of a detector."""
+    """The part of a detector that a repair needs."""
 
     def check(self, source: Source, response: str, *, question: str | None = None) -> Report:
         """Check a whole response."""
@@ -55,23 +62,94 @@ class Checks(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """For each sentence, by its index, the proposal that is supported; else the nearest to it."""
+class Proposals:
+    """Proposes changes of sentences from the sentences of a source.
 
-    supported: dict[int, str]
-    nearest: dict[int, str]
+    response   the text that is repaired
+    documents  the texts of the source
+    rewriter   writes sentences again; None: no language model is asked
+    notice     gets one-line messages for a person
+    """
+
+    def __init__(
+        self,
+        response: str,
+        documents: Sequence[str],
+        rewriter: Rewriter | None = None,
+        notice: Callable[[str], None] | None = None,
+    ) -> None:
+        self._rewriter = rewriter
+        self._notice = notice
+        self._usage = WordUsage([response, *documents])
+        read = [read_document(text) for text in documents]
+        self._index = WordIndex(read)
+        self._places = [(at, span) for at, item in enumerate(read) for span in item.sentences]
+        self._texts = [span.cut(documents[at]) for at, span in self._places]
+
+    def of(self, step: Method, sentence: str, *, facts_only: bool = False) -> list[str]:
+        """Return the proposals of one step for a sentence, most likely ones first.
+
+        step        the way to change it
+        sentence    of the response
+        facts_only  replace only numbers, dates, names and negations
+        """
+        mark, text, citations = split_marks(sentence)
+        if step is Method.REPLACE:
+            found = []
+            for at in self._ranked(text)[:CLOSEST]:
+                near = self._texts[at]
+                found += corrections(text, near, self._usage, facts_only=facts_only)
+        elif step is Method.SHORTEN:
+            found = shortened(text, self.around(text))
+        else:
+            found = self._rewritten(text)
+        return [mark + item + citations for item in dict.fromkeys(found)]
+
+    def around(self, sentence: str) -> str:
+        """Return the sentences of the source closest to one, in the order of the source."""
+        chosen: list[int] = []
+        size = 0
+        for at in self._ranked(sentence)[:SHOWN]:
+            size += len(self._texts[at]) + 1
+            if size > MAX_EVIDENCE and chosen:
+                break
+            chosen.append(at)
+        return "\n".join(self._texts[at] for at in sorted(chosen))
+
+    def _ranked(self, sentence: str) -> list[int]:
+        shares = self._index.shares(sentence, self._places)
+        return sorted(range(len(shares)), key=lambda at: -shares[at])
+
+    def _rewritten(self, sentence: str) -> list[str]:
+        """Ask the language model; one that fails proposes nothing."""
+        assert self._rewriter is not None
+        try:
+            answer = self._rewriter.rewrite(sentence, self.around(sentence))
+            text = first_sentence(answer) if isinstance(answer, str) else ""
+            problem = None if isinstance(answer, str) else "its answer is not text"
+        except HallDetectError as error:
+            text, problem = "", str(error)
+        except Exception as error:
+            text, problem = "", f"{type(error).__name__}: {error}"
+        if problem is not None and self._notice is not None:
+            self._notice(f"the rewriter failed: {' '.join(problem.split())[:200]}")
+        if text and sentence[:1].isupper():
+            text = text[0].upper() + text[1:]
+        ending = sentence.rstrip()[-1:]
+        if text and text[-1] not in ".!?…" and ending in (".", "!"):
+            text += ending
+        return [text] if text else []
 
 
 class Repairer:
     """Repairs responses with one detector.
 
-    detector       checks
-    rewriter       writes sentences again; None: no language model is asked
-    max_rounds     after so many rounds of changes, what still fails is removed
-    steps          what is tried before a sentence is removed, in this order
-    unclear_steps  what is tried before an unclear sentence is left as it is
-    notice         gets one-line messages for a person, such as that the rewriter failed
+    detector    checks
+    rewriter    writes sentences again; None: no language model is asked
+    max_rounds  rounds of changes before every failing sentence is removed
+    steps       tried before a sentence is removed, in this order
+    unclear     True to replace facts of unclear sentences
+    notice      gets one-line messages for a person, such as a failure of the rewriter
     """
 
     def __init__(
@@ -81,7 +159,7 @@ class Repairer:
         *,
         max_rounds: int = 3,
         steps: Sequence[Method] = STEPS,
-        unclear_steps: Sequence[Method] = UNCLEAR_STEPS,
+        unclear: bool = True,
         notice: Callable[[str], None] | None = None,
     ) -> None:
         if max_rounds < 1:
@@ -90,7 +168,7 @@ class Repairer:
         self._rewriter = rewriter
         self._max_rounds = max_rounds
         self._steps = tuple(step for step in steps if step is not Method.REWRITE or rewriter)
-        self._unclear_steps = tuple(unclear_steps)
+        self._unclear = unclear
         self._notice = notice
 
     def repair(self, pair: Pair) -> Repair:
@@ -113,110 +191,75 @@ class Repairer:
         if not original.claims:
             reason = original.reason or "the response has nothing that can be checked"
             return _failed(reason, original)
-        response = read_document(original.response)
-        revision = Revision(response)
+        revision = Revision(read_document(original.response))
         proposals = Proposals(original.response, original.documents, self._rewriter, self._notice)
         report = original
-        # Every round after the first ones removes or restores a sentence, so it comes to an end.
+        # Every round after the first ones removes or restores a sentence, so that the loop ends.
         for number in range(self._max_rounds + 2 * len(revision.sentences) + 1):
             text, places = revision.compose()
             if not any(place is not None for place in places):
                 return _failed("no sentence of the response is left", original)
             if number:
                 report = self._check(pair, text)
-            failing = self._failing(revision, places, report, first=not number)
+            failing = _failing(revision, places, report, unclear=self._unclear and not number)
             if not failing and is_mended(report, text):
                 outcome = Outcome.UNCHANGED if text == original.response else Outcome.REPAIRED
                 return Repair(outcome, text, None, report, original, _changes(revision, original))
             if not failing:
                 break
-            if number < self._max_rounds:
-                self._change(failing, revision, proposals, first=not number)
-            else:
-                for at in failing:
-                    revision.sentences[at].give_up()
-            self._name_referents(revision, response, proposals)
-            for at in left_alone(response, revision.sentences):
-                revision.sentences[at].why = "what it introduces was removed"
-                revision.sentences[at].remove()
-        return _failed(report.reason or "what is left is not supported either", original)
-
-    def _failing(
-        self, revision: Revision, places: Sequence[Span | None], report: Report, *, first: bool
-    ) -> list[int]:
-        """The sentences that are to be changed, by index; each of them gets its reason."""
-        found = []
-        for at, claim in _worst_claims(revision, places, report).items():
-            sentence = revision.sentences[at]
-            unclear = claim is not None and _is_unclear(claim, report)
-            sentence.optional = unclear and (first or sentence.optional)
-            if unclear and sentence.method is None and not (first and self._unclear_steps):
-                continue
-            sentence.why = sentence.why or _why(claim)
-            if claim is not None:
-                sentence.evidence = sentence.evidence or claim.evidence
-            found.append(at)
-        return found
+            waiting = failing
+            for step in self._steps if number < self._max_rounds else ():
+                waiting = self._change(step, waiting, revision, proposals)
+            for at in waiting:
+                revision.sentences[at].give_up()
+            self._name_referents(revision, proposals)
+            revision.remove_introductions()
+        return _failed(report.reason or "the rest is not supported either", original)
 
     def _change(
-        self, failing: list[int], revision: Revision, proposals: Proposals, *, first: bool
-    ) -> None:
-        """Put the first proposal that is supported in the place of each sentence, or remove it."""
-        waiting = failing
-        for step in self._steps:
-            tried = [
-                at
-                for at in waiting
-                if not revision.sentences[at].optional or (first and step in self._unclear_steps)
-            ]
-            # What may be true keeps its words: only facts are replaced in it.
-            careful = {at: revision.sentences[at].optional for at in tried}
+        self, step: Method, failing: list[int], revision: Revision, proposals: Proposals
+    ) -> list[int]:
+        """Put supported proposals in the place of sentences; return those that still fail."""
+        unclear = {at for at in failing if revision.sentences[at].unclear}
+        nearest = {
+            at: revision.sentences[at].before
+            for at in failing
+            if at not in unclear or step is Method.REPLACE
+        }
+        for _ in range(MAX_CHANGES[step]):  # where one change is not enough, add others
             proposed = {
-                at: proposals.of(step, revision.sentences[at].before, facts_only=careful[at])
-                for at in tried
+                at: proposals.of(step, text, facts_only=at in unclear)
+                for at, text in nearest.items()
             }
-            choice = self._choose(step, proposed, revision, proposals)
-            supported = choice.supported
-            # Where one change was not enough, add others.
-            for _ in range(MAX_CHANGES[step] - 1):
-                proposed = {
-                    at: proposals.further(step, text, facts_only=careful[at])
-                    for at, text in choice.nearest.items()
-                }
-                choice = self._choose(step, proposed, revision, proposals)
-                supported |= choice.supported
+            supported, nearest = self._choose(step, proposed, revision, proposals)
             for at, text in supported.items():
                 revision.sentences[at].change(text, step)
-            waiting = [at for at in waiting if at not in supported]
-        for at in waiting:
-            revision.sentences[at].give_up()
+            failing = [at for at in failing if at not in supported]
+        return failing
 
     def _choose(
         self, step: Method, proposed: dict[int, list[str]], revision: Revision, proposals: Proposals
-    ) -> _Choice:
-        """The best supported proposal of each sentence, all judged together.
+    ) -> tuple[dict[int, str], dict[int, str]]:
+        """Return the best supported proposal of each sentence, and else the nearest to support.
 
         A shortened sentence is the longest that is supported; otherwise the most support wins.
         """
-        said = {
-            sentence_key(other.after) for other in revision.sentences if other.after is not None
-        }
-        usable = {
-            at: [
+        said = {_key(other.after) for other in revision.sentences if other.after is not None}
+        usable: dict[int, list[str]] = {}
+        for at, texts in proposed.items():
+            sentence = revision.sentences[at]
+            fitting = [
                 text
-                for text in dict.fromkeys(texts)
-                if text not in revision.sentences[at].tried
-                and sentence_key(text) not in said
-                and is_change_of(text, revision.sentences[at].before, step)
-            ][:MAX_PROPOSALS]
-            for at, texts in proposed.items()
-        }
-        usable = {at: texts for at, texts in usable.items() if texts}
-        if not usable:
-            return _Choice({}, {})
-        judged = self._judge(proposals, usable, revision)
+                for text in texts
+                if text not in sentence.tried
+                and _key(text) not in said
+                and _is_change_of(text, sentence.before, step)
+            ]
+            if fitting:
+                usable[at] = fitting[:MAX_PROPOSALS]
         supported: dict[int, str] = {}
         nearest: dict[int, str] = {}
+        judged = self._judge(proposals, usable, revision) if usable else []
         for (at, group), claims in zip(usable.items(), judged, strict=True):
             reports = dict(zip(group, claims, strict=True))
             passed = [text for text in group if reports[text].status is Status.SUPPORTED]
@@ -225,37 +268,37 @@ class Repairer:
             else:
                 best = max(passed or group, key=lambda text: reports[text].support or 0.0)
                 (supported if passed else nearest)[at] = best
-        return _Choice(supported, nearest)
+        return supported, nearest
 
     def _judge(
         self, proposals: Proposals, proposed: dict[int, list[str]], revision: Revision
     ) -> list[list[ClaimReport]]:
         """Judge proposals against the closest sentences only: the whole text is checked later."""
-        items = [
-            (
-                proposals.around(revision.sentences[at].before),
-                [split_marks(item)[1] for item in texts],
-            )
-            for at, texts in proposed.items()
-        ]
-        return self._detector.judge(items)
+        return self._detector.judge(
+            [
+                (
+                    proposals.around(revision.sentences[at].before),
+                    [split_marks(item)[1] for item in texts],
+                )
+                for at, texts in proposed.items()
+            ]
+        )
 
-    def _name_referents(self, revision: Revision, response: Document, proposals: Proposals) -> None:
-        """A sentence that refers to a removed one gets the name meant, or is removed too."""
+    def _name_referents(self, revision: Revision, proposals: Proposals) -> None:
+        """Put a name into a sentence that refers to a removed one, or remove it too."""
+        text = revision.response.text
         for at, sentence in enumerate(revision.sentences[1:], 1):
             before = revision.sentences[at - 1]
-            if sentence.after is None or not before.removed or not _refers(sentence.after):
+            if sentence.after is None or before.after is not None or not _refers(sentence.after):
                 continue
-            same_line = "\n" not in response.text[before.span.end : sentence.span.start]
-            if not same_line:
+            if "\n" in text[before.span.end : sentence.span.start]:
                 continue
             reading = readings([before.before, sentence.after])[1]
-            named = sentence.after if reading is None or not reading.resolved else reading.text
             sentence.why = "it refers to a sentence that was removed"
-            if named != sentence.after and named not in sentence.tried:
-                ((claim,),) = self._judge(proposals, {at: [named]}, revision)
+            if reading is not None and reading.resolved and reading.text not in sentence.tried:
+                ((claim,),) = self._judge(proposals, {at: [reading.text]}, revision)
                 if claim.status is Status.SUPPORTED:
-                    sentence.change(named, Method.NAME)
+                    sentence.change(reading.text, Method.NAME)
                     continue
             sentence.remove()
 
@@ -264,48 +307,44 @@ def _failed(reason: str, original: Report) -> Repair:
     return Repair(Outcome.FAILED, None, reason, None, original, ())
 
 
-def _worst_claims(
-    revision: Revision, places: Sequence[Span | None], report: Report
-) -> dict[int, ClaimReport | None]:
-    """The sentences, by index, with a claim that is not supported, each with its worst claim."""
+def _failing(
+    revision: Revision, places: Sequence[Span | None], report: Report, *, unclear: bool
+) -> list[int]:
+    """Return the sentences to change, by index, and give each of them its reason.
+
+    Those are the sentences of claims that are not supported, and changed sentences without a claim,
+    which would pass unchecked.
+
+    revision, places  the sentences and where they stand in the text
+    report            of the text
+    unclear           True if sentences with unclear claims count that were not changed yet
+    """
     wrong = [claim for claim in report.claims if claim.status is not Status.SUPPORTED]
     if not wrong and report.verdict is not Verdict.FAITHFUL and report.claims:
         wrong = [min(report.claims, key=lambda claim: claim.support or 0.0)]
-    failing: dict[int, ClaimReport | None] = {}
-    for claim in sorted(wrong, key=lambda claim: claim.support or 0.0):
-        if claim.span is None:  # nobody knows what to change
-            return {}
-        for at, place in enumerate(places):
-            if place is not None and _overlap(place, claim.span):
-                failing.setdefault(at, claim)
-    for at in _unchecked_changes(revision, places, report):
-        failing.setdefault(at, None)
-    return dict(sorted(failing.items()))
-
-
-def _is_unclear(claim: ClaimReport, report: Report) -> bool:
-    """Whether a claim is not supported, but may stay."""
-    return claim.status is not Status.SUPPORTED and passes(claim, report)
-
-
-def _unchecked_changes(
-    revision: Revision, places: Sequence[Span | None], report: Report
-) -> list[int]:
-    """The changed sentences that the check found no claim in: they would pass unchecked."""
+    if any(claim.span is None for claim in wrong):  # their sentence is not known
+        return []
     spans = [claim.span for claim in report.claims if claim.span is not None]
-    return [
-        at
-        for at, (sentence, place) in enumerate(zip(revision.sentences, places, strict=True))
-        if sentence.method is not None
-        and place is not None
-        and not any(_overlap(place, span) for span in spans)
-    ]
-
-
-def _refers(sentence: str) -> bool:
-    """Whether a sentence begins with a word that refers to the sentence before."""
-    spoken = words(split_marks(sentence)[1][:100])
-    return bool(spoken) and spoken[0].norm in _REFERRING
+    found = []
+    for at, (sentence, place) in enumerate(zip(revision.sentences, places, strict=True)):
+        if place is None:
+            continue
+        own = [claim for claim in wrong if claim.span is not None and claim.span.overlaps(place)]
+        worst = min(own, key=lambda claim: claim.support or 0.0, default=None)
+        checked = any(span.overlaps(place) for span in spans)
+        if worst is None and (sentence.method is None or checked):
+            continue
+        may_stay = worst is not None and (
+            worst.status is not Status.SUPPORTED and passes(worst, report)
+        )
+        sentence.unclear = may_stay and (unclear or sentence.unclear)
+        if may_stay and sentence.method is None and not unclear:
+            continue
+        sentence.why = sentence.why or _why(worst)
+        if worst is not None:
+            sentence.evidence = sentence.evidence or worst.evidence
+        found.append(at)
+    return found
 
 
 def _why(claim: ClaimReport | None) -> str:
@@ -318,53 +357,56 @@ def _why(claim: ClaimReport | None) -> str:
     return claim.reason or "nothing in the source says so"
 
 
+def _is_change_of(text: str, before: str, step: Method) -> bool:
+    """Return True if a proposal is one asserting sentence that is still about the same."""
+    if len(text) > MAX_GROWTH * len(before) + 40 or "\n" in text.strip():
+        return False
+    if shared_part(content_keys(before), content_keys(text)) < MIN_KEPT[step]:
+        return False
+    units = read_units(text)
+    return len(units) == 1 and units[0].asserts
+
+
+def _key(text: str) -> str:
+    """Return the common form of two sentences with the same words."""
+    return " ".join(normalize(split_marks(text)[1]).split()).rstrip(".!")
+
+
+def _refers(sentence: str) -> bool:
+    """Return True if a sentence begins with a word that refers to the sentence before."""
+    spoken = words(split_marks(sentence)[1][:100])
+    return bool(spoken) and spoken[0].norm in _REFERRING
+
+
 def _changes(revision: Revision, original: Report) -> tuple[Change, ...]:
-    """What became of each sentence, with the supported claims that the change takes out."""
+    """Return the treatment of each sentence, with the supported claims that it takes out."""
     _, places = revision.compose()
     changes: list[Change] = []
     for sentence, place in zip(revision.sentences, places, strict=True):
-        if sentence.after == sentence.before:
-            changes.append(
-                Change(Action.KEPT, sentence.before, sentence.after, sentence.span, place)
-            )
-            continue
-        changes.append(
-            Change(
+        change = Change(Action.KEPT, sentence.before, sentence.after, sentence.span, place)
+        if sentence.after != sentence.before:
+            change = replace(
+                change,
                 action=Action.REMOVED if sentence.after is None else Action.CHANGED,
-                before=sentence.before,
-                after=sentence.after,
-                span=sentence.span,
-                new_span=place,
                 method=sentence.method,
                 why=sentence.why,
                 evidence=sentence.evidence,
                 lost=_lost(sentence, original),
             )
-        )
+        changes.append(change)
     return tuple(changes)
 
 
 def _lost(sentence: Sentence, original: Report) -> tuple[str, ...]:
-    """The supported claims of a sentence whose words are not all, in order, in the new one."""
+    """Return the supported claims of a sentence whose words are not all, in order, in the new."""
     after = [word.norm for word in words(sentence.after or "")]
-    return tuple(
-        claim.text
-        for claim in original.claims
-        if claim.status is Status.SUPPORTED
-        and claim.span is not None
-        and _overlap(sentence.span, claim.span)
-        and not _says(after, claim.text)
-    )
-
-
-def _says(spoken: Sequence[str], claim: str) -> bool:
-    """Whether words hold those of a claim in their order, and no negation besides."""
-    wanted = [word.norm for word in words(claim)]
-    remaining = iter(spoken)
-    if not all(norm in remaining for norm in wanted):
-        return False
-    return {norm for norm in spoken if norm in NEGATIONS} <= set(wanted)
-
-
-def _overlap(left: Span, right: Span) -> bool:
-    return left.start < right.end and right.start < left.end
+    found = []
+    for claim in original.claims:
+        own = claim.span is not None and claim.span.overlaps(sentence.span)
+        if own and claim.status is Status.SUPPORTED:
+            wanted = [word.norm for word in words(claim.text)]
+            remaining = iter(after)
+            said = all(norm in remaining for norm in wanted)
+            if not said or not NEGATIONS.intersection(after) <= set(wanted):
+                found.append(claim.text)
+    return tuple(found)

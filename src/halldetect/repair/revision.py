@@ -1,20 +1,28 @@
-"""A response while it is repaired: its sentences, each as it stands, changed or removed."""
+"""A response during its repair: each sentence as it stands, changed or removed."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from halldetect.reading.document import Document, Span
 from halldetect.repair.outcome import Method
 from halldetect.report import Evidence
 
-# What may stand before the words of a line: the marks of lists, quotations and headings.
+# Marks of lists, quotations and headings before the words of a line.
 _LINE_MARK = re.compile(r"\s*(?:(?:[-*+•‣▪◦●○>]|#{1,6}|\(?\d{1,3}[.)]|\[[ xX]\])\s+)*")
 # Numbers of sources behind a full stop.
 _CITATIONS = re.compile(r"(?<=[.!?])(?:\s?\[\^?\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\])+\s*$")
 _LINE_END = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 _BLANK_LINE = re.compile(rf"[ \t]*(?:{_LINE_END.pattern})")
+_HEADING = re.compile(r"\s*(#{1,6})\s")
+_BOLD = re.compile(r"[^\w*]*(?:\*\*[^*]+\*\*|__[^_]+__)[:.]?")
+# Below all headings.
+_BOLD_LEVEL = 7
+_ITEM = re.compile(r"(?:[-*+•‣▪◦●○]|\(?\d{1,3}[.)])\s")
+_TABLE_RULE = re.compile(r"(?=.*\|)[\s:|-]*-[\s:|-]*")
 
 
 @dataclass(slots=True)
@@ -24,10 +32,10 @@ class Sentence:
     span      its place in the response
     before    as it was
     after     as it is now; None once it is removed
-    method    how it was changed last
-    why       why it is changed or removed
-    evidence  the window of the source that decided
-    optional  whether it may stay as it was: it is unclear, but not past the threshold
+    method    of its last change
+    why       the reason of its change or removal
+    evidence  the passage of the source that decided
+    unclear   True if it may stay as it was: not supported, but not past the threshold
     tried     texts that did not pass
     """
 
@@ -37,26 +45,22 @@ class Sentence:
     method: Method | None = None
     why: str | None = None
     evidence: Evidence | None = None
-    optional: bool = False
+    unclear: bool = False
     tried: set[str] = field(default_factory=set)
-
-    @property
-    def removed(self) -> bool:
-        """Whether it is removed."""
-        return self.after is None
 
     def change(self, text: str, method: Method) -> None:
         """Put another text in its place."""
         self.after, self.method = text, method
         self.tried.add(text)
 
-    def remove(self) -> None:
+    def remove(self, why: str | None = None) -> None:
         """Take it out."""
         self.after, self.method = None, None
+        self.why = why or self.why
 
     def give_up(self) -> None:
-        """Nothing better was found: put it back as it was if that is allowed, else take it out."""
-        self.after, self.method = (self.before if self.optional else None), None
+        """Restore it if it may stay as it was, otherwise take it out."""
+        self.after, self.method = (self.before if self.unclear else None), None
 
 
 class Revision:
@@ -67,6 +71,7 @@ class Revision:
     """
 
     def __init__(self, response: Document) -> None:
+        self.response = response
         self.sentences = [
             Sentence(span, span.cut(response.text), span.cut(response.text))
             for span in response.sentences
@@ -78,9 +83,9 @@ class Revision:
         ]
 
     def compose(self) -> tuple[str, list[Span | None]]:
-        """The text as it is now, and the place of each sentence in it; None where removed.
+        """Return the text as it is now, and the place of each sentence; None where removed.
 
-        White space around a removed sentence closes up; a line without a sentence goes.
+        White space around a removed sentence closes up; a line without a sentence is removed.
         """
         gap = self._gaps[0]
         parts: list[str] = []
@@ -100,12 +105,21 @@ class Revision:
             return "", places
         return "".join([*parts, gap]), places
 
+    def remove_introductions(self) -> None:
+        """Remove headings, labels, lead-ins and table heads of which the content is removed."""
+        places = list(_places(self.response, self.sentences))
+        for at in reversed(range(len(places))):
+            introduced = self.sentences[at + 1 : at + 1 + len(_introduced(places, at))]
+            left = any(sentence.after is not None for sentence in introduced)
+            if introduced and not left and self.sentences[at].after is not None:
+                self.sentences[at].remove("what it introduces was removed")
+
 
 def _joined(before: str, after: str, *, first: bool, last: bool) -> str:
-    """The gap that is left when the sentence between two gaps is removed."""
+    """Return the gap that is left when the sentence between two gaps is removed."""
     opens_line = first or _LINE_END.search(before) is not None
     ends_line = _LINE_END.search(after)
-    if opens_line and ends_line is not None:  # the line goes, with its mark
+    if opens_line and ends_line is not None:  # the line is removed with its mark
         *_, opening = [0, *(match.end() for match in _LINE_END.finditer(before))]
         above, below = before[:opening], after[ends_line.end() :]
         blank = _BLANK_LINE.match(below)
@@ -114,15 +128,69 @@ def _joined(before: str, after: str, *, first: bool, last: bool) -> str:
         return above + below
     if opens_line and last:
         return "" if first else _LINE_END.split(before)[0]
-    if opens_line:
-        return before + after.lstrip()
-    return before.rstrip() + after
+    return before + after.lstrip() if opens_line else before.rstrip() + after
 
 
 def split_marks(sentence: str) -> tuple[str, str, str]:
-    """The mark of a list, a quotation or a heading, the sentence, and the citations behind it."""
+    """Split off the mark of a list, a quotation or a heading, and the citations at the end."""
     mark = _LINE_MARK.match(sentence)
     start = 0 if mark is None or mark.end() == len(sentence) else mark.end()
     citations = _CITATIONS.search(sentence, start)
     end = len(sentence) if citations is None else citations.start()
     return sentence[:start], sentence[start:end], sentence[end:]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The layout of a sentence.
+
+    text       the sentence
+    line       the start of its line
+    indent     its distance from there
+    level      of a title; 0 for anything else
+    item       True if a list item begins with it
+    paragraph  True if a blank line is before it
+    """
+
+    text: str
+    line: int
+    indent: int
+    level: int
+    item: bool
+    paragraph: bool
+
+
+def _places(response: Document, sentences: Sequence[Sentence]) -> Iterator[_Place]:
+    end = 0
+    for sentence in sentences:
+        start, text = sentence.span.start, sentence.before
+        gap = response.text[end:start]
+        line = response.text.rfind("\n", 0, start) + 1
+        heading = _HEADING.match(text)
+        level = len(heading[1]) if heading else _BOLD_LEVEL if _BOLD.fullmatch(text) else 0
+        item = (not end or "\n" in gap) and _ITEM.match(text) is not None
+        yield _Place(text, line, start - line, level, item, gap.count("\n") > 1)
+        end = sentence.span.end
+
+
+def _introduced(places: Sequence[_Place], at: int) -> list[_Place]:
+    """Return the sentences that one introduces; none if it makes a statement of its own."""
+    place, following = places[at], places[at + 1 :]
+    if not following:
+        return []
+    first = following[0]
+    if first.line == place.line:  # "**Price.** It costs 5 euros."
+        same_line = takewhile(lambda other: other.line == place.line, following)
+        return list(same_line) if place.level else []
+    if place.level:
+        return list(takewhile(lambda other: not 0 < other.level <= place.level, following))
+    rules = [_TABLE_RULE.fullmatch(other.text) is not None for other in (place, first)]
+    if rules[0] or ("|" in place.text and rules[1]):
+        return list(takewhile(lambda other: "|" in other.text, following))
+    if not place.text.rstrip(" *_").endswith(":") or first.level:
+        return []
+    if place.item:  # an item with a list of its own
+        return list(takewhile(lambda other: other.indent > place.indent, following))
+    if first.item:
+        return list(takewhile(lambda other: other.item or other.indent > 0, following))
+    return [first, *takewhile(lambda other: not other.paragraph, following[1:])]

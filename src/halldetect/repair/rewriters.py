@@ -1,8 +1,7 @@
-"""Language models that write a sentence again so that it says what the source says.
+"""Language models that write a sentence again, in agreement with the source.
 
-A rewriter only proposes: its answer is checked like any other text. The sentence and the
-evidence stand between marks and without the role marks of chat templates, and an answer counts
-only as far as it is one plain sentence.
+A rewriter only proposes: its answer is checked like any other text. The sentence and the evidence
+are sent without the role marks of chat templates, and only one plain sentence of an answer counts.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ class Rewriter(Protocol):
 
     @property
     def description(self) -> dict[str, Any]:
-        """What the outcome records: name, digests, settings. `name` must be there."""
+        """The name, digests and settings that the outcome records; `name` is required."""
         ...
 
     def rewrite(self, sentence: str, evidence: str) -> str:
-        """The sentence as the evidence has it; empty if the model has nothing to say.
+        """Return the sentence in agreement with the evidence; empty if there is none.
 
         sentence  of the response, without list marks
         evidence  sentences of the source that are close to it
@@ -61,7 +60,7 @@ class Rewriter(Protocol):
 
 
 def rewriting_messages(sentence: str, evidence: str) -> list[dict[str, str]]:
-    """The conversation whose next turn is the sentence written again."""
+    """Return the conversation whose next turn is the new sentence."""
     return [
         {
             "role": "user",
@@ -73,13 +72,13 @@ def rewriting_messages(sentence: str, evidence: str) -> list[dict[str, str]]:
 
 
 def prompt_digest() -> str:
-    """The sha256 of everything that is sent besides the sentence and its evidence."""
+    """Return the sha256 of everything that is sent besides the sentence and its evidence."""
     sent = json.dumps(rewriting_messages("", ""), sort_keys=True)
     return hashlib.sha256(sent.encode()).hexdigest()
 
 
 def first_sentence(answer: str) -> str:
-    """The first line of an answer that has a sentence, without marks and quotation marks."""
+    """Return the first sentence of an answer, without marks and quotation marks."""
     for line in unmarked(answer).splitlines():
         text = " ".join(line.split()).removeprefix("Sentence:").strip().strip('"“”')
         spans = sentences(text)
@@ -142,8 +141,8 @@ class OpenAIRewriter:
     """A model on a server that speaks the OpenAI chat protocol.
 
     model   the name of the model
-    seed    is sent along
-    server  how it is reached, as for `ChatEndpoint`
+    seed    is sent to the server
+    server  its address and options, as for `ChatEndpoint`
     """
 
     def __init__(self, model: str, *, seed: int = 0, **server: Unpack[ServerOptions]) -> None:
@@ -179,12 +178,12 @@ def load_rewriter(
     seed: int = 0,
     notice: Callable[[str], None] = print,
 ) -> Rewriter:
-    """The rewriter of a name.
+    """Load the rewriter of a name.
 
     name     gguf, gguf:NAME (a model of the store or a .gguf file) or openai:MODEL
-    threads  of a model in this process; None: as many as there are cores
+    threads  of a model in this process; None: all cores
     seed     of the model
-    notice   gets one-line messages for a person, such as that a model is downloaded
+    notice   gets one-line messages for a person
     """
     kind, _, rest = name.strip().partition(":")
     if kind == "openai":
@@ -197,6 +196,6 @@ def load_rewriter(
         raise ConfigurationError(
             f"unknown rewriter {name!r}: use gguf, gguf:NAME, a .gguf file or openai:MODEL"
         )
-    require_library()  # before a download that would be of no use
+    require_library()  # before a useless download
     fetch_if_stored(model, notice)
     return GgufRewriter(model, threads=threads, seed=seed)

@@ -1,7 +1,7 @@
 """Guarding a stream: each sentence is judged as soon as it is complete, before it is passed on.
 
-Nothing is read ahead: the next part of the stream is asked for only when the sentences before it
-are judged, so a slow verifier slows the stream down and never lets a sentence through unjudged.
+The next part of the stream is requested only when the sentences before it are judged, so a slow
+verifier slows the stream down and never lets a sentence through unjudged.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.inputs import Source
 from halldetect.pair_state import Problem
 from halldetect.reading.sentences import sentences
-from halldetect.report import ClaimReport, Status
+from halldetect.report import ClaimReport, Report, Status
 from halldetect.stream.unfinished_text import complete_sentences, context_of
 
 if TYPE_CHECKING:
-    from halldetect.detector import Detector
+    from halldetect.repair.outcome import Repair
     from halldetect.repair.rewriters import Rewriter
 
-# Why a sentence has no claims: there is nothing in it that could be wrong.
+# Reasons of a report without claims that need no repair.
 ASSERTS_NOTHING = (Problem.NOTHING_ASSERTED, Problem.ABSTAINED)
 
 
 class OnFailure(StrEnum):
-    """What to do with a sentence that the source does not support.
+    """The treatment of a sentence that the source does not support.
 
-    PASS    pass it on; its action says that it failed
-    HOLD    leave it out and go on
-    REPAIR  pass on what a repair makes of it; leave it out if that fails
+    PASS    pass it on, marked as failed
+    HOLD    leave it out and continue
+    REPAIR  pass on the repaired sentence; leave it out if the repair fails
     STOP    leave it out and end the stream
     """
 
@@ -44,7 +44,7 @@ class OnFailure(StrEnum):
 
 
 class StreamAction(StrEnum):
-    """What was done with a sentence."""
+    """The treatment that a sentence got."""
 
     PASSED = "passed"
     FLAGGED = "flagged"
@@ -55,13 +55,13 @@ class StreamAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StreamedSentence:
-    """One sentence of a stream and what was done with it.
+    """One sentence of a stream and its treatment.
 
-    text      what may be shown, with the white space before it; empty if nothing may
+    text      to show, with the white space before it; empty if nothing may be shown
     original  the sentence as it was written, with the white space before it
-    action    what was done with it
+    action    its treatment
     claims    its claims; empty if it asserts nothing
-    reason    why it was not passed on as it is; None if it was
+    reason    why it failed; None if it was passed on as it is
     seconds   that judging it took
     """
 
@@ -73,19 +73,40 @@ class StreamedSentence:
     seconds: float = 0.0
 
 
+class SentenceChecks(Protocol):
+    """The part of a detector that a stream needs."""
+
+    def check_part(
+        self, source: Source, response: str, start: int, *, question: str | None = None
+    ) -> Report:
+        """Check the sentences of a response from a place on."""
+        ...
+
+    def repair(
+        self,
+        source: Source,
+        response: str,
+        *,
+        question: str | None = None,
+        rewriter: str | Rewriter | None = None,
+    ) -> Repair:
+        """Repair a response."""
+        ...
+
+
 class StreamGuard:
     """Judges the sentences of one response while it is written.
 
-    detector        checks
-    source          what the response should be faithful to
-    on_failure      what to do with a sentence that is not supported, or cannot be judged
-    question        what the response answers
-    rewriter        as for `Detector.repair`; only used with "repair"
+    detector    checks
+    source      that the response should be faithful to
+    on_failure  the treatment of a sentence that is not supported, or cannot be judged
+    question    that the response answers
+    rewriter    as for `Detector.repair`; only used with "repair"
     """
 
     def __init__(
         self,
-        detector: Detector,
+        detector: SentenceChecks,
         source: Source,
         *,
         on_failure: OnFailure | str = OnFailure.HOLD,
@@ -97,10 +118,6 @@ class StreamGuard:
         except ValueError:
             known = ", ".join(OnFailure)
             raise ConfigurationError(f"unknown action {on_failure!r}: use {known}") from None
-        if not detector.configuration.guard:
-            raise ConfigurationError(
-                "a stream needs the guard: without it, sentences may go unchecked"
-            )
         self._detector = detector
         self._source = source
         self._question = question
@@ -111,11 +128,11 @@ class StreamGuard:
 
     @property
     def stopped(self) -> bool:
-        """Whether the stream has ended because a sentence failed."""
+        """True if the stream has ended because a sentence failed."""
         return self._stopped
 
     def feed(self, chunk: str) -> list[StreamedSentence]:
-        """Take the next part of the response; returns the sentences that it completes.
+        """Take the next part of the response; return the sentences that it completes.
 
         chunk  any part, even of a word
         """
@@ -127,7 +144,7 @@ class StreamGuard:
         return self._judged(complete_sentences(self._pending))
 
     def close(self) -> list[StreamedSentence]:
-        """Say that the response is complete; returns the sentences that are left."""
+        """Take the end of the response; return the sentences that are left."""
         if self._stopped or not self._pending:
             return []
         ends = [span.end for span in sentences(self._pending)]
@@ -138,10 +155,7 @@ class StreamGuard:
         return outcomes
 
     def run(self, chunks: Iterable[str]) -> Iterator[StreamedSentence]:
-        """Guard a whole stream; when the caller stops reading, the stream is closed.
-
-        chunks  the parts of the response
-        """
+        """Guard a whole stream of parts; close it when the caller stops reading."""
         try:
             for chunk in chunks:
                 yield from self.feed(chunk)
@@ -153,10 +167,7 @@ class StreamGuard:
                 close()
 
     async def run_async(self, chunks: AsyncIterable[str]) -> AsyncIterator[StreamedSentence]:
-        """As `run`, for an asynchronous stream; sentences are judged in another thread.
-
-        chunks  the parts of the response
-        """
+        """Guard an asynchronous stream; sentences are judged in another thread."""
         try:
             async for chunk in chunks:
                 for sentence in await asyncio.to_thread(self.feed, chunk):
@@ -174,7 +185,9 @@ class StreamGuard:
         pending, start = self._pending, 0
         outcomes = []
         for end in ends:
-            outcomes.append(self._judge(pending[start:end]))
+            started = perf_counter()
+            outcome = self._outcome(pending[start:end])
+            outcomes.append(replace(outcome, seconds=round(perf_counter() - started, 4)))
             self._shown += outcomes[-1].text
             start = end
             if outcomes[-1].action is StreamAction.STOPPED:
@@ -182,11 +195,6 @@ class StreamGuard:
                 break
         self._pending = pending[start:]
         return outcomes
-
-    def _judge(self, sentence: str) -> StreamedSentence:
-        started = perf_counter()
-        outcome = self._outcome(sentence)
-        return replace(outcome, seconds=round(perf_counter() - started, 4))
 
     def _outcome(self, sentence: str) -> StreamedSentence:
         claims, reason = self._check(sentence)
@@ -203,7 +211,7 @@ class StreamGuard:
         return StreamedSentence("", sentence, action, claims, reason)
 
     def _check(self, sentence: str) -> tuple[tuple[ClaimReport, ...], str | None]:
-        """The claims of a sentence behind what was shown, and why it may not be passed on."""
+        """Return the claims of a sentence in its context, and why it may not be passed on."""
         context = context_of(self._shown)
         report = self._detector.check_part(
             self._source, context + sentence, len(context), question=self._question
@@ -217,14 +225,13 @@ class StreamGuard:
         return report.claims, None if report.ok else report.reason or f"score {report.score}"
 
     def _repaired(self, sentence: str) -> str | None:
-        """What a repair makes of a sentence, if that holds behind what was shown."""
+        """Return the repaired sentence, if it is supported in its context."""
         body = sentence.lstrip()
-        lead = sentence[: len(sentence) - len(body)]
         repair = self._detector.repair(
             self._source, body, question=self._question, rewriter=self._rewriter
         )
         if not repair.text or not repair.text.strip():
             return None
-        text = lead + repair.text
+        text = sentence[: len(sentence) - len(body)] + repair.text
         _, reason = self._check(text)
         return text if reason is None else None

@@ -1,20 +1,17 @@
-"""A text that is still being written: its complete sentences, and what the next is read with."""
+"""A text that is still being written: its complete sentences, and the context of the next."""
 
 from __future__ import annotations
 
 from halldetect.reading.sentences import sentences
 
-# So much of the text before a sentence is read with it, for what "it" or "she" refer to.
+# Characters before a sentence that are read with it, to resolve "it" or "she".
 CONTEXT_CHARACTERS = 2000
-# A sentence that does not end is judged in parts of this length.
+# A sentence without an end is judged in parts of this length.
 MAX_SENTENCE = 4000
 
 
 def context_of(shown: str) -> str:
-    """The end of what was shown, in whole sentences, that the next sentence is read with.
-
-    shown  the text so far
-    """
+    """Return the last whole sentences of the text so far, as the context of the next one."""
     if len(shown) <= CONTEXT_CHARACTERS:
         return shown
     context = shown[-CONTEXT_CHARACTERS:]
@@ -23,12 +20,12 @@ def context_of(shown: str) -> str:
 
 
 def complete_sentences(text: str) -> list[int]:
-    """Where the sentences of a text end that more text cannot change.
+    """Return the ends of the sentences that more text cannot change.
 
     A sentence is complete when a line end follows it, or the first word of the next sentence: the
-    full stop of "Dr." is none. Without an end it is cut after `MAX_SENTENCE` characters.
+    full stop of "Dr." ends nothing. Without an end it is cut after `MAX_SENTENCE` characters.
 
-    text  what has arrived so far
+    text  that has arrived so far
     """
     spans = sentences(text)
     ends: list[int] = []

@@ -1,7 +1,7 @@
-"""Which words that open a sentence are names: a capital in that place says nothing.
+"""The use of capitals in some texts, to find names at the start of sentences.
 
-What tells is how a word is written elsewhere: with a capital in the middle of sentences, or small.
-Where it occurs nowhere else, its form has to tell.
+A capital there says nothing. A word is a name if it has a capital in the middle of other sentences.
+Where it occurs nowhere else, its ending and a list of common words decide.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from collections.abc import Iterable, Sequence
 from halldetect.reading.sentences import sentences
 from halldetect.reading.words import FUNCTION_WORDS, Word, normalize, words
 
-# Behind these a word has a capital as at the start of a sentence: nothing but the mark of a list,
-# a colon, a quotation mark.
+# Behind a list mark, a colon or a quotation mark a word has a capital as at the start.
 _LIST_MARK = re.compile(r"\W*(?:\w{1,3}[.)]\W*)?")
 _OPENING_MARKS = frozenset(':"“‘(•*|-')
 _LOOK_BACK = 20
-# So many content words have a name among them, if capitals are used at all.
+# A text of this many content words has a name, if it uses capitals at all.
 _ENOUGH_WORDS = 40
 _COMMON_ENDINGS = ("tion", "tions", "ment", "ments", "ness", "ities", "ings", "ship")
 _PLURAL = re.compile(r"[a-z]{2,}(?<![suia])s")
@@ -26,33 +25,27 @@ _NAMES_LIKE_PLURALS = frozenset(
     "james charles jones hughes holmes barnes williams davis evans adams collins edwards rogers "
     "phillips roberts peters stevens reuters mercedes athens brussels".split()
 )
-# Words that often open a sentence and are no names.
+# Words that often open a sentence and are not names.
 _COMMON = frozenset(
-    (
-        "access admission age air animal annual answer area average bank battery bike black "
-        "blue boat body book border breakfast budget building business capital car care cash "
-        "cheap city class climate cloud coffee company cost council country course court crime "
-        "customer damage data date day death debt delivery demand dinner disease distance "
-        "doctor door drug early eastern education energy entrance entry evidence exercise fire "
-        "fish food foreign former free fuel full gas global gold government green gross guest "
-        "health heat heavy height help high history home hospital hotel house income inflation "
-        "insurance interest internet land large late law length light local long low lunch mail "
-        "maintenance man manager market meat membership milk money music national nature net "
-        "new news nobody noise northern oil old online organic output overall owner paper "
-        "parking people petrol plant police pollution power price private product production "
-        "profit program programme project property public quality rain red regular rent repair "
-        "research revenue road room safety salary school sea security service shipping shop "
-        "short sleep small smoke snow software southern special speed sport staff storage "
-        "student sugar supply support tax tea teacher team temperature time total trade traffic "
-        "training transport travel treatment turnover typical use user value video visitor war "
-        "warranty waste water weather weight western white wind wine woman wood work worker "
-        "young"
-    ).split()
+    "access admission age air annual area average bank battery breakfast budget building business "
+    "capital car care city class climate coffee company cost council country course court "
+    "customer damage data date day death debt delivery demand dinner disease doctor door drug "
+    "early eastern education energy entrance entry evidence fire food foreign former free fuel "
+    "full global government gross guest health heat help high history home hospital hotel house "
+    "income inflation insurance interest land late law light local long low lunch mail "
+    "maintenance man manager market membership money music national net new news nobody northern "
+    "oil old online output overall owner paper parking people plant police power price private "
+    "product production profit program programme project property public quality rain regular "
+    "rent repair research revenue road room safety school security service shipping shop short "
+    "small software southern special staff storage student supply support tax teacher team "
+    "temperature time total trade traffic training transport travel treatment turnover typical "
+    "use user value visitor war warranty waste water weather weight western white wind woman work "
+    "worker young".split()
 )
 
 
 class WordUsage:
-    """How often words are written small, and with a capital inside sentences.
+    """Counts words that are written small, and with a capital inside sentences.
 
     texts  the response and the documents of its source
     """
@@ -63,7 +56,7 @@ class WordUsage:
         for text in texts:
             for span in sentences(text):
                 self._read(span.cut(text))
-        # Texts without any names are rare: longer ones without capitals were put in small letters.
+        # Texts without names are rare: a long one without capitals was put in small letters.
         self._lowered = not self._capital and self._small.total() > _ENOUGH_WORDS
         if self._lowered:
             self._small.clear()
@@ -79,7 +72,7 @@ class WordUsage:
                 self._capital[_stem(word.norm)] += 1
 
     def is_name(self, word: str) -> bool:
-        """Whether a word with a capital that opens a sentence is a name.
+        """Return True if a word with a capital that opens a sentence is a name.
 
         word  as it is written
         """
@@ -95,7 +88,7 @@ class WordUsage:
         return not plural and norm not in _COMMON and not norm.endswith(_COMMON_ENDINGS)
 
     def are_name(self, text: str, run: Sequence[Word]) -> bool:
-        """Whether words of a sentence are a name.
+        """Return True if words of a sentence are a name.
 
         text  the sentence
         run   the words
@@ -109,7 +102,7 @@ class WordUsage:
 
 
 def opens(sentence: str, at: int) -> bool:
-    """Whether a word has a capital because of its place.
+    """Return True if a word has a capital because of its place.
 
     sentence  the sentence
     at        where the word starts
@@ -121,7 +114,7 @@ def opens(sentence: str, at: int) -> bool:
 
 
 def _stem(norm: str) -> str:
-    """What forms of one word have in common: "refunds", "refunded"."""
+    """Return the common part of the forms of a word: "refunds", "refunded"."""
     for ending in ("ing", "ed", "es", "s"):
         if norm.endswith(ending) and len(norm) - len(ending) >= 3:
             return norm[: -len(ending)]

@@ -1,0 +1,8 @@
+"""Facts in a text, found by rule: numbers, units, dates, names."""
+
+from __future__ import annotations
+
+from halldetect.facts.recogniser import Fact, FactKind, find_facts, has_number
+from halldetect.facts.word_usage import WordUsage
+
+__all__ = ["Fact", "FactKind", "WordUsage", "find_facts", "has_number"]

@@ -1,0 +1,238 @@
+"""Mentions of sources: marks such as [1], openers such as "According to the report,", names.
+
+Marks and openers are taken off a statement before it is judged. In doubt a text stays as it is: an
+opener that says something is left in place. Where documents have names, a response may point to one
+by its name instead of a number; a name fits if its words are those of the document's name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from halldetect.reading.document import Citation, Span, TrackedText
+from halldetect.reading.words import FUNCTION_WORDS, MONTHS
+
+# Nouns that may be part of the name of a source, those that say little more than "source", and
+# those that need a name: "the 2023 budget".
+_NOUN = (
+    r"reports?|documents?|stud(?:y|ies)|papers?|articles?|polic(?:y|ies)(?: documents?)?|manual|"
+    r"guide|guidelines?|handbook|leaflet|brochure|contract|agreement|minutes|transcript|e-?mail|"
+    r"letter|notes?|log|data ?sheet|spec(?:ification)?s?|readme|notice|statement|page|website"
+)
+SOURCE = (
+    rf"(?:{_NOUN}|doc|texts?|passages?|sources?|contexts?|excerpts?|extract|information|material|"
+    r"content|conversation|dialogue|table|data|record|file|summary|abstract|documentation)"
+)
+_IN_NAMES = (
+    rf"(?:{_NOUN}|memo|review|survey|plan|budget|press release|newsletter|filing|invoice|ticket|"
+    r"faq|wiki|book|chapter)"
+)
+_NAMED_SOURCE = (
+    r"(?:(?:the|this|that|these|your|our|its)\s+)?"
+    r"(?:(?:above|given|provided|supplied|attached|retrieved|following|available|original|"
+    r"cited|quoted|uploaded|relevant|source|reference)\s+){0,2}"
+    rf"{SOURCE}(?:\s+(?:no\.?\s*)?\[?\d{{1,2}}\]?)?"
+    r"(?:\s+(?:provided|given|above|below|supplied|attached|you (?:provided|gave|sent|shared)))?"
+)
+_STATED = (
+    r"(?:stated|described|mentioned|noted|explained|outlined|specified|reported|given|shown|"
+    r"set out)"
+)
+_OPENER = re.compile(
+    rf"(?:(?:according to|based (?:up)?on|as {_STATED} (?:in|by)|as per|per|from|in line with|"
+    rf"in|judging by|going by)\s+(?:{_NAMED_SOURCE}|\[\d{{1,2}}\])\s*,\s*"
+    rf"|(?:the|this|that|your)\s+(?:(?:provided|given|attached)\s+)?{SOURCE}(?:\s+\[?\d{{1,2}}\]?)?"
+    r"\s+(?:also\s+|clearly\s+|further\s+)?(?:states?|says?|mentions?|notes?|explains?|"
+    r"specif(?:y|ies)|indicates?|reports?|shows?|confirms?|describes?|makes? (?:it )?clear)\s+that"
+    r"\s+|it (?:is|was) (?:stated|mentioned|noted|reported|specified) that\s+"
+    r"|(?:in (?:summary|short|brief|conclusion|addition|total|other words)|to (?:sum up|"
+    r"summari[sz]e|conclude|answer your question)|overall|additionally|furthermore|moreover|also|"
+    r"finally|lastly|first(?:ly)?|second(?:ly)?|third(?:ly)?|next|sure|certainly|of course|okay|ok|"
+    r"yes|well|so|by the way|hi|hello|hey|thanks|specifically|in particular|notably)\s*[,:!]\s+"
+    r"|(?:please note that|note that|it is worth noting that|keep in mind that)\b[,:]?\s+)",
+    re.IGNORECASE,
+)
+_TOLD = re.compile(
+    r"(?:(?:so|and|but|well),?\s+)?(?:did|do|have|are|were|would|can|could) you "
+    r"(?:know|realis\w*|realiz\w*|hear|heard|aware|believe|remember|"
+    r"surprised(?: to (?:hear|learn))?)(?: of the fact)?\s+that\s+"
+    r"|who (?:(?:would|could) (?:ever )?have (?:thought|guessed|known|believed|expected|imagined)|"
+    r"knew)\s+that\s+|why is it that\s+|(?:isn't|is) it (?:not )?true that\s+",
+    re.IGNORECASE,
+)
+_NAME = rf"(?!(?:{'|'.join([*MONTHS, 'Spring', 'Summer', 'Autumn', 'Winter'])})\b)[A-ZÀ-Ý][\w'’-]+"
+_AUTHORS = rf"{_NAME}(?:(?:,|\s+and|\s*&)\s+{_NAME})*(?:,?\s+et\s+al\.?)?"
+_CITATION = re.compile(
+    r"(?<!\s)\s*(?:"
+    r"\[\^?(?P<number>\d{1,3}(?:\s*[,;–-]\s*\^?\d{1,3})*)\]"
+    r"|\[\^(?P<note>[\w-]{1,20})\]"
+    r"|【(?P<wide>(?=[^】]{0,40}\d)[^】]{1,40})】"
+    rf"|[\[(](?:see\s+|cf\.?\s+)?(?:source|doc(?:ument)?|ref(?:erence)?|passage|chunk|context|"
+    r"section|page|p\.?|pp\.?|fig(?:ure)?\.?|table)\s*[:#]?\s*(?P<source>\d{1,3}"
+    r"(?:\s*[,;–-]\s*\d{1,3})*)[\])]"
+    rf"|\((?:see\s+|cf\.?\s+|e\.g\.,?\s+)?(?P<authors>{_AUTHORS},\s+\d{{4}}[a-z]?"
+    rf"(?:;\s+{_AUTHORS},\s+\d{{4}}[a-z]?)*)\)"
+    rf"|\((?P<author>{_NAME}(?:\s+(?:and|&)\s+{_NAME}|\s+et\s+al\.?)?\s+(?:19|20)\d\d[a-z]?)\)"
+    r"(?=\s*[.!;]?\s*$)"
+    r"|[\[(](?:source|sources|ref|via)\s*:?\s*(?P<address><?https?://[^\s\])]+>?)[\])]"
+    r"|\((?P<bare>https?://[^\s)]+)\)"
+    r")",
+    re.IGNORECASE,
+)
+_LEFT_OVER = re.compile(r"\(\s*(?:[,;]\s*)?\)|\[\s*\]|(?<!\s)\s+(?=[.,;:!?](?:\s|$))")
+# "According to", where a name follows; `plain` words open other phrases as well: "In Paris,".
+_NAMED_OPENER = re.compile(
+    rf"(?:(?:according to|as {_STATED} (?:in|by)|(?P<plain>based (?:up)?on|as per|per|in))\s+)"
+    r"(?P<name>[^,;:.!?]{2,80}?(?:\bet al\.)?(?:\.\w{2,4})?(?:\s\(\d{4}\))?)\s*,\s+(?=\S)",
+    re.IGNORECASE,
+)
+_GENERAL = re.compile(_IN_NAMES, re.IGNORECASE)
+_KIND_OF_SOURCE = re.compile(
+    rf"(?:the|this|that|its|their|our|your)\b.*\b{_IN_NAMES}", re.IGNORECASE
+)
+_WORD = re.compile(r"[^\W_]+")
+_ENDING = re.compile(r"\.(?:pdf|docx?|md|txt|html?|json|csv|log|rst|xlsx?|py)$", re.IGNORECASE)
+_NOT_IN_NAMES = FUNCTION_WORDS | frozenset("et al page pages".split())
+_NUMBERS = re.compile(r"\s*(\d{1,4})\s*(?:[-–]\s*(\d{1,4})\s*)?")
+# A longer range is not a list of sources.
+_MAX_RANGE = 50
+
+
+def without_citations(text: TrackedText) -> tuple[TrackedText, tuple[Citation, ...]]:
+    """Take out the marks that point to sources: [1], [^2], (Smith, 2020), (source: https://...)."""
+    found = list(_CITATION.finditer(text.text))
+    if not found:
+        return text, ()
+    citations = []
+    for match in found:
+        place = text.raw_span(Span(*match.span()))
+        label = next(value for value in match.groups() if value is not None)
+        if place is not None:
+            citations.append(Citation(label.strip("<>"), place))
+    left = text.without([Span(*match.span()) for match in found])
+    left = left.without([Span(*match.span()) for match in _LEFT_OVER.finditer(left.text)])
+    return left.stripped(), tuple(citations)
+
+
+def without_openers(text: TrackedText) -> TrackedText:
+    """Take off "According to the report," and the like.
+
+    An opener that names a source by its own name, or gives a number, stays.
+    """
+    for _ in range(3):
+        match = _OPENER.match(text.text)
+        if match is None or not any(char.isalpha() for char in text.text[match.end() :]):
+            break
+        text = text.cut(match.end()).capitalized()
+    return text
+
+
+def without_question(text: TrackedText) -> TrackedText:
+    """Return the statement in a question: "Did you know that it sank?" says that it sank."""
+    match = _TOLD.match(text.text)
+    end = len(text.text.rstrip("?! "))
+    if match is None or "?" not in text.text[end:]:
+        return text
+    return TrackedText.joined([text.cut(match.end(), end), TrackedText.added(".")]).capitalized()
+
+
+def without_named_source(
+    text: TrackedText, names: Sequence[str]
+) -> tuple[TrackedText, tuple[Citation, ...]]:
+    """Take off the document that a sentence names at its start, and return it as a citation.
+
+    A source outside the documents stays in the sentence, and is a citation only where it calls
+    itself a source: "the 2019 audit report". Without names nothing is taken off, because
+    "According to Ann Hall," may be part of the statement.
+
+    text   the sentence
+    names  of the documents; empty where they have none
+    """
+    match = _NAMED_OPENER.match(text.text) if names else None
+    if match is None:
+        return text, ()
+    name = match["name"].strip()
+    plain = match["plain"] is not None and _ENDING.search(name) is None
+    if plain and not any(map(_GENERAL.fullmatch, _words(name))):
+        return text, ()  # "In Paris," and "Per person,"
+    known = bool(matching_documents(name, names))
+    place = text.raw_span(Span(*match.span()))
+    if place is None or not (known or is_kind_of_source(name)):
+        return text, ()
+    return (text.cut(match.end()).capitalized() if known else text), (Citation(name, place),)
+
+
+def matching_documents(label: str, names: Sequence[str]) -> list[int]:
+    """Return the documents, by index, that a name may mean: those whose names have all its words.
+
+    A name that says more than that of a document fits it too, unless it only adds numbers.
+
+    label  the name of a source in a text
+    names  of the documents
+    """
+    wanted = _words(label)
+    if not _is_specific(wanted):
+        return []
+    found = [at for at, name in enumerate(names) if wanted <= _words(name)]
+    return found or [
+        at
+        for at, name in enumerate(names)
+        if _words(name) < wanted
+        and _is_specific(_words(name))
+        and not any(word.isdigit() for word in wanted - _words(name))
+    ]
+
+
+def is_kind_of_source(name: str) -> bool:
+    """Return True for a name that calls itself one source: "the 2019 audit report"."""
+    return _KIND_OF_SOURCE.fullmatch(name) is not None and _is_specific(_words(name))
+
+
+def mentions(text: str, name: str) -> bool:
+    """Return True if a text has all words of the name of a source."""
+    return _words(name) <= _words(text)
+
+
+def cited_documents(label: str, names: Sequence[str], count: int) -> list[tuple[str, int | None]]:
+    """Return the documents that a citation points to, each as it is cited and by its index.
+
+    The index is None for a number that no document has, and for a source that is named ("the 2019
+    audit report") where the documents have other names. Any other label that is neither a number
+    nor the name of one document gives nothing: it may point anywhere.
+
+    label  the text between the brackets
+    names  of the documents; empty where they have none
+    count  the number of documents
+    """
+    wanted = " ".join(label.casefold().split())
+    for index, name in enumerate(names):
+        if wanted == " ".join(name.casefold().split()):
+            return [(label, index)]
+    found: list[tuple[str, int | None]] = []
+    for piece in re.split(r"[,;]", label):
+        match = _NUMBERS.fullmatch(piece)
+        if match is None:
+            return _named(label, names)
+        first, last = int(match[1]), int(match[2] or match[1])
+        if not 0 <= last - first <= _MAX_RANGE:
+            return []
+        for number in range(first, last + 1):
+            found.append((str(number), number - 1 if 1 <= number <= count else None))
+    return found
+
+
+def _named(label: str, names: Sequence[str]) -> list[tuple[str, int | None]]:
+    places = matching_documents(label, names)
+    if len(places) == 1:
+        return [(label, places[0])]
+    return [(label, None)] if names and not places and is_kind_of_source(label) else []
+
+
+def _words(name: str) -> frozenset[str]:
+    plain = _ENDING.sub("", name.strip()).casefold()
+    return frozenset(word for word in _WORD.findall(plain) if word not in _NOT_IN_NAMES)
+
+
+def _is_specific(words: frozenset[str]) -> bool:
+    return any(_GENERAL.fullmatch(word) is None for word in words)
