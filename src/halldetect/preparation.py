@@ -126,7 +126,10 @@ def read(prepared: Prepared) -> Prepared:
     problem, abstained = None, False
     notes = list(prepared.notes)
     if injections:
-        notes.append(f"{injections} prompt injections in the source were ignored")
+        counted = (
+            "injection in the source was" if injections == 1 else "injections in the source were"
+        )
+        notes.append(f"{injections} prompt {counted} ignored")
     if has_look_alikes(pair.response):
         notes.append("look-alike characters in the response were normalised")
     if not claims:

@@ -1,4 +1,4 @@
-"""`--verifier auto`: the second verifier judges what the first is unsure of."""
+"""`--verifier auto`: the second verifier judges where the first is unsure."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 
 from halldetect import Detector
 from halldetect.errors import ModelError
-from halldetect.pair_state import ClaimSettled, Event
+from halldetect.protocols import ClaimSettled, Event
 from halldetect.report import ClaimReport, Probabilities, Status
 from halldetect.verification.cascade import is_unsure
-from tests.support.fakes import OverlapVerifier, SentenceExtractor
+from tests.support.fakes import OverlapVerifier
 
 SOURCE = "The pump was repaired in May. The valve was replaced in June."
 
@@ -45,9 +45,9 @@ def both(monkeypatch: pytest.MonkeyPatch) -> tuple[Fixed, Fixed]:
     return first, second
 
 
-def test_a_response_with_an_unclear_claim_is_judged_again(both: tuple[Fixed, Fixed]) -> None:
+def test_unclear_response_is_judged_again(both: tuple[Fixed, Fixed]) -> None:
     seen: list[Event] = []
-    sure, unsure = Detector(SentenceExtractor(), "auto").check_many(
+    sure, unsure = Detector("auto").check_many(
         [
             (SOURCE, "The pump was repaired in May."),
             (SOURCE, "The pump was repaired in May. The valve was replaced in June."),
@@ -58,48 +58,32 @@ def test_a_response_with_an_unclear_claim_is_judged_again(both: tuple[Fixed, Fix
     assert sure.ok
     assert unsure.provenance.verifier["name"] == "large"
     assert [claim.status for claim in unsure.claims] == [Status.SUPPORTED, Status.UNSUPPORTED]
-    note = "base was unsure of a claim, so that another verifier judged again"
+    note = "base was unsure of a claim: the second verifier judged again"
     assert note in unsure.provenance.notes
     assert not any("unsure" in note for note in sure.provenance.notes)
     assert unsure.cost.verifier_tokens > sure.cost.verifier_tokens
     assert unsure.provenance.configuration["verifier"] == "auto"
+    assert unsure.provenance.verifier["digest"] == "largelarge"
+    assert set(both[1].claims) == {claim.text for claim in unsure.claims}
     last: dict[tuple[int, int], ClaimReport] = {
         (event.pair, event.index): event.claim for event in seen if isinstance(event, ClaimSettled)
     }
     assert [last[1, 0], last[1, 1]] == list(unsure.claims)
 
 
-def test_its_reports_can_be_replayed(both: tuple[Fixed, Fixed]) -> None:
-    report = Detector(SentenceExtractor(), "auto").check(SOURCE, "The valve was replaced in June.")
-    again = Detector.from_provenance(report, extractor=SentenceExtractor())
+def test_report_can_be_replayed(both: tuple[Fixed, Fixed]) -> None:
+    report = Detector("auto").check(SOURCE, "The valve was replaced in June.")
+    again = Detector.from_provenance(report)
     found = again.check(SOURCE, "The valve was replaced in June.")
     assert found.claims == report.claims
     both[1].name = "other"
     with pytest.raises(ModelError, match="another verifier"):
-        Detector.from_provenance(report, extractor=SentenceExtractor())
-
-
-def test_without_the_second_verifier_it_fails_at_once_or_falls_back(
-    both: tuple[Fixed, Fixed], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(spec: str | None, **_: Any) -> Fixed:
-        if spec == "large":
-            raise ModelError("large is not on this machine")
-        return both[0]
-
-    monkeypatch.setattr("halldetect.verification.verifiers.load_verifier", missing)
-    with pytest.raises(ModelError, match="not on this machine"):
-        Detector(SentenceExtractor(), "auto").check(SOURCE, "The pump was repaired in May.")
-    notices: list[str] = []
-    detector = Detector(SentenceExtractor(), "auto", fallback="base", notice=notices.append)
-    report = detector.check(SOURCE, "The valve was replaced in June.")
-    assert report.provenance.verifier["name"] == "base"
-    assert len(notices) == 1
+        Detector.from_provenance(report)
 
 
 @pytest.mark.parametrize(
     ("supports", "unsure"),
     [([0.95, 0.05], False), ([0.95, 0.5], True), ([0.1], True), ([0.9], False), ([None], True)],
 )
-def test_limits(supports: list[float | None], unsure: bool) -> None:
+def test_limits_of_being_unsure(supports: list[float | None], unsure: bool) -> None:
     assert is_unsure(supports) is unsure

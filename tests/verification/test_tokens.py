@@ -1,4 +1,4 @@
-"""Tokens kept from sentences are those of the window; where they might not be, they are asked."""
+"""Tokens of sentences add up to those of the window, or the tokenizer gets the window."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 import halldetect
-from halldetect.reading.claims import Claim
+from halldetect.reading.document import Document, Span
 from halldetect.reading.sentences import read_document
 from halldetect.report import Probabilities
-from halldetect.verification.rounds import verify
-from halldetect.verification.scales import source_windows
-from halldetect.verification.tasks import Task
-from halldetect.verification.tokens import SourceTokens
+from halldetect.verification.judging import Task, verify
+from halldetect.verification.tokens import SourceTokens, token_verifier
 from halldetect.verification.verifiers.encoding import PairEncoder
+from halldetect.verification.windows import short_spans
 
 SHIPPED = Path(halldetect.__file__).parent / "weights" / "base" / "tokenizer.json"
 
@@ -29,7 +28,7 @@ def encoder() -> PairEncoder:
 
 
 class Tokens:
-    """The shipped tokenizer as a verifier that says how the pair came to it."""
+    """The shipped tokenizer as a verifier that records the texts it reads."""
 
     description: dict[str, object] = {}  # noqa: RUF012
     max_tokens = 60
@@ -41,7 +40,7 @@ class Tokens:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         self.read.extend(texts)
-        return [len(tokens) for tokens in self.encoder.tokenize(texts)]
+        return self.encoder.count(texts)
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         self.read.extend(texts)
@@ -61,8 +60,8 @@ class Tokens:
         return Probabilities(share, 1 - share, None)
 
 
-# Spaces of every kind, marks that combine or join, signs a tokenizer treats by itself, letters
-# that change with their neighbours, and its own special tokens.
+# Spaces of every kind, marks that combine or join, single signs, letters that change with their
+# neighbours, and the special tokens of the tokenizer.
 odd = st.sampled_from(
     [
         *"abAΣσß. !?'\"-_字。ﬁ\u0301\u0345\u00a0\u2028\u200b\u200d\x1c\x85\t\n\r\ufeff😀🇫🇷",
@@ -72,59 +71,70 @@ odd = st.sampled_from(
 texts = st.lists(odd, max_size=60).map("".join)
 
 
+def runs(document: Document) -> list[Span]:
+    """Return runs of one, two and three sentences, and the whole."""
+    sentences = document.sentences
+    whole = [Span(sentences[0].start, sentences[-1].end)] if sentences else []
+    return [*(span for size in (1, 2, 3) for span in short_spans(document, size)), *whole]
+
+
 @given(texts)
-def test_what_is_kept_is_what_the_tokenizer_says_of_the_window(
-    encoder: PairEncoder, text: str
-) -> None:
-    documents = [read_document(text)]
-    windows = source_windows(documents)
-    counted = SourceTokens(Tokens(encoder), documents)  # type: ignore[arg-type]
-    for window in windows:
-        (whole,) = encoder.tokenize([window.text])
-        kept = counted.tokens(window)
+def test_kept_tokens_are_those_of_the_window(encoder: PairEncoder, text: str) -> None:
+    document = read_document(text)
+    counted = SourceTokens(Tokens(encoder), [document])
+    for span in runs(document):
+        (whole,) = encoder.tokenize([document.readable(span)])
+        kept = counted.tokens(0, span)
         assert kept is None or tuple(kept) == whole
-        assert counted.count(0, [window.span]) == [len(whole)]
+        assert counted.count(0, [span]) == [len(whole)]
 
 
-def test_plain_prose_is_all_kept_and_each_sentence_read_once(encoder: PairEncoder) -> None:
-    text = " ".join(f"Rider {at} crossed the ford.\n" for at in range(30))
-    documents = [read_document(text)]
-    windows = source_windows(documents)
+def test_each_sentence_of_plain_prose_is_read_once(encoder: PairEncoder) -> None:
+    document = read_document(" ".join(f"Rider {at} crossed the ford.\n" for at in range(30)))
     verifier = Tokens(encoder)
-    counted = SourceTokens(verifier, documents)  # type: ignore[arg-type]
-    assert all(counted.tokens(window) is not None for window in windows)
-    counted.count(0, [window.span for window in windows])
+    counted = SourceTokens(verifier, [document])
+    assert all(counted.tokens(0, span) is not None for span in runs(document))
+    counted.count(0, runs(document))
     assert verifier.read == [f"Rider {at} crossed the ford." for at in range(30)]
 
 
-def test_sentences_that_touch_are_left_to_the_tokenizer(encoder: PairEncoder) -> None:
-    text = "他来了。他走了。"
-    documents = [read_document(text)]
-    windows = source_windows(documents, (1,))
-    counted = SourceTokens(Tokens(encoder), documents)  # type: ignore[arg-type]
-    assert len(documents[0].sentences) == 2
-    assert counted.tokens(windows[0]) is None
-    assert counted.count(0, [windows[0].span]) == [len(encoder.tokenize([text])[0])]
+def test_sentences_that_touch_are_tokenized_together(encoder: PairEncoder) -> None:
+    document = read_document("他来了。他走了。")
+    counted = SourceTokens(Tokens(encoder), [document])
+    assert len(document.sentences) == 2
+    whole = Span(0, len(document.text))
+    assert counted.tokens(0, whole) is None
+    assert counted.count(0, [whole]) == encoder.count([document.text])
+    assert counted.tokens(0, Span(1, 4)) is None, "not a run of sentences"
 
 
+def test_counts_are_asked_for_once_where_nothing_adds_up(encoder: PairEncoder) -> None:
+    document = read_document("Rider one crossed. Rider two crossed.")
+    verifier = Tokens(encoder, adds_up=False)
+    assert token_verifier(verifier) is None
+    counted = SourceTokens(verifier, [document])
+    first = counted.count(0, [*document.sentences, *document.sentences])
+    assert counted.count(0, document.sentences) == first[:2]
+    assert verifier.read == ["Rider one crossed.", "Rider two crossed."]
+    assert counted.tokens(0, document.sentences[0]) is None
+
+
+@settings(max_examples=50)
 @given(st.lists(texts, min_size=1, max_size=3), texts)
-def test_judging_tokens_is_judging_texts(
+def test_judging_tokens_equals_judging_texts(
     encoder: PairEncoder, documents: list[str], claim: str
 ) -> None:
-    read = tuple(map(read_document, documents))
-    task = Task((Claim(claim, None, "made up"),), source_windows(read), read)
-    by_tokens = verify(Tokens(encoder), [task])  # type: ignore[arg-type]
-    by_texts = verify(Tokens(encoder, adds_up=False), [task])  # type: ignore[arg-type]
-    assert by_tokens == by_texts
+    task = Task((claim,), tuple(map(read_document, documents)))
+    assert verify(Tokens(encoder), [task]) == verify(Tokens(encoder, adds_up=False), [task])
 
 
 @given(texts, texts)
-def test_a_framed_pair_is_an_encoded_pair(encoder: PairEncoder, first: str, second: str) -> None:
+def test_framed_pair_is_an_encoded_pair(encoder: PairEncoder, first: str, second: str) -> None:
     (whole,) = encoder.encode([(first, second)])
     assert encoder.frame(*encoder.tokenize([first, second])) == whole
 
 
-def test_only_tokenizers_of_berts_kind_add_up(encoder: PairEncoder) -> None:
+def test_only_tokenizers_like_that_of_bert_add_up(encoder: PairEncoder) -> None:
     assert encoder.adds_up
     other = Tokenizer(models.BPE({"a": 0, "b": 1}, []))
     other.pre_tokenizer = pre_tokenizers.ByteLevel()

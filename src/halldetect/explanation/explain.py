@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from halldetect.reading.citations import cited_documents, is_kind_of_source, mentions
 from halldetect.explanation.error_kinds import error_kind
+from halldetect.reading.citations import cited_documents, is_kind_of_source, mentions
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Document
 from halldetect.report import CitationReport, ClaimReport, ErrorReport, Status

@@ -76,10 +76,10 @@ def _left_out(response: Document, claims: Iterable[Claim], *, full: bool) -> Ite
         else "the extractor made no claim of it"
     )
     for unit in response.units:
-        if not unit.asserts or unit.problem is not None:
-            continue
-        if not any(span.start < unit.span.end and unit.span.start < span.end for span in spans):
-            yield Claim(unit.text, unit.span, problem=reason)
+        if unit.asserts and not any(
+            span.start < unit.span.end and unit.span.start < span.end for span in spans
+        ):
+            yield Claim(unit.text, unit.span, problem=unit.problem or reason)
 
 
 def _located(claim: str, response: Document) -> Claim:

@@ -70,8 +70,7 @@ class GgufExtractor:
                 answer = self._ask(text, limit)
                 if answer.overflow is None:
                     break
-                # What does not fit the context is left out, as the method has it; the guard
-                # puts such sentences back.
+                # Text that does not fit the context is left out; `extract` names its sentences.
                 text = text[: int(len(text) * answer.overflow)].strip()
                 if not text:
                     return Draft(())
