@@ -2,8 +2,9 @@
 
 A claim may be settled by a page. The verifier is asked again about short passages of it: the
 sentence that shares most words with the claim, the second of these, the first with a neighbour,
-both with the text between them, and the first with more and more sentences around it. The first round with a passage that
-settles the claim ends the search. These answers change no state and no score.
+both with the text between them, and the first with more and more sentences around it. The first
+round with a passage that settles the claim ends the search. These answers change no state and no
+score.
 """
 
 from __future__ import annotations

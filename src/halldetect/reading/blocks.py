@@ -50,6 +50,7 @@ class Block:
     first   True for the first block of its innermost list item
     number  the mark of that item ("3."), where the item is numbered
     header  of a row: the cells of the header
+    quoted  True inside a block quote
     """
 
     kind: str
@@ -58,6 +59,7 @@ class Block:
     first: bool = False
     number: TrackedText | None = None
     header: tuple[Line, ...] = ()
+    quoted: bool = False
 
 
 def unwrapped(lines: Sequence[Line]) -> Iterator[Line]:

@@ -64,6 +64,7 @@ class _Reader:
         self._marks: list[Token] = []
         self._fresh = False
         self._count = 0
+        self._quotes = 0
         self._html = HtmlBlocks()
 
     def blocks(self) -> list[Block]:
@@ -76,6 +77,8 @@ class _Reader:
             token = tokens[at]
             if token.type in ("list_item_open", "list_item_close"):
                 self._take_item(token)
+            elif token.type in ("blockquote_open", "blockquote_close"):
+                self._quotes += token.nesting
             elif token.type == "table_open":
                 end = next(i for i in range(at, len(tokens)) if tokens[i].type == "table_close")
                 found += self._rows(tokens[at:end])
@@ -112,6 +115,7 @@ class _Reader:
             tuple(self._items),
             self._fresh,
             self._number(self._marks[-1]) if self._fresh and self._marks else None,
+            quoted=self._quotes > 0,
         )
         return [block] if code or heading else self._html.split(block)
 
@@ -163,7 +167,7 @@ class _Reader:
                 )
             elif token.type == "tr_close":
                 row, items = tuple(cells), tuple(self._items)
-                yield number, Block("row", row, items, header=header or ())
+                yield number, Block("row", row, items, False, None, header or (), self._quotes > 0)
                 header = header or row
 
     def _inline(self, token: Token, first: int, last: int) -> list[Line]:

@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from halldetect.reading.blocks import Line
+from halldetect.reading.document import INSERTED, TrackedText
 from halldetect.reading.markdown import read_blocks
-from halldetect.reading.tracked import INSERTED, TrackedText
 
 # Longer texts are shown raw: parsing them takes seconds.
 MAX_LENGTH = 200_000

@@ -13,12 +13,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol, Unpack
 
-from halldetect.paper.prompt import special_pattern, unmarked
 from halldetect.errors import ConfigurationError, ModelError, one_line
 from halldetect.models.chat_endpoint import ChatEndpoint, ServerOptions
 from halldetect.models.gguf import read_header
 from halldetect.models.llama import LlamaFile, default_threads, fetch_if_stored, require_library
 from halldetect.models.llama import start as start_llama
+from halldetect.paper.prompt import special_pattern, unmarked
 from halldetect.reading.sentences import sentences
 
 # The smallest model of the store that follows the instruction.
