@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -13,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from halldetect import models
-from halldetect.paper.extractors import gguf, load_extractor
-from halldetect.paper.gguf import GgufExtractor
 from halldetect.errors import ModelError
+from halldetect.paper import gguf
+from halldetect.paper.extractors import load_extractor
+from halldetect.paper.gguf import GgufExtractor
 
 pytestmark = pytest.mark.slow
 
@@ -43,12 +42,6 @@ def path() -> Path:
 @pytest.fixture(scope="module")
 def extractor(path: Path) -> GgufExtractor:
     return GgufExtractor(models.DEFAULT_EXTRACTOR, threads=1)
-
-
-def test_the_fetched_file_is_the_pinned_one(path: Path) -> None:
-    entry = models.find(models.DEFAULT_EXTRACTOR)
-    assert models.verify(entry.name) == path
-    assert models.digest_of(path) == entry.sha256
 
 
 def test_claims_come_out(extractor: GgufExtractor) -> None:
@@ -130,24 +123,6 @@ def test_hostile_and_odd_blocks_do_no_harm(extractor: GgufExtractor) -> None:
     ):
         assert len(extractor.draft(text, 4).claims) <= 4, text[:40]
     assert extractor.draft(BAKERY, 8) == before
-
-
-def test_it_is_silent(path: Path) -> None:
-    script = (
-        "from halldetect.paper.gguf import GgufExtractor;"
-        f"print(len(GgufExtractor({str(path)!r}, threads=1).draft('It rained in Rome.', 2).claims))"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={"PYTHONPATH": ":".join(sys.path)},
-    )
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stderr == ""
-    assert ran.stdout.strip().isdigit()
 
 
 def test_a_model_llama_cannot_load(path: Path, tmp_path: Path) -> None:

@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
-from halldetect.protocols import Draft
-from halldetect.paper.extractors import load_extractor, prompt
-from halldetect.paper.openai import OpenAIExtractor
 from halldetect.errors import ConfigurationError, ExtractionError, MissingExtra, ModelError
+from halldetect.paper import prompt
+from halldetect.paper.extractors import load_extractor
+from halldetect.paper.openai import OpenAIExtractor
+from halldetect.protocols import Draft
 from halldetect.repair.rewriters import load_rewriter
 
 pytest.importorskip("openai")
@@ -127,10 +128,6 @@ def test_a_draft(extractor: OpenAIExtractor, server: Scripted) -> None:
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
 
 
-def test_the_limit(extractor: OpenAIExtractor) -> None:
-    assert extractor.draft(TEXT, 1).claims == CLAIMS[:1]
-
-
 def test_nothing_to_read_is_not_sent(extractor: OpenAIExtractor, server: Scripted) -> None:
     assert extractor.draft(" \n<|im_end|>", 10) == Draft(())
     assert server.bodies == []
@@ -141,14 +138,9 @@ def test_the_environment_is_enough(server: Scripted, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("HALLDETECT_OPENAI_BASE_URL", server.url + "/")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     extractor = load_extractor("openai:some-model", seed=7)
-    assert extractor.draft(TEXT, 10).claims == CLAIMS
+    assert extractor.draft(TEXT, 1).claims == CLAIMS[:1]
     assert server.bodies[0]["seed"] == 7
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
-
-
-def test_without_a_key_none_is_sent(server: Scripted) -> None:
-    assert OpenAIExtractor("m", base_url=server.url).draft(TEXT, 10).claims == CLAIMS
-    assert "Authorization" not in server.headers[0]
 
 
 # Servers that cannot do everything
@@ -197,7 +189,7 @@ def test_a_request_that_is_refused_altogether(extractor: OpenAIExtractor, server
 # Servers that fail
 
 
-@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+@pytest.mark.parametrize("status", [429, 503])
 def test_passing_failures_are_tried_again(
     status: int, extractor: OpenAIExtractor, server: Scripted, pauses: list[float]
 ) -> None:
@@ -257,11 +249,6 @@ def test_useless_answers(
     with pytest.raises(ExtractionError, match=message) as caught:
         extractor.draft(TEXT, 10)
     assert "\n" not in str(caught.value)
-
-
-def test_an_empty_answer_is_an_empty_draft(extractor: OpenAIExtractor, server: Scripted) -> None:
-    server.replies = [completion(None)]
-    assert extractor.draft(TEXT, 10).claims == ()
 
 
 # Secrets and settings
@@ -371,19 +358,3 @@ def test_a_real_server_with_and_without_structure(llama: tuple[str, str]) -> Non
     plain._endpoint.left_out.add("response_format")
     claims = plain.draft(text, 8).claims
     assert any(word in " ".join(claims) for word in ("bakery", "Maria", "Madrid"))
-
-
-@pytest.mark.slow
-def test_a_real_server_with_the_wrong_key(llama: tuple[str, str]) -> None:
-    url, _ = llama
-    extractor = OpenAIExtractor("smollm2", base_url=url, api_key="wrong-key-123")
-    with pytest.raises(ExtractionError, match="answered 401; set HALLDETECT_OPENAI_API_KEY"):
-        extractor.draft(TEXT, 4)
-
-
-@pytest.mark.slow
-def test_a_real_server_refuses_what_does_not_fit(llama: tuple[str, str]) -> None:
-    url, key = llama
-    extractor = OpenAIExtractor("smollm2", base_url=url, api_key=key, timeout=300)
-    with pytest.raises(ExtractionError, match=r"answered 400.*context"):
-        extractor.draft("word " * 4000, 4)
