@@ -183,7 +183,7 @@ def test_markdown_is_rendered_with_exact_marks_and_can_be_shown_raw(show):
         "valid for one hour",
     ]
     quote = one(browser, "#detail-1 blockquote").text
-    assert "Single · 28 crowns · valid for one hour" in quote
+    assert quote == "Single: Price 28 crowns; Note valid for one hour."
     first = text_of(browser, ".response .claim[data-claims='0']")
     assert first == "A single ticket costs 35 crowns."
     assert len(every(browser, ".response [tabindex='0']")) == 2

@@ -44,6 +44,7 @@ VIEW_STYLES = (PALETTE, COMMON, "report.css")
 STYLES = (*VIEW_STYLES, "sheet.css")
 # Documents are printed while all of them together have no more characters.
 _MAX_SOURCE = 20_000
+_MAX_PASSAGE = 700
 _MAX_QUOTE = 320
 # From this many claims on, quotations are shorter.
 _MANY_CLAIMS = 40
@@ -167,6 +168,7 @@ def _claim_view(passages: Passages, claim: ClaimReport) -> dict[str, Any]:
         "meaning": STATE_MEANING[claim.status],
         "explanations": explanations(claim),
         "passage": span and evidence and [evidence.document, span.start, span.end],
+        "quote": one_line(passages.quote(claim, _MAX_PASSAGE)),
     }
 
 

@@ -363,8 +363,7 @@ class ReportView {
     if (this.filter && this.status(index) !== this.filter) this.show(null);
     const page = this.shown.indexOf(index);
     if (page < this.from || page >= this.from + PAGE_CARDS) this.list(page - (page % PAGE_CARDS));
-    const pane = passage && this.panes[passage.place];
-    const quote = pane?.readable(passage.start, passage.end) ?? "";
+    const quote = this.report.view.claims[index]?.quote ?? "";
     const card = this.card(index);
     card.open(true, quote, passage ? this.name(passage.place) : "", () => this.bringPassage());
     if (quiet) return;
