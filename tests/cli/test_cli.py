@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -98,7 +97,7 @@ def test_a_report_is_written_as_pdf(tmp_path: Path) -> None:
     assert sheet.read_bytes().startswith(b"%PDF-")
 
 
-def test_a_pdf_without_its_library_is_refused_before_the_check(
+def test_a_pdf_without_its_library_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "weasyprint", None)
@@ -139,7 +138,7 @@ def test_several_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["check", GOOD, "--source", "no such words", *BASE]) == 2
 
 
-def test_text_forces_literals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_forces_literals(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", SOURCE, "museum.txt", *BASE]) == 2
     assert "--text" in capsys.readouterr().err
     assert main(["check", SOURCE, "museum.txt", "--text", *BASE]) in (1, 3)
@@ -208,18 +207,6 @@ def test_options_reach_the_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert report.threshold == 0.25
     configuration = report.provenance.configuration
     assert (configuration["seed"], configuration["threads"]) == (3, 2)
-
-
-def test_the_same_command_gives_the_same_bytes_apart_from_timings(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    runs = []
-    for _ in range(2):
-        main(["check", SOURCE, f"{GOOD} {WRONG}", "--json", *BASE])
-        data = json.loads(capsys.readouterr().out)
-        assert data["cost"].pop("seconds")
-        runs.append(json.dumps(data))
-    assert runs[0] == runs[1]
 
 
 def test_schema_and_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -402,8 +389,8 @@ sys.exit(main())
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as on a terminal")
-@pytest.mark.parametrize("module", ["halldetect.cli", "argparse", "halldetect.cli.output"])
-def test_ctrl_c_while_the_command_is_still_being_imported(module: str) -> None:
+@pytest.mark.parametrize("module", ["halldetect.cli", "halldetect.cli.output"])
+def test_ctrl_c_during_imports(module: str) -> None:
     run = subprocess.run(
         [sys.executable, "-c", EARLY, module],
         capture_output=True,
@@ -413,7 +400,7 @@ def test_ctrl_c_while_the_command_is_still_being_imported(module: str) -> None:
     assert (run.returncode, run.stdout, run.stderr) == (130, b"", b"halldetect: interrupted\n")
 
 
-def test_the_installed_command_is_the_one_that_catches_an_early_ctrl_c() -> None:
+def test_the_script_catches_an_early_ctrl_c() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert project["project"]["scripts"] == {"halldetect": "halldetect.__main__:main"}
 
@@ -453,21 +440,6 @@ def test_the_readme_shows_what_the_demo_prints() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = readme.partition("```text\n")[2].partition("```")[0]
     assert unnumbered(out.decode()) == unnumbered(shown)
-
-
-@pytest.mark.slow
-def test_a_batch_with_real_weights_is_what_single_checks_give() -> None:
-    detector = halldetect.Detector("sentences")
-    sentences = [expected.sentence for expected in demo.EXPECTED]
-    pairs = [(demo.SOURCE, text) for text in [demo.RESPONSE, *sentences, "", "Is it late?"]]
-    untimed = [
-        [replace(report, cost=replace(report.cost, seconds={})).to_json() for report in reports]
-        for reports in (
-            detector.check_many(pairs),
-            [detector.check(*pair) for pair in reversed(pairs)][::-1],
-        )
-    ]
-    assert untimed[0] == untimed[1]
 
 
 @pytest.fixture

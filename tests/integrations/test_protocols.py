@@ -56,7 +56,7 @@ async def use_tools(server: Any) -> None:
         claim = {"sources": [LEAVES], "claim": "The boat leaves at 9."}
         explained = (await client.call_tool("explain", claim)).structured_content
         assert explained["status"] == "contradicted"
-        assert explained["passage"] == LEAVES
+        assert explained["passage"]["text"] == LEAVES
 
 
 def test_the_mcp_server_over_stdio() -> None:

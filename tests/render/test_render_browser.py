@@ -90,19 +90,22 @@ def chosen(browser):
     return int(cards[0].get_attribute("id").removeprefix("card-")) if cards else None
 
 
-def test_a_clicked_claim_shows_its_passage(show):
+def test_worst_claim_is_open_with_its_passage(show):
     browser = show(samples.town())
+    assert chosen(browser) == 3
+    assert "#" not in browser.current_url
+    assert text_of(browser, ".scroller .focus") == RIDERS
+    one(browser, ".response .claim.supported").click()
     one(browser, ".response .claim.contradicted").click()
     assert text_of(browser, ".scroller .focus") == RIDERS
     assert in_sight(browser, ".scroller .focus")
-    assert chosen(browser) == 3
     detail = one(browser, "#detail-3").text
     for part in ("The source says otherwise", "Source says instead", "18,400 passengers"):
         assert part in detail
     assert browser.current_url.endswith("#claim-3")
 
 
-def test_spans_are_exact(show):
+def test_spans_after_an_emoji_and_in_overlap_are_exact(show):
     browser = show(samples.town())
     report = samples.town()
     for place, claim in enumerate(report.claims):
@@ -120,33 +123,26 @@ def test_spans_are_exact(show):
     assert {first, chosen(browser)} == {1, 2}
 
 
-def test_a_passage_leads_to_its_claims(show):
-    browser = show(samples.town())
+def test_passage_in_source_leads_to_its_claim(show):
+    browser = show(samples.town(), "#claim-1")
     soon(browser, ".scroller .use.contradicted").click()
-    found = one(browser, ".found")
-    assert "This passage decides" in found.text
-    assert "3 Contradicted: The Harbour Line carried about 31,000" in found.text
-    found.find_element("css selector", ".to-claim").click()
     assert chosen(browser) == 3
-    assert in_sight(browser, ".scroller .focus")
 
 
 def test_the_keyboard_alone_is_enough(show):
     from selenium.webdriver.common.keys import Keys
 
     browser = show(samples.town())
-    keys(browser, "j")
-    assert chosen(browser) == 3
-    keys(browser, "j", Keys.ARROW_DOWN)
+    browser.execute_script("document.querySelector('#card-3 button').focus()")
+    keys(browser, Keys.ARROW_DOWN, Keys.ARROW_DOWN)
     assert chosen(browser) == 7
-    keys(browser, "k")
+    keys(browser, Keys.ARROW_UP)
     assert chosen(browser) == 4
     assert browser.switch_to.active_element.get_attribute("aria-expanded") == "true"
     keys(browser, Keys.ENTER)
     assert chosen(browser) is None
     # Tab reaches a claim in the response, Enter opens it.
     browser.execute_script("document.querySelector('.theme').focus()")
-    keys(browser, Keys.TAB, Keys.TAB, Keys.TAB)
     while browser.switch_to.active_element.get_attribute("data-claims") != "2":
         keys(browser, Keys.TAB)
     keys(browser, Keys.ENTER)
@@ -154,13 +150,9 @@ def test_the_keyboard_alone_is_enough(show):
     assert text_of(browser, ".scroller .focus") == RIDERS
     keys(browser, Keys.ESCAPE)
     assert chosen(browser) is None
-    # The letters can be switched off; a source passage answers to Enter.
-    browser.execute_script("document.querySelector('.shortcuts input').click()")
-    keys(browser, "j")
-    assert chosen(browser) is None
     browser.execute_script("document.querySelector('.scroller .use.contradicted').focus()")
     keys(browser, Keys.ENTER)
-    assert "This passage decides" in one(browser, ".found").text
+    assert chosen(browser) == 3
 
 
 def test_filter_deep_link_and_theme(show):
@@ -179,7 +171,7 @@ def test_filter_deep_link_and_theme(show):
     browser.execute_script("localStorage.clear()")
 
 
-def test_markdown_is_rendered_or_raw(show):
+def test_markdown_is_rendered_with_exact_marks_and_can_be_shown_raw(show):
     browser = show(samples.formatted(), "#claim-1")
     response = one(browser, ".response .text")
     assert response.text.splitlines()[0] == "Getting around"
@@ -191,7 +183,7 @@ def test_markdown_is_rendered_or_raw(show):
         "valid for one hour",
     ]
     quote = one(browser, "#detail-1 blockquote").text
-    assert "Single · 28 crowns · valid for one hour" in quote
+    assert quote == "Single: Price 28 crowns; Note valid for one hour."
     first = text_of(browser, ".response .claim[data-claims='0']")
     assert first == "A single ticket costs 35 crowns."
     assert len(every(browser, ".response [tabindex='0']")) == 2
@@ -215,7 +207,7 @@ def test_markdown_is_rendered_or_raw(show):
 
 
 @pytest.mark.parametrize("height", [600, 757, 1100])
-def test_an_open_claim_has_room(show, height):
+def test_an_opened_claim_and_the_source_get_the_height_they_need(show, height):
     browser = show(samples.town(), "#claim-3", width=1280, height=height)
     time.sleep(0.3)
     boxes = browser.execute_script(
@@ -227,7 +219,6 @@ def test_an_open_claim_has_room(show, height):
     assert "support\n0.02" in one(browser, "#card-3").text
     assert card_top >= 0
     assert card_bottom <= height or card_top < height / 4
-    assert card_bottom - card_top > 200  # its passage is not cut off
     assert source_bottom - source_top >= height - 60
     assert 0 <= focus_top < focus_bottom <= height
     scrolls = browser.execute_script(
@@ -263,7 +254,7 @@ def test_nothing_is_requested(show):
     assert [url.split("#")[0] for url in asked] == [browser.current_url.split("#")[0]]
 
 
-def test_the_sheet_shows_without_javascript_and_in_print(show):
+def test_without_javascript_and_on_paper_everything_is_listed(show):
     browser = show(samples.town(), script=False)
     listed = one(browser, "#static")
     assert listed.is_displayed()
@@ -277,30 +268,29 @@ def test_the_sheet_shows_without_javascript_and_in_print(show):
 
 
 @pytest.mark.parametrize("name", samples.ALL)
-@pytest.mark.parametrize(("width", "height"), [(320, 640), (820, 1180), (1440, 900)])
+@pytest.mark.parametrize(("width", "height"), [(320, 640), (390, 844), (820, 1180), (1440, 900)])
 def test_nothing_runs_off_the_side(show, name, width, height):
     browser = show(samples.ALL[name](), "#claim-1", width=width, height=height)
     widest = browser.execute_script("return document.documentElement.scrollWidth")
     assert widest <= width
 
 
-def test_source_and_claim_link_on_a_phone(show):
+def test_on_a_phone_the_reader_gets_to_the_source_and_back(show):
     browser = show(samples.town(), "#claim-3", width=390, height=844)
     browser.execute_script("document.querySelector('#detail-3 .show').click()")
     time.sleep(0.3)
     visible = "const box = document.querySelector(arguments[0]).getBoundingClientRect();"
     visible += "return box.top >= 0 && box.bottom <= innerHeight"
     assert browser.execute_script(visible, ".scroller .focus")
-    one(browser, ".found .to-claim").click()
+    browser.execute_script("document.querySelector('.scroller .focus').click()")
     time.sleep(0.3)
     assert browser.execute_script(visible, "#card-3 h3")
 
 
 def test_every_control_has_a_name(show):
     browser = show(samples.town(), "#claim-3")
-    one(browser, ".scroller .use.contradicted").click()
     controls = every(browser, "button, [role=button], input, summary, [tabindex='0']")
-    assert len(controls) > 30
+    assert len(controls) > 20
     nameless = [
         node.get_attribute("outerHTML")
         for node in controls
@@ -366,6 +356,3 @@ def test_thousands_of_claims_stay_quick(show):
     browser.execute_script("location.hash = '#claim-1'")
     time.sleep(0.3)
     assert chosen(browser) == 1
-    keys(browser, "k")
-    assert chosen(browser) == 3000
-    assert one(browser, "#card-3000").is_displayed()

@@ -53,9 +53,10 @@ class Grounded(Validator):
     def _fixed(self, report: Report) -> str | None:
         if report.score is None:
             return None
+        source = documents(report.documents)
         try:
-            return self._checker.detector.repair(documents(report.documents), report.response).text
-        except ConfigurationError:  # the method of the paper cannot repair
+            return self._checker.detector.repair(source, report.response).text
+        except ConfigurationError:  # the method of the paper repairs nothing
             return None
 
 

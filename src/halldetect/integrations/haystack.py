@@ -54,7 +54,7 @@ class GroundednessEvaluator:
         Args:
             contexts: per answer, what it should be faithful to.
             predicted_answers: the texts to check.
-            questions: per answer, the question; a bare answer is judged with it.
+            questions: per answer, the question; an answer that refers to it is judged with it.
 
         The `status` of a result is "evaluated", or "error" where the answer could not be checked;
         it then has no score and does not count in the mean, which is None if none counts.

@@ -43,7 +43,7 @@ class GroundednessEvaluator(BaseEvaluator):
         """Check one response.
 
         Args:
-            query: the question; a bare answer is judged with it.
+            query: the question; an answer that refers to it is judged with it.
             response: the text to check.
             contexts: what it should be faithful to.
         """

@@ -60,17 +60,17 @@ def build_server(detector: Detector | None = None) -> MCPServer[Any]:
 
     @server.tool()
     def explain(sources: list[str], claim: str) -> dict[str, Any]:
-        """Say what the sources say of a single claim, with the passage that decides."""
+        """Judge a single claim against the sources, with the passage that decides."""
         with checker.lock:
             ((found,),) = checker.detector.judge([(sources, [claim])])
-        passage = found.evidence
         return {
             "status": found.status.value,
             "reason": found.reason,
             "support": found.support,
             "contradiction": found.contradiction,
-            "document": None if passage is None else passage.document,
-            "passage": None if passage is None else passage.text,
+            "passage": None
+            if found.evidence is None
+            else {"document": found.evidence.document, "text": found.evidence.text},
         }
 
     return server

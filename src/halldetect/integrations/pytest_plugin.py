@@ -60,7 +60,7 @@ def assert_grounded(
     Args:
         response: the text to check.
         source: what it should be faithful to, as for `halldetect.check`.
-        question: what it answers; a bare answer is judged with it.
+        question: an answer that refers to it is judged with it.
         threshold: hallucinated at this score or above; default: that of the detector.
         detector: what checks; default: the default detector.
     """

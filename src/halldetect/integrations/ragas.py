@@ -38,7 +38,7 @@ class Groundedness(BaseMetric):
         Args:
             response: the text to check.
             retrieved_contexts: what it should be faithful to.
-            user_input: the question; a bare answer is judged with it.
+            user_input: the question; an answer that refers to it is judged with it.
         """
         report = await self._checker.check_async(retrieved_contexts, response, user_input)
         return MetricResult(value=faithfulness(report), reason=str(report))

@@ -36,15 +36,15 @@ from halldetect.render.phrases import (
     summary,
 )
 from halldetect.render.text_layout import text_layout
-from halldetect.report import ClaimReport, Evidence, Report
-from halldetect.report.json_form import plain
+from halldetect.report import ClaimReport, Report
 
 # In the order in which they run; the page of the service uses the same files.
-SCRIPTS = ("text_pane.js", "claim_card.js", "card_list.js", "layout.js", "page.js", "report.js")
+SCRIPTS = ("text_pane.js", "report.js")
 VIEW_STYLES = (PALETTE, COMMON, "report.css")
 STYLES = (*VIEW_STYLES, "sheet.css")
 # Documents are printed while all of them together have no more characters.
 _MAX_SOURCE = 20_000
+_MAX_PASSAGE = 700
 _MAX_QUOTE = 320
 # From this many claims on, quotations are shorter.
 _MANY_CLAIMS = 40
@@ -134,7 +134,7 @@ def _refuse(url: str, *_: Any, **__: Any) -> Any:
 def payload(report: Report, passages: Passages | None = None) -> dict[str, Any]:
     """Return the data that the script of the page reads: the report, and `view` to show it.
 
-    The evidence of a claim carries no text: its span cuts it out of its document.
+    The passage of a claim is a place in a document, under `view`; other evidence is left out.
 
     Args:
         report: the report.
@@ -142,9 +142,9 @@ def payload(report: Report, passages: Passages | None = None) -> dict[str, Any]:
     """
     passages = passages or Passages(report)
     data = report.to_dict()
-    for item, claim in zip(data["claims"], report.claims, strict=True):
-        item |= {"entailing": _place(claim.evidence), "contradicting": None, "by_scale": []}
-        item.pop("proof", None)
+    for item in data["claims"]:
+        for name in ("evidence", "proof", "entailing", "contradicting", "by_scale"):
+            item.pop(name, None)
     data["view"] = {
         "summary": summary(report),
         "score_line": score_line(report),
@@ -157,16 +157,8 @@ def payload(report: Report, passages: Passages | None = None) -> dict[str, Any]:
             "documents": [text_layout(text) for text in report.documents],
         },
         "facts": facts(report),
-        "cost": [],
-        "provenance": facts(report),
     }
     return data
-
-
-def _place(evidence: Evidence | None) -> dict[str, Any] | None:
-    if evidence is None:
-        return None
-    return {name: value for name, value in plain(evidence).items() if name != "text"}
 
 
 def _claim_view(passages: Passages, claim: ClaimReport) -> dict[str, Any]:
@@ -176,10 +168,7 @@ def _claim_view(passages: Passages, claim: ClaimReport) -> dict[str, Any]:
         "meaning": STATE_MEANING[claim.status],
         "explanations": explanations(claim),
         "passage": span and evidence and [evidence.document, span.start, span.end],
-        "decisive": None if evidence is None else "entailing",
-        "entailing": span and [span.start, span.end],
-        "contradicting": None,
-        "by_scale": [],
+        "quote": one_line(passages.quote(claim, _MAX_PASSAGE)),
     }
 
 
