@@ -70,9 +70,9 @@ from halldetect.repair.rewriters import (
 )
 from halldetect.report import ClaimReport, Report
 from halldetect.verification.remembering import RememberingVerifier
-from halldetect_bench.datasets import defacto
 from halldetect_bench.datasets.labelled_rows import Row
-from halldetect_bench.models.llm import BatchLlm, Question, TooLong
+from halldetect_bench.datasets.labelled_summaries import defacto_corrections
+from halldetect_bench.models.llm import Llm, Question, TooLong
 from halldetect_bench.predictions import read_all
 from halldetect_bench.registry import load_dataset
 
@@ -122,7 +122,7 @@ def sample(rows: Iterable[Row], count: int, seed: int) -> list[Row]:
 
 def draw(data: Path, count: int, seed: int) -> Iterator[Task]:
     """The tasks of all datasets; a sample of more rows begins with those of fewer."""
-    fixed = defacto.corrections(data / "defacto", "test").rows
+    fixed = defacto_corrections(data / "defacto", "test").rows
     corrected = {row.id.removesuffix("/corrected"): row.response for row in fixed}
     for name in DATASETS:
         for row in sample(load_dataset(name, data).rows, count, seed):
@@ -177,7 +177,7 @@ def judge_together(detector: Detector, requests: list[Any]) -> list[list[list[Cl
     return [list(islice(found, len(items))) for items, _ in requests]
 
 
-def write_together(llm: BatchLlm, requests: list[tuple[str, str]]) -> list[str]:
+def write_together(llm: Llm, requests: list[tuple[str, str]]) -> list[str]:
     """What the language model writes, in one batch; nothing for what is too long."""
     replies = llm.ask_many(
         [
@@ -241,7 +241,7 @@ def repair_tasks(
     known: set[tuple[str, str, str]],
     plain: Detector,
     precise: Detector,
-    llm: BatchLlm | None,
+    llm: Llm | None,
     together: int,
 ) -> Iterator[Outcome]:
     """The outcomes of all ways that are not known yet.

@@ -178,7 +178,7 @@ def check(held: EvaluationTexts, files: Sequence[Path]) -> dict[str, Any]:
 
 def main() -> int:
     """Run the command; 1 where a training text meets an evaluation text."""
-    from benchmarks.gpu_bench import DATASETS
+    from benchmarks.evaluation import DATASETS
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("shared", type=Path)

@@ -25,8 +25,7 @@ from halldetect.errors import InputError
 from halldetect.reading.sentences import sentences
 from halldetect.report import DECIMALS
 from halldetect_bench.code_digest import code_digest
-from halldetect_bench.datasets.labelled_rows import Row
-from halldetect_bench.datasets.training_overlap import trained_on
+from halldetect_bench.datasets.labelled_rows import Row, trained_on
 from halldetect_bench.methods.method import Scored, documents
 
 FORMAT = 1

@@ -179,10 +179,7 @@ def test_a_sample_is_seeded_and_grows(tmp_path: Path) -> None:
             ["--paper", "--extractor", "sentences", "--seed", "7"],
             Configuration.paper(extractor="sentences", seed=7),
         ),
-        (
-            ["--scoring", "fed", "--granularities", "4,1", "--threads", "2"],
-            Configuration(scoring="fed", granularities=(1, 4), threads=2),
-        ),
+        (["--threads", "2"], Configuration(threads=2)),
     ],
 )
 def test_the_detector_has_the_options_of_the_command_line(
@@ -250,7 +247,7 @@ def test_the_command_runs_every_method_on_every_dataset(
 ) -> None:
     use_overlap_verifier(monkeypatch)
     command = ["bench", "run", "--dataset", f"jsonl:{data}", "-o", str(tmp_path / "out")]
-    command += ["--method", "halldetect,minicheck,rouge-l", "--extractor", "sentences"]
+    command += ["--method", "halldetect,minicheck", "--method", "rouge-l,minicheck"]
     assert main(command) == 0
     out, err = capsys.readouterr()
     assert out.count("2 new, 0 already there") == 3
@@ -260,9 +257,7 @@ def test_the_command_runs_every_method_on_every_dataset(
     out, err = capsys.readouterr()
     assert out.count("0 new, 2 already there") == 3
     assert err == ""
-    assert main([*command, "--granularities", "1", "--quiet"]) == 0
-    assert capsys.readouterr().out.count("2 new") == 1
-    assert len(read_all(tmp_path / "out")) == 4
+    assert len(read_all(tmp_path / "out")) == 3
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from benchmarks import repair as bench
 from benchmarks.joined import Joined
 from halldetect import Detector
-from halldetect_bench.models.llm import BatchLlm, Question, Reply, TooLong
+from halldetect_bench.models.llm import Question, Reply, TooLong
 from tests.support.fakes import OverlapVerifier
 
 SOURCE = "The bridge opened in 1932. Anna Holm designed the bridge. The mayor praised the bridge."
@@ -54,7 +54,7 @@ def test_an_error_ends_all_jobs_that_asked() -> None:
         joined.run([lambda: joined.ask("fail", 1), lambda: 5])
 
 
-class Writer(BatchLlm):
+class Writer:
     """Writes the same sentence again and again; refuses long questions."""
 
     @property

@@ -39,8 +39,8 @@ def test_every_command_has_the_defaults_of_the_detector(command: str) -> None:
 def test_paper_is_the_same_everywhere(command: str) -> None:
     found = configuration_for(parsed(command, "--paper"))
     assert found == Configuration.paper() == Detector.paper().configuration
-    chosen = configuration_for(parsed(command, "--paper", "--granularities", "4,1", "--seed", "3"))
-    assert chosen == Detector.paper(granularities=[1, 4], seed=3).configuration
+    chosen = configuration_for(parsed(command, "--paper", "--seed", "3"))
+    assert chosen == Detector.paper(seed=3).configuration
 
 
 def test_the_service_checks_with_the_same_configuration() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.gpu_bench import DATASETS
+from benchmarks.evaluation import DATASETS
 from training.leaks import RUN, EvaluationTexts, check, run_hashes, training_texts
 
 WORDS = [f"w{number}" for number in range(40)]
