@@ -27,8 +27,8 @@ from scipy.optimize import minimize_scalar
 
 from halldetect.report import Probabilities
 from halldetect.scoring import Calibration, fed, fed_claim
-from halldetect_bench.stats.bootstrap import interval
 from halldetect_bench.stats.classification_metrics import at_threshold, auroc
+from halldetect_bench.stats.resampling import intervals
 from training.base.batches import CODES, read_pairs
 from training.base.evaluate import accuracy, load_rows
 from training.large.calibrate import WEIGHTS_TRIED, figures
@@ -131,9 +131,8 @@ def report_set(rows: list[Response], calibration: Calibration) -> tuple[dict[str
     feds = [by_paper(claims) for _, claims in rows]
     faithful = [claim for label, claims in rows if not label for claim in claims]
     alarms = sum(bool((claim[:, 2] > 0.5).any()) for claim in faithful)
-    spread = interval(auroc, truth, scores, seed=1, samples=500)
+    spread = intervals(truth, scores)["AUROC"]
     cut, paper = at_threshold(truth, scores), at_threshold(truth, feds)
-    assert spread is not None
     figures = {
         "rows": len(rows),
         "hallucinated": sum(truth),

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from halldetect.scoring import Calibration
-from halldetect_bench.stats.bootstrap import interval
 from halldetect_bench.stats.classification_metrics import at_threshold, auroc
 from halldetect_bench.stats.operating_points import Scores
+from halldetect_bench.stats.resampling import intervals
 from training.operating_points import DEVELOPMENT, SIX, WEIGHTS, from_logits, labelled_scores
 
 WEIGHTS_TRIED = tuple(round(0.05 * step, 2) for step in range(21))
@@ -50,8 +50,7 @@ def figures(sets: dict[str, Scores]) -> dict[str, float]:
 def of_set(truth: np.ndarray, scores: np.ndarray) -> dict[str, float]:
     """The figures of one set, with a 95 % interval of AUROC."""
     labels, values = truth.tolist(), scores.tolist()
-    spread, cut = interval(auroc, labels, values, seed=1, samples=500), at_threshold(labels, values)
-    assert spread is not None
+    spread, cut = intervals(labels, values)["AUROC"], at_threshold(labels, values)
     found = {
         "rows": len(labels),
         "auroc": spread.value,
@@ -60,7 +59,7 @@ def of_set(truth: np.ndarray, scores: np.ndarray) -> dict[str, float]:
         "balanced_accuracy": cut.balanced_accuracy or 0.0,
         "f1": cut.f1 or 0.0,
     }
-    return {name: round(value, 4) for name, value in found.items()}
+    return {name: round(value or 0.0, 4) for name, value in found.items()}
 
 
 def main() -> None:

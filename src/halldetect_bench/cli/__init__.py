@@ -20,7 +20,7 @@ from halldetect.cli.progress import ProgressDisplay, RowsDisplay
 from halldetect.config import options
 from halldetect.errors import ConfigurationError, InputError
 from halldetect_bench.cli import results
-from halldetect_bench.cli.names import add_names
+from halldetect_bench.cli.results import add_names
 
 if TYPE_CHECKING:
     from halldetect_bench.datasets.labelled_rows import Loaded, Row

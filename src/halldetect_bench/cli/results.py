@@ -11,7 +11,6 @@ from halldetect.cli.output import print_result, write_file
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import read_file
 from halldetect.errors import ConfigurationError, InputError
-from halldetect_bench.cli.names import add_names
 
 if TYPE_CHECKING:
     from halldetect_bench.predictions import Results
@@ -152,7 +151,7 @@ def read_tables(folder: Path, reference: str | None = None, samples: int = 500) 
         samples=samples,
         latency={inner.name: read_all(inner) for inner in latency_folders(folder)},
     )
-    return Tables(evidence, folder)
+    return Tables(evidence)
 
 
 def run_reproduce(arguments: argparse.Namespace) -> int:
@@ -271,3 +270,37 @@ def labelled_scores(results: Results) -> Scores:
             f"with a score; there are {int(wrong.sum())} and {int((~wrong).sum())}"
         )
     return wrong, np.array([row.score for row in rows], float)
+
+
+def add_names(
+    parser: argparse.ArgumentParser, option: str, help: str, *, required: bool = False
+) -> None:
+    """Add an option whose uses add up to one list of names.
+
+    parser: of the command. option: its flag. help: its description. required: at least once.
+    """
+    parser.add_argument(
+        option, action=_AddNames, type=_names, required=required, metavar="NAME,...", help=help
+    )
+
+
+class _AddNames(argparse.Action):
+    """Append names to those of earlier uses of the option, each once."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        before = getattr(namespace, self.dest) or []
+        assert isinstance(values, list)
+        setattr(namespace, self.dest, list(dict.fromkeys([*before, *values])))
+
+
+def _names(text: str) -> list[str]:
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    if not names:
+        raise argparse.ArgumentTypeError("no name given")
+    return names

@@ -21,7 +21,7 @@ from halldetect_bench.methods.ablation import (
 from halldetect_bench.methods.halldetect_method import HallDetect
 from halldetect_bench.predictions import Results, header_of, prediction_of
 from halldetect_bench.stats.ablation_table import VARIANTS, ablation_scores
-from tests.support.fakes import OverlapVerifier, SentenceExtractor
+from tests.support.fakes import OverlapVerifier, SentenceExtractor, use_overlap_verifier
 
 SOURCE = " ".join(
     f"Gate {n} of the plant opened in {1900 + n} and was not painted red." for n in range(24)
@@ -110,7 +110,10 @@ def test_the_table_has_every_cell_and_the_mean_of_shared_datasets() -> None:
     assert ablation_scores(results, "other", verifier["name"])["1", "fed"] == {}
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use_overlap_verifier(monkeypatch)
     data = tmp_path / "own.jsonl"
     rows = [
         {"source": "The bridge opened in 1901.", "response": text, "hallucinated": wrong}
