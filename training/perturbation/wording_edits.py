@@ -192,7 +192,7 @@ def modality(text: str, source: str, rng: random.Random) -> list[Edit]:
 
 
 _COMPARISONS: dict[str, list[str]] = {}
-for _pair in lexicon.COMPARISONS.split("|"):
+for _pair in lexicon.COMPARISONS:
     _one, _way, _other = re.split("([:>])", _pair)
     _COMPARISONS.setdefault(_one, []).append(_other)
     if _way == ":":
