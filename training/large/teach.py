@@ -5,7 +5,8 @@
 Reads WORK/train_groups.jsonl.xz and, if there is one, a file of texts that a language model wrote
 about documents (`git show b0f1378:training/large/write.py`). Writes WORK/teach_groups.jsonl.xz:
 runs of 1, 2, 4, 8 or 16 sentences and pages of up to 330 words, each with claims about its
-document and a few others. The label is null unless the window is the whole premise: then it is the claim's own.
+document and a few others. The label is null unless the window is the whole premise: then it is
+the claim's own.
 """
 
 from __future__ import annotations
