@@ -10,7 +10,7 @@ something in the source, but not together. A case is right if a true sentence is
 false one is not.
 
 The results go to benchmarks/results/claims.json, a section for each verifier, with the digests of
-the data and of the verifier. `benchmarks.claims_on_datasets` and `benchmarks.splits` add to it.
+the data and of the verifier.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Pack results for the repository: small, and without any text of the datasets.
 
-    python -m benchmarks.pack DIR OUT
-    python -m benchmarks.pack DIR OUT --shipped src/halldetect/weights
+    python -m benchmarks.pack DIR OUT [--base HF]
 
-`halldetect_bench.packed` has the format; `halldetect bench report` reads it. With `--shipped`,
-predictions of the weights in that folder, or of the student that its `base` was exported from
-(`gpu_weights`), name these weights as they are shipped, and so does OUT/settings.toml.
+`halldetect_bench.packed` has the format; `halldetect bench report` reads it. With `--base`,
+predictions of that folder, which `training.base.to_hf` made of the weights in the package, name
+these weights as they are shipped, and so does OUT/settings.toml.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.gpu_judges import LARGE
-from benchmarks.gpu_weights import BASE, STUDENT, shipped_names
-from halldetect.models.integrity import digest_of
+from halldetect.models.integrity import WEIGHTS, digest_of, file_digests, joint_digest
+from halldetect.verification.verifiers.onnx import OnnxVerifier
 from halldetect_bench.packed import pack
 from halldetect_bench.predictions import Results, latency_folders, read_all
 
+BASE, LARGE = "base", "large"
 SETTINGS = "settings.toml"
-# Descriptions of weights by the digests that predictions name.
+# Descriptions of weights by the digests of folders that predictions name.
 Names = dict[str, dict[str, Any]]
 
 
@@ -44,12 +43,12 @@ def pack_folder(folder: Path, out: Path, names: Names | None = None) -> Iterator
 def named(results: Sequence[Results], names: Names) -> list[Results]:
     """The results with other names for their weights.
 
-    results: of one folder. names: descriptions by digest.
+    results: of one folder. names: descriptions by the digest of the folder.
     """
 
     def renamed(value: Any) -> Any:
         if isinstance(value, dict):
-            changed = names.get(str(value.get("digest")), {})
+            changed = names.get(str(value.get("folder_digest")), {})
             return {key: renamed(item) for key, item in (value | changed).items()}
         return [renamed(item) for item in value] if isinstance(value, list) else value
 
@@ -83,12 +82,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("results", type=Path, metavar="DIR", help="a folder of results")
     parser.add_argument("out", type=Path, metavar="OUT", help="where to write them")
-    parser.add_argument("--shipped", type=Path, help="the folder of the weights in the package")
+    parser.add_argument("--base", type=Path, help="a folder of `training.base.to_hf`")
     options = parser.parse_args()
     names: Names = {}
-    if options.shipped is not None:
-        names = shipped_names(options.results / STUDENT, options.shipped / BASE)
-        write_weights(options.out / SETTINGS, options.shipped)
+    if options.base is not None:
+        shipped = OnnxVerifier(WEIGHTS / BASE, name=BASE).description
+        names[joint_digest(file_digests(options.base))] = {
+            key: value for key, value in shipped.items() if key not in ("kind", "runtime")
+        }
+        write_weights(options.out / SETTINGS, WEIGHTS)
     for path in pack_folder(options.results, options.out, names):
         print(path)
 

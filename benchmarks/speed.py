@@ -1,13 +1,12 @@
-"""The time of a check, by phase and by size.
+"""Measure the time of a check, by method and by size, and write the tables of docs/speed.md.
 
-    python -m benchmarks.speed DATASETS --naive 2    # writes results/speed.json
-    python -m benchmarks.speed_tables                # docs/speed.md from it
+    python -m benchmarks.speed DATASETS    # writes results/speed.json and the page
+    python -m benchmarks.speed --page      # the page alone
 
-DATASETS is the folder with the evaluation sets. The naive loop runs the shipped weights in fp32
-and needs the extra `train`. Claims are the sentences of the summaries: extraction is not timed. All
-ways are timed in one run, article by article in turn, so that other load on the machine hardly
-changes their ratios. The processor time of the process, which other load disturbs less, is given
-beside the wall-clock time.
+DATASETS is the folder with the evaluation sets. The methods are timed in one run, article by
+article in turn, so that other load on the machine hardly changes their ratios. The processor time
+of the process, which other load disturbs less, is given beside the wall-clock time. Everything
+between the marks in docs/speed.md is rewritten; the text around them stays.
 """
 
 from __future__ import annotations
@@ -16,214 +15,353 @@ import argparse
 import json
 import os
 import platform
+import random
+import re
+import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.machine import processor
-from halldetect import Detector, Report
+from halldetect.models import digest_of
+from halldetect.models.integrity import WEIGHTS
 from halldetect.reading.sentences import sentences
-from halldetect.verification.verifiers import load_verifier
-from halldetect.verification.verifiers.onnx import OnnxVerifier, physical_cores
 from halldetect_bench.datasets.labelled_rows import Row
-from halldetect_bench.methods.pairwise import MiniCheck, SummacZs
+from halldetect_bench.methods.method import documents
 from halldetect_bench.registry import load_dataset
 
-RESULTS = Path(__file__).parent / "results" / "speed.json"
+HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "speed.json"
+PAGE = HERE.parent / "docs" / "speed.md"
+SOURCE_WORDS, RESPONSE_WORDS = 1909, 1870
+OURS = "halldetect"
+Results = dict[str, Any]
 
 
-@dataclass
-class Way:
-    """What one way of judging cost, article by article."""
+# Measurements
 
-    judge: Callable[[Row], tuple[int, int]]  # pairs and tokens
-    articles: int
-    walls: list[float] = field(default_factory=list)
-    processor: float = 0.0
-    pairs: int = 0
-    tokens: int = 0
 
-    def run(self, row: Row) -> None:
-        """Judge one article and record time, pairs and tokens."""
-        wall, spent = time.perf_counter(), time.process_time()
-        pairs, tokens = self.judge(row)
-        self.walls.append(time.perf_counter() - wall)
-        self.processor += time.process_time() - spent
-        self.pairs += pairs
-        self.tokens += tokens
+def methods(rows: Sequence[Row], verifier: str) -> Results:
+    """Time the detector and methods of the same form, article by article in turn.
 
-    def summary(self) -> dict[str, Any]:
-        """The means over the articles."""
-        count = len(self.walls)
-        return {
-            "articles": count,
-            "pairs": round(self.pairs / count, 1),
-            "tokens": round(self.tokens / count),
-            "seconds_median": round(median(self.walls), 3),
-            "seconds_mean": round(sum(self.walls) / count, 3),
-            "processor_seconds_mean": round(self.processor / count, 3),
+    rows: the articles with their summaries. verifier: its name.
+    """
+    from halldetect import Detector
+    from halldetect_bench.methods.halldetect_method import HallDetect
+    from halldetect_bench.methods.pairwise import MiniCheck, SummacZs
+
+    detector = Detector(verifier=verifier)
+    chosen: dict[str, Any] = {
+        OURS: HallDetect(detector),
+        "MiniCheck-style": MiniCheck(detector.verifier),
+        "SummaC-style": SummacZs(detector.verifier),
+    }
+    found: dict[str, list[tuple[float, float, int, int]]] = {name: [] for name in chosen}
+    detector.check("It rained.", "It rained.")
+    for row in rows:
+        for name, method in chosen.items():
+            wall, spent = time.perf_counter(), time.process_time()
+            (scored,) = method.score_many([row])
+            seconds, worked = time.perf_counter() - wall, time.process_time() - spent
+            cost = scored.cost
+            found[name].append((seconds, worked, cost.pairs_judged, cost.verifier_tokens))
+    ours = sum(item[0] for item in found[OURS])
+    return {
+        name: {
+            "articles": len(items),
+            "pairs": round(sum(item[2] for item in items) / len(items), 1),
+            "tokens": round(sum(item[3] for item in items) / len(items)),
+            "seconds_median": round(median(item[0] for item in items), 3),
+            "processor_seconds_mean": round(sum(item[1] for item in items) / len(items), 3),
+            "times": round(sum(item[0] for item in items) / ours, 2),
         }
-
-
-def with_detector(detector: Detector, phases: list[dict[str, float]] | None = None) -> Any:
-    """A way that runs the detector; the seconds of its phases go to `phases`."""
-
-    def judge(row: Row) -> tuple[int, int]:
-        report: Report = detector.check(text_of(row), row.response)
-        if phases is not None:
-            phases.append(dict(report.cost.seconds))
-        return report.cost.pairs_judged, report.cost.verifier_tokens
-
-    return judge
-
-
-def with_method(method: Any) -> Any:
-    """A way that runs a method of the evaluation."""
-
-    def judge(row: Row) -> tuple[int, int]:
-        (scored,) = method.score_many([row])
-        return scored.cost.pairs_judged, scored.cost.verifier_tokens
-
-    return judge
-
-
-def text_of(row: Row) -> str:
-    """The source of a row as one text."""
-    return row.source if isinstance(row.source, str) else "\n\n".join(row.source)
-
-
-def ways(rows: Sequence[Row], options: argparse.Namespace) -> dict[str, Any]:
-    """Time every way, article by article in turn."""
-    verifier = load_verifier(options.verifier)
-    phases: list[dict[str, float]] = []
-    few = options.naive
-    found = {
-        "exhaustive": Way(
-            with_detector(Detector("sentences", verifier, exact=True)), options.exhaustive
-        ),
-        "lazy": Way(with_detector(Detector("sentences", verifier), phases), len(rows)),
-        "MiniCheck-style": Way(with_method(MiniCheck(verifier)), options.exhaustive),
-        "SummaC-style": Way(with_method(SummacZs(verifier)), options.exhaustive),
+        for name, items in found.items()
     }
-    if few:
-        from benchmarks.naive import NaiveLoop
-
-        assert isinstance(verifier, OnnxVerifier)
-        loop = NaiveLoop(verifier._file.parent)
-        found["naive loop"] = Way(with_detector(Detector("sentences", loop, exact=True)), few)
-    warm = Detector("sentences", verifier)
-    warm.check(text_of(rows[0])[:500], rows[0].response)
-    for at, row in enumerate(rows):
-        for way in found.values():
-            if at < way.articles:
-                way.run(row)
-        print(f"article {at + 1} of {len(rows)}", flush=True)
-    table = {name: way.summary() for name, way in found.items()}
-    for name, way in found.items():  # how much slower than lazy, on the very same articles
-        same = len(way.walls)
-        lazy = found["lazy"]
-        table[name]["times_lazy"] = round(sum(way.walls) / sum(lazy.walls[:same]), 2)
-    names = list(phases[0])
-    table["lazy"]["phases"] = {
-        name: round(sum(item.get(name, 0.0) for item in phases) / len(phases), 4) for name in names
-    }
-    return table
 
 
-def in_turn(measure: str, *arguments: str) -> dict[str, Any]:
-    """A measurement in a process of its own, so that peak memory and imports are its own."""
-    command = [sys.executable, "-m", "benchmarks.speed_alone", measure, *arguments]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    print(measure, *arguments[1:], json.dumps(result), flush=True)
-    return result
+def batches(rows: Sequence[Row], verifier: str) -> list[Results]:
+    """Time several responses in one call.
 
+    rows: articles with their summaries. verifier: its name.
+    """
+    from halldetect import Detector
 
-def batches(rows: Sequence[Row], options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Time several responses in one call."""
-    detector = Detector("sentences", load_verifier(options.verifier))
+    detector = Detector(verifier=verifier)
     found = []
     for size in (1, 4, 16):
-        pairs = [(text_of(row), row.response) for row in rows[:size]]
+        pairs = [("\n\n".join(documents(row)), row.response) for row in rows[:size]]
         began = time.perf_counter()
         detector.check_many(pairs)
         found.append({"responses": size, "seconds": round(time.perf_counter() - began, 3)})
     return found
 
 
-def machine() -> dict[str, Any]:
-    """What the measurements were made on."""
-    import onnxruntime
+def start(verifier: str) -> Results:
+    """Measure the cost of the first check of a process."""
+    marks = [("begin", time.perf_counter())]
 
+    def mark(name: str) -> None:
+        marks.append((name, time.perf_counter()))
+
+    import halldetect
+
+    mark("import halldetect")
+    import onnxruntime  # noqa: F401
+
+    mark("import onnxruntime")
+    detector = halldetect.Detector(verifier=verifier)
+    assert detector.verifier
+    mark("load the verifier")
+    detector.check("It rained.", "It rained.")
+    mark("first check")
+    spent = {name: round(after - before, 3) for (_, before), (name, after) in pairwise(marks)}
+    return {"seconds": spent, "peak_mib": peak_mib()}
+
+
+def check(verifier: str, source: str, response: str) -> Results:
+    """Time one check, and measure its memory.
+
+    verifier: its name. source, response: files.
+    """
+    from halldetect import Detector
+
+    detector = Detector(verifier=verifier, max_source=10_000_000)
+    detector.check("It rained.", "It rained.")
+    text, said = (Path(file).read_text(encoding="utf-8") for file in (source, response))
+    began, spent = time.perf_counter(), time.process_time()
+    report = detector.check(text, said)
     return {
-        "processor": processor(),
-        "cores": physical_cores(),
-        "load_before": round(os.getloadavg()[0], 2),
-        "onnxruntime": onnxruntime.__version__,
-        "python": platform.python_version(),
+        "words": [len(text.split()), len(said.split())],
+        "claims": len(report.claims),
+        "states": Counter(str(claim.status) for claim in report.claims),
+        "pairs_judged": report.cost.pairs_judged,
+        "verifier_tokens": report.cost.verifier_tokens,
+        "seconds": round(time.perf_counter() - began, 3),
+        "processor_seconds": round(time.process_time() - spent, 3),
+        "peak_mib": peak_mib(),
     }
 
 
-def books(rows: Sequence[Row], folder: Path) -> dict[int, Path]:
-    """Sources of growing length: articles one after the other, the first one first."""
-    words: list[str] = []
-    for row in dict.fromkeys(map(text_of, rows)):
-        words.extend(f"{row}\n\n".split(" "))
-    folder.mkdir(parents=True, exist_ok=True)
-    files = {}
-    for size in (100, 1_000, 10_000, 100_000):
-        file = folder / f"{size}.txt"
-        text = " ".join(words)
-        while len(text.split()) < size:  # fewer articles than words asked for: again from the top
-            text = f"{text}\n\n{text}"
-        file.write_text(" ".join(text.split(" ")[:size]), encoding="utf-8")
-        files[size] = file
-    return files
+def peak_mib() -> int:
+    """Return the peak memory of this program alone: getrusage counts what the parent held."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) // 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def alone(measure: str, *arguments: str) -> Results:
+    """Measure in a process of its own, so that peak memory and imports are its own.
+
+    measure: `start` or `check`. arguments: of that function.
+    """
+    command = [sys.executable, "-m", "benchmarks.speed", "--alone", measure, *arguments]
+    environment = {**os.environ, "HALLDETECT_OFFLINE": "1"}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    result: Results = json.loads(done.stdout.splitlines()[-1])
+    print(measure, *arguments[1:], json.dumps(result), flush=True)
+    return result
+
+
+# Texts
+
+
+def books(rows: Sequence[Row]) -> dict[int, str]:
+    """Return sources of growing length: articles one after the other, again from the top."""
+    text = "\n\n".join(dict.fromkeys("\n\n".join(documents(row)) for row in rows))
+    while len(text.split(" ")) < 100_000:
+        text = f"{text}\n\n{text}"
+    return {size: " ".join(text.split(" ")[:size]) for size in (100, 1_000, 10_000, 100_000)}
+
+
+def long_texts(datasets: Path) -> tuple[str, str]:
+    """Return a long source and a long response.
+
+    The source is two news articles of SummEdits. The response has its sentences in another order,
+    every second one with other numbers, and between them the sentences of two other articles.
+
+    datasets: the folder with the evaluation sets.
+    """
+    rows = load_dataset("summedits-news", datasets).rows
+    articles = sorted(
+        {row.source for row in rows if isinstance(row.source, str)},
+        key=lambda text: (-len(text.split()), text),
+    )
+    source = " ".join(f"{articles[0]}\n\n{articles[2]}".split()[:SOURCE_WORDS])
+    own = [span.cut(source) for span in sentences(source)]
+    random.Random(0).shuffle(own)
+    own = [_other_numbers(text) if at % 2 else text for at, text in enumerate(own)]
+    foreign = [span.cut(text) for text in articles[3:5] for span in sentences(text)]
+    mixed = [text for pair in zip(own, foreign, strict=False) for text in pair]
+    return source, " ".join(" ".join(mixed).split()[:RESPONSE_WORDS])
+
+
+def _other_numbers(text: str) -> str:
+    return re.sub(r"\d+", lambda found: str(int(found[0]) + 3), text)
+
+
+def measure(datasets: Path, verifier: str, articles: int) -> Results:
+    """Take all measurements.
+
+    datasets: the folder with the evaluation sets. verifier: its name. articles: how many.
+    """
+    from halldetect import Detector
+
+    rows = load_dataset("qags-cnndm", datasets).rows
+    few = rows[:: max(1, len(rows) // articles)][:articles]
+    said = [span.cut(row.response) for row in rows[:60] for span in sentences(row.response)]
+    result: Results = {
+        "machine": {
+            "processor": processor(),
+            "cores": os.cpu_count(),
+            "load_before": round(os.getloadavg()[0], 2),
+            "python": platform.python_version(),
+        },
+        "verifier": Detector(verifier=verifier).verifier.description,
+        "start": alone("start", verifier),
+        "ways": methods(few, verifier),
+        "source_words": {},
+        "claims": {},
+        "batch": batches(few, verifier),
+    }
+    with TemporaryDirectory() as folder:
+
+        def of(source: str, response: str) -> Results:
+            files = [Path(folder) / name for name in ("source.txt", "response.txt")]
+            for file, text in zip(files, (source, response), strict=True):
+                file.write_text(text, encoding="utf-8")
+            return alone("check", verifier, *map(str, files))
+
+        sources = books(rows)
+        for size, text in sources.items():
+            result["source_words"][size] = of(text, rows[0].response)
+        for count in (1, 10, 50):
+            result["claims"][count] = of(sources[1_000], "\n".join(said[:count]))
+        result["long"] = of(*long_texts(datasets))
+    result["machine"]["load_after"] = round(os.getloadavg()[0], 2)
+    return result
+
+
+# The page
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a Markdown table."""
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
+
+
+def machine_text(found: Results) -> str:
+    """Return the sentences about the machine and the weights."""
+    about, verifier = found["machine"], found["verifier"]
+    digest = verifier["digest"]
+    name = f"`{verifier['name']}` {digest[:8]}"
+    if digest != digest_of(WEIGHTS / "base" / "model.onnx"):
+        name += ", **not the weights that ship now**"
+    return (
+        f"{about['processor']}, {about['cores']} cores, {verifier['runtime']}, verifier {name}; "
+        f"load average {about['load_before']} before and {about['load_after']} after the run "
+        f"(above {about['cores']}: other programs ran, and only CPU seconds and ratios are "
+        "meaningful)."
+    )
+
+
+def methods_text(found: Results) -> str:
+    """Return the table of methods."""
+    keys = ("articles", "pairs", "tokens", "seconds_median", "processor_seconds_mean", "times")
+    head = ("method", "articles", "pairs", "tokens", "median s", "CPU s", f"time, {OURS} = 1")
+    ranked = sorted(found["ways"].items(), key=lambda item: -item[1]["times"])
+    return table(head, [(name, *(way[key] for key in keys)) for name, way in ranked])
+
+
+def growth_text(key: str, label: str) -> Callable[[Results], str]:
+    """Return the writer of the table of times by size."""
+    keys = ("claims", "pairs_judged", "verifier_tokens", "seconds", "processor_seconds", "peak_mib")
+    head = (label, "claims", "pairs judged", "tokens", "s", "CPU s", "peak MiB")
+    return lambda found: table(
+        head, [(size, *(run[name] for name in keys)) for size, run in found[key].items()]
+    )
+
+
+def batch_text(found: Results) -> str:
+    """Return the table of several responses per call."""
+    rows = [
+        (run["responses"], run["seconds"], round(run["seconds"] / run["responses"], 3))
+        for run in found["batch"]
+    ]
+    return table(("responses together", "s", "s each"), rows)
+
+
+def start_text(found: Results) -> str:
+    """Return the table of the start-up."""
+    steps = table(("step", "s"), list(found["start"]["seconds"].items()))
+    return f"{steps}\n\nPeak memory after the first check: {found['start']['peak_mib']} MiB."
+
+
+def long_text(found: Results) -> str:
+    """Return the sentences about a long response against a long source."""
+    run = found["long"]
+    states = ", ".join(f"{count} {name}" for name, count in run["states"].items())
+    return (
+        f"{run['words'][1]:,} words against {run['words'][0]:,}: {run['claims']} claims "
+        f"({states}), "
+        f"{run['pairs_judged']} pairs, {run['verifier_tokens']:,} tokens, "
+        f"{run['processor_seconds']} CPU seconds, "
+        f"{run['processor_seconds'] / run['claims']:.1f} per claim."
+    )
+
+
+PARTS: dict[str, Callable[[Results], str]] = {
+    "machine": machine_text,
+    "methods": methods_text,
+    "source": growth_text("source_words", "words of source"),
+    "claims": growth_text("claims", "sentences of response"),
+    "long": long_text,
+    "batch": batch_text,
+    "start": start_text,
+}
+
+
+def filled(page: str) -> str:
+    """Return the page with every table rewritten from the results."""
+    found = json.loads(RESULTS.read_text(encoding="utf-8"))
+    for name, write in PARTS.items():
+        begin, end = f"<!-- {name} -->", f"<!-- end {name} -->"
+        before, opened, rest = page.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not (opened and closed):
+            raise SystemExit(f"{PAGE.name} has no place for {name}")
+        page = f"{before}{begin}\n{write(found)}\n{end}{after}"
+    return page
 
 
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("datasets", type=Path)
-    parser.add_argument("--verifier", help="default: the one in the package")
-    parser.add_argument("--articles", type=int, default=24, help="for the lazy way")
-    parser.add_argument("--exhaustive", type=int, default=6, help="articles for exhaustive ways")
-    parser.add_argument("--naive", type=int, default=0, help="articles for the naive loop")
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("datasets", type=Path, nargs="?")
+    parser.add_argument("--verifier", default="base")
+    parser.add_argument("--articles", type=int, default=30)
+    parser.add_argument("--page", action="store_true", help="write the page alone")
+    parser.add_argument("--alone", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    name = options.verifier or "default"
-    result: dict[str, Any] = {"machine": machine(), "verifier": load_verifier(name).description}
-    everything = load_dataset("qags-cnndm", options.datasets).rows
-    step = max(1, len(everything) // options.articles)
-    rows = everything[::step][: options.articles]
-    result["start"] = in_turn("start", name)
-    result["ways"] = ways(rows, options)
-    scratch = Path(os.environ.get("TMPDIR", "/tmp")) / "halldetect-speed"
-    files = books(everything, scratch)
-    response = scratch / "response.txt"
-    response.write_text(everything[0].response, encoding="utf-8")
-    result["source_words"] = {
-        size: in_turn("check", name, str(file), str(response)) for size, file in files.items()
-    }
-    said = [
-        span.cut(row.response)
-        for row in dict.fromkeys(everything[:60])
-        for span in sentences(row.response)
-    ]
-    result["claims"] = {}
-    for count in (1, 10, 50):
-        response.write_text("\n".join(said[:count]), encoding="utf-8")
-        result["claims"][count] = in_turn("check", name, str(files[1_000]), str(response))
-    result["batch"] = batches(rows, options)
-    result["roofline"] = in_turn("roofline", name)
-    result["machine"]["load_after"] = round(os.getloadavg()[0], 2)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(result, indent=1) + "\n")
+    if options.alone:
+        name, *arguments = options.alone
+        print(json.dumps(start(*arguments) if name == "start" else check(*arguments)))
+        return
+    if not options.page:
+        if options.datasets is None:
+            parser.error("say where the datasets are")
+        result = measure(options.datasets, options.verifier, options.articles)
+        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

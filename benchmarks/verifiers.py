@@ -2,8 +2,8 @@
 
 `--base` loads the large verifier from a GGUF file instead of the model store; besides torch, numpy
 and tokenizers that needs platformdirs and markdown-it-py (`pip install --target FOLDER`, on
-PYTHONPATH, for a machine without a network). `--prepared` runs the base verifier in PyTorch, on a
-GPU too, from the folder that `benchmarks.gpu_bench prepare` wrote for it.
+PYTHONPATH, for a machine without a network). `--verifier hf:FOLDER` runs the base verifier in
+PyTorch, on a GPU too, from the folder that `training.base.to_hf` wrote.
 """
 
 from __future__ import annotations
@@ -24,18 +24,10 @@ def add_verifier_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=int, help="as for `halldetect check`")
     parser.add_argument("--base", type=Path, help="GGUF file of the base of large")
     parser.add_argument("--adapter", type=Path, help="default: the one in the package")
-    parser.add_argument("--prepared", type=Path, help="folder of base for PyTorch")
 
 
 def verifier_of(options: argparse.Namespace) -> Verifier:
     """The verifier that the options name."""
-    if options.prepared is not None:
-        from benchmarks.gpu_judges import BaseNetwork, BaseTexts
-        from halldetect.verification.devices import torch_device
-
-        device = torch_device(options.device)
-        network = BaseNetwork(options.prepared, device)
-        return BaseTexts(options.prepared, {"kind": "torch", "device": device}, network.answer)
     if options.base is not None:
         from halldetect.large import load_large
         from halldetect.verification.devices import torch_device

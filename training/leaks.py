@@ -1,4 +1,4 @@
-"""Does any text that was trained on meet a text that is evaluated on?
+"""The texts that training must never see, and the check that it has not.
 
     python -m training.leaks SHARED FILE ... --out benchmarks/results/leaks.json
 
@@ -12,6 +12,7 @@ does the test of the stored result, where there is any.
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
 import json
 import lzma
@@ -19,157 +20,211 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+csv.field_size_limit(sys.maxsize)
 
 RUN = 10
-# Texts that are looked up together.
-BATCH = 20_000
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
-_WORD = re.compile(r"[a-z0-9]+")
+# Whole folders of evaluation sets, and the evaluation files of those used for both.
+FOLDERS = (
+    "qags", "summeval", "xsumfaith", "summedits", "faithbench", "storysumm", "dialsummeval",
+    "wice", "tofueval", "bump", "falsesum", "decomposition/propsegment",
+)  # fmt: skip
+FILES = (
+    "defacto/test.jsonl",
+    "decomposition/rose/protocol-comparison.json",
+    "decomposition/rose/protocol-comparison-llm.json",
+)
+PAIRS = (
+    "mnli_dev.eval", "vitaminc_test_bigbench.eval", "hans.eval", "negation_nli.eval",
+    "snli_devtest.eval", "fever_symmetric.eval", "scitail_devtest.eval", "breaking_nli.eval",
+    "anli.eval", "wice.eval",
+)  # fmt: skip
 
-Hashes = NDArray[np.uint64]
+
+def read(path: Path) -> Iterator[Any]:
+    """The records of a JSON, JSON lines, CSV or xz-compressed JSON lines file."""
+    if path.suffix == ".csv":
+        with path.open(encoding="utf-8", newline="") as file:
+            yield from csv.DictReader(file)
+    elif path.suffix == ".xz":
+        with lzma.open(path, "rt", encoding="utf-8") as file:
+            yield from map(json.loads, file)
+    else:
+        text = path.read_text(encoding="utf-8")
+        try:
+            data = json.loads(text)
+            yield from data if isinstance(data, list) else data.values()
+        except json.JSONDecodeError:
+            yield from map(json.loads, filter(None, text.splitlines()))
 
 
-class EvaluationTexts:
-    """The runs of words of everything that is evaluated on, by dataset."""
+def tokens(text: str) -> list[str]:
+    """The words and numbers of a text in small letters."""
+    return re.findall(r"[a-z0-9]+", text.lower())
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every text in a record; a list of strings is one text."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, list):
+        if value and all(isinstance(item, str) for item in value):
+            yield " ".join(value)
+        else:
+            for item in value:
+                yield from strings(item)
+
+
+class HeldOut:
+    """Tells whether a text shares a run of ten words with anything we evaluate on."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
-        self._datasets: list[str] = []
-        self._found: list[tuple[Hashes, int]] = []
-        self._runs: Hashes = np.zeros(0, np.uint64)
-        self._owners: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._owners: dict[int, str] = {}
+        self._pairs: set[str] = set()
 
-    def add(self, dataset: str, texts: Iterable[str]) -> None:
-        """Take texts as evaluated on.
+    @classmethod
+    def load(cls, shared: Path) -> HeldOut:
+        """Everything evaluated on.
 
-        dataset: their name in the result. texts: sources and responses.
+        Args:
+            shared: the folder with `datasets/` and `nli/`.
         """
-        owner = len(self._datasets)
-        self._datasets.append(dataset)
+        held = cls()
+        datasets = shared / "datasets"
+        paths = [path for name in FOLDERS for path in sorted((datasets / name).iterdir())]
+        for path in paths + [datasets / name for name in FILES]:
+            if path.suffix in {".json", ".jsonl", ".csv"}:
+                for record in read(path):
+                    for text in strings(record):
+                        held.add(text)
+        abstracts = json.loads((datasets / "pubmedqa/ori_pqal.json").read_text())
+        for record in abstracts.values():
+            held.add(record["LONG_ANSWER"])
+        for key in json.loads((datasets / "pubmedqa/test_ground_truth.json").read_text()):
+            held.add(" ".join(abstracts[key]["CONTEXTS"]))
+        for name in PAIRS:
+            for row in read(shared / "nli" / f"{name}.jsonl.xz"):
+                held.add_pair(row["premise"], row["hypothesis"])
+                # Claims of VitaminC and FEVER-symmetric recur in FEVER with other evidence.
+                if "vitaminc" in name or "fever" in name:
+                    held.add_pair("", row["hypothesis"])
+        return held
+
+    def __len__(self) -> int:
+        return len(self._owners)
+
+    def runs(self) -> Counter[str]:
+        """Count the runs of each dataset; one that several have counts for the first."""
+        return Counter(self._owners.values())
+
+    def add(self, text: str, dataset: str = "") -> None:
+        """Take a text of a dataset as evaluated on."""
+        for run in self._runs(text, grow=True):
+            self._owners.setdefault(run, dataset)
+
+    def add_pair(self, premise: str, hypothesis: str) -> None:
+        """Take a pair, or with an empty premise a hypothesis, as evaluated on."""
+        self._pairs.add(_key(premise, hypothesis))
+
+    def holds(self, text: str) -> bool:
+        """Whether a text shares a run of ten words with an evaluation text."""
+        return self.owner(text) is not None
+
+    def owner(self, text: str) -> str | None:
+        """Return the dataset that shares a run of ten words with a text; None if there is none."""
+        for run in self._runs(text, grow=False):
+            if run in self._owners:
+                return self._owners[run]
+        return None
+
+    def holds_pair(self, premise: str, hypothesis: str) -> bool:
+        """Whether exactly this pair, or this claim of a claim set, is evaluated on."""
+        return _key(premise, hypothesis) in self._pairs or _key("", hypothesis) in self._pairs
+
+    def _runs(self, text: str, *, grow: bool) -> Iterator[int]:
+        # Numbers for words: the hash of a tuple of integers is the same in every process.
         known = self._numbers
-        for text in texts:
-            words = _WORD.findall(text.lower())
-            codes = [known.setdefault(word, len(known) + 1) for word in words]
-            self._found.append((run_hashes(np.array(codes, np.uint64)), owner))
-        runs = np.concatenate([hashes for hashes, _ in self._found])
-        owners = np.concatenate([np.full(len(hashes), who) for hashes, who in self._found])
-        self._runs, first = np.unique(runs, return_index=True)
-        self._owners = owners[first]
-
-    def runs(self) -> dict[str, int]:
-        """How many runs are looked for, per dataset; one that several have counts once."""
-        counts = np.bincount(self._owners, minlength=len(self._datasets))
-        return dict(zip(self._datasets, map(int, counts), strict=True))
-
-    def meeting(self, texts: Sequence[str]) -> list[tuple[int, str]]:
-        """The texts, by their place, that share a run of words with an evaluation text, and the
-        dataset of that text.
-
-        texts: texts that were trained on.
-        """
-        known = self._numbers
-        words = [_WORD.findall(text.lower()) for text in texts]
-        # A number of its own, never given, keeps runs from crossing from text to text.
-        codes = np.fromiter(
-            (code for row in words for code in (*map(known.get, row, [0] * len(row)), 0)),
-            np.uint64,
-        )
-        hashes = run_hashes(codes)
-        whole = np.convolve(codes == 0, np.ones(RUN, np.int64), "valid") == 0
-        starts = np.nonzero(whole)[0]
-        places = np.searchsorted(self._runs, hashes[starts])
-        places = np.minimum(places, max(0, len(self._runs) - 1))
-        hit = self._runs[places] == hashes[starts] if len(self._runs) else starts < 0
-        ends = np.cumsum([len(row) + 1 for row in words])
-        owners = np.searchsorted(ends, starts[hit], side="right")
-        found = dict(zip(owners.tolist(), self._owners[places[hit]].tolist(), strict=True))
-        return [(text, self._datasets[owner]) for text, owner in sorted(found.items())]
+        if grow:
+            row = [known.setdefault(word, len(known)) for word in tokens(text)]
+        else:
+            row = [known.get(word, -1) for word in tokens(text)]
+        for start in range(len(row) - RUN + 1):
+            run = tuple(row[start : start + RUN])
+            if -1 not in run:
+                yield hash(run)
 
 
-def run_hashes(codes: NDArray[np.uint64]) -> Hashes:
-    """A number for every run of words.
-
-    codes: the number of each word.
-    """
-    if len(codes) < RUN:
-        return np.zeros(0, np.uint64)
-    count = len(codes) - RUN + 1
-    total = np.zeros(count, np.uint64)
-    for step in range(RUN):
-        total = total * _FACTOR + codes[step : step + count]
-    return total ^ (total >> np.uint64(29))
+def _key(premise: str, hypothesis: str) -> str:
+    return " ".join([*tokens(premise), "#", *tokens(hypothesis)])
 
 
-def evaluated(shared: Path, names: Iterable[str]) -> EvaluationTexts:
-    """The texts of the datasets of the evaluation.
+def evaluated(shared: Path, names: Iterable[str]) -> HeldOut:
+    """Return the texts of the datasets of the evaluation.
 
     shared: the folder with `datasets/`. names: of the datasets.
     """
     from halldetect_bench.methods.method import documents
     from halldetect_bench.registry import load_dataset
 
-    held = EvaluationTexts()
+    held = HeldOut()
     for name in names:
         rows = load_dataset(name, shared / "datasets").rows
         texts = dict.fromkeys(text for row in rows for text in (*documents(row), row.response))
-        held.add(name, texts)
+        for text in texts:
+            held.add(text, name)
     return held
 
 
 def training_texts(file: Path) -> Iterator[str]:
-    """The premises and claims of a file, each text once.
+    """Yield the premises and claims of a file, each text once.
 
     file: xz-compressed JSON lines.
     """
     seen: set[int] = set()
     with lzma.open(file, "rt", encoding="utf-8") as lines:
         for line in lines:
-            for text in _texts(json.loads(line)):
+            for text in _every_text(json.loads(line)):
                 key = hash(text)
                 if key not in seen:
                     seen.add(key)
                     yield text
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _every_text(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _texts(item)
+            yield from _every_text(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _texts(item)
+            yield from _every_text(item)
 
 
-def check(held: EvaluationTexts, files: Sequence[Path]) -> dict[str, Any]:
-    """What meets what.
+def check(held: HeldOut, files: Sequence[Path]) -> dict[str, Any]:
+    """Count the training texts that meet an evaluation text.
 
     held: what is evaluated on. files: what was trained on.
     """
     result: dict[str, Any] = {"run_of_words": RUN, "evaluated_runs": held.runs(), "files": {}}
     for file in files:
-        count, meeting = 0, Counter[str]()
-        examples: list[str] = []
-        texts = training_texts(file)
-        while batch := list(islice(texts, BATCH)):
-            for place, dataset in held.meeting(batch):
+        count, meeting, examples = 0, Counter[str](), []
+        for text in training_texts(file):
+            count += 1
+            if (dataset := held.owner(text)) is not None:
                 meeting[dataset] += 1
-                if len(examples) < 5:
-                    digest = hashlib.sha256(batch[place].encode()).hexdigest()[:16]
-                    examples.append(f"{dataset}: {digest}")
-            count += len(batch)
+                examples.append(f"{dataset}: {hashlib.sha256(text.encode()).hexdigest()[:16]}")
         result["files"][file.name] = {
             "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
             "texts": count,
             "meeting": dict(meeting),
-            "examples": examples,
+            "examples": examples[:5],
         }
         print(f"{file.name}: {count:,} texts, {sum(meeting.values())} meet {dict(meeting)}")
     result["leaks"] = sum(sum(item["meeting"].values()) for item in result["files"].values())
@@ -178,7 +233,7 @@ def check(held: EvaluationTexts, files: Sequence[Path]) -> dict[str, Any]:
 
 def main() -> int:
     """Run the command; 1 where a training text meets an evaluation text."""
-    from benchmarks.gpu_bench import DATASETS
+    from benchmarks.evaluation import DATASETS
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("shared", type=Path)

@@ -1,73 +1,81 @@
 """A digest of the code that can change a score; every file of predictions records it.
 
-Comments, docstrings and layout are left out: they change no score.
+Comments, docstrings and blank lines are left out: they change no score. The rest is hashed as it
+is written, so that every version of Python gives the same digest.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
+import io
+import tokenize
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import halldetect
 import halldetect_bench
 
-# What lies between the texts of a row and its score. Loading, rendering and serving are not here.
-_DETECTOR = (
-    "claims",
-    "reading",
-    "verification",
-    "large",
-    "inputs",
-    "pipeline",
-    "pair_state",
-    "scoring",
-    "report",
+# Parts of the detector behind which no score changes. Anything new counts until it is named here.
+_NO_SCORE = frozenset(
+    "batch cli config integrations knowledge models render repair stream __main__ _version".split()
 )
-_BENCH = ("methods", "models")
+_BENCH = frozenset({"methods", "models"})
+# A place in a text: line from 1, column in characters.
+Place = tuple[int, int]
 
 
 @cache
 def code_digest() -> str:
-    """The digest of the modules behind a score, of this installation."""
-    roots = [(Path(halldetect.__file__).parent, name) for name in _DETECTOR]
-    roots += [(Path(halldetect_bench.__file__).parent, name) for name in _BENCH]
-    return digest_of_modules([_module(*root) for root in roots])
-
-
-def _module(folder: Path, name: str) -> Path:
-    package = folder / name
-    return package if package.is_dir() else package.with_suffix(".py")
+    """Return the digest of the modules behind a score, of this installation."""
+    detector, bench = (Path(str(one.__file__)).parent for one in (halldetect, halldetect_bench))
+    return digest_of_modules(
+        [
+            *(path for path in sorted(detector.iterdir()) if path.stem not in _NO_SCORE),
+            *(path for path in sorted(bench.iterdir()) if path.stem in _BENCH),
+        ]
+    )
 
 
 def digest_of_modules(roots: list[Path]) -> str:
-    """A digest of what Python modules do.
+    """Return a digest of the code in Python modules.
 
-    roots: modules, and folders that are searched for modules.
+    roots: modules, and folders that are searched for modules; other files are left out.
     """
     total = hashlib.sha256()
     for root in roots:
         for file in sorted(root.rglob("*.py")) if root.is_dir() else [root]:
-            inside = file.relative_to(root.parent).as_posix()
-            total.update(f"{inside}\n{_meaning(file)}\n".encode())
+            if file.suffix == ".py":
+                inside = file.relative_to(root.parent).as_posix()
+                total.update(f"{inside}\n{_code(file.read_text(encoding='utf-8'))}\n".encode())
     return total.hexdigest()[:16]
 
 
-def _meaning(file: Path) -> str:
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and isinstance(
-            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-        ):
-            node.body = [part for part in body if not _is_text(part)]
-    return ast.dump(tree)
+def _code(text: str) -> str:
+    """Return a module without comments, docstrings and blank lines."""
+    lines = text.splitlines()
+    for (first, start), (last, end) in sorted([*_comments(text), *_docstrings(text)], reverse=True):
+        kept = lines[first - 1][:start] + lines[last - 1][end:]
+        lines[first - 1 : last] = [kept, *[""] * (last - first)]
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
-def _is_text(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
+def _comments(text: str) -> Iterator[tuple[Place, Place]]:
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start, token.end
+
+
+def _docstrings(text: str) -> Iterator[tuple[Place, Place]]:
+    lines = text.splitlines()
+
+    def place(line: int, octets: int) -> Place:
+        return line, len(lines[line - 1].encode()[:octets].decode())
+
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            value = node.value
+            if isinstance(value.value, str):
+                end = place(value.end_lineno or value.lineno, value.end_col_offset or 0)
+                yield place(value.lineno, value.col_offset), end

@@ -8,7 +8,6 @@ such a line, reading skips it.
 from __future__ import annotations
 
 import errno
-import gzip
 import hashlib
 import json
 import os
@@ -25,13 +24,11 @@ from halldetect.errors import InputError
 from halldetect.reading.sentences import sentences
 from halldetect.report import DECIMALS
 from halldetect_bench.code_digest import code_digest
-from halldetect_bench.datasets.labelled_rows import Row
-from halldetect_bench.datasets.training_overlap import trained_on
+from halldetect_bench.datasets.labelled_rows import Row, trained_on
 from halldetect_bench.methods.method import Scored, documents
 
 FORMAT = 1
 _DIGITS = 12
-_SUFFIXES = (".jsonl", ".jsonl.gz")
 # Folders of results with this prefix hold rows that were scored one at a time.
 LATENCY = "latency"
 
@@ -193,10 +190,8 @@ def open_predictions(folder: Path, header: Header) -> Iterator[PredictionsWriter
     """Open the file of a header to write; only one process at a time can.
 
     folder: the folder of results. header: names the file.
-    Rows in a gzipped file with the same name count as done.
     """
     path = folder / header.path
-    packed = path.with_suffix(".jsonl.gz")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # The lock is a file of its own; the system releases it when the process is killed.
@@ -211,10 +206,7 @@ def open_predictions(folder: Path, header: Header) -> Iterator[PredictionsWriter
         with path.open("ab", buffering=0) as file:
             if file.tell() == 0:
                 _write(file, asdict(header))
-            held = [read(path), *([read(packed)] if packed.exists() else [])]
-            yield PredictionsWriter(
-                file, {item.id: item.row for one in held for item in one.predictions}
-            )
+            yield PredictionsWriter(file, {item.id: item.row for item in read(path).predictions})
     finally:
         os.close(lock)
 
@@ -222,12 +214,12 @@ def open_predictions(folder: Path, header: Header) -> Iterator[PredictionsWriter
 def read(path: Path) -> Results:
     """Read a file of predictions; an incomplete last line is skipped.
 
-    path: a .jsonl or .jsonl.gz file.
+    path: a .jsonl file.
     """
     try:
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        data = path.read_bytes()
         whole = data[: data.rfind(b"\n") + 1].decode("utf-8")
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
     lines = whole.split("\n")[:-1]
     if not lines:
@@ -250,9 +242,7 @@ def read_all(folder: Path) -> list[Results]:
 
     if not folder.is_dir():
         raise InputError(f"no folder {folder}; `halldetect bench run -o {folder}` makes one")
-    files = sorted(
-        path for path in folder.glob("*/*") if path.name.endswith(_SUFFIXES) and path.stat().st_size
-    )
+    files = sorted(path for path in folder.glob("*/*.jsonl") if path.stat().st_size)
     packed = [
         one for inner in sorted(folder.iterdir()) if inner.is_dir() for one in read_packed(inner)
     ]

@@ -9,33 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.large.verifier import LargeVerifier
-from halldetect_bench.datasets import (
-    bump,
-    defacto,
-    dialsummeval,
-    factcg,
-    faithbench,
-    falsesum,
-    halueval,
-    llm_aggrefact,
-    pubmedqa,
-    qags,
-    ragtruth,
-    storysumm,
-    summedits,
-    summeval,
-    tofueval,
-    user_file,
-    wice,
-    xsumfaith,
-)
+from halldetect_bench.datasets import edited_texts, labelled_claims, labelled_summaries
 from halldetect_bench.datasets.adversarial import adversarial
 from halldetect_bench.datasets.labelled_rows import Loaded
-from halldetect_bench.methods.ablation import Ablation
+from halldetect_bench.methods.ablation import Ablation, claim_splitter
 from halldetect_bench.methods.embedding import EmbeddingDivergence, SelfCheck
 from halldetect_bench.methods.method import Method
 from halldetect_bench.methods.one_prompt import OnePrompt
@@ -76,41 +58,62 @@ class Dataset:
 DATASETS: dict[str, Dataset] = {
     dataset.name: dataset
     for dataset in (
-        Dataset("qags-cnndm", "qags", qags.load),
-        Dataset("summeval", "summeval", summeval.load),
-        Dataset("xsumfaith", "xsumfaith", xsumfaith.load),
-        Dataset("summedits", "summedits", summedits.load),
+        Dataset("qags-cnndm", "qags", labelled_summaries.load_qags),
+        Dataset("summeval", "summeval", labelled_summaries.load_summeval),
+        Dataset("xsumfaith", "xsumfaith", labelled_summaries.load_xsumfaith),
+        Dataset("summedits", "summedits", edited_texts.load_summedits),
         *(
-            Dataset(f"summedits-{domain}", "summedits", summedits.loader(domain))
-            for domain in summedits.DOMAINS
+            Dataset(
+                f"summedits-{domain}",
+                "summedits",
+                partial(edited_texts.load_summedits, domains=(domain,)),
+            )
+            for domain in edited_texts.SUMMEDITS_DOMAINS
         ),
-        Dataset("faithbench", "faithbench", faithbench.load),
-        Dataset("defacto", "defacto", defacto.load),
+        Dataset("faithbench", "faithbench", labelled_summaries.load_faithbench),
+        Dataset("defacto", "defacto", labelled_summaries.load_defacto),
         *(
-            Dataset(f"defacto-{split}", "defacto", defacto.loader(split))
-            for split in defacto.SPLITS
+            Dataset(
+                f"defacto-{split}", "defacto", partial(labelled_summaries.load_defacto, split=split)
+            )
+            for split in labelled_summaries.DEFACTO_SPLITS
         ),
-        Dataset("storysumm", "storysumm", storysumm.load),
-        Dataset("dialsummeval", "dialsummeval", dialsummeval.load),
-        Dataset("wice", "wice", wice.load),
-        Dataset("pubmedqa", "pubmedqa", pubmedqa.load),
-        Dataset("bump", "bump", bump.load),
-        *(Dataset(f"bump-task{task}", "bump", bump.loader(task)) for task in bump.TASKS),
-        Dataset("factcg", "factcg", factcg.load),
-        Dataset("tofueval", "tofueval", tofueval.load),
+        Dataset("storysumm", "storysumm", labelled_summaries.load_storysumm),
+        Dataset("dialsummeval", "dialsummeval", labelled_summaries.load_dialsummeval),
+        Dataset("wice", "wice", labelled_claims.load_wice),
+        Dataset("pubmedqa", "pubmedqa", edited_texts.load_pubmedqa),
+        Dataset("bump", "bump", edited_texts.load_bump),
         *(
-            Dataset(f"tofueval-{corpus}", "tofueval", tofueval.loader(corpus))
-            for corpus in tofueval.CORPORA
+            Dataset(f"bump-task{task}", "bump", partial(edited_texts.load_bump_task, task=task))
+            for task in edited_texts.BUMP_TASKS
         ),
-        Dataset("falsesum", "falsesum", falsesum.load),
-        Dataset("llm-aggrefact", "llm-aggrefact", llm_aggrefact.load),
-        Dataset("llm-aggrefact-dev", "llm-aggrefact", llm_aggrefact.loader("dev")),
-        Dataset("ragtruth", "ragtruth", ragtruth.load),
-        Dataset("ragtruth-train", "ragtruth", ragtruth.loader("train")),
-        Dataset("halueval", "halueval", halueval.load),
+        Dataset("factcg", "factcg", labelled_claims.load_factcg),
+        Dataset("tofueval", "tofueval", labelled_summaries.load_tofueval),
         *(
-            Dataset(f"halueval-{task}", "halueval", halueval.loader(task))
-            for task in halueval.TASKS
+            Dataset(
+                f"tofueval-{corpus}",
+                "tofueval",
+                partial(labelled_summaries.load_tofueval, corpora=(corpus,)),
+            )
+            for corpus in labelled_summaries.TOFUEVAL_CORPORA
+        ),
+        Dataset("falsesum", "falsesum", edited_texts.load_falsesum),
+        Dataset("llm-aggrefact", "llm-aggrefact", labelled_claims.load_llm_aggrefact),
+        Dataset(
+            "llm-aggrefact-dev",
+            "llm-aggrefact",
+            partial(labelled_claims.load_llm_aggrefact, split="dev"),
+        ),
+        Dataset("ragtruth", "ragtruth", labelled_claims.load_ragtruth),
+        Dataset(
+            "ragtruth-train", "ragtruth", partial(labelled_claims.load_ragtruth, split="train")
+        ),
+        Dataset("halueval", "halueval", edited_texts.load_halueval),
+        *(
+            Dataset(
+                f"halueval-{task}", "halueval", partial(edited_texts.load_halueval, tasks=(task,))
+            )
+            for task in edited_texts.HALUEVAL_TASKS
         ),
     )
 }
@@ -121,11 +124,11 @@ def load_dataset(name: str, root: Path | str | None = None) -> Loaded:
 
     name: a name of DATASETS; `jsonl:PATH` for a file of your own; or `adversarial:NAME` for the
         faithful responses of another dataset, each as it is and once per kind of edit that
-        applies (see `held_out_edits`), always with the same seed.
+        applies (see `datasets.adversarial`), always with the same seed.
     root: the folder that holds the datasets' folders; default: HALLDETECT_DATA.
     """
     if name.startswith(USER_FILE):
-        return user_file.load(Path(name.removeprefix(USER_FILE)))
+        return labelled_claims.load_user_file(Path(name.removeprefix(USER_FILE)))
     if name.startswith(ADVERSARIAL):
         base = load_dataset(name.removeprefix(ADVERSARIAL), root)
         return Loaded(tuple(adversarial(base.rows, seed=ADVERSARIAL_SEED)), base.dropped)
@@ -178,8 +181,7 @@ def _paper(run: RunModels) -> Method:
     """The detector with the paper's settings; a model on a device extracts the claims there."""
     from halldetect.config import PAPER_EXTRACTOR, Configuration
     from halldetect.detector import Detector
-    from halldetect_bench.methods.claim_splitters import BatchedExtractor
-    from halldetect_bench.methods.halldetect_method import HallDetect
+    from halldetect_bench.methods.halldetect_method import HallDetect, LlmExtractor
 
     given = run.configuration
     config = Configuration.paper(
@@ -190,7 +192,7 @@ def _paper(run: RunModels) -> Method:
     )
     extractor = None
     if run.options.device is not None or run.options.llm is not None:
-        extractor = BatchedExtractor(run.llm, seed=given.seed)
+        extractor = LlmExtractor(run.llm, seed=given.seed)
     detector = Detector(extractor, config=config, notice=run.options.notice)
     return HallDetect(detector, "paper")
 
@@ -211,7 +213,7 @@ def _one_prompt(run: RunModels) -> Method:
 
 
 def _ablation(run: RunModels) -> Method:
-    return Ablation(run.splitter(run.configuration.extractor), run.verifier)
+    return Ablation(claim_splitter("sentences"), run.verifier)
 
 
 METHODS: dict[str, MethodEntry] = {

@@ -127,8 +127,7 @@ def _configuration(described: dict[str, Any]) -> Configuration:
     stated = described.get("configuration") or {}
     known = {option.name for option in options()} - {"verifier", "threads", "device"}
     chosen = {name: value for name, value in stated.items() if name in known}
-    if "granularities" in chosen:
-        chosen["granularities"] = tuple(chosen["granularities"])
+    chosen = {name: tuple(one) if isinstance(one, list) else one for name, one in chosen.items()}
     extractor = _model(described, "extractor")
     # An extractor that was handed over as an object is known by the name of its model.
     given = str(chosen.get("extractor", OBJECT))

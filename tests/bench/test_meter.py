@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 
@@ -10,8 +9,6 @@ import pytest
 
 from halldetect_bench import meter
 from halldetect_bench.meter import WATTS_PER_CORE, Meter
-from halldetect_bench.predictions import Prediction
-from halldetect_bench.stats.cost import mean_cost
 
 
 @pytest.fixture
@@ -55,59 +52,6 @@ def test_a_counter_of_the_processor_is_read(
 
 
 @pytest.mark.usefixtures("bare")
-def test_without_rapl_the_joules_are_those_of_the_gpu() -> None:
-    class Gpu:
-        read = 0.0
-
-        def joules(self) -> float:
-            self.read += 100
-            return self.read
-
-    measured = Meter()
-    measured._gpu = Gpu()  # type: ignore[assignment]
-    assert measured.energy == "NVML (GPU only)"
-    with measured.measure(1):
-        pass
-    assert measured.last["joules"] == pytest.approx(100, abs=0.5)
-
-
-class FakeNvml:
-    """Two GPUs that count millijoules, or a driver that fails."""
-
-    class NVMLError(Exception):
-        pass
-
-    def __init__(self, *, gpus: int = 2, fails: bool = False) -> None:
-        self.gpus = gpus
-        self.fails = fails
-
-    def nvmlInit(self) -> None:
-        if self.fails:
-            raise self.NVMLError
-
-    def nvmlDeviceGetCount(self) -> int:
-        return self.gpus
-
-    def nvmlDeviceGetHandleByIndex(self, at: int) -> int:
-        return at
-
-    def nvmlDeviceGetTotalEnergyConsumption(self, device: int) -> int:
-        return 1500 * (device + 1)
-
-
-@pytest.mark.parametrize(
-    ("nvml", "joules"),
-    [(FakeNvml(), 4.5), (FakeNvml(gpus=0), None), (FakeNvml(fails=True), None)],
-)
-def test_the_driver_is_asked_for_every_gpu(
-    nvml: FakeNvml, joules: float | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pynvml", nvml)
-    found = meter.GpuEnergy.find()
-    assert (found and found.joules()) == joules
-
-
-@pytest.mark.usefixtures("bare")
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux only")
 def test_the_peak_is_that_of_the_last_piece_of_work() -> None:
     measured = Meter()
@@ -118,24 +62,3 @@ def test_the_peak_is_that_of_the_last_piece_of_work() -> None:
     with measured.measure(1):
         pass
     assert measured.last["memory_mib"] < large - 100
-
-
-def test_costs_tell_means_and_the_greatest_memory() -> None:
-    cost = {
-        "generative_passes": 1, "extractor_tokens_in": 2, "extractor_tokens_out": 3,
-        "pairs_judged": 4, "pairs_skipped": 5, "verifier_tokens": 6, "seconds": {"verify": 2.0},
-    }  # fmt: skip
-    taken = [
-        {"joules": 1.0, "energy": "RAPL", "memory_mib": 10.0, "gpu_memory_mib": None},
-        {"joules": 4.0, "energy": "RAPL", "memory_mib": 30.0, "gpu_memory_mib": None},
-        {},
-    ]
-    found = mean_cost(
-        [
-            Prediction(str(n), "", "", None, True, None, 0.5, None, [], cost, {}, one)
-            for n, one in enumerate(taken)
-        ]
-    )
-    assert found.joules == 2.5
-    assert found.counted["pairs"] == 4
-    assert found.energy == "RAPL"

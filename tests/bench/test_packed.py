@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.pack import pack_folder
 from halldetect.errors import InputError
-from halldetect_bench.cli import read_tables
+from halldetect_bench.cli.results import read_tables
 from halldetect_bench.packed import pack
 from halldetect_bench.predictions import Results, open_predictions, read_all
 from halldetect_bench.report.blocks import markdown

@@ -72,12 +72,12 @@ def test_the_same_rows_give_figures_inside(
 def test_an_extractor_that_was_an_object_is_found_by_the_name_of_its_model() -> None:
     described = {
         "name": "halldetect",
-        "configuration": {"extractor": "object:DraftedExtractor", "guard": False, "threads": 9},
+        "configuration": {"extractor": "object:LlmExtractor", "gone": False, "threads": 9},
         "extractor": {"name": "gguf:qwen2.5-coder-1.5b.gguf", "prompt_digest": "1"},
         "verifier": {"name": "base"},
     }
     found = _configuration(described)
-    assert (found.extractor, found.guard, found.verifier) == ("qwen2.5-coder-1.5b", False, None)
+    assert (found.extractor, found.verifier) == ("qwen2.5-coder-1.5b", None)
     assert found.threads is None
     described["configuration"] = {"extractor": "auto"}
     assert _configuration(described).extractor == "auto"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import signal
@@ -22,7 +21,6 @@ from halldetect.errors import InputError, ModelError
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.halldetect_method import HallDetect
 from halldetect_bench.methods.method import Scored
-from halldetect_bench.methods.rouge import RougeL
 from halldetect_bench.models.selection import RunModels, RunOptions
 from halldetect_bench.predictions import (
     Prediction,
@@ -72,16 +70,6 @@ def test_rows_that_are_there_are_not_made_again(tmp_path: Path) -> None:
     assert ids(ran.path) == [f"r{n}" for n in range(8)]
 
 
-def test_another_setting_or_dataset_is_another_file(tmp_path: Path) -> None:
-    paths = {
-        run(name, ROWS[:2], CountingMethod(**settings), tmp_path).path
-        for name in ("d", "e")
-        for settings in ({}, {"chunk": 1}, {"chunk": 2})
-    }
-    assert len(paths) == 6
-    assert len(read_all(tmp_path)) == 6
-
-
 @pytest.mark.parametrize("cut", [1, 2, 30, 150, 100_000])
 def test_a_torn_last_line_is_dropped(cut: int, tmp_path: Path) -> None:
     path = run("d", ROWS[:6], CountingMethod(), tmp_path).path
@@ -113,15 +101,6 @@ def test_two_runs_do_not_write_one_file(tmp_path: Path) -> None:
     with open_predictions(tmp_path, header), pytest.raises(InputError, match="another run"):
         run("d", ROWS[:1], CountingMethod(), tmp_path)
     assert run("d", ROWS[:1], CountingMethod(), tmp_path).new == 1
-
-
-def test_gzipped_results_count(tmp_path: Path) -> None:
-    path = run("d", ROWS[:4], CountingMethod(), tmp_path).path
-    path.with_suffix(".jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
-    path.unlink()
-    assert run("d", ROWS[:6], CountingMethod(), tmp_path).kept == 4
-    (found,) = read_all(tmp_path)
-    assert sorted(item.id for item in found.predictions) == [f"r{n}" for n in range(6)]
 
 
 def test_a_file_says_nothing_of_this_machine(tmp_path: Path) -> None:
@@ -179,10 +158,7 @@ def test_a_sample_is_seeded_and_grows(tmp_path: Path) -> None:
             ["--paper", "--extractor", "sentences", "--seed", "7"],
             Configuration.paper(extractor="sentences", seed=7),
         ),
-        (
-            ["--scoring", "fed", "--granularities", "4,1", "--threads", "2"],
-            Configuration(scoring="fed", granularities=(1, 4), threads=2),
-        ),
+        (["--threads", "2"], Configuration(threads=2)),
     ],
 )
 def test_the_detector_has_the_options_of_the_command_line(
@@ -204,7 +180,7 @@ from halldetect_bench.runner import run
 
 class Slow(CountingMethod):
     def score_many(self, rows):
-        time.sleep(0.1)
+        time.sleep(0.05)
         return super().score_many(rows)
 
 run("d", DOOR_ROWS, Slow(), Path({folder!r}))
@@ -216,7 +192,7 @@ def test_killed_again_and_again_no_row_is_lost_or_repeated(tmp_path: Path) -> No
     script = SLOW.format(folder=str(tmp_path))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     path = tmp_path / header_of("d", CountingMethod().description).path
-    for _ in range(3):
+    for _ in range(2):
         before = path.stat().st_size if path.exists() else 0
         worker = subprocess.Popen([sys.executable, "-c", script], env=environment)
         deadline = time.monotonic() + 60
@@ -227,7 +203,7 @@ def test_killed_again_and_again_no_row_is_lost_or_repeated(tmp_path: Path) -> No
         os.kill(worker.pid, signal.SIGKILL)
         assert worker.wait() == -signal.SIGKILL
     done = len(ids(path))
-    assert 3 <= done < len(ROWS)
+    assert 2 <= done < len(ROWS)
     last = CountingMethod()
     run("d", ROWS, last, tmp_path)
     assert len(last.asked) == len(ROWS) - done
@@ -250,7 +226,7 @@ def test_the_command_runs_every_method_on_every_dataset(
 ) -> None:
     use_overlap_verifier(monkeypatch)
     command = ["bench", "run", "--dataset", f"jsonl:{data}", "-o", str(tmp_path / "out")]
-    command += ["--method", "halldetect,minicheck,rouge-l", "--extractor", "sentences"]
+    command += ["--method", "halldetect,minicheck", "--method", "rouge-l,minicheck"]
     assert main(command) == 0
     out, err = capsys.readouterr()
     assert out.count("2 new, 0 already there") == 3
@@ -260,9 +236,7 @@ def test_the_command_runs_every_method_on_every_dataset(
     out, err = capsys.readouterr()
     assert out.count("0 new, 2 already there") == 3
     assert err == ""
-    assert main([*command, "--granularities", "1", "--quiet"]) == 0
-    assert capsys.readouterr().out.count("2 new") == 1
-    assert len(read_all(tmp_path / "out")) == 4
+    assert len(read_all(tmp_path / "out")) == 3
 
 
 @pytest.mark.parametrize(
@@ -307,15 +281,3 @@ def test_a_model_that_is_not_there(
     command = ["bench", "run", "--dataset", f"jsonl:{data}", "-o", str(tmp_path), "--quiet"]
     assert main([*command, "--method", "llm-cot", "--llm", "no/model.gguf"]) == 3
     assert capsys.readouterr().err == "halldetect: there is no model file no/model.gguf\n"
-
-
-def test_list_names_all(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "list"]) == 0
-    out = capsys.readouterr().out
-    assert all(f"  {name} " in out for name in [*METHODS, "qags-cnndm", "wice"])
-
-
-def test_the_registry_builds_what_it_names() -> None:
-    built = METHODS["rouge-l"].build(RunModels(RunOptions()))
-    assert isinstance(built, RougeL)
-    assert all(name == entry.name for name, entry in METHODS.items())

@@ -6,9 +6,9 @@ import pytest
 
 
 def test_the_tables_are_those_of_the_results() -> None:
-    from benchmarks.speed_tables import PAGE, filled
+    from benchmarks.speed import PAGE, filled
 
     page = PAGE.read_text(encoding="utf-8")
-    assert filled(page) == page, "run python -m benchmarks.speed_tables"
+    assert filled(page) == page, "run python -m benchmarks.speed --page"
     with pytest.raises(SystemExit, match="no place for"):
         filled("A page without marks.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from halldetect.report import Cost
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored
 from halldetect_bench.models.embedders import Embedding
-from halldetect_bench.models.llm import Messages, Reply, TooLong
+from halldetect_bench.models.llm import Question, Reply, TooLong
 from halldetect_bench.predictions import Header, Prediction, Results
 
 DOOR_ROWS = [
@@ -37,29 +37,23 @@ class ScriptedLlm:
         self.answer = answer
         self.broken_off = broken_off
         self.context = context
-        self.asked: list[dict[str, Any]] = []
+        self.asked: list[Question] = []
+        self.batches: list[int] = []
 
     @property
     def description(self) -> dict[str, Any]:
         return {"name": "scripted"}
 
-    def ask(
-        self,
-        messages: Messages,
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        seed: int = 0,
-        schema: Mapping[str, Any] | None = None,
-        stop: str | None = None,
-    ) -> Reply:
-        said = " ".join(message["content"] for message in messages)
+    def ask_many(self, questions: Sequence[Question]) -> list[Reply | TooLong]:
+        self.batches.append(len(questions))
+        return list(map(self._reply, questions))
+
+    def _reply(self, question: Question) -> Reply | TooLong:
+        said = " ".join(message["content"] for message in question.messages)
         if len(said.split()) > self.context:
-            raise TooLong(f"{len(said.split())} tokens do not fit into {self.context}")
-        self.asked.append(
-            {"messages": messages, "temperature": temperature, "seed": seed, "schema": schema}
-        )
-        text = self.answer(messages[-1]["content"])
+            return TooLong(f"{len(said.split())} tokens do not fit into {self.context}")
+        self.asked.append(question)
+        text = self.answer(question.messages[-1]["content"])
         return Reply(text, len(said.split()), len(text.split()), finished=not self.broken_off)
 
 

@@ -294,11 +294,8 @@ def gguf_bytes(
     return (head + b"\0" * 20)[: len(head) + 20 - cut]
 
 
-def write_sentence_model(folder: Path, pooling: str) -> Path:
-    """A model for sentence vectors with random weights, as sentence-transformers keeps them.
-
-    pooling: mean, first or last.
-    """
+def write_sentence_model(folder: Path) -> Path:
+    """Write a model for sentence vectors with random weights, as sentence-transformers does."""
     import torch
     import transformers
 
@@ -313,9 +310,14 @@ def write_sentence_model(folder: Path, pooling: str) -> Path:
         intermediate_size=32, max_position_embeddings=64,
     )  # fmt: skip
     transformers.BertModel(config).save_pretrained(folder)
-    keys = {"mean": "mean_tokens", "first": "cls_token", "last": "lasttoken"}
-    settings = {f"pooling_mode_{key}": name == pooling for name, key in keys.items()}
     (folder / "1_Pooling").mkdir(exist_ok=True)
+    settings = {"word_embedding_dimension": 16, "pooling_mode_mean_tokens": True}
     (folder / "1_Pooling" / "config.json").write_text(json.dumps(settings))
     (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 48}))
+    kinds = {"": "Transformer", "1_Pooling": "Pooling"}
+    modules = [
+        {"idx": n, "name": str(n), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for n, (path, kind) in enumerate(kinds.items())
+    ]
+    (folder / "modules.json").write_text(json.dumps(modules))
     return folder

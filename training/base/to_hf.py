@@ -1,9 +1,9 @@
-"""A trained student as a folder that transformers loads: the verifier at full precision on a GPU.
+"""Convert the shipped weights into a folder that transformers loads, for a GPU.
 
-    python -m training.base.to_hf WORK --model base --out FOLDER [--temperature T]
+    python -m training.base.to_hf src/halldetect/weights/base FOLDER
 
-WORK holds the student's folder and the base model's tokenizer, as for the export. The folder
-has fp16 weights; the temperature is folded into the last layer, as in the shipped weights.
+The folder has fp16 weights and states the calibration of the shipped ones:
+`--verifier hf:FOLDER` scores as they do.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from typing import Any
 from safetensors.torch import save_file
 from torch import Tensor
 
-from training.base.encoder import LABELS, TOKENIZER, Encoder, Shape
-from training.base.export import clean_tokenizer
+from training.base.encoder import LABELS, Encoder, Shape
+from training.base.unpack import student
+
+STATED = ("languages", "calibration", "operating_points")
 
 
-def state_of(model: Encoder, temperature: float = 1.0) -> dict[str, Tensor]:
+def state_of(model: Encoder) -> dict[str, Tensor]:
     """The weights under the names of MPNetForSequenceClassification."""
     if model.shape.kind != "mpnet":
         raise ValueError("only students of MPNet's kind are known here")
@@ -33,7 +35,7 @@ def state_of(model: Encoder, temperature: float = 1.0) -> dict[str, Tensor]:
     for part in ("weight", "bias"):
         new[f"mpnet.embeddings.LayerNorm.{part}"] = old[f"norm.{part}"]
         new[f"classifier.dense.{part}"] = old[f"dense.{part}"]
-        new[f"classifier.out_proj.{part}"] = old[f"classify.{part}"] / temperature
+        new[f"classifier.out_proj.{part}"] = old[f"classify.{part}"]
         for layer in range(model.shape.layers):
             before, after = f"layers.{layer}.", f"mpnet.encoder.layer.{layer}."
             for name, value in zip("qkv", old[f"{before}qkv.{part}"].chunk(3), strict=True):
@@ -70,15 +72,20 @@ def config_of(shape: Shape) -> dict[str, Any]:
     }
 
 
-def write(model: Encoder, tokenizer: Path, folder: Path, temperature: float = 1.0) -> None:
-    """Write the folder; the logits are divided by the temperature."""
+def write(shipped: Path, folder: Path) -> None:
+    """Write the folder.
+
+    shipped: the weights as exported. folder: where to.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    state = state_of(model, temperature)
-    halves = {name: value.half().contiguous() for name, value in state.items()}
+    model = student(shipped)
+    halves = {name: value.half().contiguous() for name, value in state_of(model).items()}
     save_file(halves, folder / "model.safetensors", {"format": "pt"})
-    config = {**config_of(model.shape), "dtype": "float16"}
+    stated = json.loads((shipped / "config.json").read_text(encoding="utf-8"))
+    kept = {name: stated[name] for name in STATED if name in stated}
+    config = {**config_of(model.shape), **kept, "dtype": "float16"}
     (folder / "config.json").write_text(json.dumps(config, indent=1))
-    clean_tokenizer(tokenizer, folder / "tokenizer.json")
+    (folder / "tokenizer.json").write_bytes((shipped / "tokenizer.json").read_bytes())
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": 512,
@@ -91,14 +98,10 @@ def write(model: Encoder, tokenizer: Path, folder: Path, temperature: float = 1.
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("work", type=Path)
-    parser.add_argument("--model", default="base")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--temperature", type=float, default=1.0, help="what calibrate fitted")
+    parser.add_argument("shipped", type=Path)
+    parser.add_argument("out", type=Path)
     options = parser.parse_args()
-    model = Encoder.load(options.work / options.model)
-    tokenizer = options.work / TOKENIZER / "tokenizer.json"
-    write(model, tokenizer, options.out, options.temperature)
+    write(options.shipped, options.out)
     print(options.out)
 
 

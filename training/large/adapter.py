@@ -1,17 +1,13 @@
-"""Adapters of the large verifier: read, average, prune, round to 8 bits, write for llama.cpp.
+"""Adapters of the large verifier: read, average, prune, round to 8 bits.
 
     python -m training.large.adapter soup OUT.safetensors ADAPTER ... [--rank 64]
     python -m training.large.adapter prune ADAPTER OUT.lora8 --rank 24
     python -m training.large.adapter ship ADAPTER.lora8 OUT.lora8 --base-sha256 DIGEST
-    python -m training.large.adapter gguf OUT.lora8 OUT.gguf
-    python -m training.large.adapter compare ADAPTER OTHER
 
 An adapter is a set of tensors `layers.N.MAP.A` (rank x inputs) and `layers.N.MAP.B` (outputs x
 rank), added as B(Ax). Files by their ending: `.safetensors` holds float16; `.lora8` holds 8-bit
-numbers with one float16 scale for a run of 64 of them, A and the transposed B row by row;
-`.lora4` the same with 4 bits and runs of 32; `.q8` is the form of an earlier trial, described by
-a `.json` file beside it. A number of a `.lora8` or `.lora4` file is float16(integer x scale)
-everywhere: in torch and in the GGUF file made of it.
+numbers with one float16 scale for a run of 64 of them, A and the transposed B row by row. A number
+of a `.lora8` file is float16(integer x scale) everywhere.
 """
 
 from __future__ import annotations
@@ -21,26 +17,22 @@ import json
 import math
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from training.large.model import MAPS
-
-# File ending -> numbers that share a scale, and the largest integer.
-ROUNDED = {".lora8": (64, 127), ".lora4": (32, 7)}
+ROUNDED = ".lora8"
+# Numbers that share a scale, and the largest integer.
+RUN, TOP = 64, 127
 Adapter = dict[str, Tensor]
 
 
 def read(path: Path) -> Adapter:
     """Tensors of an adapter file, float32."""
-    if path.suffix == ".q8":
-        return _read_trial(path)
     from safetensors import safe_open
 
     with safe_open(path, framework="pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    if path.suffix in ROUNDED:
+    if path.suffix == ROUNDED:
         return _unrounded(tensors)
     return {name: value.float() for name, value in tensors.items()}
 
@@ -50,41 +42,23 @@ def write(path: Path, tensors: Adapter) -> None:
     from safetensors.torch import save_file
 
     partial = path.with_name(path.name + ".partial")
-    if path.suffix in ROUNDED:
-        save_file(_rounded(tensors, *ROUNDED[path.suffix]), partial)
+    if path.suffix == ROUNDED:
+        save_file(_rounded(tensors), partial)
     else:
         half = {name: value.cpu().half().contiguous() for name, value in tensors.items()}
         save_file(half, partial)
     partial.rename(path)
 
 
-def _read_trial(path: Path) -> Adapter:
-    data = path.read_bytes()
-    tensors = {}
-    for name, stored, shape, start in json.loads(path.with_suffix(".json").read_text()):
-        size = math.prod(shape)
-        if stored == "float32":
-            values = np.frombuffer(data, np.float32, size, start).reshape(shape).copy()
-        else:
-            rows = np.frombuffer(data, np.int8, size, start).reshape(shape).astype(np.float32)
-            scales = np.frombuffer(data, np.float16, shape[0], start + size).astype(np.float32)
-            values = rows * scales[:, None]
-        tensors[name] = torch.from_numpy(values)
-    return tensors
-
-
-def _rounded(tensors: Adapter, run: int, top: int) -> Adapter:
+def _rounded(tensors: Adapter) -> Adapter:
     found = {}
     for name, value in tensors.items():
         rows = (value.T if name.endswith(".B") else value).detach().cpu().float()
-        runs = rows.reshape(rows.shape[0], -1, math.gcd(rows.shape[1], run))
+        runs = rows.reshape(rows.shape[0], -1, math.gcd(rows.shape[1], RUN))
         # The scale is rounded first, so that the numbers fit the scale that is stored.
-        scale = (runs.abs().amax(-1) / top).half().clamp(min=6e-8)
-        numbers = (runs / scale.float()[:, :, None]).round().clamp(-top, top)
+        scale = (runs.abs().amax(-1) / TOP).half().clamp(min=6e-8)
+        numbers = (runs / scale.float()[:, :, None]).round().clamp(-TOP, TOP)
         numbers = numbers.to(torch.int8).reshape(rows.shape)
-        if top == 7:  # two numbers in a byte
-            pairs = (numbers + 8).to(torch.uint8)
-            numbers = pairs[:, 0::2] | (pairs[:, 1::2] << 4)
         found[name] = numbers.contiguous()
         found[f"{name}.scale"] = scale.contiguous()
     return found
@@ -95,8 +69,6 @@ def _unrounded(tensors: Adapter) -> Adapter:
     for name, numbers in tensors.items():
         if name.endswith(".scale"):
             continue
-        if numbers.dtype == torch.uint8:
-            numbers = torch.stack([numbers & 15, numbers >> 4], -1).flatten(1).to(torch.int8) - 8
         scale = tensors[f"{name}.scale"].float()
         runs = numbers.float().reshape(numbers.shape[0], scale.shape[1], -1)
         rows = (runs * scale[:, :, None]).reshape(numbers.shape).half().float()
@@ -199,50 +171,13 @@ def ship(adapter: Path, out: Path, base_sha256: str) -> None:
     out.write_bytes(len(text).to_bytes(8, "little") + text + data[8 + size :])
 
 
-def write_gguf(path: Path, tensors: Adapter, name: str = "HallDetect large verifier") -> None:
-    """The adapter as llama.cpp loads it beside its base, float16.
-
-    alpha is 0, which llama.cpp takes as "no scale": maps of different ranks then need none.
-    """
-    import gguf
-
-    writer = gguf.GGUFWriter(path, "qwen2")
-    writer.add_type("adapter")
-    writer.add_string("adapter.type", "lora")
-    writer.add_float32("adapter.lora.alpha", 0.0)
-    writer.add_string("general.name", name)
-    writer.add_string("general.license", "apache-2.0")
-    for key in map_names(tensors):
-        _, number, short = key.split(".")
-        for side in "AB":
-            values = tensors[f"{key}.{side}"].half().contiguous().numpy()
-            writer.add_tensor(f"blk.{number}.{MAPS[short]}.weight.lora_{side.lower()}", values)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-
-
-def read_gguf(path: Path) -> Adapter:
-    """Tensors of a file of `write_gguf`, by our names."""
-    import gguf
-
-    shorts = {name: short for short, name in MAPS.items()}
-    found = {}
-    for tensor in gguf.GGUFReader(path).tensors:
-        _, number, part, _, side = tensor.name.split(".")
-        name = f"layers.{number}.{shorts[part]}.{side[-1].upper()}"
-        found[name] = torch.from_numpy(tensor.data.astype(np.float32))
-    return found
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     soup = commands.add_parser("soup", help="average adapters")
     soup.add_argument("out", type=Path)
     soup.add_argument("adapters", type=Path, nargs="+")
-    prune = commands.add_parser("prune", help="cut to a rank; the ending of OUT sets the bits")
+    prune = commands.add_parser("prune", help="cut to a rank")
     prune.add_argument("adapter", type=Path)
     prune.add_argument("out", type=Path)
     for command, rank in ((soup, 64), (prune, 24)):
@@ -253,12 +188,6 @@ def main() -> None:
     package.add_argument("adapter", type=Path)
     package.add_argument("out", type=Path)
     package.add_argument("--base-sha256", required=True)
-    export = commands.add_parser("gguf", help="write for llama.cpp")
-    export.add_argument("adapter", type=Path)
-    export.add_argument("out", type=Path)
-    compare = commands.add_parser("compare", help="relative difference of two adapters")
-    compare.add_argument("adapter", type=Path)
-    compare.add_argument("other", type=Path)
     options = parser.parse_args()
     if options.command == "soup":
         adapters = [read(path) for path in options.adapters]
@@ -274,12 +203,8 @@ def main() -> None:
             f"{difference(whole, read(options.out)):.4f}",
             flush=True,
         )
-    elif options.command == "ship":
-        ship(options.adapter, options.out, options.base_sha256)
-    elif options.command == "gguf":
-        write_gguf(options.out, read(options.adapter))
     else:
-        print(f"{difference(read(options.adapter), read(options.other)):.4f}")
+        ship(options.adapter, options.out, options.base_sha256)
 
 
 if __name__ == "__main__":

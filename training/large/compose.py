@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from training.large import edits
-from training.large.leaks import tokens
 from training.large.product import split
 from training.large.sources import Claim, Passage, content
+from training.leaks import tokens
 
 CAPTIONS = frozenset({"snli_part", "mpe", "counterfactual_nli", "scone"})
 TABLES = frozenset({"tabfact", "logicnlg", "infotabs", "scitab", "fetaqa", "tatqa", "nli4ct"})

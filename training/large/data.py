@@ -22,9 +22,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from training.large import compose, sources
-from training.large.forms import forms
-from training.large.leaks import HeldOut
 from training.large.sources import Claim, Passage
+from training.leaks import HeldOut
 
 MAX_WORDS = 1100
 PER_GROUP = 16
@@ -284,7 +283,8 @@ def main() -> None:
             [passage for passage in long if is_dev(passage) is keep],
             rng,
         )
-        chosen += forms(100 if keep else 8000, rng)
+        made_up = sources.forms()
+        chosen += made_up[:100] if keep else made_up[100:]
         for passage in chosen:
             # The claims may be shared with other groups: each group changes its own copy.
             passage.claims = [replace(claim) for claim in passage.claims]

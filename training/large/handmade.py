@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from training.large import vocabulary as v
 from training.large.compose import with_openers
 from training.large.data import rows, without_leaks, write
-from training.large.leaks import HeldOut
 from training.large.sources import Claim, Passage
+from training.leaks import HeldOut
+from training.words import words
 
 ITEMS = Path(__file__).parents[1] / "data"
 SOURCE = "handmade"
@@ -33,6 +33,9 @@ TOGETHER = 0.35  # share of the passages that are two or three items in one text
 DEV = 12  # one item in so many is held out
 
 Item = dict[str, Any]
+FIRST, LAST = words("names_first"), words("names_last")
+_STARTS, _MIDDLES, _ENDS = (words(f"names_{part}") for part in ("starts", "middles", "ends"))
+_FORMS = ("Ltd", "Inc.", "GmbH", "LLC", "S.A.", "Group", "plc", "& Sons", "Co.", "")
 
 
 def items(folder: Path = ITEMS) -> list[Item]:
@@ -50,6 +53,36 @@ def is_dev(item: Item) -> bool:
     return hashlib.sha256(item["source"].encode()).digest()[0] % DEV == 0
 
 
+def people(count: int, rng: random.Random) -> list[str]:
+    """Different full names without a shared part."""
+    return [
+        f"{first} {last}"
+        for first, last in zip(rng.sample(FIRST, count), rng.sample(LAST, count), strict=True)
+    ]
+
+
+def place(rng: random.Random) -> str:
+    """An invented place name."""
+    middle = rng.choice(_MIDDLES) if rng.random() < 0.5 else ""
+    return rng.choice(_STARTS) + middle + rng.choice(_ENDS)
+
+
+def places(count: int, rng: random.Random) -> list[str]:
+    """Different invented place names."""
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found[place(rng)] = None
+    return list(found)
+
+
+def firm(rng: random.Random) -> str:
+    """An invented company name."""
+    name = rng.choice([place(rng), rng.choice(LAST), f"{rng.choice(_STARTS)}{rng.choice('aeio')}x"])
+    return " ".join(
+        part for part in (name, rng.choice(words("names_firms")), rng.choice(_FORMS)) if part
+    )
+
+
 def filled(item: Item, number: int, rng: random.Random) -> Passage:
     """One copy of an item.
 
@@ -58,12 +91,12 @@ def filled(item: Item, number: int, rng: random.Random) -> Passage:
         number: which of the item's fillings to take; they repeat.
         rng: chooses the names.
     """
-    names = v.people(3, rng)
+    names = people(3, rng)
     slots = {f"p{n}": name for n, name in enumerate(names, 1)}
     for n, name in enumerate(names, 1):
         slots[f"f{n}"], slots[f"l{n}"] = name.split(" ", 1)
-    slots |= {f"o{n}": v.firm(rng) for n in (1, 2)}
-    slots |= {f"t{n}": name for n, name in enumerate(v.places(3, rng), 1)}
+    slots |= {f"o{n}": firm(rng) for n in (1, 2)}
+    slots |= {f"t{n}": name for n, name in enumerate(places(3, rng), 1)}
     fillings = item.get("with") or [{}]
 
     def put(text: str) -> str:

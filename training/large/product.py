@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from halldetect.reading.sentences import sentences
-from halldetect_bench.perturbation import lexicon
-from halldetect_bench.perturbation import proper_names as names
-from halldetect_bench.perturbation.perturb import KINDS, perturb
+from training.perturbation import lexicon
+from training.perturbation import proper_names as names
+from training.perturbation.perturb import KINDS, perturb
 
 __all__ = ["KINDS", "lexicon", "names", "perturb", "spans", "split"]
 

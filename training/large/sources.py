@@ -6,6 +6,8 @@ in `UNSTATED_PAIRS`, have none stated and can be left out.
 
 from __future__ import annotations
 
+import json
+import lzma
 import random
 import re
 from collections.abc import Iterable, Iterator
@@ -14,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from training.large import statements
-from training.large.leaks import read, tokens
 from training.large.product import split
+from training.leaks import read, tokens
 
+FORMS = Path(__file__).parents[1] / "data" / "forms.jsonl.xz"
 LABELS = {"entailment": "E", "neutral": "N", "contradiction": "C", "not_entailment": "notE"}
 # NLI sets with the share of their rows that is used, and their licence.
 PAIR_FILES: dict[str, tuple[float, str]] = {
@@ -463,3 +466,17 @@ def abstracts(shared: Path) -> list[Passage]:
     """PubMedQA's abstracts without their conclusions, as documents."""
     rows = read(shared / "datasets/pubmedqa/ori_pqal.json")
     return [Passage(tidy("\n".join(row["CONTEXTS"])), "pubmedqa") for row in rows]
+
+
+def forms(path: Path = FORMS) -> list[Passage]:
+    """Passages that are no running text: sheets, tables, price lists, contracts, dialogues.
+
+    They were generated once, with invented names (`git show b0f1378:training/large/forms.py`).
+    """
+    found = []
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            item = json.loads(line)
+            claims = [Claim(*claim) for claim in item["claims"]]
+            found.append(Passage(item["premise"], "forms", claims))
+    return found

@@ -12,6 +12,8 @@ import re
 from functools import lru_cache
 
 from training.large.product import lexicon
+from training.words import pairs
+from training.words import words as listed
 
 _BE = frozenset("is are was were 's".split())
 _HAVE = frozenset("has have had".split())
@@ -22,82 +24,13 @@ _DETERMINERS = frozenset(
     "the a an this that these those his her its their our my your some any each every".split()
 )
 _PRONOUNS = frozenset("he she it they we you i this that these those there".split())
-_PREPOSITIONS = frozenset(
-    "in on at to for from by with of during after before since until under over into onto about "
-    "against between among through throughout within without near around across along behind "
-    "beyond toward towards upon via as per despite besides beside inside outside off up down out "
-    "because when while where if than whether like and or but that which who".split()
-)
-_MORE_VERBS = (
-    "abolish absorb accommodate accompany account accumulate acquire adapt adjust administer "
-    "advance advise affect aid alter amount answer arise arrange assassinate assess assign "
-    "assist assume attach base bear beat belong bind bite blow boast border borrow bow bury burn "
-    "calculate carry cast celebrate characterize charge circulate cite classify climb coin combine "
-    "command compete compose comprise compute conduct connect conquer consist constitute "
-    "construct consume convey cook cooperate cost cost count crown cut dance debut decrease "
-    "dedicate "
-    "defeat define depend depict derive descend desire detect determine devote differ dig disagree "
-    "display dispute distinguish divide dominate dream drink drown dwell edit educate elicit "
-    "emerge emigrate emphasize encounter engage enlist ensure entail equal erect estimate "
-    "establish evolve execute exert exhibit exile expel exploit explore export extend fast feed "
-    "finance flee flow focus forbid forecast frighten frown fund gather generate govern graduate "
-    "grip guarantee guard guide hang harm hate heal hit hurt import impose impress incorporate "
-    "indicate inhabit inherit initiate insert inspect install interact interpret invade invent "
-    "involve isolate kidnap kiss lack laugh lay leak lie lift light locate look lower merge "
-    "migrate modify monitor motivate narrate negotiate observe occupy occur oversee overthrow "
-    "owe participate perceive permit photograph pick pick pioneer portray possess pour praise "
-    "pray preserve process proclaim program progress project pronounce provide pursue put quit "
-    "read rebuild recognize reconstruct redesign refuse regain regard register regulate reign "
-    "rejoin remarry remember rename render renounce repair reproduce reside resist restrict rid "
-    "ring roll rotate sail satisfy scan scare seek seize select separate set shake shift shine "
-    "shut sit smell smoke solve sound span specialize speculate split sponsor spread stem step "
-    "store stress stretch submit substitute sue surrender surround swear switch take teach tear "
-    "tend term terminate theorize trade translate transmit transport trap tour undergo undertake "
-    "unite upgrade utilize vary verify vow wake wield worship yield feature receive begin believe "
-    "die live originate appear stand help need like love want end start occur create act call "
-    "perform play record sell allow eat drink sleep speak feel think know see hear say tell "
-    "spend win lose grow drop fall rise arrive leave enter cover contain mean happen include "
-    "attend study graduate marry join develop discover publish design name refer relate relocate "
-    "sign sing star stop suffer surpass tackle try turn use visit vote wear weigh withdraw work "
-    "write adopt ban donate dissolve endorse finish form found give go host"
-).split()
-_IRREGULAR = {
-    **lexicon.IRREGULAR_PASTS,
-    **dict(
-        pair.split(":")
-        for pair in (
-            "arise:arose bear:bore beat:beat bind:bound bite:bit blow:blew burn:burned cast:cast "
-            "cost:cost cut:cut dig:dug drink:drank feed:fed flee:fled forbid:forbade hang:hung "
-            "hit:hit hurt:hurt lay:laid lie:lay light:lit oversee:oversaw overthrow:overthrew "
-            "put:put quit:quit read:read rebuild:rebuilt rid:rid ring:rang seek:sought set:set "
-            "shake:shook shine:shone shut:shut sit:sat split:split spread:spread swear:swore "
-            "tear:tore undergo:underwent undertake:undertook wake:woke have:had dwell:dwelt "
-            "forecast:forecast freeze:froze"
-        ).split()
-    ),
-}
-_BASES = frozenset([*lexicon.VERBS, *_MORE_VERBS, *_IRREGULAR, "have"])
-_DOUBLE = frozenset(
-    "admit ban beg commit control drag drop plan refer rob slam stop transfer trap submit permit "
-    "occur compel expel equip rid step ship flip tap wrap star stem regret".split()
-)
-_PARTICIPLES = frozenset(
-    "born built made taken won lost found given told seen become held known written sung sold sent "
-    "led left said spoken stolen thrown worn drawn driven eaten fallen felt fought flown gone "
-    "grown heard hidden kept meant met paid ridden risen run shot shown spent stood struck taught "
-    "thought understood broken brought bought caught chosen come done begun bound cast cut dug fed "
-    "hit hurt laid put read rebuilt set shut split spread torn sworn overthrown undergone begun "
-    "been based used led fed died tied hit".split()
-)
+_PREPOSITIONS = frozenset(listed("statement_prepositions"))
+_IRREGULAR = {**lexicon.IRREGULAR_PASTS, **pairs("statement_irregular")}
+_BASES = frozenset([*lexicon.VERBS, *listed("statement_more_verbs"), *_IRREGULAR, "have"])
+_DOUBLE = frozenset(listed("statement_double"))
+_PARTICIPLES = frozenset(listed("statement_participles"))
 # Verbs that are nouns as often: another verb right behind them is the verb.
-_NOUNS_TOO = frozenset(
-    "fire state project act program process result account name cost form head court rule force "
-    "study report work play record show test train trade value view vote walk watch market plan "
-    "police power protest question research review score search share sign star start step store "
-    "stress support target term tour turn trust use visit witness wish attack battle need light "
-    "sound set cast guard guide count project border display smoke stem finance fund host land "
-    "model range rate rest ring ship sleep state stop stay study supply taste thought help".split()
-)
+_NOUNS_TOO = frozenset(listed("statement_nouns_too"))
 _TAKES_OF = frozenset(
     "consist think dream approve die speak hear become know dispose make complain".split()
 )
@@ -106,14 +39,7 @@ _PLACE_NOUNS = frozenset(
     "city country state county town village place location region continent province district "
     "area island borough neighborhood".split()
 )
-_ADJECTIVES = frozenset(
-    "able allowed available aware bad better big common considered correct dangerous dead "
-    "different easy equal expensive famous free full good hard harder happy higher illegal "
-    "important larger legal likely located longer lower married more most necessary new old "
-    "older only open popular possible real related responsible rich safe same similar small "
-    "smaller still successful taller the true unable younger always ever usually also often "
-    "currently worth part possible such what where possible".split()
-)
+_ADJECTIVES = frozenset(listed("statement_adjectives"))
 
 
 def words(text: str) -> list[str]:

@@ -3,9 +3,10 @@
     python -m training.large.teach WORK [--pairs N] [--written FILE] [--seed N]
 
 Reads WORK/train_groups.jsonl.xz and, if there is one, a file of texts that a language model wrote
-about documents (`training.large.write`). Writes WORK/teach_groups.jsonl.xz: runs of 1, 2, 4, 8
-or 16 sentences and pages of up to 330 words, each with claims about its document and a few others.
-The label is null unless the window is the whole premise: then it is the claim's own.
+about documents (`git show b0f1378:training/large/write.py`). Writes WORK/teach_groups.jsonl.xz:
+runs of 1, 2, 4, 8 or 16 sentences and pages of up to 330 words, each with claims about its
+document and a few others. The label is null unless the window is the whole premise: then it is
+the claim's own.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from training.large.data import write
-from training.large.leaks import read
 from training.large.product import spans
 from training.large.sources import content
+from training.leaks import read
 
 SCALES = (1, 2, 4, 8, 16)
 PAGE_WORDS = 330

@@ -1,4 +1,4 @@
-"""The command `halldetect bench`: list, run, ablate, report, reproduce, calibrate, extract.
+"""The command `halldetect bench`: list, run, ablate; `results` adds report, reproduce, calibrate.
 
 The detector's command line adds these through `halldetect.cli.bench`. Modules that take time to
 import are imported where they are used.
@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.exits import interruptible
 from halldetect.cli.options import add_option, configuration_for
-from halldetect.cli.output import print_result, write_file
+from halldetect.cli.output import print_result
 from halldetect.cli.progress import ProgressDisplay, RowsDisplay
-from halldetect.cli.text_arguments import read_file
 from halldetect.config import options
 from halldetect.errors import ConfigurationError, InputError
-from halldetect_bench.cli import calibrate, compare_extractors, reproduce
+from halldetect_bench.cli import results
+from halldetect_bench.cli.results import add_names
 
 if TYPE_CHECKING:
     from halldetect_bench.datasets.labelled_rows import Loaded, Row
     from halldetect_bench.methods.method import Method
-    from halldetect_bench.stats.tables import Tables
 
 # A smaller context has no room for a question and its answer.
 MIN_CONTEXT = 512
@@ -36,13 +35,9 @@ file per dataset, method and configuration. A run that was stopped, even killed,
 it was; rows that are already there are not scored again.
 """
 ABLATE = """\
-Judge every claim against every window of every scale once for each extractor, and keep the
-results per scale. `bench report` then shows the quality of each set of scales and each scoring.
+Judge every claim against every window of every scale once for each way to make claims, and keep
+the results per scale. `bench report` then shows the quality of each set of scales and each scoring.
 Results are appended to a folder, and a run that was stopped continues, as with `bench run`.
-"""
-REPORT = """\
-Write the report of a folder of results: results.md, a page results.html, and every table as CSV
-in results/. A file `settings.toml` in the folder may say which weights the report is about.
 """
 BuildMethods = Callable[[Callable[[str], None]], "list[Method]"]
 
@@ -63,10 +58,7 @@ def add(commands: Any) -> None:
     listing.set_defaults(run=run_list)
     _add_run(actions)
     _add_ablate(actions)
-    _add_report(actions)
-    reproduce.add(actions)
-    calibrate.add(actions)
-    compare_extractors.add(actions)
+    results.add(actions)
 
 
 def _add_run(actions: Any) -> None:
@@ -74,12 +66,23 @@ def _add_run(actions: Any) -> None:
         "run", help="score datasets with methods", description=RUN, allow_abbrev=False
     )
     add = parser.add_argument
-    add("--method", type=_names, required=True, metavar="NAME,...", help="see `bench list`")
+    add_names(parser, "--method", "see `bench list`", required=True)
     add("--embedder", metavar="NAME", help="a model for sentence vectors: FOLDER or hf:NAME")
+    add(
+        "--llm",
+        metavar="NAME",
+        help="a GGUF model by name or path, for methods that ask a language model",
+    )
+    add("--context", type=int, metavar="N", help="tokens that the --llm reads: 8192")
+    add(
+        "--device",
+        choices=("cpu", "cuda"),
+        help="run the --llm in PyTorch on this device; default: in llama.cpp",
+    )
     _add_common(parser)
     group = parser.add_argument_group("how the method halldetect checks")
     for option in options():
-        if option.name in ("extractor", "granularities", "scoring"):
+        if option.name == "extractor":
             add_option(group, option)
     group.add_argument("--paper", action="store_true", help="as for `check`")
     parser.set_defaults(run=run_methods)
@@ -92,20 +95,14 @@ def _add_ablate(actions: Any) -> None:
         description=ABLATE,
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "--extractors",
-        type=_names,
-        default=list(EXTRACTORS),
-        metavar="NAME,...",
-        help="whole, groups:N, llm (the --llm), or as for `check`: whole,sentences,groups:2",
-    )
+    add_names(parser, "--extractors", f"whole, sentences, groups:N: {','.join(EXTRACTORS)}")
     _add_common(parser)
     parser.set_defaults(run=run_ablate)
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--dataset", type=_names, required=True, metavar="NAME,...", help="see `bench list`")
+    add_names(parser, "--dataset", "see `bench list`", required=True)
     add(
         "--data",
         type=Path,
@@ -118,35 +115,8 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     for option in options():
         if option.name in ("verifier", "threads"):
             add_option(parser, option)
-    add(
-        "--llm",
-        metavar="NAME",
-        help="a GGUF model by name or path, for methods that ask a language model",
-    )
-    add("--context", type=int, metavar="N", help="tokens that the --llm reads: 8192")
-    add(
-        "--device",
-        choices=("cpu", "cuda"),
-        help="run the --llm in PyTorch on this device; default: in llama.cpp",
-    )
     add("--seed", type=int, default=0, metavar="N", help="seed of the sample and of the models: 0")
     add("--quiet", action="store_true", help="no notices and no progress on standard error")
-
-
-def _add_report(actions: Any) -> None:
-    parser = actions.add_parser(
-        "report",
-        help="write the report of a folder of results",
-        description=REPORT,
-        allow_abbrev=False,
-    )
-    add = parser.add_argument
-    add("results", type=Path, metavar="DIR", help="a folder of results of `bench run`")
-    add("-o", "--out", type=Path, metavar="DIR", help="where to write; default: the same folder")
-    add("--against", metavar="NAME", help="compare with this method; default: halldetect")
-    add("--samples", type=int, default=500, metavar="N", help="bootstrap samples: 500")
-    add("--readme", type=Path, metavar="FILE", help="rewrite the block of numbers in this file too")
-    parser.set_defaults(run=run_report)
 
 
 def run_list(arguments: argparse.Namespace) -> int:
@@ -203,14 +173,14 @@ def run_ablate(arguments: argparse.Namespace) -> int:
 
     arguments: of `bench ablate`.
     """
-    from halldetect_bench.methods.ablation import Ablation
+    from halldetect_bench.methods.ablation import Ablation, claim_splitter
     from halldetect_bench.models.selection import RunModels, RunOptions
 
+    splitters = [claim_splitter(name) for name in arguments.extractors or EXTRACTORS]
+
     def build(notice: Callable[[str], None]) -> list[Method]:
-        models = RunModels(
-            RunOptions(configuration_for(arguments), **_model_options(arguments), notice=notice)
-        )
-        return [Ablation(models.splitter(name), models.verifier) for name in arguments.extractors]
+        models = RunModels(RunOptions(configuration_for(arguments), notice=notice))
+        return [Ablation(splitter, models.verifier) for splitter in splitters]
 
     return _run(arguments, build)
 
@@ -279,65 +249,3 @@ def _report_dropped(name: str, loaded: Loaded, display: ProgressDisplay) -> None
         reasons = Counter(reason for _, reason in loaded.dropped).most_common(3)
         summary = "; ".join(f"{count} x {reason}" for reason, count in reasons)
         display.notice(f"{name}: {len(loaded.dropped)} records dropped ({summary})")
-
-
-def run_report(arguments: argparse.Namespace) -> int:
-    """Write the report of a folder of results.
-
-    arguments: of `bench report`.
-    """
-    from halldetect_bench.report.blocks import markdown, page
-    from halldetect_bench.report.csv_files import csv_files
-    from halldetect_bench.report.full_page import page_blocks
-    from halldetect_bench.report.readme_block import with_block
-    from halldetect_bench.report.summary import summary_blocks
-
-    tables = read_tables(arguments.results, arguments.against, arguments.samples)
-    out = arguments.out or arguments.results
-    texts = {
-        out / "results.md": markdown(summary_blocks(tables)),
-        out / "results.html": page(page_blocks(tables), "HallDetect: results"),
-        **{out / "results" / name: text for name, text in csv_files(tables).items()},
-    }
-    if arguments.readme is not None:
-        text = read_file(arguments.readme, "the file of --readme")
-        texts[arguments.readme] = with_block(text, tables)
-    try:
-        (out / "results").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write {str(out)!r}: {error.strerror}") from error
-    for path, text in texts.items():
-        write_file(path, text)
-    print_result("".join(f"{path}\n" for path in texts))
-    return 0
-
-
-def read_tables(folder: Path, reference: str | None = None, samples: int = 500) -> Tables:
-    """The tables of a folder of results.
-
-    folder: of results. reference: the method that the others are compared with.
-    samples: the number of bootstrap samples.
-    """
-    from halldetect_bench.predictions import latency_folders, read_all
-    from halldetect_bench.registry import DATASETS, METHODS
-    from halldetect_bench.stats.evidence import Evidence
-    from halldetect_bench.stats.selection import read_settings
-    from halldetect_bench.stats.tables import Tables
-
-    evidence = Evidence(
-        read_all(folder),
-        read_settings(folder),
-        order=tuple(METHODS),
-        datasets=tuple(DATASETS),
-        reference=reference,
-        samples=samples,
-        latency={inner.name: read_all(inner) for inner in latency_folders(folder)},
-    )
-    return Tables(evidence, folder)
-
-
-def _names(text: str) -> list[str]:
-    names = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-    if not names:
-        raise argparse.ArgumentTypeError("no name given")
-    return names

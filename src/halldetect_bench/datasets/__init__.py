@@ -1,1 +1,1 @@
-"""Loaders of labelled datasets, one module per dataset; see `halldetect_bench.registry`."""
+"""Loaders of labelled datasets, by the form of the data; see `halldetect_bench.registry`."""

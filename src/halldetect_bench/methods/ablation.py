@@ -9,12 +9,17 @@ with every pair judged.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from halldetect.claims.extraction import Extraction
+from halldetect.claims import Claim
+from halldetect.claims.extraction import extract_claims
+from halldetect.claims.extractors import load_extractor
+from halldetect.errors import ConfigurationError
 from halldetect.protocols import Verifier
-from halldetect.reading.document import Document
+from halldetect.reading.document import Document, Span
+from halldetect.reading.response import read_response
 from halldetect.reading.sources import read_source
 from halldetect.report import Cost, rounded
 from halldetect.scoring import Calibration, contradiction_of, fed
@@ -23,7 +28,6 @@ from halldetect.verification.rounds import JudgedClaim, verify
 from halldetect.verification.scales import GRANULARITIES, source_windows
 from halldetect.verification.tasks import Task
 from halldetect_bench.datasets.labelled_rows import Row
-from halldetect_bench.methods.claim_splitters import ClaimSplitter
 from halldetect_bench.methods.method import Scored, documents
 
 # Of one claim, by scale: the maxima of P(E), P(C) and calibrated support over its windows.
@@ -64,6 +68,55 @@ def _read_as_the_detector_does(row: Row) -> tuple[Document, ...]:
     return tuple(read_source(blank_injections(text)[0]) for text in documents(row))
 
 
+@dataclass(frozen=True, slots=True)
+class ClaimSplitter:
+    """A way to split a response into claims: its name in the results, and the function."""
+
+    name: str
+    split: Callable[[str], tuple[Claim, ...]]
+
+
+def claim_splitter(name: str) -> ClaimSplitter:
+    """Return the splitter of a name.
+
+    name: `whole` (the response is one claim), `sentences`, or `groups:N` to judge N neighbouring
+        sentences as one claim (`groups` alone: 2).
+    """
+    if name == "whole":
+        return ClaimSplitter(name, _one_claim)
+    if name == "sentences":
+        return ClaimSplitter(name, _sentence_claims)
+    kind, _, size = name.partition(":")
+    if kind != "groups":
+        raise ConfigurationError(f"no claims {name!r}; there are whole, sentences and groups:N")
+    if not (size or "2").isdecimal() or int(size or 2) < 1:
+        raise ConfigurationError(f"groups:N needs a whole number from 1 up, not {size!r}")
+    count = int(size or 2)
+    return ClaimSplitter(f"sentences, groups of {count}", lambda text: _grouped(text, count))
+
+
+def _one_claim(text: str) -> tuple[Claim, ...]:
+    start = len(text) - len(text.lstrip())
+    clean = text.strip()
+    return (Claim(clean, Span(start, start + len(clean))),) if clean else ()
+
+
+def _sentence_claims(text: str) -> tuple[Claim, ...]:
+    return extract_claims(read_response(text), load_extractor("sentences")).claims
+
+
+def _grouped(text: str, size: int) -> tuple[Claim, ...]:
+    claims = _sentence_claims(text)
+    return tuple(_joined(claims[at : at + size]) for at in range(0, len(claims), size))
+
+
+def _joined(claims: Sequence[Claim]) -> Claim:
+    if len(claims) == 1:
+        return claims[0]
+    text = " ".join(claim.text for claim in claims)
+    return Claim(text, None, "several claims are judged as one")
+
+
 class Ablation:
     """HallDetect with every pair judged, and the maxima of each scale in the details."""
 
@@ -78,10 +131,10 @@ class Ablation:
 
     @property
     def description(self) -> dict[str, Any]:
-        """The method's name with the splitter's and the verifier's descriptions."""
+        """The method's name, how claims are made, and the verifier's description."""
         return {
             "name": self.name,
-            "extractor": self.splitter.description,
+            "extractor": {"name": self.splitter.name},
             "verifier": self.verifier.description,
         }
 
@@ -91,35 +144,19 @@ class Ablation:
         rows: the rows to score.
         """
         start = time.perf_counter()
-        extractions = self.splitter.split([row.response for row in rows])
-        extracted = time.perf_counter()
         tasks = [
-            Task(found.claims, source_windows(source), source)
-            for row, found in zip(rows, extractions, strict=True)
+            Task(self.splitter.split(row.response), source_windows(source), source)
+            for row in rows
             for source in [_read_as_the_detector_does(row)]
         ]
         results = verify(self.verifier, tasks)
-        done = time.perf_counter()
-        seconds = {
-            "extract": (extracted - start) / max(1, len(rows)),
-            "verify": (done - extracted) / max(1, len(rows)),
-        }
-        return [
-            self._scored(found, judged, seconds)
-            for found, judged in zip(extractions, results, strict=True)
-        ]
+        seconds = {"verify": (time.perf_counter() - start) / max(1, len(rows))}
+        return [self._scored(judged, seconds) for judged in results]
 
-    def _scored(
-        self, extraction: Extraction, judged: Sequence[JudgedClaim], seconds: dict[str, float]
-    ) -> Scored:
+    def _scored(self, judged: Sequence[JudgedClaim], seconds: dict[str, float]) -> Scored:
         cost = Cost(
-            generative_passes=extraction.generative_passes,
-            extractor_tokens_in=extraction.tokens_in,
-            extractor_tokens_out=extraction.tokens_out,
             pairs_judged=sum(len(item.probabilities) for item in judged),
             verifier_tokens=sum(item.tokens for item in judged),
-            claims_dropped=extraction.dropped,
-            claims_restored=extraction.restored,
             seconds=seconds,
         )
         if not judged:

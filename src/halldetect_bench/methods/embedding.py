@@ -11,7 +11,7 @@ from halldetect.claims.extractors import prompt
 from halldetect.report import Cost
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, documents, has_words
-from halldetect_bench.methods.prompted import CountingLlm, PromptedMethod, source_text, user_turn
+from halldetect_bench.methods.prompted import Asking, PromptedMethod, source_text, user_turn
 from halldetect_bench.models.embedders import Embedder, Embedding, cosine
 from halldetect_bench.models.llm import Llm, Question
 
@@ -84,10 +84,10 @@ class SelfCheck(PromptedMethod):
     def prompts(self) -> tuple[str, ...]:
         return self.SUMMARISE, self.ANSWER
 
-    def score_row(self, row: Row, llm: CountingLlm) -> Scored:
+    def score_row(self, row: Row) -> Asking[Scored]:
         """Draw the samples; `score_many` compares them.
 
-        row: the row to score. llm: the model to ask.
+        row: the row to score.
         """
         words = len(row.response.split())
         source = source_text(row)
@@ -97,11 +97,11 @@ class SelfCheck(PromptedMethod):
             question = prompt.prepare(row.question)
             task = self.ANSWER.format(words=words, source=source, question=question)
         room = min(self._MAX_TOKENS, 2 * words + 32)
-        questions = [
+        replies = yield [
             Question([user_turn(task)], room, self.TEMPERATURE, self.seed + number)
             for number in range(1, self.SAMPLES + 1)
         ]
-        samples = [reply.text for reply in llm.ask_many(questions) if reply.text.strip()]
+        samples = [reply.text for reply in replies if reply.text.strip()]
         if not samples:
             return Scored(None, "the model wrote nothing")
         return Scored(None, details={"samples": samples})

@@ -1,40 +1,39 @@
-"""`halldetect`: this package's detector as a method of the evaluation."""
+"""`halldetect` and `paper`: this package's detector as a method of the evaluation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
-from time import perf_counter
+from dataclasses import asdict
 from typing import Any
 
-from halldetect import pipeline
+from halldetect.claims.extraction import Draft, extract_claims
+from halldetect.claims.extractors import prompt
+from halldetect.claims.extractors.gguf import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.detector import Detector
+from halldetect.errors import ExtractionError
 from halldetect.inputs import Pair
-from halldetect.pair_state import PairState
+from halldetect.reading.response import read_response
 from halldetect.report import Report
-from halldetect.report.conclusion import conclude
-from halldetect.scoring import score_claim, window_rule
-from halldetect.verification.rounds import verify
-from halldetect.verification.schedule import WholeSourceRule
-from halldetect.verification.tasks import Task
+from halldetect.scoring import window_rule
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored
+from halldetect_bench.models.llm import Llm, Question, Reply, TooLong
+
+# A list of claims that copies its text is about as long as the text, and a word is seldom more
+# than two tokens.
+_TOKENS_PER_WORD = 4
+_EXTRA_TOKENS = 48
 
 
 class HallDetect:
-    """The detector, with any extractor, verifier, windows and scoring."""
+    """The detector, with any extractor, verifier and settings."""
 
     name: str
 
-    def __init__(
-        self, detector: Detector, name: str = "halldetect", *, explanations: bool = True
-    ) -> None:
-        """detector: checks the rows. name: of the method in tables.
-        explanations: judge what no score rests on too: parts of failing claims, shorter proofs.
-        """
+    def __init__(self, detector: Detector, name: str = "halldetect") -> None:
+        """detector: checks the rows. name: of the method in tables."""
         self.detector = detector
         self.name = name
-        self._explanations = explanations
 
     @property
     def description(self) -> dict[str, Any]:
@@ -49,7 +48,6 @@ class HallDetect:
             "calibration": asdict(detector.calibration),
             "threshold": detector.threshold,
             "rule": None if rule is None else rule.to_dict(),
-            "explanations": self._explanations,
         }
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
@@ -57,40 +55,11 @@ class HallDetect:
 
         rows: the rows to score.
         """
-        prepare = getattr(self.detector.extractor, "prepare", None)
-        if prepare is not None:
-            prepare([row.response for row in rows])
+        extractor = self.detector.extractor
+        if isinstance(extractor, LlmExtractor):
+            extractor.prepare([row.response for row in rows])
         pairs = [Pair(_source(row), row.response, row.question) for row in rows]
-        reports = self.detector.check_many(pairs) if self._explanations else self._scores(pairs)
-        return [_scored(report) for report in reports]
-
-    def _scores(self, pairs: Sequence[Pair]) -> list[Report]:
-        """Reports with the scores that `check_many` gives, and without explanations."""
-        detector = self.detector
-        states = [PairState.of(pair, index) for index, pair in enumerate(pairs)]
-        pipeline.begin(states, detector)
-        todo = [state for state in states if state.problem is None]
-        pipeline.cut_windows(todo, detector.configuration)
-        rule = window_rule(detector)
-        if isinstance(rule, WholeSourceRule):  # its short windows only show where to look
-            rule = replace(rule, evidence_windows=0)
-        tasks = [
-            Task(state.extraction.claims, state.windows, state.texts.documents, finer=True)
-            for state in todo
-        ]
-        started = perf_counter()
-        results = verify(
-            detector.verifier, tasks, truncate=detector.configuration.truncate, rule=rule
-        )
-        seconds = (perf_counter() - started) / max(1, len(todo))
-        for state, judged in zip(todo, results, strict=True):
-            state.verifier, state.judged = detector.verifier, judged
-            state.seconds["verify"] = seconds
-            scoring = detector.configuration.scoring
-            state.claims = tuple(
-                score_claim(item, scoring, detector.calibration) for item in judged
-            )
-        return [conclude(state, detector) for state in states]
+        return [_scored(report) for report in self.detector.check_many(pairs)]
 
 
 def _source(row: Row) -> str | list[str]:
@@ -103,3 +72,73 @@ def _scored(report: Report) -> Scored:
         for claim in report.claims
     )
     return Scored(report.score, report.reason, claims, report.cost)
+
+
+class LlmExtractor:
+    """The paper's extractor on any language model of the evaluation, in batches."""
+
+    def __init__(self, llm: Llm, *, seed: int = 0) -> None:
+        """llm: the model to ask. seed: of its answers."""
+        self._llm = llm
+        self._seed = seed
+        self._known: dict[tuple[str, int], Reply | TooLong] = {}
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The model's description, the prompt's digest and the settings."""
+        model = self._llm.description
+        return {
+            "name": model["name"],
+            **{f"model_{key}": value for key, value in model.items() if key != "name"},
+            "prompt_digest": prompt.digest(),
+            "temperature": TEMPERATURE,
+            "seed": self._seed,
+        }
+
+    def prepare(self, responses: Sequence[str]) -> None:
+        """Ask about many responses in one batch; `draft` then has the answers.
+
+        responses: the texts to split.
+        """
+        noted = _NotingExtractor()
+        for response in responses:
+            extract_claims(read_response(response), noted, guard=False)
+        wanted = [key for key in noted.blocks if key not in self._known]
+        self._known.update(zip(wanted, self._asked(wanted), strict=True))
+
+    def draft(self, block: str, limit: int) -> Draft:
+        """Return the claims of a block, asked for now unless `prepare` has.
+
+        block: a part of a response. limit: the greatest number of claims.
+        """
+        if not prompt.prepare(block) or limit < 1:
+            return Draft(())
+        reply = self._known.get((block, limit)) or self._asked([(block, limit)])[0]
+        if isinstance(reply, TooLong):
+            raise ExtractionError(str(reply)) from reply
+        claims = prompt.parse(reply.complete_lines, limit)
+        return Draft(claims, 1, reply.tokens_in, reply.tokens_out)
+
+    def _asked(self, blocks: Sequence[tuple[str, int]]) -> list[Reply | TooLong]:
+        questions = []
+        for block, limit in blocks:
+            text = prompt.prepare(block)
+            room = min(MAX_NEW_TOKENS, _TOKENS_PER_WORD * len(text.split()) + _EXTRA_TOKENS)
+            turns = prompt.messages(text, limit)
+            questions.append(Question(turns, room, TEMPERATURE, self._seed, stop=STOP))
+        return self._llm.ask_many(questions)
+
+
+class _NotingExtractor:
+    """Proposes nothing, and notes what it was asked about."""
+
+    description = {"name": "noting"}  # noqa: RUF012
+
+    def __init__(self) -> None:
+        self.blocks: dict[tuple[str, int], None] = {}
+
+    def draft(self, block: str, limit: int) -> Draft:
+        """Note a block and its limit."""
+        if prompt.prepare(block) and limit > 0:
+            self.blocks[block, limit] = None
+        return Draft(())

@@ -2,6 +2,9 @@
 
 They follow the published ideas with prompts of our own. A row that does not fit into the
 model's context is not scored.
+
+A method is a generator for one row: it yields questions and gets their replies. So the questions
+of many rows reach the model together.
 """
 
 from __future__ import annotations
@@ -9,10 +12,10 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 from halldetect.claims.extraction import CLAIMS_PER_SENTENCE
 from halldetect.claims.extractors import prompt
@@ -21,9 +24,11 @@ from halldetect.reading.overlap import content_keys
 from halldetect.report import Cost
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, documents, has_words
-from halldetect_bench.models.llm import BatchLlm, Llm, Messages, Question, Reply, TooLong
-from halldetect_bench.models.question_batches import run_together
+from halldetect_bench.models.llm import Llm, Messages, Question, Reply, TooLong
 
+Found = TypeVar("Found")
+# Yields questions that do not depend on each other's answers, and is sent their replies.
+Asking = Generator[list[Question], list[Reply], Found]
 YES_NO = {"enum": ["yes", "no"]}
 _ANSWER_TOKENS = 8
 _CLAIM_TOKENS = 512
@@ -35,82 +40,76 @@ JUDGE = (
 )
 
 
-class CountingLlm:
-    """A language model that counts the passes and tokens of one row."""
+def answers_yes(*conversations: Messages) -> Asking[list[bool]]:
+    """Ask questions that allow only yes or no.
 
-    def __init__(self, llm: Llm) -> None:
-        """llm: the model to ask."""
-        self._llm = llm
-        self.passes = self.tokens_in = self.tokens_out = 0
+    conversations: one per question.
+    """
+    replies = yield [Question(turns, _ANSWER_TOKENS, schema=YES_NO) for turns in conversations]
+    words = [reply.text.strip().strip('"').lower() for reply in replies]
+    if not set(words) <= set(YES_NO["enum"]):
+        raise TooLong("the context has no room for an answer")
+    return [word == "yes" for word in words]
 
-    def ask(
-        self,
-        messages: Messages,
-        max_tokens: int,
-        *,
-        schema: Mapping[str, Any] | None = None,
-    ) -> Reply:
-        """Ask one question.
 
-        messages: the conversation so far.
-        max_tokens: the length limit of the answer.
-        schema: a JSON schema that the answer must follow.
-        """
-        return self.ask_many([Question(messages, max_tokens, schema=schema)])[0]
+def supported(statements: Sequence[tuple[str, str]]) -> Asking[list[bool]]:
+    """Ask whether a source supports a statement.
 
-    def ask_many(self, questions: Sequence[Question]) -> list[Reply]:
-        """Ask questions that do not depend on each other's answers.
+    statements: pairs of a source and a statement.
+    """
+    texts = [
+        JUDGE.format(source=source, statement=prompt.prepare(statement))
+        for source, statement in statements
+    ]
+    return (yield from answers_yes(*([user_turn(text)] for text in texts)))
 
-        questions: what to ask; raises TooLong if one of them does not fit.
-        """
-        replies = []
-        for reply in _answers(self._llm, questions):
-            if isinstance(reply, TooLong):
-                raise reply
-            self.passes += 1
-            self.tokens_in += reply.tokens_in
-            self.tokens_out += reply.tokens_out
-            replies.append(reply)
-        return replies
 
-    def answers_yes(self, *conversations: Messages) -> list[bool]:
-        """Ask questions that allow only yes or no.
+def split_claims(texts: Sequence[str], limit: int) -> Asking[list[tuple[str, ...]]]:
+    """Ask for the claims of texts; a text in which the model finds none is its own claim.
 
-        conversations: one per question.
-        """
-        questions = [Question(turns, _ANSWER_TOKENS, schema=YES_NO) for turns in conversations]
-        words = [reply.text.strip().strip('"').lower() for reply in self.ask_many(questions)]
-        if not set(words) <= set(YES_NO["enum"]):
-            raise TooLong("the context has no room for an answer")
-        return [word == "yes" for word in words]
+    texts: the texts to split. limit: the greatest number of claims per text.
+    """
+    cleaned = [prompt.prepare(text) for text in texts]
+    replies = yield [
+        Question(prompt.messages(clean, limit), _CLAIM_TOKENS, stop=STOP) for clean in cleaned
+    ]
+    return [
+        prompt.parse(reply.complete_lines, limit) or (" ".join(clean.split()),)
+        for clean, reply in zip(cleaned, replies, strict=True)
+    ]
 
-    def supported(self, statements: Sequence[tuple[str, str]]) -> list[bool]:
-        """Ask whether a source supports a statement.
 
-        statements: pairs of a source and a statement.
-        """
-        texts = [
-            JUDGE.format(source=source, statement=prompt.prepare(statement))
-            for source, statement in statements
-        ]
-        return self.answers_yes(*([user_turn(text)] for text in texts))
+@dataclass(slots=True)
+class _Conversation:
+    """The questions of one row so far; `scored` when the row is done."""
 
-    def claims(self, texts: Sequence[str], limit: int) -> list[tuple[str, ...]]:
-        """Split texts into claims; a text in which the model finds none is its own claim.
+    asking: Asking[Scored]
+    questions: list[Question]
+    scored: Scored | None = None
+    cost: Cost = field(default_factory=Cost)
 
-        texts: the texts to split.
-        limit: the greatest number of claims per text.
-        """
-        cleaned = [prompt.prepare(text) for text in texts]
-        questions = [
-            Question(prompt.messages(clean, limit), _CLAIM_TOKENS, stop=STOP) for clean in cleaned
-        ]
-        found = []
-        for clean, reply in zip(cleaned, self.ask_many(questions), strict=True):
-            # An incomplete last line may say something the model did not mean.
-            lines = reply.text if reply.finished else reply.text.rpartition("\n")[0]
-            found.append(prompt.parse(lines, limit) or (" ".join(clean.split()),))
-        return found
+    def go_on(self, replies: Sequence[Reply | TooLong] | None) -> None:
+        """Hand the replies over (None at the start) and take the next questions, or the score."""
+        try:
+            read = list(map(_fitting, replies or ()))
+            self.cost = replace(
+                self.cost,
+                generative_passes=self.cost.generative_passes + len(read),
+                extractor_tokens_in=self.cost.extractor_tokens_in + sum(r.tokens_in for r in read),
+                extractor_tokens_out=self.cost.extractor_tokens_out
+                + sum(r.tokens_out for r in read),
+            )
+            self.questions = next(self.asking) if replies is None else self.asking.send(read)
+        except StopIteration as done:
+            self.scored = done.value
+        except TooLong as error:
+            self.scored = Scored(None, str(error))
+
+
+def _fitting(reply: Reply | TooLong) -> Reply:
+    if isinstance(reply, TooLong):
+        raise reply
+    return reply
 
 
 class PromptedMethod(ABC):
@@ -130,68 +129,45 @@ class PromptedMethod(ABC):
 
     @abstractmethod
     def prompts(self) -> tuple[str, ...]:
-        """Everything that is sent besides the row; part of the description."""
+        """Return everything that is sent besides the row; part of the description."""
 
     @abstractmethod
-    def score_row(self, row: Row, llm: CountingLlm) -> Scored:
-        """Score one row; the caller fills in the cost.
+    def score_row(self, row: Row) -> Asking[Scored]:
+        """Ask about one row and return its score.
 
-        row: the row to score.
-        llm: the model to ask.
+        row: a row whose response has words.
         """
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
-        """Score rows; a model that takes batches is asked for all rows at once.
+        """Ask the questions of all rows together, round by round.
 
         rows: the rows to score.
         """
-        if len(rows) < 2 or not isinstance(self.llm, BatchLlm):
-            return [self._timed(row, self.llm) for row in rows]
         start = time.perf_counter()
-        found = run_together(self.llm, rows, self._timed)
-        # Rows run at the same time, so each gets an equal share of it.
-        seconds = (time.perf_counter() - start) / len(rows)
+        talks = [_Conversation(self._asking(row), []) for row in rows]
+        for talk in talks:
+            talk.go_on(None)
+        while open_talks := [talk for talk in talks if talk.scored is None]:
+            replies = iter(
+                self.llm.ask_many([one for talk in open_talks for one in talk.questions])
+            )
+            for talk in open_talks:
+                talk.go_on([next(replies) for _ in talk.questions])
+        seconds = {"generate": (time.perf_counter() - start) / max(1, len(rows))}
         return [
-            replace(scored, cost=replace(scored.cost, seconds={"generate": seconds}))
-            for scored in found
+            replace(talk.scored, cost=replace(talk.cost, seconds=seconds))
+            for talk in talks
+            if talk.scored is not None
         ]
 
-    def _timed(self, row: Row, llm: Llm) -> Scored:
-        start = time.perf_counter()
-        counting = CountingLlm(llm)
-        if has_words(prompt.prepare(row.response)):
-            try:
-                scored = self.score_row(row, counting)
-            except TooLong as error:
-                scored = Scored(None, str(error))
-        else:
-            scored = Scored(None, "the response has no words")
-        cost = Cost(
-            generative_passes=counting.passes,
-            extractor_tokens_in=counting.tokens_in,
-            extractor_tokens_out=counting.tokens_out,
-            seconds={"generate": time.perf_counter() - start},
-        )
-        return replace(scored, cost=cost)
-
-
-def _answers(llm: Llm, questions: Sequence[Question]) -> Iterator[Reply | TooLong]:
-    if isinstance(llm, BatchLlm):
-        yield from llm.ask_many(questions)
-        return
-    for question in questions:
-        yield llm.ask(
-            question.messages,
-            max_tokens=question.max_tokens,
-            temperature=question.temperature,
-            seed=question.seed,
-            schema=question.schema,
-            stop=question.stop,
-        )
+    def _asking(self, row: Row) -> Asking[Scored]:
+        if not has_words(prompt.prepare(row.response)):
+            return Scored(None, "the response has no words")
+        return (yield from self.score_row(row))
 
 
 def user_turn(text: str) -> dict[str, str]:
-    """A turn of the user in a conversation.
+    """Return a turn of the user in a conversation.
 
     text: what the user says.
     """
@@ -199,7 +175,7 @@ def user_turn(text: str) -> dict[str, str]:
 
 
 def source_text(row: Row) -> str:
-    """All documents, one sentence per line, without anything that could act in a prompt.
+    """Return all documents, one sentence per line, without anything that could act in a prompt.
 
     row: the row whose source is wanted.
     """
@@ -232,13 +208,14 @@ class LlmCot(PromptedMethod):
     def prompts(self) -> tuple[str, ...]:
         return self.REASON, self.VERDICT, str(self.REASON_TOKENS)
 
-    def score_row(self, row: Row, llm: CountingLlm) -> Scored:
+    def score_row(self, row: Row) -> Asking[Scored]:
         question = user_turn(
             self.REASON.format(source=source_text(row), response=prompt.prepare(row.response))
         )
-        reasons = llm.ask([question], self.REASON_TOKENS).text
-        turns = [question, {"role": "assistant", "content": reasons}, user_turn(self.VERDICT)]
-        return Scored(0.0 if llm.answers_yes(turns)[0] else 1.0)
+        (reasons,) = yield [Question([question], self.REASON_TOKENS)]
+        turns = [question, {"role": "assistant", "content": reasons.text}, user_turn(self.VERDICT)]
+        (backed,) = yield from answers_yes(turns)
+        return Scored(0.0 if backed else 1.0)
 
 
 class LongContext(PromptedMethod):
@@ -259,7 +236,7 @@ class LongContext(PromptedMethod):
     def prompts(self) -> tuple[str, ...]:
         return (self.QUESTION,)
 
-    def score_row(self, row: Row, llm: CountingLlm) -> Scored:
+    def score_row(self, row: Row) -> Asking[Scored]:
         lines = prompt.prepare(row.response).splitlines()
         numbered = "\n".join(f"{at}. {line}" for at, line in enumerate(lines, start=1))
         numbers = [str(at) for at in range(1, len(lines) + 1)]
@@ -271,15 +248,15 @@ class LongContext(PromptedMethod):
         }
         question = self.QUESTION.format(source=source_text(row), statements=numbered)
         room = self._TOKENS_PER_ANSWER * len(lines) + 16
-        reply = llm.ask([user_turn(question)], room, schema=schema)
+        (reply,) = yield [Question([user_turn(question)], room, schema=schema)]
         try:
             answers = json.loads(reply.text)
-            supported = [answers[number] == "yes" for number in numbers]
+            backed = [answers[number] == "yes" for number in numbers]
         except (ValueError, TypeError, KeyError):
             return Scored(None, "the model's answer does not have a yes or no for each sentence")
-        wrong = supported.count(False)
+        wrong = backed.count(False)
         claims = tuple(
-            (line, 0.0 if good else 1.0) for line, good in zip(lines, supported, strict=True)
+            (line, 0.0 if good else 1.0) for line, good in zip(lines, backed, strict=True)
         )
         return Scored(0.5 + wrong / len(lines) / 2 if wrong else 0.0, None, claims)
 
@@ -294,11 +271,11 @@ class AcuEval(PromptedMethod):
     def prompts(self) -> tuple[str, ...]:
         return JUDGE, prompt.digest(), str(self.MAX_UNITS)
 
-    def score_row(self, row: Row, llm: CountingLlm) -> Scored:
+    def score_row(self, row: Row) -> Asking[Scored]:
         source = source_text(row)
-        (units,) = llm.claims([row.response], self.MAX_UNITS)
-        supported = llm.supported([(source, unit) for unit in units])
-        return _unsupported_share(list(zip(units, supported, strict=True)))
+        (units,) = yield from split_claims([row.response], self.MAX_UNITS)
+        backed = yield from supported([(source, unit) for unit in units])
+        return _unsupported_share(list(zip(units, backed, strict=True)))
 
 
 class FactScore(PromptedMethod):
@@ -317,18 +294,19 @@ class FactScore(PromptedMethod):
         ranking = f"{self.PASSAGES} of {self.PASSAGE_WORDS}, by content words"
         return JUDGE, prompt.digest(), ranking
 
-    def score_row(self, row: Row, llm: CountingLlm) -> Scored:
+    def score_row(self, row: Row) -> Asking[Scored]:
         passages = [
             text
             for document in documents(row)
             for text in split_passages(document, self.PASSAGE_WORDS)
         ]
         lines = [line for line in prompt.prepare(row.response).splitlines() if has_words(line)]
-        facts = [fact for found in llm.claims(lines, CLAIMS_PER_SENTENCE) for fact in found]
-        supported = llm.supported(
+        found = yield from split_claims(lines, CLAIMS_PER_SENTENCE)
+        facts = [fact for part in found for fact in part]
+        backed = yield from supported(
             [("\n\n".join(nearest(fact, passages, self.PASSAGES)), fact) for fact in facts]
         )
-        return _unsupported_share(list(zip(facts, supported, strict=True)))
+        return _unsupported_share(list(zip(facts, backed, strict=True)))
 
 
 def split_passages(document: str, size: int) -> list[str]:
@@ -351,7 +329,7 @@ def split_passages(document: str, size: int) -> list[str]:
 
 
 def nearest(fact: str, passages: Sequence[str], count: int) -> list[str]:
-    """The passages that share the most content words with a fact, in the order of the source.
+    """Return the passages that share the most content words with a fact, in source order.
 
     fact: the statement to look up.
     passages: the candidates.

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from halldetect.claims.extractors import prompt
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, has_words
-from halldetect_bench.methods.prompted import CountingLlm, PromptedMethod, source_text, user_turn
+from halldetect_bench.methods.prompted import Asking, PromptedMethod, source_text, user_turn
 from halldetect_bench.models.llm import Question
 
 _WORD = re.compile(r"\w+")
@@ -45,17 +45,15 @@ class QaFactEval(PromptedMethod):
         limits = f"{self.QUESTIONS}, {self._QUESTION_TOKENS}, {self._ANSWER_TOKENS}"
         return self.ASK, self.ANSWER, limits
 
-    def score_row(self, row: Row, llm: CountingLlm) -> Scored:
+    def score_row(self, row: Row) -> Asking[Scored]:
         lines = [line for line in prompt.prepare(row.response).splitlines() if has_words(line)]
-        asked = llm.ask_many(
-            [
-                Question(
-                    [user_turn(self.ASK.format(count=self.QUESTIONS, sentence=line))],
-                    self._QUESTION_TOKENS,
-                )
-                for line in lines
-            ]
-        )
+        asked = yield [
+            Question(
+                [user_turn(self.ASK.format(count=self.QUESTIONS, sentence=line))],
+                self._QUESTION_TOKENS,
+            )
+            for line in lines
+        ]
         found = [
             (line, question, words)
             for line, reply in zip(lines, asked, strict=True)
@@ -64,16 +62,14 @@ class QaFactEval(PromptedMethod):
         if not found:
             return Scored(None, "the model wrote no question that the response answers")
         source = source_text(row)
-        answers = llm.ask_many(
-            [
-                Question(
-                    [user_turn(self.ANSWER.format(source=source, question=question))],
-                    self._ANSWER_TOKENS,
-                    stop="\n",
-                )
-                for _, question, _ in found
-            ]
-        )
+        answers = yield [
+            Question(
+                [user_turn(self.ANSWER.format(source=source, question=question))],
+                self._ANSWER_TOKENS,
+                stop="\n",
+            )
+            for _, question, _ in found
+        ]
         shares = [
             0.0 if self.UNANSWERED in reply.text.lower() else overlap(words, reply.text)
             for (_, _, words), reply in zip(found, answers, strict=True)
@@ -86,7 +82,7 @@ class QaFactEval(PromptedMethod):
 
 
 def questions_of(text: str, sentence: str) -> list[tuple[str, str]]:
-    """The questions in a model's answer with their words, which must stand in the sentence.
+    """Return the questions in a model's answer with their words, which must stand in the sentence.
 
     text: the model's lines. sentence: what they ask about.
     """
@@ -101,7 +97,7 @@ def questions_of(text: str, sentence: str) -> list[tuple[str, str]]:
 
 
 def overlap(one: str, other: str) -> float:
-    """The F1 of the words of two answers, small words left out.
+    """Return the F1 of the words of two answers, small words left out.
 
     one, other: the answers.
     """

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from halldetect import models
 from halldetect.claims.extractors import prompt
@@ -31,10 +32,21 @@ class Reply:
     tokens_out: int
     finished: bool = True
 
+    @property
+    def complete_lines(self) -> str:
+        """The text without an incomplete last line, which may say what the model did not mean."""
+        return self.text if self.finished else self.text.rpartition("\n")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A conversation and how to continue it; the fields are the arguments of `Llm.ask`."""
+    """A conversation and how to continue it.
+
+    messages: the turns so far. max_tokens: the length limit of the answer.
+    temperature: 0 takes the likeliest token. seed: of the random choice of tokens.
+    schema: a JSON schema; the answer is JSON of that form, unless it reaches the limit.
+    stop: a text before which the answer ends.
+    """
 
     messages: Messages
     max_tokens: int
@@ -45,63 +57,20 @@ class Question:
 
 
 class Llm(Protocol):
-    """Anything that answers a conversation."""
+    """Anything that answers conversations."""
 
     @property
     def description(self) -> dict[str, Any]:
         """Name, digest and settings, which the results record."""
         ...
 
-    def ask(
-        self,
-        messages: Messages,
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        seed: int = 0,
-        schema: Mapping[str, Any] | None = None,
-        stop: str | None = None,
-    ) -> Reply:
-        """The next turn of a conversation; it does not depend on earlier calls.
-
-        messages: the turns so far.
-        max_tokens: the length limit of the answer.
-        temperature: 0 takes the likeliest token.
-        seed: of the random choice of tokens.
-        schema: a JSON schema; the answer is JSON of that form, unless it reaches the limit.
-        stop: a text before which the answer ends.
-        Raises TooLong if the conversation does not fit into the context.
-        """
-        ...
-
-
-@runtime_checkable
-class BatchLlm(Llm, Protocol):
-    """A model that answers many questions in one batch."""
-
     def ask_many(self, questions: Sequence[Question]) -> list[Reply | TooLong]:
-        """Answer questions in one batch.
+        """Answer questions; an answer does not depend on the other questions.
 
         questions: what to ask.
         Returns one answer per question, in order; TooLong for one that does not fit.
         """
         ...
-
-    def ask(
-        self,
-        messages: Messages,
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        seed: int = 0,
-        schema: Mapping[str, Any] | None = None,
-        stop: str | None = None,
-    ) -> Reply:
-        """Answer one question; see `Llm.ask`."""
-        (reply,) = self.ask_many([Question(messages, max_tokens, temperature, seed, schema, stop)])
-        if isinstance(reply, TooLong):
-            raise reply
-        return reply
 
 
 class LlamaLlm:
@@ -128,29 +97,24 @@ class LlamaLlm:
             "context": self._context,
         }
 
-    def ask(
-        self,
-        messages: Messages,
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        seed: int = 0,
-        schema: Mapping[str, Any] | None = None,
-        stop: str | None = None,
-    ) -> Reply:
-        """Answer one question; see `Llm.ask`."""
+    def ask_many(self, questions: Sequence[Question]) -> list[Reply | TooLong]:
+        """Answer one question after the other; see `Llm.ask_many`."""
+        return [self._answer(question) for question in questions]
+
+    def _answer(self, question: Question) -> Reply | TooLong:
         body: dict[str, Any] = {
-            "messages": [self._plain(message) for message in messages],
-            "max_tokens": max_tokens,
-            "temperature": temperature,
-            "seed": seed,
+            "messages": [self._plain(message) for message in question.messages],
+            "max_tokens": question.max_tokens,
+            "temperature": question.temperature,
+            "seed": question.seed,
             # A cached prefix would change the numbers slightly.
             "cache_prompt": False,
         }
-        if stop is not None:
-            body["stop"] = [stop]
-        if schema is not None:
-            body["response_format"] = {"type": "json_schema", "json_schema": {"schema": schema}}
+        if question.stop is not None:
+            body["stop"] = [question.stop]
+        if question.schema is not None:
+            schema = {"schema": question.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
         try:
             answer = self._server.handle_chat_completions(body)
         except Exception as error:
@@ -158,17 +122,23 @@ class LlamaLlm:
         return _reply(answer)
 
     def _plain(self, message: Mapping[str, str]) -> dict[str, str]:
-        """A turn without any text that would act as a control token of the model."""
-        text = message["content"]
-        while self._special is not None and self._special.search(text):
-            text = self._special.sub(" ", text)
-        return {"role": message["role"], "content": text}
+        return {"role": message["role"], "content": without(self._special, message["content"])}
 
 
-def _reply(answer: Any) -> Reply:
+def without(special: re.Pattern[str] | None, text: str) -> str:
+    """Return a text without anything that would act as a control token of a model.
+
+    special: matches the model's control tokens. text: any text.
+    """
+    while special is not None and special.search(text):
+        text = special.sub(" ", text)
+    return text
+
+
+def _reply(answer: Any) -> Reply | TooLong:
     error = answer.get("error") if isinstance(answer, dict) else "no answer"
     if isinstance(error, dict) and error.get("type") == "exceed_context_size_error":
-        raise TooLong(
+        return TooLong(
             f"{error['n_prompt_tokens']} tokens do not fit into a context of {error['n_ctx']}"
         )
     if error:
@@ -185,7 +155,7 @@ def _reply(answer: Any) -> Reply:
 
 
 def locate_model(model: str | Path) -> tuple[str, Path, str]:
-    """The name, the file and the digest of a GGUF model.
+    """Return the name, the file and the digest of a GGUF model.
 
     model: a name of `halldetect models list` that is in the cache, or the path of a file.
     """

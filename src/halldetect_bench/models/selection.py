@@ -13,7 +13,6 @@ from halldetect.models import DEFAULT_EXTRACTOR
 
 if TYPE_CHECKING:
     from halldetect.protocols import Verifier
-    from halldetect_bench.methods.claim_splitters import ClaimSplitter
     from halldetect_bench.models.embedders import Embedder
     from halldetect_bench.models.llm import Llm
 
@@ -24,7 +23,7 @@ class RunOptions:
 
     configuration: of the detector; other methods take verifier, seed and threads from it.
     llm: a GGUF model, by name or path, for the methods that ask a language model.
-    embedder: a model for sentence vectors; see `embedders.load_embedder`.
+    embedder: a model for sentence vectors; see `embedders.SentenceEmbedder`.
     context: the tokens that the language model reads.
     device: None for llama.cpp; `cpu` or `cuda` for PyTorch.
     notice: called with each message for the user.
@@ -75,7 +74,7 @@ class RunModels:
     @cached_property
     def embedder(self) -> Embedder:
         """The model that turns texts into vectors."""
-        from halldetect_bench.models.embedders import load_embedder
+        from halldetect_bench.models.embedders import SentenceEmbedder
 
         options = self.options
         if options.embedder is None:
@@ -83,9 +82,7 @@ class RunModels:
                 "say which model turns texts into vectors: --embedder FOLDER, or hf:NAME such as "
                 "hf:sentence-transformers/all-MiniLM-L6-v2"
             )
-        return load_embedder(
-            options.embedder, threads=self.configuration.threads, device=options.device
-        )
+        return SentenceEmbedder(options.embedder, device=options.device)
 
     def _fetched_llm(self) -> str:
         """The name or file of the language model, downloaded if it is one of the store."""
@@ -94,36 +91,3 @@ class RunModels:
         model = self.options.llm or DEFAULT_EXTRACTOR
         fetch_if_stored(model, self.options.notice)
         return model
-
-    def splitter(self, name: str) -> ClaimSplitter:
-        """How the ablation gets its claims.
-
-        name: `whole`, `llm` (the --llm), an extractor, or `groups:N` to judge N neighbouring
-            sentences as one claim (`groups` alone: 2).
-        """
-        from halldetect_bench.methods.claim_splitters import (
-            ExtractorSplitter,
-            GroupedClaims,
-            LlmSplitter,
-            WholeResponse,
-        )
-
-        if name == "whole":
-            return WholeResponse()
-        if name == "llm":
-            return LlmSplitter(self.llm, self.configuration.seed)
-        kind, _, size = name.partition(":")
-        if kind == "groups":
-            if not (size or "2").isdecimal() or int(size or 2) < 1:
-                raise ConfigurationError(f"groups:N needs a whole number from 1 up, not {size!r}")
-            return GroupedClaims(self.splitter("sentences"), int(size or 2))
-        from halldetect.claims.extractors import load_extractor
-
-        return ExtractorSplitter(
-            load_extractor(
-                name,
-                threads=self.configuration.threads,
-                seed=self.configuration.seed,
-                notice=self.options.notice,
-            )
-        )

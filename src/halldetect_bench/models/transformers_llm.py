@@ -1,41 +1,32 @@
 """A language model in PyTorch, for `--device cpu` and `--device cuda`.
 
-The model is a GGUF file, which is converted first, or a folder of transformers. The decoder and
-the conversion are in this package because `halldetect bench run --device` needs them.
+transformers loads the model, a GGUF file or a folder, and writes the answers.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from halldetect.claims.extractors import prompt
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError, one_line
 from halldetect.models.integrity import digest_of
-from halldetect.models.store import home
-from halldetect_bench.models.decoding import MIN_P, TOP_K, Choice, Decoder, Job
-from halldetect_bench.models.gguf_to_transformers import convert
-from halldetect_bench.models.llm import (
-    CONTEXT,
-    BatchLlm,
-    Messages,
-    Question,
-    Reply,
-    TooLong,
-    locate_model,
-)
+from halldetect_bench.models.llm import CONTEXT, Question, Reply, TooLong, locate_model, without
 
-_ATTENTION = "halldetect_grouped"
+# A token less likely than this share of the likeliest one is never drawn, as in llama.cpp.
+MIN_P = 0.05
+# Padded tokens of a batch, answers included.
+_ROOM = {"cpu": 8192, "cuda": 262_144}
+Ids = tuple[int, ...]
 
 
-class TransformersLlm(BatchLlm):
+class TransformersLlm:
     """A model in PyTorch, bf16 on a GPU and fp32 on a CPU, that answers questions in batches.
 
-    With a JSON schema the fixed text of the answer is given, and the model only makes the
-    choices. It supports what the methods use: lists of allowed words, and objects of those.
+    With a JSON schema the model may only write what the schema allows. It supports the schemas
+    that the methods use: lists of allowed words, and objects of those.
     """
 
     def __init__(
@@ -47,24 +38,24 @@ class TransformersLlm(BatchLlm):
         context: the tokens that the model reads.
         """
         torch, transformers = _libraries()
-        self._name, self._digest, folder = _folder(model)
-        self._device = chosen_device(device)
-        self._dtype = torch.bfloat16 if self._device.startswith("cuda") else torch.float32
+        there = torch.cuda.is_available()
+        if device == "cuda" and not there:
+            raise ConfigurationError("--device cuda: PyTorch finds no GPU here")
+        self._device = device or ("cuda" if there else "cpu")
+        self._dtype = torch.bfloat16 if self._device == "cuda" else torch.float32
         self._context = context
-        _register_attention(torch)
+        self._name, self._digest, place = _place(model)
         try:
-            self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-            network = transformers.AutoModelForCausalLM.from_pretrained(
-                folder, dtype=self._dtype, attn_implementation=_ATTENTION
+            self._tokenizer = transformers.AutoTokenizer.from_pretrained(
+                **place, padding_side="left"
             )
+            network = transformers.AutoModelForCausalLM.from_pretrained(**place, dtype=self._dtype)
         except (OSError, ValueError, RuntimeError) as error:
-            raise ModelError(f"{folder} cannot be loaded: {one_line(error)}") from error
+            raise ModelError(f"{model} cannot be loaded: {one_line(error)}") from error
         added = self._tokenizer.added_tokens_decoder.values()
         self._special = prompt.special_pattern(token.content for token in added if token.special)
-        self.network = network.to(self._device).eval()
-        ends = {network.config.eos_token_id, self._tokenizer.eos_token_id}
-        self.decoder = Decoder(self.network, self._tokenizer, self._device, frozenset(ends))
-        self.lock = Lock()
+        self._network = network.to(self._device).eval()
+        self._end: int = self._tokenizer.eos_token_id
 
     @property
     def description(self) -> dict[str, Any]:
@@ -75,128 +66,162 @@ class TransformersLlm(BatchLlm):
             "digest": self._digest,
             "context": self._context,
             "precision": str(self._dtype).removeprefix("torch."),
-            "device": self._device.partition(":")[0],
-            "drawing": f"top {TOP_K}, at least {MIN_P} of the first",
+            "device": self._device,
+            "drawing": f"at least {MIN_P} of the first",
         }
 
     def ask_many(self, questions: Sequence[Question]) -> list[Reply | TooLong]:
-        """Answer questions in one batch; see `BatchLlm.ask_many`."""
-        texts = [self._encoded(question.messages) for question in questions]
-        found: dict[int, Reply | TooLong] = {
-            place: TooLong(f"{len(ids)} tokens do not fit into a context of {self._context}")
-            for place, ids in enumerate(texts)
-            if len(ids) >= self._context
-        }
-        fitting = [place for place in range(len(texts)) if place not in found]
-        for answer, free in ((self._written, True), (self._formed, False)):
-            places = [place for place in fitting if (questions[place].schema is None) == free]
-            replies = answer([texts[at] for at in places], [questions[at] for at in places])
-            found.update(zip(places, replies, strict=True))
+        """Answer questions of like length together; see `Llm.ask_many`."""
+        texts = [self._encoded(question) for question in questions]
+        found: dict[int, Reply | TooLong] = {}
+        fitting: dict[bool, list[int]] = {True: [], False: []}
+        for place, (ids, question) in enumerate(zip(texts, questions, strict=True)):
+            if len(ids) >= self._context:
+                found[place] = TooLong(
+                    f"{len(ids)} tokens do not fit into a context of {self._context}"
+                )
+            else:
+                fitting[question.schema is None].append(place)
+        for places in fitting.values():
+            sizes = {at: len(texts[at]) + questions[at].max_tokens for at in places}
+            for batch in _batches(sizes, _ROOM[self._device]):
+                replies = self._written(
+                    [texts[at] for at in batch], [questions[at] for at in batch]
+                )
+                found.update(zip(batch, replies, strict=True))
         return [found[place] for place in range(len(questions))]
 
-    def _written(
-        self, texts: Sequence[tuple[int, ...]], questions: Sequence[Question]
-    ) -> list[Reply]:
-        rooms = [self._context - len(ids) for ids in texts]
-        jobs = [
-            Job(ids, min(one.max_tokens, room), one.temperature, one.seed, one.stop)
-            for ids, one, room in zip(texts, questions, rooms, strict=True)
+    def _written(self, texts: Sequence[Ids], questions: Sequence[Question]) -> list[Reply]:
+        """Answer questions in one batch; all of them have a schema, or none."""
+        torch, transformers = _libraries()
+        padded = self._tokenizer.pad({"input_ids": list(map(list, texts))}, return_tensors="pt")
+        start = padded["input_ids"].shape[1]
+        forms = [steps_of(one.schema, self._ids) for one in questions if one.schema is not None]
+        limits = [
+            min(one.max_tokens, self._context - len(ids))
+            for ids, one in zip(texts, questions, strict=True)
         ]
-        with self.lock:
-            written = self.decoder.write(jobs)
-        replies = []
-        for job, done in zip(jobs, written, strict=True):
-            text = str(self._tokenizer.decode(done.ids, skip_special_tokens=True))
-            if job.until is not None:
-                text = text.partition(job.until)[0]
-            replies.append(Reply(text, len(job.ids), len(done.ids), done.ended))
-        return replies
+        if forms:
+            limits = [sum(max(map(len, step)) for step in form) + 1 for form in forms]
 
-    def _formed(
-        self, texts: Sequence[tuple[int, ...]], questions: Sequence[Question]
-    ) -> list[Reply]:
-        plans = [choices_of(one.schema or {}) for one in questions]
-        forms = [
-            [
-                Choice(self._ids(given), tuple(self._ids(option) for option in options))
-                for given, options in plan[:-1]
-            ]
-            for plan in plans
+        def allowed(row: int, ids: Any) -> list[int]:
+            return next_tokens(forms[row], tuple(ids[start:].tolist())) or [self._end]
+
+        draw = transformers.LogitsProcessorList([_drawing(questions)])
+        with torch.inference_mode():
+            output = self._network.generate(
+                **padded.to(self._device),
+                max_new_tokens=max(limits),
+                do_sample=False,
+                pad_token_id=self._tokenizer.pad_token_id or self._end,
+                logits_processor=draw,
+                prefix_allowed_tokens_fn=allowed if forms else None,
+            )
+        return [
+            self._reply(ids, written, limit, one.stop)
+            for ids, written, limit, one in zip(
+                texts, output[:, start:].tolist(), limits, questions, strict=True
+            )
         ]
-        with self.lock:
-            chosen = self.decoder.choose(texts, forms)
-        replies = []
-        for ids, plan, taken in zip(texts, plans, chosen, strict=True):
-            chosen_text = [
-                given + options[at] for (given, options), at in zip(plan, taken, strict=False)
-            ]
-            text = "".join(chosen_text) + plan[-1][0]
-            replies.append(Reply(text, len(ids), len(self._ids(text))))
-        return replies
 
-    def _encoded(self, messages: Messages) -> tuple[int, ...]:
-        turns = [{"role": one["role"], "content": self._plain(one["content"])} for one in messages]
-        text = self._tokenizer.apply_chat_template(
-            turns, tokenize=False, add_generation_prompt=True
+    def _reply(self, ids: Ids, written: list[int], limit: int, stop: str | None) -> Reply:
+        ended = self._end in written[:limit]
+        kept = written[: written.index(self._end)] if ended else written[:limit]
+        text = str(self._tokenizer.decode(kept, skip_special_tokens=True))
+        if stop is not None and stop in text:
+            text, ended = text.partition(stop)[0], True
+        return Reply(text, len(ids), len(kept), ended)
+
+    def _encoded(self, question: Question) -> Ids:
+        turns = [
+            {"role": one["role"], "content": without(self._special, one["content"])}
+            for one in question.messages
+        ]
+        return self._ids(
+            self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
         )
-        return self._ids(text)
 
-    def _plain(self, text: str) -> str:
-        """A text without anything that would act as a control token of the model."""
-        while self._special is not None and self._special.search(text):
-            text = self._special.sub(" ", text)
-        return text
-
-    def _ids(self, text: str) -> tuple[int, ...]:
+    def _ids(self, text: str) -> Ids:
         return tuple(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def _folder(model: str | Path) -> tuple[str, str, Path]:
-    """The name, the digest and the folder of a model; a GGUF file is converted into one."""
+def _place(model: str | Path) -> tuple[str, str, dict[str, Any]]:
+    """Return the name, the digest, and the arguments with which transformers finds a model."""
     folder = Path(model).expanduser()
     if not folder.is_dir():
         name, path, digest = locate_model(model)
-        short = digest.removeprefix("sha256:")[:16]
-        return name, digest, convert(path, home() / "transformers" / short)
+        where = {"pretrained_model_name_or_path": path.parent, "gguf_file": path.name}
+        return name, digest, where
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:
         raise ModelError(f"{folder} holds no transformers model: it needs .safetensors files")
     digests = " ".join(digest_of(file) for file in weights)
-    return f"hf:{folder.resolve().name}", f"sha256:{digests}", folder
+    where = {"pretrained_model_name_or_path": folder}
+    return f"hf:{folder.resolve().name}", f"sha256:{digests}", where
 
 
-def chosen_device(device: str | None) -> str:
-    """The device to run on.
+def _batches(sizes: Mapping[int, int], room: int) -> Iterator[list[int]]:
+    """Yield places with texts of like length, the longest first; padded they fit into `room`."""
+    batch: list[int] = []
+    for place in sorted(sizes, key=lambda at: -sizes[at]):
+        if batch and sizes[batch[0]] * (len(batch) + 1) > room:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
 
-    device: `cpu`, `cuda`, or None for the GPU where there is one.
+
+def _drawing(questions: Sequence[Question]) -> Callable[[Any, Any], Any]:
+    """Return what turns scores so that the greatest is a random draw where one is asked for.
+
+    Noise is added to the scores (Gumbel), from a generator per question, so that an answer does
+    not depend on the other questions of the batch.
     """
     torch, _ = _libraries()
-    there = torch.cuda.is_available()
-    if device is None:
-        return "cuda" if there else "cpu"
-    if device.startswith("cuda") and not there:
-        raise ConfigurationError("--device cuda: PyTorch finds no GPU here")
-    return device
+    seeds = [torch.Generator().manual_seed(one.seed) for one in questions]
+
+    def drawn(_: Any, scores: Any) -> Any:
+        for row, question in enumerate(questions):
+            if question.temperature > 0:
+                line = torch.log_softmax(scores[row].float() / question.temperature, -1)
+                noise = torch.rand(len(line), generator=seeds[row]).to(line.device)
+                line[line < line.max() + torch.log(torch.tensor(MIN_P))] = -torch.inf
+                scores[row] = line - torch.log(-torch.log(noise))
+        return scores
+
+    return drawn
 
 
-def choices_of(schema: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
-    """A schema as a list of fixed text and the choices that follow it; the last has none.
+def steps_of(schema: Mapping[str, Any], ids: Callable[[str], Ids]) -> list[list[Ids]]:
+    """Return the texts that a schema allows: step by step, each way to go on.
 
-    schema: a JSON schema of allowed words, or an object of those.
+    schema: a JSON schema of allowed words, or an object of those. ids: encodes a text.
     """
     if "enum" in schema:
-        return [('"', tuple(schema["enum"])), ('"', ())]
+        return [[ids(f'"{word}"') for word in schema["enum"]]]
     if schema.get("type") == "object":
-        form: list[tuple[str, tuple[str, ...]]] = []
+        steps: list[list[Ids]] = []
         before = "{"
         for name, inner in schema["properties"].items():
-            *steps, (after, _) = choices_of(inner)
-            for given, options in steps:
-                form.append((f"{before}{json.dumps(name)}: {given}", options))
-                before = ""
-            before = f"{after}, "
-        return [*form, (before.removesuffix(", ") + "}", ())]
+            steps += [[ids(f"{before}{json.dumps(name)}: ")], *steps_of(inner, ids)]
+            before = ", "
+        return [*steps, [ids("}")]]
     raise ConfigurationError(f"a transformers model cannot be held to the schema {schema}")
+
+
+def next_tokens(steps: Sequence[Sequence[Ids]], written: Ids) -> list[int]:
+    """Return the tokens that may follow; none where the answer is complete.
+
+    steps: of `steps_of`. written: the answer so far.
+    """
+    for ways in steps:
+        done = next((way for way in ways if written[: len(way)] == way), None)
+        if done is None:
+            here = len(written)
+            return sorted({way[here] for way in ways if way[:here] == written})
+        written = written[len(done) :]
+    return []
 
 
 def _libraries() -> tuple[Any, Any]:
@@ -208,32 +233,3 @@ def _libraries() -> tuple[Any, Any]:
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     return torch, transformers
-
-
-def _register_attention(torch: Any) -> None:
-    """Register attention of one token to all earlier ones without a copy of keys and values per
-    head.
-
-    Several heads share keys and values; transformers repeats them for each head, which in a
-    large batch is most of the memory traffic of a step.
-    """
-    from transformers import AttentionInterface, AttentionMaskInterface
-    from transformers.integrations.sdpa_attention import sdpa_attention_forward
-    from transformers.masking_utils import sdpa_mask
-
-    def grouped(
-        module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **options: Any
-    ) -> Any:
-        rows, heads, steps, width = query.shape
-        if steps > 1:
-            return sdpa_attention_forward(module, query, key, value, attention_mask, **options)
-        shared = key.shape[1]
-        together = query.view(rows, shared, heads // shared, width) * options["scaling"]
-        weights = together @ key.transpose(2, 3)
-        if attention_mask is not None:
-            weights = weights.masked_fill(~attention_mask, torch.finfo(weights.dtype).min)
-        weights = weights.softmax(-1, dtype=torch.float32).to(value.dtype)
-        return (weights @ value).view(rows, 1, heads, width), None
-
-    AttentionInterface.register(_ATTENTION, grouped)
-    AttentionMaskInterface.register(_ATTENTION, sdpa_mask)

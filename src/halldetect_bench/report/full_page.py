@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from halldetect_bench.report.blocks import Block, Chart, Heading, Paragraph, Table
 from halldetect_bench.report.charts import MAX_SERIES, accuracy_over_time, curves
-from halldetect_bench.report.summary import summary_blocks
-from halldetect_bench.report.texts import interval, number
+from halldetect_bench.report.summary import interval, number, summary_blocks
 from halldetect_bench.stats.answers import gain
 from halldetect_bench.stats.evidence import Evidence, Scope
 from halldetect_bench.stats.resampling import METRICS

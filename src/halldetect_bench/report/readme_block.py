@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from halldetect.errors import InputError
 from halldetect_bench.report.blocks import Table, markdown
-from halldetect_bench.report.summary import newer_weights
-from halldetect_bench.report.texts import number
+from halldetect_bench.report.summary import newer_weights, number
 from halldetect_bench.stats.resampling import Figure
 from halldetect_bench.stats.tables import Tables
 

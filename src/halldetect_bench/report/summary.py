@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from halldetect_bench.report.blocks import Block, Heading, Listing, Paragraph, Table
-from halldetect_bench.report.texts import NONE, interval, number, pair
 from halldetect_bench.stats.answers import gain
 from halldetect_bench.stats.cost import MeanCost
 from halldetect_bench.stats.evidence import Evidence, Scope, is_labelled_by_people
-from halldetect_bench.stats.resampling import THRESHOLD
+from halldetect_bench.stats.resampling import THRESHOLD, Figure
 from halldetect_bench.stats.selection import Settings, weights_of
 from halldetect_bench.stats.tables import Tables
 
@@ -15,6 +14,7 @@ MAX_LINES = 150
 # So that the whole report stays below that.
 MAX_MEANS, MAX_MATRIX, MAX_LOSSES, MAX_TIMED, MAX_REASONS = 30, 30, 8, 22, 6
 TRAINED = "†"
+NONE = "–"
 
 
 def summary_blocks(tables: Tables) -> list[Block]:
@@ -249,3 +249,31 @@ def _left_out(evidence: Evidence) -> list[Block]:
         Heading("Left out"),
         Paragraph(f"{len(evidence.left_out)} result files are in no table: {'; '.join(items)}."),
     ]
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number, or a dash where there is none.
+
+    value: the number. digits: after the point.
+    """
+    return NONE if value is None else f"{value:,.{digits}f}"
+
+
+def interval(found: Figure) -> str:
+    """A value with its interval.
+
+    found: the figure.
+    """
+    if found.value is None or found.low is None or found.high is None:
+        return number(found.value)
+    return f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
+
+
+def pair(first: Figure, second: Figure) -> str:
+    """Two values without their intervals, as short as they can be told.
+
+    first, second: the figures.
+    """
+    if first.value is None:
+        return NONE
+    return " / ".join(number(one.value).removeprefix("0") for one in (first, second))

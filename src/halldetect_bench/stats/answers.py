@@ -5,19 +5,13 @@ A question whose results are missing is left out.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import sqrt
-from pathlib import Path
-from typing import Any
 
-from halldetect.errors import InputError
 from halldetect_bench.stats.ablation_table import Variant, extractor_of
+from halldetect_bench.stats.cost import latency_sentences
 from halldetect_bench.stats.evidence import Compared, Evidence, Scores
 from halldetect_bench.stats.growth import Bin, growth
-from halldetect_bench.stats.latency import latency_sentences
-from halldetect_bench.stats.method_labels import model_name
 from halldetect_bench.stats.resampling import Figure
 from halldetect_bench.stats.sentence_level import sentence_quality
 
@@ -26,7 +20,6 @@ WHOLE_SOURCE: Variant = ("1", "calibrated")
 FINEST: Variant = ("16", "calibrated")
 SUPPORT_ONLY: Variant = ("all", "support only")
 FED: Variant = ("all", "fed")
-_NORMAL_95 = 1.96
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +42,16 @@ def gain(found: Figure) -> str:
     return f"{found.value:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
 
 
-def answers(evidence: Evidence, folder: Path) -> list[Answer]:
+def answers(evidence: Evidence) -> list[Answer]:
     """Every answer that the results give.
 
-    evidence: the results. folder: where they are; the settings name other files relative to it.
+    evidence: the results.
     """
     asked: tuple[tuple[str, Callable[[], str | None]], ...] = (
         ("What is decomposition worth?", lambda: _decomposition(evidence)),
         ("Where does splitting pay?", lambda: _where_splitting_pays(evidence)),
         ("What are windows worth?", lambda: _windows(evidence)),
         ("What is contrastive scoring worth?", lambda: _contrast(evidence)),
-        ("What is the guard worth?", lambda: _guard(evidence)),
-        ("What does the planner cost in accuracy?", lambda: _planner(evidence)),
-        ("What is the teacher worth?", lambda: _teacher(evidence, folder)),
         ("What is the larger verifier worth?", lambda: _large(evidence)),
         ("Can all claims be judged in one prompt?", lambda: _one_prompt(evidence)),
         (
@@ -172,41 +162,6 @@ def _contrast(evidence: Evidence) -> str | None:
     )
 
 
-def _guard(evidence: Evidence) -> str | None:
-    parts = []
-    extractors = {
-        str((header.method.get("extractor") or {}).get("name"))
-        for header in evidence.headers.values()
-        if header.method["name"] == "halldetect"
-    }
-    for extractor in sorted(extractors):
-        guarded, raw = (
-            evidence.find("halldetect", extractor_name=extractor, configuration_guard=guard)
-            for guard in (True, False)
-        )
-        if guarded is None or raw is None:
-            continue
-        found = evidence.compare(evidence.scores(raw), evidence.scores(guarded))
-        if found is not None:
-            name = model_name(extractor)
-            parts.append(f"with the claims of `{name}`, {_both(found)} on {found.rows:,} rows")
-    return f"The guard gives, {'; '.join(parts)}." if parts else None
-
-
-def _planner(evidence: Evidence) -> str | None:
-    found = _variants(evidence)
-    if found is None:
-        return None
-    name, scores = found
-    own = evidence.headers[evidence.reference].method.get("extractor") or {}
-    if own.get("name") != name:
-        return None
-    compared = evidence.compare(scores[FULL], evidence.scores(evidence.reference))
-    if compared is None:
-        return None
-    return f"{_both(compared)} against judging every pair, on {compared.rows:,} rows."
-
-
 def _large(evidence: Evidence) -> str | None:
     large = evidence.find("halldetect", verifier_name="large")
     if large is None or large == evidence.reference:
@@ -227,47 +182,6 @@ def _one_prompt(evidence: Evidence) -> str | None:
         f"`large` with all sentences of a response in one prompt: {_both(found)} against one claim "
         f"at a time, on {found.rows:,} rows."
     )
-
-
-def _teacher(evidence: Evidence, folder: Path) -> str | None:
-    before = evidence.find("halldetect", verifier_name="base-before")
-    if before is not None:
-        found = evidence.compare(evidence.scores(before), evidence.scores(evidence.reference))
-        if found is not None:
-            return f"{_both(found)} over the weights before, on {found.rows:,} rows."
-    paths = evidence.settings.teacher
-    if not {"before", "after"} <= set(paths):
-        return None
-    files = [_read_json(folder / paths[name]) for name in ("before", "after")]
-    old, new = (one["sets"] for one in files)
-    weights = [str(one.get("weights", ""))[:8] for one in files]
-    shared = sorted(set(old) & set(new))
-    value = sum(new[name]["auroc"] - old[name]["auroc"] for name in shared) / len(shared)
-    accuracy = sum(
-        new[name]["balanced_accuracy"] - old[name]["balanced_accuracy"] for name in shared
-    ) / len(shared)
-    error = sqrt(sum(_variance(one[name]) for name in shared for one in (old, new))) / len(shared)
-    spread = Figure(value, value - _NORMAL_95 * error, value + _NORMAL_95 * error)
-    rows = sum(int(new[name]["rows"]) for name in shared)
-    return (
-        f"{gain(spread)} AUROC and {accuracy:+.3f} balanced accuracy of the weights {weights[1]} "
-        f"over {weights[0]}, on {rows:,} rows of {len(shared)} datasets "
-        f"(`{Path(paths['after']).name}`, `{Path(paths['before']).name}`; the interval takes the "
-        "two as independent, so it is too wide)."
-    )
-
-
-def _variance(figures: Mapping[str, float]) -> float:
-    """The variance that a stored 95 % interval of AUROC stands for."""
-    width = figures["auroc_high"] - figures["auroc_low"]
-    return float((width / (2 * _NORMAL_95)) ** 2)
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
 
 
 def _growth(bins: list[Bin]) -> str | None:

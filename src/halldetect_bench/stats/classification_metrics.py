@@ -1,26 +1,25 @@
 """Metrics of binary detection; the hallucinated class is the positive one.
 
 A higher score means more hallucinated. A metric that does not exist on the data (AUROC with one
-class only, precision with nothing flagged) is None. scipy is imported when it is needed. The
-tables of `bench report` come from `resampling`, which computes many samples at once.
+class only, precision with nothing flagged) is None. The tables of `bench report` come from
+`resampling`, which computes many samples at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halldetect.errors import InputError, MissingExtra
+from halldetect.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Labels = Sequence[bool] | NDArray[np.bool_]
     Scores = Sequence[float] | NDArray[np.float64]
-    Metric = Callable[[Labels, Scores], float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +31,10 @@ class AtThreshold:
     recall: float | None
     f1: float | None
     balanced_accuracy: float | None
-    true_positives: int
-    false_positives: int
-    true_negatives: int
-    false_negatives: int
 
 
 def at_threshold(gold: Labels, scores: Scores, threshold: float = 0.5) -> AtThreshold:
-    """Precision, recall, F1 and balanced accuracy at a threshold.
+    """Return precision, recall, F1 and balanced accuracy at a threshold.
 
     gold: True for each hallucinated row. scores: the rows' scores. threshold: scores at or above
     it are flagged.
@@ -57,25 +52,20 @@ def at_threshold(gold: Labels, scores: Scores, threshold: float = 0.5) -> AtThre
         balanced_accuracy=None
         if recall is None or specificity is None
         else (recall + specificity) / 2,
-        true_positives=tp,
-        false_positives=fp,
-        true_negatives=tn,
-        false_negatives=fn,
     )
 
 
 def auroc(gold: Labels, scores: Scores) -> float | None:
-    """The probability that a hallucinated response scores above a faithful one; ties count half.
+    """Return the share of pairs in which the hallucinated response scores higher; ties count half.
 
     gold: True for each hallucinated row. scores: the rows' scores.
     """
     truth, values = _arrays(gold, scores)
     if truth.all() or not truth.any():
         return None
-    ranks = _scipy().rankdata(values)
-    positives, negatives = int(truth.sum()), int((~truth).sum())
-    above = float(ranks[truth].sum()) - positives * (positives + 1) / 2
-    return above / (positives * negatives)
+    right = np.sort(values[~truth])
+    below, not_above = (np.searchsorted(right, values[truth], side) for side in ("left", "right"))
+    return float((below + not_above).mean() / 2 / len(right))
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -89,11 +79,3 @@ def _arrays(gold: Labels, scores: Scores) -> tuple[NDArray[np.bool_], NDArray[np
     if not np.isfinite(values).all():
         raise InputError("a score is not a finite number; leave out what could not be scored")
     return truth, values
-
-
-def _scipy() -> Any:
-    try:
-        from scipy import stats
-    except ImportError as error:
-        raise MissingExtra("the evaluation", "bench") from error
-    return stats

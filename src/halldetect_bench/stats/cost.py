@@ -1,4 +1,4 @@
-"""What a response costs: counted work of every run, seconds and joules of rows scored alone."""
+"""The cost of a response: counted work, and seconds and joules of rows that were scored alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from halldetect_bench.predictions import Prediction
+import numpy as np
+
+from halldetect_bench.predictions import Header, Prediction, Results
+from halldetect_bench.stats.evidence import Evidence
+from halldetect_bench.stats.method_labels import model_name
+from halldetect_bench.stats.resampling import SEED, Figure
 
 COUNTED = {
     "generative passes": "generative_passes",
@@ -19,6 +24,9 @@ COUNTED = {
 MODELLED = "(model)"
 # A GPU's counter of energy moves in steps of a tenth of a second or so: shorter runs have none.
 MIN_SECONDS = 1.0
+CHUNKED = "halldetect"
+# What chunked verification is an alternative to: one call that reads everything once.
+ONE_CALL = ("nli-only", "one-prompt", "long-context", "llm-cot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +77,119 @@ def mean_cost(predictions: Sequence[Prediction]) -> MeanCost:
         fmean(item["joules"] for item in measured) if measured else None,
         ("; ".join(sources) or None) if measured else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A method on one machine.
+
+    machine: the name of the folder. dataset: of the rows.
+    times: how many times as long it takes as chunked verification with `base`, on the same rows.
+    """
+
+    machine: str
+    dataset: str
+    method: str
+    header: Header
+    cost: MeanCost
+    times: Figure
+
+
+def timed(evidence: Evidence) -> list[Timed]:
+    """Every method of every machine, the chunked one first.
+
+    evidence: the results.
+    """
+    found = []
+    for machine, every in evidence.latency.items():
+        for dataset in dict.fromkeys(one.header.dataset for one in every):
+            results = [one for one in every if one.header.dataset == dataset]
+            base = next((one for one in results if _is_default(one.header)), None)
+            results.sort(key=lambda one: (one is not base, short_label(one.header)))
+            for one in results:
+                times = Figure(None) if base is None or one is base else _times(base, one)
+                cost = mean_cost(one.predictions)
+                label = short_label(one.header)
+                found.append(Timed(machine, dataset, label, one.header, cost, times))
+    return found
+
+
+def latency_sentences(evidence: Evidence) -> str:
+    """For each machine, how chunked verification compares with everything else.
+
+    evidence: the results.
+    """
+    parts = []
+    every = timed(evidence)
+    for machine, dataset in dict.fromkeys((one.machine, one.dataset) for one in every):
+        here = [one for one in every if (one.machine, one.dataset) == (machine, dataset)]
+        others = [one for one in here if one.times.value is not None]
+        if not others:
+            continue
+        base = next(one for one in here if one.times.value is None)
+        shown = [
+            one for one in others if one.header.method["name"] in ONE_CALL or _is_short(one.header)
+        ]
+        compared = ", ".join(
+            f"{one.method} {one.times.value:.2f} ({one.times.low:.2f} to {one.times.high:.2f})"
+            for one in shown or others
+        )
+        parts.append(
+            f"`{machine}`, {base.cost.rows} rows of {dataset}: {base.method} takes "
+            f"{base.cost.seconds:.3f} s and {base.cost.tokens:,.0f} tokens; as multiples of that "
+            f"time, {compared}."
+        )
+    return " ".join(parts)
+
+
+def short_label(header: Header) -> str:
+    """The method with the models it runs on.
+
+    header: of a file.
+    """
+    models = []
+    for role in ("verifier", "llm"):
+        name = (header.method.get(role) or {}).get("name")
+        if name:
+            models.append(model_name(name))
+    label = " ".join([str(header.method["name"]), *models])
+    if _is_drafted(header):
+        label += f", claims of {model_name(header.method['extractor']['name'])}"
+    return f"{label}, scores only" if _is_short(header) and not _is_drafted(header) else label
+
+
+def _is_default(header: Header) -> bool:
+    """Whether this is the detector as it comes, explanations included."""
+    verifier = (header.method.get("verifier") or {}).get("name")
+    chunked = header.method["name"] == CHUNKED and verifier != "large"
+    return chunked and not _is_drafted(header) and not _is_short(header)
+
+
+def _is_drafted(header: Header) -> bool:
+    """Whether a language model splits the response."""
+    return "prompt_digest" in (header.method.get("extractor") or {})
+
+
+def _is_short(header: Header) -> bool:
+    """Whether the detector leaves out what only explains its verdict."""
+    return header.method.get("explanations") is False
+
+
+def _times(base: Results, other: Results) -> Figure:
+    """The ratio of the mean seconds on the rows that both have, with its interval over rows."""
+    ours = {item.id: _seconds(item.cost) for item in base.predictions}
+    pairs = np.array(
+        [(ours[item.id], _seconds(item.cost)) for item in other.predictions if item.id in ours]
+    )
+    if not len(pairs) or not pairs[:, 0].sum() or not pairs[:, 1].sum():
+        return Figure(None)
+    rng = np.random.default_rng(SEED)
+    drawn = pairs[rng.integers(0, len(pairs), size=(1000, len(pairs)))].sum(axis=1)
+    low, high = np.quantile(drawn[:, 1] / drawn[:, 0], [0.025, 0.975])
+    total = pairs.sum(axis=0)
+    return Figure(float(total[1] / total[0]), float(low), float(high))
+
+
+def _seconds(cost: dict[str, object]) -> float:
+    found = cost.get("seconds")
+    return float(sum(found.values())) if isinstance(found, dict) else 0.0

@@ -56,26 +56,45 @@ class Rows:
 
 
 def rows_of(dataset: str, predictions: Sequence[Prediction], samples: int = SAMPLES) -> Rows:
-    """The rows of predictions that have a label, with samples of their documents.
+    """Return the rows of predictions that have a label, with samples of their documents.
 
     dataset: its name. predictions: one for each row. samples: how many to draw.
     """
     labelled = sorted(
         (item for item in predictions if item.gold is not None), key=lambda one: one.id
     )
-    names = sorted({item.document for item in labelled})
+    return Rows(
+        dataset,
+        tuple(item.id for item in labelled),
+        np.array([bool(item.gold) for item in labelled]),
+        _drawn(dataset, [item.document for item in labelled], samples),
+    )
+
+
+def _drawn(dataset: str, documents: Sequence[str], samples: int) -> NDArray[np.float32]:
+    """Return how often each row is in each sample of whole documents."""
+    names = sorted(set(documents))
     place = {name: at for at, name in enumerate(names)}
     rng = np.random.default_rng([SEED, zlib.crc32(dataset.encode())])
     drawn = np.ones((samples + 1, len(names)), dtype=np.float32)
     for line in drawn[1:]:
         chosen = rng.integers(0, len(names), size=len(names))
         line[:] = np.bincount(chosen, minlength=len(names))
-    return Rows(
-        dataset,
-        tuple(item.id for item in labelled),
-        np.array([bool(item.gold) for item in labelled]),
-        drawn[:, [place[item.document] for item in labelled]],
-    )
+    found: NDArray[np.float32] = drawn[:, [place[name] for name in documents]]
+    return found
+
+
+def intervals(
+    gold: Sequence[bool], scores: Sequence[float], samples: int = SAMPLES
+) -> dict[str, Figure]:
+    """Return every metric with its interval, for rows that do not share a document.
+
+    gold: True for each hallucinated row. scores: of the rows. samples: how many to draw.
+    """
+    ids = tuple(f"{at:09}" for at in range(len(gold)))
+    rows = Rows("", ids, np.asarray(gold, dtype=bool), _drawn("", ids, samples))
+    measured = figures(rows, dict(zip(ids, map(float, scores), strict=True)))
+    return {name: figure(values) for name, values in measured.items()}
 
 
 def figures(rows: Rows, scores: Mapping[str, float]) -> dict[str, Values]:

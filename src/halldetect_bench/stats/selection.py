@@ -11,9 +11,6 @@ A folder of results may hold `settings.toml`:
     base = "..."
     [trained_on]             # datasets whose siblings the verifiers were trained on, and which
     wice = "its train split"
-    [teacher]                # figures before and after teaching, relative to the folder
-    before = "../base/before.json"
-    after = "../base/report.json"
 """
 
 from __future__ import annotations
@@ -42,7 +39,6 @@ class Settings:
     weights: Mapping[str, Sequence[str]] = field(default_factory=dict)
     shipped: Mapping[str, str] = field(default_factory=dict)
     trained_on: Mapping[str, str] = field(default_factory=dict)
-    teacher: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from halldetect_bench.stats.ablation_table import VARIANTS, extractor_of, verifier_of
 from halldetect_bench.stats.answers import Answer, answers
-from halldetect_bench.stats.cost import MeanCost, mean_cost
+from halldetect_bench.stats.cost import MeanCost, Timed, mean_cost, timed
 from halldetect_bench.stats.evidence import Compared, Evidence
 from halldetect_bench.stats.growth import Bin, growth
-from halldetect_bench.stats.latency import Timed, timed
 from halldetect_bench.stats.resampling import THRESHOLD, Figure
 
 
@@ -51,15 +49,14 @@ class KindRecall:
 class Tables:
     """Everything that a report shows, made when it is first needed."""
 
-    def __init__(self, evidence: Evidence, folder: Path) -> None:
-        """evidence: the results. folder: where they are."""
+    def __init__(self, evidence: Evidence) -> None:
+        """evidence: the results."""
         self.evidence = evidence
-        self.folder = folder
 
     @cached_property
     def answers(self) -> list[Answer]:
         """The questions with their answers."""
-        return answers(self.evidence, self.folder)
+        return answers(self.evidence)
 
     @cached_property
     def timed(self) -> list[Timed]:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from halldetect.errors import InputError
-from halldetect_bench.datasets.defacto import corrections
 from halldetect_bench.datasets.labelled_rows import Row
+from halldetect_bench.datasets.labelled_summaries import defacto_corrections
 from halldetect_bench.registry import DATASETS, data_root, load_dataset
 from tests.support.paths import DATASETS_FOLDER
 
@@ -80,10 +80,11 @@ def test_rows_are_checked_and_the_reasons_kept(tmp_path: Path) -> None:
             {"doc_id": "d"},
             {**good, "system": "M4", "consistency": "many"},
             {**good, "system": "M5", "summary": None},
+            {**good, "system": "M6", "consistency": 4.67},
         ],
     )
     loaded = load_dataset("summeval", tmp_path)
-    assert [row.id for row in loaded.rows] == ["d/M1"]
+    assert [(row.id, row.hallucinated) for row in loaded.rows] == [("d/M1", False), ("d/M6", True)]
     reasons = dict(loaded.dropped)
     assert reasons["d/M2"] == "empty response"
     assert reasons["d/M3"] == "empty source"
@@ -91,14 +92,6 @@ def test_rows_are_checked_and_the_reasons_kept(tmp_path: Path) -> None:
     assert reasons["record 5"] == "no field 'consistency'"
     assert reasons["record 6"].startswith("malformed: ")
     assert reasons["d/M5"] == "response is not text"
-
-
-def test_summeval_cuts_below_five(tmp_path: Path) -> None:
-    base = {"doc_id": "d", "source": "S.", "summary": "R."}
-    records = [{**base, "system": str(c), "consistency": c} for c in (5.0, 4.67)]
-    write_lines(tmp_path, "summeval/summeval.jsonl", records)
-    rows = load_dataset("summeval", tmp_path).rows
-    assert [(row.hallucinated, row.score) for row in rows] == [(False, 5.0), (True, 4.67)]
 
 
 def test_xsumfaith_counts_workers(tmp_path: Path) -> None:
@@ -175,7 +168,7 @@ def test_defacto_splits_and_corrections(tmp_path: Path) -> None:
     rows = load_dataset("defacto-train", tmp_path).rows
     assert [(row.hallucinated, row.kind) for row in rows] == [(True, "intrinsic"), (False, None)]
     assert [row.id for row in load_dataset("defacto", tmp_path).rows] == ["test/3"]
-    fixed = corrections(tmp_path / "defacto", "train").rows
+    fixed = defacto_corrections(tmp_path / "defacto", "train").rows
     assert [(row.response, row.hallucinated) for row in fixed] == [("Fixed.", False)]
     assert fixed[0].document == rows[0].document
 
@@ -238,29 +231,23 @@ def test_bump_keeps_a_reference_once_and_no_article_that_was_trained_on(tmp_path
     assert len(load_dataset("bump-task2", tmp_path).rows) == 2
 
 
-def test_pubmedqa_pairs_each_conclusion_with_a_wrong_one(tmp_path: Path) -> None:
-    def record(number: int, conclusion: str) -> dict[str, Any]:
-        return {
-            "QUESTION": "Q?", "CONTEXTS": ["First.", "Second."], "LONG_ANSWER": conclusion,
-            "MESHES": ["Humans", f"Topic {number // 2}"], "final_decision": "yes",
-        }  # fmt: skip
-
-    abstracts = {str(n): record(n, f"The drug was safe in {n + 20} patients.") for n in range(40)}
-    # Two abstracts that are not in the test split: their conclusions serve others only.
-    write_json(tmp_path, "pubmedqa/ori_pqal.json", abstracts | {"98": record(98, "No."), "99": {}})
+def test_pubmedqa_pairs_conclusions_with_wrong_ones(tmp_path: Path) -> None:
+    # Ids of the release, whose edits are stored; the texts are ours.
+    edited, exchanged, other, unknown = "10173769", "10158597", "10173769", "1"
+    abstracts = {
+        edited: {"CONTEXTS": ["One.", "Two."], "LONG_ANSWER": "x" * 200, "QUESTION": "Why?"},
+        exchanged: {"CONTEXTS": ["Three."], "LONG_ANSWER": "No."},
+        unknown: {"CONTEXTS": ["Four."], "LONG_ANSWER": "Yes."},
+    }
+    write_json(tmp_path, "pubmedqa/ori_pqal.json", abstracts)
     write_json(tmp_path, "pubmedqa/test_ground_truth.json", dict.fromkeys(abstracts, "yes"))
     loaded = load_dataset("pubmedqa", tmp_path)
-    assert len(loaded.rows) == 80
-    assert sum(row.hallucinated is True for row in loaded.rows) == 40
-    assert {row.kind for row in loaded.rows} == {None, "number", "polarity", "mismatch"}
-    assert loaded.rows[0].source == "First.\n\nSecond."
-    right = {row.document: row.response for row in loaded.rows if not row.hallucinated}
-    for row in loaded.rows:
-        assert not row.hallucinated or row.response != right[row.document]
-        if row.kind == "mismatch":
-            # The neighbour with the same rare topic, not just any abstract on humans.
-            assert row.response == right[str(int(row.document) ^ 1)]
-    assert loaded == load_dataset("pubmedqa", tmp_path)
+    assert labels(loaded.rows) == [False, True] * 2
+    assert [row.kind for row in loaded.rows] == [None, "mismatch", None, "polarity"]
+    assert loaded.rows[1].response == abstracts[other]["LONG_ANSWER"]
+    assert loaded.rows[3].response == "x" * 150 + "not " + "x" * 50
+    assert loaded.rows[3].source == "One.\n\nTwo."
+    assert loaded.dropped == (("record 1", "no field '1'"),)
 
 
 def test_factcg_reads_json_lines_in_a_json_file(tmp_path: Path) -> None:
@@ -282,13 +269,6 @@ def write_tofueval(root: Path) -> None:
         write_csv(root, f"tofueval/meetingbank_factual_eval_{split}.csv", [
             {**right, "doc_id": f"City {split}"}, {**wrong, "doc_id": f"City {split}"},
         ])  # fmt: skip
-
-
-def test_tofueval_asks_for_its_transcripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("HALLDETECT_TRANSCRIPTS", raising=False)
-    write_tofueval(tmp_path)
-    with pytest.raises(InputError, match=r"transcripts is not a folder.*HALLDETECT_TRANSCRIPTS"):
-        load_dataset("tofueval", tmp_path)
 
 
 def test_tofueval_joins_its_transcripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -505,11 +485,3 @@ def test_real_files_have_the_published_size_and_balance(name: str) -> None:
     hallucinated = sum(row.hallucinated is True for row in rows)
     assert (len(rows), hallucinated, len({row.document for row in rows})) == PUBLISHED[name]
     assert loaded.dropped == ()
-
-
-@real
-def test_real_tofueval_without_transcripts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HALLDETECT_TRANSCRIPTS", str(tmp_path))
-    loaded = load_dataset("tofueval", DATASETS_FOLDER)
-    assert loaded.rows == ()
-    assert len(loaded.dropped) == 1777

@@ -15,19 +15,13 @@ from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.ablation import (
     SCALE_SETS,
     Ablation,
+    claim_splitter,
     score_from_maxima,
 )
-from halldetect_bench.methods.claim_splitters import (
-    ExtractorSplitter,
-    LlmSplitter,
-    WholeResponse,
-)
 from halldetect_bench.methods.halldetect_method import HallDetect
-from halldetect_bench.models.selection import RunModels, RunOptions
 from halldetect_bench.predictions import Results, header_of, prediction_of
 from halldetect_bench.stats.ablation_table import VARIANTS, ablation_scores
-from tests.support.bench_fakes import ScriptedLlm, only_bob_is_wrong
-from tests.support.fakes import OverlapVerifier, SentenceExtractor
+from tests.support.fakes import OverlapVerifier, SentenceExtractor, use_overlap_verifier
 
 SOURCE = " ".join(
     f"Gate {n} of the plant opened in {1900 + n} and was not painted red." for n in range(24)
@@ -37,7 +31,7 @@ ROW = Row("d", "1", SOURCE, RESPONSE, True)
 
 
 def grid_of(row: Row = ROW) -> Any:
-    (found,) = Ablation(ExtractorSplitter(SentenceExtractor()), OverlapVerifier()).score_many([row])
+    (found,) = Ablation(claim_splitter("sentences"), OverlapVerifier()).score_many([row])
     return found
 
 
@@ -51,14 +45,11 @@ def test_every_cell_is_what_the_detector_says(scoring: str, scales: tuple[int, .
         granularities=scales,
         exact=True,
     )
-    # The search for a shorter proof judges passages of its own.
-    (expected,) = HallDetect(detector, explanations=False).score_many([ROW])
+    (expected,) = HallDetect(detector).score_many([ROW])
     found = grid_of()
     assert score_from_maxima(found.details["scales"], scoring, scales) == pytest.approx(
         expected.score, abs=2e-6
     )
-    name = next(name for name, chosen in SCALE_SETS.items() if chosen == scales)
-    assert found.details["pairs"][name] == expected.cost.pairs_judged
 
 
 def test_support_only_forgets_contradiction() -> None:
@@ -75,7 +66,7 @@ def test_support_only_forgets_contradiction() -> None:
 
 
 def test_the_whole_response_is_one_claim() -> None:
-    method = Ablation(WholeResponse(), OverlapVerifier())
+    method = Ablation(claim_splitter("whole"), OverlapVerifier())
     found, empty = method.score_many([ROW, Row("d", "2", SOURCE, "  ", False)])
     assert [text for text, _ in found.claims] == [RESPONSE]
     assert (empty.score, empty.reason) == (None, "the response has no claim")
@@ -86,8 +77,8 @@ def test_the_whole_response_is_one_claim() -> None:
 
 
 def test_grouped_claims_are_judged_as_one() -> None:
-    single = Ablation(RunModels(RunOptions()).splitter("sentences"), OverlapVerifier())
-    grouped = Ablation(RunModels(RunOptions()).splitter("groups:2"), OverlapVerifier())
+    single = Ablation(claim_splitter("sentences"), OverlapVerifier())
+    grouped = Ablation(claim_splitter("groups:2"), OverlapVerifier())
     (before,), (found,) = single.score_many([ROW]), grouped.score_many([ROW])
     assert [text for text, _ in before.claims] == RESPONSE.replace(". ", ".|").split("|")
     assert [text for text, _ in found.claims] == [
@@ -96,20 +87,13 @@ def test_grouped_claims_are_judged_as_one() -> None:
     ]
     assert found.details["pairs"]["16"] == before.details["pairs"]["16"] * 2 / 3
     assert grouped.description["extractor"] == {"name": "sentences, groups of 2"}
-    with pytest.raises(ConfigurationError, match="groups:N"):
-        RunModels(RunOptions()).splitter("groups:x")
-
-
-def test_claims_of_a_language_model_are_taken_as_it_writes_them() -> None:
-    method = Ablation(LlmSplitter(ScriptedLlm(only_bob_is_wrong)), OverlapVerifier())
-    (found,) = method.score_many([Row("d", "1", "Ann won.", "Ann won the race. Bob lost.", True)])
-    assert [text for text, _ in found.claims] == ["Ann won the race", "Bob lost"]
-    assert found.cost.generative_passes == 1
-    assert method.description["extractor"]["name"] == "scripted"
+    for wrong in ("groups:x", "clauses"):
+        with pytest.raises(ConfigurationError, match="groups:N"):
+            claim_splitter(wrong)
 
 
 def test_the_table_has_every_cell_and_the_mean_of_shared_datasets() -> None:
-    method = Ablation(ExtractorSplitter(SentenceExtractor()), OverlapVerifier())
+    method = Ablation(claim_splitter("sentences"), OverlapVerifier())
     rows = [ROW, Row("d", "2", SOURCE, "Gate 3 of the plant opened in 1903.", False)]
     predictions = tuple(
         prediction_of(row, found) for row, found in zip(rows, method.score_many(rows), strict=True)
@@ -126,7 +110,10 @@ def test_the_table_has_every_cell_and_the_mean_of_shared_datasets() -> None:
     assert ablation_scores(results, "other", verifier["name"])["1", "fed"] == {}
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use_overlap_verifier(monkeypatch)
     data = tmp_path / "own.jsonl"
     rows = [
         {"source": "The bridge opened in 1901.", "response": text, "hallucinated": wrong}

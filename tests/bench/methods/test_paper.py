@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from halldetect import Detector
-from halldetect.report import Verdict
 from halldetect_bench.datasets.labelled_rows import Row
-from halldetect_bench.methods.claim_splitters import BatchedExtractor
-from halldetect_bench.methods.halldetect_method import HallDetect
-from halldetect_bench.models.llm import BatchLlm, Question, Reply, TooLong
+from halldetect_bench.methods.halldetect_method import HallDetect, LlmExtractor
+from halldetect_bench.models.llm import Question, Reply, TooLong
 from halldetect_bench.models.selection import RunModels, RunOptions
 from halldetect_bench.registry import METHODS
 from tests.support.fakes import OverlapVerifier
@@ -21,7 +19,7 @@ ROWS = [
 ]
 
 
-class Copying(BatchLlm):
+class Copying:
     """Copies the text it is given, and counts how it was asked."""
 
     def __init__(self) -> None:
@@ -40,7 +38,7 @@ class Copying(BatchLlm):
 
 def test_the_claims_of_all_rows_are_asked_for_at_once() -> None:
     llm = Copying()
-    detector = Detector.paper(BatchedExtractor(llm), OverlapVerifier())
+    detector = Detector.paper(LlmExtractor(llm), OverlapVerifier())
     good, bad = HallDetect(detector, "paper").score_many(ROWS)
     assert llm.batches == [2]
     assert [text for text, _ in good.claims] == ["Ann won the race", "Bob lost"]
@@ -56,18 +54,3 @@ def test_a_run_has_the_settings_of_the_paper() -> None:
     options = method.detector.configuration
     assert method.name == "paper"
     assert (options.extractor, options.verifier) == ("qwen2.5-coder-1.5b", "deberta-v3-large")
-    assert (options.guard, options.scoring, options.fallback) == (False, "fed", "base")
-
-
-def test_sentences_over_the_limit_are_never_called_faithful() -> None:
-    towns = "Rome Oslo Bern Lyon Kiel Turin Porto Ghent Leeds Derby Cork Graz Linz Ulm Bonn".split()
-    source = " ".join(f"Bob left {town}." for town in towns)
-    report = Detector.paper(BatchedExtractor(Copying()), OverlapVerifier()).check(source, source)
-    assert report.score is not None
-    assert report.score < 0.5
-    assert report.verdict is Verdict.UNCHECKABLE
-    assert report.reason is not None
-    assert "5 of 15 claims could not be checked" in report.reason
-    assert [claim.text for claim in report.claims if claim.reason] == [
-        f"Bob left {town}." for town in towns[10:]
-    ]

@@ -40,7 +40,7 @@ FOUND = [
 
 
 def tables(results: list[Results], settings: Settings | None = None, **more: object) -> Tables:
-    return Tables(Evidence(results, settings, samples=20, **more), Path())  # type: ignore[arg-type]
+    return Tables(Evidence(results, settings, samples=20, **more))  # type: ignore[arg-type]
 
 
 def text_of(results: list[Results], settings: Settings | None = None) -> str:

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect_bench.stats.classification_metrics import at_threshold, auroc
-from halldetect_bench.stats.resampling import METRICS, Rows, figure, figures, mean, rows_of
+from halldetect_bench.stats.resampling import (
+    METRICS,
+    Rows,
+    figure,
+    figures,
+    intervals,
+    mean,
+    rows_of,
+)
 from tests.support.bench_fakes import make_results
 
 # Two hallucinated, three faithful. At 0.5: 0.9 and 0.6 are flagged; one right, one wrong.
@@ -90,3 +98,13 @@ def test_an_interval_is_that_of_the_samples() -> None:
 
 def test_a_mean_counts_each_dataset_the_same() -> None:
     assert mean([np.array([0.2, 0.0]), np.array([0.4, 1.0])]).tolist() == pytest.approx([0.3, 0.5])
+
+
+def test_intervals_of_rows_match_the_binomial_ones() -> None:
+    # Of 200 hallucinated rows half are flagged: standard error 0.035.
+    gold = [True] * 200 + [False] * 200
+    found = intervals(gold, [float(n % 2) for n in range(400)], samples=2000)["recall"]
+    assert found.value == 0.5
+    assert found.low == pytest.approx(0.431, abs=0.012)
+    assert found.high == pytest.approx(0.569, abs=0.012)
+    assert intervals([True], [0.9])["AUROC"].value is None

@@ -11,8 +11,8 @@ from collections import Counter
 from pathlib import Path
 
 from training.large import compose, data, teach
-from training.large.leaks import HeldOut, read
 from training.large.sources import Claim, Passage
+from training.leaks import HeldOut, read
 
 LONG = (
     "The ferry to Orrin leaves the old harbour every morning at seven. Captain Dalia Voss has "

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from training.large import handmade
-from training.large.leaks import HeldOut, strings
+from training.leaks import HeldOut, strings
 
 ITEMS = handmade.items()
 SUITES = Path(__file__).parents[2] / "data"

@@ -82,6 +82,8 @@ class TransformersVerifier(EncodingVerifier):
         tokenizer = _load(transformers.AutoTokenizer, preset)
         self._commit = getattr(config, "_commit_hash", None)
         settings = {**config.to_dict(), "id2label": config.id2label}
+        known = ("languages", "calibration", "operating_points")
+        self._stated = {name: settings[name] for name in known if name in settings}
         if preset.labels is None:
             self._labels = Labels.from_config(settings, self._name)
         else:
@@ -125,6 +127,7 @@ class TransformersVerifier(EncodingVerifier):
             "format": str(self._preset.format),
             "max_tokens": self.max_tokens,
             "labels": list(self._labels.meanings),
+            **self._stated,
             "precision": str(self._dtype).removeprefix("torch."),
             "device": self._device,
             "runtime": f"torch {self._torch.__version__}, transformers {transformers.__version__}",

@@ -1,0 +1,172 @@
+"""Run every method over every dataset, many `halldetect bench run` at a time, in a limited time.
+
+    python -m training.base.to_hf src/halldetect/weights/base HF
+    python -m benchmarks.evaluation all --data DIR --out RESULTS --base hf:HF --device cuda \\
+        --llm MODEL.gguf --embedder FOLDER --seconds 500
+    python -m benchmarks.evaluation latency --data DIR --out RESULTS/latency-gpu --base hf:HF ...
+    python -m benchmarks.pack RESULTS benchmarks/results/bench --base HF
+    halldetect bench report benchmarks/results/bench -o docs --readme README.md
+
+`all` runs the methods on a verifier over all rows, and those that ask a language model over a
+sample that they share, in order of importance. `latency` scores some rows one at a time; nothing
+else may run on the machine. No run begins after `--seconds`, and those that are running are
+stopped. A second call adds what is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+FIRST = "qags-cnndm"
+DATASETS = (
+    FIRST,
+    "summeval",
+    "xsumfaith",
+    "summedits",
+    "faithbench",
+    "defacto-test",
+    "storysumm",
+    "dialsummeval",
+    "wice",
+    "pubmedqa",
+    "bump",
+    "adversarial:qags-cnndm",
+)
+ON_BASE = ("halldetect", "nli-only", "minicheck", "alignscore", "summac-zs", "summac-conv")
+ON_LARGE = ("halldetect", "nli-only", "one-prompt")
+ASKING = ("paper", "long-context", "llm-cot", "qafacteval", "acueval", "factscore", "selfcheck")
+EMBEDDING = ("embedding", "selfcheck")
+# Rows of each dataset for methods that ask a language model; of the first dataset all.
+SHARED_ROWS = 200
+LATENCY_ROWS = 60
+
+
+@dataclass(frozen=True)
+class Run:
+    """One call of `halldetect bench`: its action, dataset, method and further options."""
+
+    dataset: str
+    method: str
+    options: tuple[str, ...] = ()
+    action: str = "run"
+
+    def command(self, shared: Sequence[str]) -> list[str]:
+        """Return the command line.
+
+        shared: options of every run.
+        """
+        chosen = ("--method", self.method) if self.action == "run" else ()
+        words = ["bench", self.action, "--dataset", self.dataset, *chosen, *self.options, *shared]
+        return [sys.executable, "-m", "halldetect", *words]
+
+
+def all_runs(options: argparse.Namespace) -> Iterator[Run]:
+    """Yield the runs over all datasets, the most important first.
+
+    options: of the command.
+    """
+    base = ("--verifier", options.base, "--batch", "64")
+    yield from (Run(name, method, base) for method in ON_BASE for name in DATASETS)
+    if options.large:
+        large = ("--verifier", "large", "--batch", "64")
+        yield from (Run(name, method, large) for method in ON_LARGE for name in DATASETS)
+    yield from (Run(name, "rouge-l") for name in DATASETS)
+    if options.embedder:
+        vectors = ("--embedder", options.embedder, "--batch", "256")
+        yield from (Run(name, "embedding", vectors) for name in DATASETS)
+    if options.llm:
+        asking: tuple[str, ...] = (*base[:2], "--llm", options.llm, "--batch", "1024")
+        if options.embedder:
+            asking += ("--embedder", options.embedder)
+        wanted = [name for name in ASKING if options.embedder or name not in EMBEDDING]
+        for method in wanted:
+            for name in DATASETS:
+                limit = () if name == FIRST else ("--limit", str(options.shared_rows))
+                yield Run(name, method, (*asking, *limit))
+    yield from (Run(name, "ablation", base, "ablate") for name in DATASETS)
+
+
+def latency_runs(options: argparse.Namespace) -> Iterator[Run]:
+    """Yield the runs of single rows.
+
+    options: of the command.
+    """
+    few = ("--limit", str(options.latency_rows))
+    for name in (FIRST, "wice"):
+        for method in ("halldetect", "minicheck", "nli-only"):
+            yield Run(name, method, ("--verifier", options.base, *few))
+        for method in ("one-prompt", "nli-only", "halldetect") if options.large else ():
+            yield Run(name, method, ("--verifier", "large", *few))
+        for method in ("long-context", "llm-cot") if options.llm else ():
+            yield Run(name, method, ("--llm", options.llm, *few))
+
+
+def run_all(
+    commands: Sequence[Sequence[str]],
+    seconds: float,
+    workers: int,
+    say: Callable[[str], None] = print,
+) -> int:
+    """Run commands side by side until the time is up.
+
+    commands: in order. seconds: after which nothing begins and everything is stopped.
+    workers: how many run at a time. say: called with a line about each command.
+    Returns how many failed.
+    """
+    end = time.monotonic() + seconds
+
+    def run(command: Sequence[str]) -> bool:
+        label = " ".join(command[4:])
+        left = end - time.monotonic()
+        if left <= 0:
+            say(f"left out: {label}")
+            return True
+        try:
+            done = subprocess.run(command, timeout=left, capture_output=True, text=True)
+        except subprocess.TimeoutExpired:
+            say(f"stopped: {label}")
+            return True
+        if done.returncode:
+            say(f"FAILED: {label}: {done.stderr.strip()[-400:]}")
+        return done.returncode == 0
+
+    with ThreadPoolExecutor(workers) as pool:
+        return sum(not good for good in pool.map(run, commands))
+
+
+def main() -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("action", choices=("all", "latency"))
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--base", default="base", help="the verifier that stands for base")
+    parser.add_argument("--large", action="store_true", help="run the verifier large too")
+    parser.add_argument("--llm", help="a GGUF file or a folder of transformers")
+    parser.add_argument("--embedder", help="a folder of sentence-transformers")
+    parser.add_argument("--device", choices=("cpu", "cuda"))
+    parser.add_argument("--seconds", type=float, default=500)
+    parser.add_argument("--workers", type=int, default=8)
+    parser.add_argument("--shared-rows", type=int, default=SHARED_ROWS)
+    parser.add_argument("--latency-rows", type=int, default=LATENCY_ROWS)
+    options = parser.parse_args()
+    shared = ["--data", str(options.data), "-o", str(options.out), "--quiet"]
+    runs = all_runs(options) if options.action == "all" else latency_runs(options)
+    commands = []
+    for run in runs:
+        device = options.device is not None and run.action == "run"
+        on = ["--device", options.device] if device else []
+        commands.append(run.command([*shared, *on]))
+    workers = options.workers if options.action == "all" else 1
+    return int(run_all(commands, options.seconds, workers) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

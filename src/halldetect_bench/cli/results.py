@@ -1,0 +1,306 @@
+"""`halldetect bench report`, `reproduce` and `calibrate`: what is done with a folder of results."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halldetect.cli.output import print_result, write_file
+from halldetect.cli.progress import ProgressDisplay
+from halldetect.cli.text_arguments import read_file
+from halldetect.errors import ConfigurationError, InputError
+
+if TYPE_CHECKING:
+    from halldetect_bench.predictions import Results
+    from halldetect_bench.stats.operating_points import Scores
+    from halldetect_bench.stats.tables import Tables
+
+# With fewer of one kind, a threshold says more about the rows than about the verifier.
+FEW = 30
+REPORT = """\
+Write the report of a folder of results: results.md, a page results.html, and every table as CSV
+in results/. A file `settings.toml` in the folder may say which weights the report is about.
+"""
+REPRODUCE = """\
+Run the methods behind a folder of results again, on the same rows with the same settings, and
+compare AUROC and balanced accuracy with the stored 95 % intervals. What needs a model that is not
+here is listed and left out. Exit status 1 if a figure lies outside, 0 if none does. All rows of
+all methods take hours on a CPU: --limit, --dataset and --method choose.
+"""
+
+CALIBRATE = """\
+Fit thresholds on the labelled rows that `bench run` has scored: for recall (80 % of the
+hallucinated responses found), for balanced accuracy and for precision. The rows may be any
+labelled dataset, such as what people decided in the history of the service
+(/v1/reports/export?form=labelled, then `bench run --dataset jsonl:FILE --method halldetect`).
+"""
+
+
+def add(actions: Any) -> None:
+    """Add the actions.
+
+    actions: the subparsers of `bench`.
+    """
+    _add_report(actions)
+    _add_reproduce(actions)
+    _add_calibrate(actions)
+
+
+def _add_report(actions: Any) -> None:
+    parser = actions.add_parser(
+        "report",
+        help="write the report of a folder of results",
+        description=REPORT,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("results", type=Path, metavar="DIR", help="a folder of results of `bench run`")
+    add("-o", "--out", type=Path, metavar="DIR", help="where to write; default: the same folder")
+    add("--against", metavar="NAME", help="compare with this method; default: halldetect")
+    add("--samples", type=int, default=500, metavar="N", help="bootstrap samples: 500")
+    add("--readme", type=Path, metavar="FILE", help="rewrite the block of numbers in this file too")
+    parser.set_defaults(run=run_report)
+
+
+def _add_reproduce(actions: Any) -> None:
+    parser = actions.add_parser(
+        "reproduce",
+        help="run stored results again and compare",
+        description=REPRODUCE,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("results", type=Path, metavar="DIR", help="a folder of stored results")
+    add("-o", "--out", type=Path, required=True, metavar="DIR", help="where to write the new ones")
+    add("--data", type=Path, metavar="DIR", help="the datasets; default: HALLDETECT_DATA")
+    add_names(parser, "--dataset", "only these datasets")
+    add_names(parser, "--method", "only these methods")
+    add("--limit", type=int, metavar="N", help="rows per dataset, a random sample; default: all")
+    add("--batch", type=int, default=1, metavar="N", help="rows per call of a method: 1")
+    add(
+        "--device",
+        choices=("cpu", "cuda"),
+        help="run language models in PyTorch on this device; default: in llama.cpp",
+    )
+    add("--quiet", action="store_true", help="no notices on standard error")
+    parser.set_defaults(run=run_reproduce)
+
+
+def _add_calibrate(actions: Any) -> None:
+    parser = actions.add_parser(
+        "calibrate", help="fit thresholds on labelled rows", description=CALIBRATE
+    )
+    option = parser.add_argument
+    option("results", type=Path, metavar="DIR", help="a folder of results of `bench run`")
+    option("--method", default="halldetect", metavar="NAME", help="of whose scores; halldetect")
+    option("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run_calibrate)
+
+
+def run_report(arguments: argparse.Namespace) -> int:
+    """Write the report of a folder of results.
+
+    arguments: of `bench report`.
+    """
+    from halldetect_bench.report.blocks import markdown, page
+    from halldetect_bench.report.csv_files import csv_files
+    from halldetect_bench.report.full_page import page_blocks
+    from halldetect_bench.report.readme_block import with_block
+    from halldetect_bench.report.summary import summary_blocks
+
+    tables = read_tables(arguments.results, arguments.against, arguments.samples)
+    out = arguments.out or arguments.results
+    texts = {
+        out / "results.md": markdown(summary_blocks(tables)),
+        out / "results.html": page(page_blocks(tables), "HallDetect: results"),
+        **{out / "results" / name: text for name, text in csv_files(tables).items()},
+    }
+    if arguments.readme is not None:
+        text = read_file(arguments.readme, "the file of --readme")
+        texts[arguments.readme] = with_block(text, tables)
+    try:
+        (out / "results").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {str(out)!r}: {error.strerror}") from error
+    for path, text in texts.items():
+        write_file(path, text)
+    print_result("".join(f"{path}\n" for path in texts))
+    return 0
+
+
+def read_tables(folder: Path, reference: str | None = None, samples: int = 500) -> Tables:
+    """The tables of a folder of results.
+
+    folder: of results. reference: the method that the others are compared with.
+    samples: the number of bootstrap samples.
+    """
+    from halldetect_bench.predictions import latency_folders, read_all
+    from halldetect_bench.registry import DATASETS, METHODS
+    from halldetect_bench.stats.evidence import Evidence
+    from halldetect_bench.stats.selection import read_settings
+    from halldetect_bench.stats.tables import Tables
+
+    evidence = Evidence(
+        read_all(folder),
+        read_settings(folder),
+        order=tuple(METHODS),
+        datasets=tuple(DATASETS),
+        reference=reference,
+        samples=samples,
+        latency={inner.name: read_all(inner) for inner in latency_folders(folder)},
+    )
+    return Tables(evidence)
+
+
+def run_reproduce(arguments: argparse.Namespace) -> int:
+    """Run stored results again and print the comparison.
+
+    arguments: of `bench reproduce`.
+    """
+    from halldetect_bench.predictions import read_all
+    from halldetect_bench.reproduction import reproduce
+    from halldetect_bench.stats.method_labels import method_labels
+    from halldetect_bench.stats.selection import read_settings, select
+
+    kept = select(read_all(arguments.results), read_settings(arguments.results)).kept
+    labels = method_labels(one.header for one in kept)
+    chosen = [
+        (labels[one.header.digest], one)
+        for one in kept
+        if _wanted(arguments.dataset, one.header.dataset)
+        and _wanted(arguments.method, labels[one.header.digest], one.header.method["name"])
+    ]
+    if not chosen:
+        raise ConfigurationError(
+            f"nothing to run: {arguments.results} has "
+            f"{', '.join(sorted({one.header.dataset for one in kept}))} and "
+            f"{', '.join(sorted(set(labels.values())))}"
+        )
+    with ProgressDisplay(quiet=arguments.quiet) as display:
+        found = reproduce(
+            chosen,
+            arguments.out,
+            data=arguments.data,
+            limit=arguments.limit,
+            batch=arguments.batch,
+            device=arguments.device,
+            notice=display.notice,
+        )
+    lines = []
+    for one in found:
+        what = f"{one.dataset}, {one.method}"
+        if one.reason is not None:
+            lines.append(f"not run  {what}: {one.reason}")
+            continue
+        state = "inside " if one.inside else "OUTSIDE"
+        lines.append(
+            f"{state}  {what}: {one.metric} {_text(one.now)}, stored {_text(one.stored.value)} "
+            f"({_text(one.stored.low)} to {_text(one.stored.high)}), {one.rows} rows"
+        )
+    print_result("\n".join(lines) + "\n")
+    return int(any(one.reason is None and not one.inside for one in found))
+
+
+def _wanted(names: list[str] | None, *given: str) -> bool:
+    return names is None or bool(set(names) & set(given))
+
+
+def _text(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3f}"
+
+
+def run_calibrate(arguments: argparse.Namespace) -> int:
+    """Fit and print the thresholds.
+
+    arguments: of `bench calibrate`.
+    """
+    from halldetect_bench.predictions import read_all
+    from halldetect_bench.stats.operating_points import fit, measured
+
+    found = [
+        item
+        for item in read_all(arguments.results)
+        if item.header.method["name"] == arguments.method
+    ]
+    if not found:
+        raise InputError(f"{arguments.results}: no results of the method {arguments.method!r}")
+    configurations = {item.header.digest for item in found}
+    if len(configurations) > 1:
+        raise InputError(
+            f"{arguments.results}: results of {len(configurations)} configurations of "
+            f"{arguments.method!r}; keep those of one in a folder of their own"
+        )
+    sets = {item.header.dataset: labelled_scores(item) for item in found}
+    points = {name: measured(sets, threshold) for name, threshold in fit(sets).items()}
+    points["default"] = measured(sets, 0.5)
+    rows = {name: [int(wrong.sum()), int((~wrong).sum())] for name, (wrong, _) in sets.items()}
+    if arguments.json:
+        print_result(json.dumps({"rows": rows, "points": points}, indent=1))
+        return 0
+    lines = [
+        f"{name}: {wrong} hallucinated and {right} faithful responses"
+        + (" (few: the thresholds are uncertain)" if min(wrong, right) < FEW else "")
+        for name, (wrong, right) in rows.items()
+    ]
+    lines += ["", "point      --threshold  hallucinations found  false alarms  balanced accuracy"]
+    lines += [
+        f"{name:<10} {point['threshold']:<12.3f} {point['recall']:<21.1%} "
+        f"{point['false_alarms']:<13.1%} {point['balanced_accuracy']:.3f}"
+        for name, point in points.items()
+    ]
+    print_result("\n".join(lines))
+    return 0
+
+
+def labelled_scores(results: Results) -> Scores:
+    """Labels and scores of the rows that have both.
+
+    results: of one dataset.
+    Raises InputError unless there are hallucinated and faithful responses among them.
+    """
+    import numpy as np
+
+    rows = [row for row in results.predictions if row.gold is not None and row.score is not None]
+    wrong = np.array([bool(row.gold) for row in rows], bool)
+    if not wrong.any() or wrong.all():
+        raise InputError(
+            f"{results.header.dataset}: a threshold needs both hallucinated and faithful responses "
+            f"with a score; there are {int(wrong.sum())} and {int((~wrong).sum())}"
+        )
+    return wrong, np.array([row.score for row in rows], float)
+
+
+def add_names(
+    parser: argparse.ArgumentParser, option: str, help: str, *, required: bool = False
+) -> None:
+    """Add an option whose uses add up to one list of names.
+
+    parser: of the command. option: its flag. help: its description. required: at least once.
+    """
+    parser.add_argument(
+        option, action=_AddNames, type=_names, required=required, metavar="NAME,...", help=help
+    )
+
+
+class _AddNames(argparse.Action):
+    """Append names to those of earlier uses of the option, each once."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        before = getattr(namespace, self.dest) or []
+        assert isinstance(values, list)
+        setattr(namespace, self.dest, list(dict.fromkeys([*before, *values])))
+
+
+def _names(text: str) -> list[str]:
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    if not names:
+        raise argparse.ArgumentTypeError("no name given")
+    return names

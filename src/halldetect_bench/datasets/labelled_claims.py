@@ -1,0 +1,198 @@
+"""Claims and answers on documents: WiCE, FactCG, LLM-AggreFact, RAGTruth, and your own rows.
+
+Every loader takes the folder of the publisher's release, or its only file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from halldetect.errors import InputError
+from halldetect_bench.datasets.labelled_rows import Loaded, Row, Unusable, collect, digest
+from halldetect_bench.datasets.readers import folder, locate, read_jsonl, read_table_file
+
+_WICE_LABELS = ("supported", "partially_supported", "not_supported")
+_TABLES = (".parquet", ".csv", ".jsonl", ".json")
+_TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+def load_wice(path: Path) -> Loaded:
+    """Load WiCE: Wikipedia claims against the web pages they cite (349 in the development set).
+
+    Hallucinated when the label is not "supported"; `kind` keeps partially_supported apart from
+    not_supported. The claim is the whole response, so response and claim figures agree.
+    """
+    hint = "the WiCE release, github.com/ryokamoi/wice, data/entailment_retrieval/claim/dev.jsonl"
+    return collect(read_jsonl(locate(path, "claim_dev.jsonl", "dev.jsonl", hint=hint)), _wice)
+
+
+def _wice(_: int, record: dict[str, Any]) -> Iterable[Row]:
+    label = record["label"]
+    if label not in _WICE_LABELS:
+        raise Unusable(f"unknown label {label!r}")
+    hallucinated = label != "supported"
+    source = "\n".join(record["evidence"])
+    yield Row(
+        dataset="wice",
+        id=record["meta"]["id"],
+        source=source,
+        response=record["claim"],
+        hallucinated=hallucinated,
+        sentences=((record["claim"], hallucinated),),
+        kind=label if hallucinated else None,
+        document=digest(source),
+    )
+
+
+def load_factcg(path: Path) -> Loaded:
+    """Load FactCG's CG2C-Doc: synthetic multi-hop claims (2,068 rows; may be trained on).
+
+    `text_a` is the document, `text_b` a list of one claim, `orig_label` 1 = supported.
+    """
+    hint = "the FactCG release, github.com/derenlei/FactCG"
+    return collect(read_table_file(locate(path, "CG2C_doc.json", hint=hint)), _factcg)
+
+
+def _factcg(position: int, record: dict[str, Any]) -> Iterable[Row]:
+    claims = record["text_b"]
+    yield Row(
+        dataset="factcg",
+        id=str(position),
+        source=record["text_a"],
+        response=claims if isinstance(claims, str) else " ".join(claims),
+        hallucinated=int(record["orig_label"]) != 1,
+    )
+
+
+def load_llm_aggrefact(path: Path, split: str = "test") -> Loaded:
+    """Load LLM-AggreFact: claims on documents from eleven datasets. Label 1 = supported.
+
+    Files are Parquet as on the hub (`test-00000-of-00001.parquet`, also in `data/`), CSV or JSON
+    lines, with the published fields `dataset`, `doc`, `claim`, `label`. The publishers allow
+    evaluation only.
+    """
+    places = (path, path / "data")
+    found = sorted(file for place in places for file in place.glob(f"{split}*"))
+    files = [path] if path.is_file() else [file for file in found if file.suffix in _TABLES]
+    if not files:
+        raise InputError(
+            f"{path} holds no {split}*.parquet, .csv or .jsonl: put the files of "
+            "huggingface.co/datasets/lytang/LLM-AggreFact (data/) there"
+        )
+
+    def rows(position: int, record: dict[str, Any]) -> Iterable[Row]:
+        hallucinated = int(record["label"]) != 1
+        yield Row(
+            dataset=f"llm-aggrefact-{record['dataset']}",
+            id=f"{split}/{position}",
+            source=record["doc"],
+            response=record["claim"],
+            hallucinated=hallucinated,
+            sentences=((record["claim"], hallucinated),),
+        )
+
+    return collect((record for file in files for record in read_table_file(file)), rows)
+
+
+def load_ragtruth(path: Path, split: str = "test") -> Loaded:
+    """Load RAGTruth: answers, data descriptions and summaries with hallucinated spans.
+
+    `response.jsonl` is joined with `source_info.jsonl` on `source_id`. A response is hallucinated
+    when people marked any span; `kind` joins the span types. Structured sources are written out as
+    lines of "field: value".
+    """
+    hint = "the RAGTruth release, github.com/ParticleMedia/RAGTruth, dataset/"
+    responses = read_jsonl(locate(folder(path), "response.jsonl", hint=hint))
+    information = read_jsonl(locate(folder(path), "source_info.jsonl", hint=hint))
+    sources = {str(item["source_id"]): item for item in information if "source_id" in item}
+
+    def rows(_: int, record: dict[str, Any]) -> Iterable[Row]:
+        if record["split"] != split:
+            return
+        key = str(record["source_id"])
+        if key not in sources:
+            raise Unusable(f"no source with source_id {key}")
+        source, question = _ragtruth_source(sources[key]["source_info"])
+        kinds = sorted({str(label["label_type"]).lower() for label in record["labels"]})
+        yield Row(
+            dataset=f"ragtruth-{str(sources[key]['task_type']).lower()}",
+            id=str(record["id"]),
+            source=source,
+            response=record["response"],
+            hallucinated=bool(record["labels"]),
+            kind="+".join(kinds) or None,
+            document=key,
+            question=question,
+        )
+
+    return collect(responses, rows)
+
+
+def _ragtruth_source(information: Any) -> tuple[str, str | None]:
+    if isinstance(information, str):
+        return information, None
+    if "passages" in information:
+        return str(information["passages"]), information.get("question")
+    return "\n".join(_lines(information, "")), None
+
+
+def _lines(value: Any, name: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _lines(inner, f"{name}, {key}" if name else str(key))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value, start=1):
+            yield from _lines(inner, f"{name} {place}")
+    else:
+        yield f"{name}: {'unknown' if value is None else value}"
+
+
+def load_user_file(path: Path) -> Loaded:
+    """Load your own data: one JSON object per line (JSON arrays, CSV and Parquet work too).
+
+    Fields: `source` (text, or a list of documents), `response`, `hallucinated` (true/false or
+    1/0); optional `id`, `question`, `kind`, `document`, `score` (higher = more faithful, may
+    replace `hallucinated`) and `sentences` (a list of [text, hallucinated]).
+    """
+    if not path.is_file():
+        raise InputError(
+            f"{path} does not exist: give a JSON-lines file of source, response, hallucinated"
+        )
+
+    def rows(position: int, record: dict[str, Any]) -> Iterable[Row]:
+        source = record["source"]
+        score = record.get("score")
+        yield Row(
+            dataset=f"jsonl:{path.stem}",
+            id=str(record.get("id") or position),
+            source=tuple(source) if isinstance(source, list) else source,
+            response=record["response"],
+            hallucinated=_truth(record.get("hallucinated")),
+            score=None if score in (None, "") else float(score),
+            sentences=tuple(
+                (str(text), _sentence_truth(mark)) for text, mark in record.get("sentences") or ()
+            ),
+            kind=record.get("kind") or None,
+            document=str(record.get("document") or ""),
+            question=record.get("question") or None,
+        )
+
+    return collect(read_table_file(path), rows)
+
+
+def _truth(value: Any) -> bool | None:
+    if value is None or value == "":
+        return None
+    known = _TRUTH.get(str(value).strip().lower())
+    if known is None:
+        raise Unusable(f"hallucinated must be true or false, not {value!r}")
+    return known
+
+
+def _sentence_truth(mark: Any) -> bool:
+    known = _truth(mark)
+    if known is None:
+        raise Unusable("a sentence without a label")
+    return known

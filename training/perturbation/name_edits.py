@@ -1,0 +1,130 @@
+"""Candidate edits of names in a sentence: other names, exchanged roles, other speakers.
+
+Each function returns every edit it can make, and `perturb` chooses one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+
+from training.perturbation import lexicon, proper_names
+from training.perturbation.edit import Edit, any_of, match_case
+
+
+def entity(text: str, source: str, rng: random.Random) -> list[Edit]:
+    """Another name of the source of the same probable kind.
+
+    text: the text to edit. source: its source. rng: makes the random choices.
+    """
+    kinds = proper_names.kinds(text, source)
+    edits = []
+    for name in proper_names.find(text, source):
+        choices = _others(name.text, text, kinds)
+        if not choices and kinds.get(name.text) == "country":
+            choices = [c for c in lexicon.COUNTRIES if c not in text and c not in source]
+        if not choices and kinds.get(name.text) == "nationality":
+            choices = [n for n in lexicon.NATIONALITIES if n not in text and n not in source]
+        if choices:
+            edits.append(Edit(name.start, name.end, rng.choice(choices)))
+    return edits
+
+
+def _others(name: str, text: str, kinds: dict[str, str]) -> list[str]:
+    kind = kinds.get(name, "unknown")
+    return sorted(
+        other
+        for other, its_kind in kinds.items()
+        if its_kind == kind
+        and other not in text
+        and not proper_names.same(name, other)
+        # Names of unknown kind are exchanged only for names of the same length in words.
+        and (kind != "unknown" or len(other.split()) == len(name.split()))
+    )
+
+
+_PASTS = any_of(lexicon.BASE_OF_PAST)
+_ACTING = re.compile(
+    rf" (?:(?:has|have|had|is|are|was|were|will|would|may|could|also|later|then|\w+ly) )*"
+    rf"(?:{_PASTS}|{any_of(lexicon.BASE_OF_THIRD)}|{any_of(lexicon.VERBS)}|\w+ed)\b"
+)
+_PREPOSITION = re.compile(
+    r"\s?(?:$|[.,;:!?)\"'”’]|(?:in|on|at|after|before|for|to|by|with|during|over|from|when|while|"
+    r"because|as|is|was|will|has|had|who|that|of|until|since|and)\b)"
+)
+_CLAUSE = re.compile(
+    rf"\b(?P<one>[Tt]he|[Aa]n?) (?P<a>[a-z]+) (?P<verb>{_PASTS}) (?P<two>the|an?) (?P<b>[a-z]+)"
+    r"(?=[.,;]| (?:in|on|at|after|before|with|during|when|because)\b|\s?\.?$)"
+)
+
+
+def role(text: str, source: str, rng: random.Random) -> list[Edit]:
+    """Two participants of one event change places.
+
+    text: the text to edit. source: its source. rng: makes the random choices.
+    """
+    kinds = proper_names.kinds(text, source)
+    found = proper_names.find(text, source)
+    edits = []
+    for one, other in itertools.pairwise(found):
+        between = text[one.end : other.start]
+        if (
+            kinds.get(one.text) == kinds.get(other.text) != "nationality"
+            and (kinds[one.text] != "unknown" or one.text.count(" ") == other.text.count(" "))
+            and not re.search(r"\b(?:the|an?|his|her|their|its|this|for) $", between)
+            and not proper_names.same(one.text, other.text)
+            and _ACTING.match(between)
+            and _PREPOSITION.match(text[other.end :])
+            and not lexicon.SYMMETRIC & set(re.findall(r"[a-z]+", between))
+            and not re.search(r"[.;:!?'\"‘“]|, (?:and|but|who|which)", between)
+        ):
+            edits.append(Edit(one.start, other.end, other.text + between + one.text))
+    for match in _CLAUSE.finditer(text):
+        if match["a"] != match["b"] and match["verb"] not in lexicon.SYMMETRIC:
+            first = match_case(match["one"], match["two"])
+            swapped = f"{first} {match['b']} {match['verb']} {match['one'].lower()} {match['a']}"
+            edits.append(Edit(*match.span(), swapped))
+    return edits
+
+
+_SPEECH = any_of(lexicon.SPEECH_VERBS)
+_SPEAKER = any_of(lexicon.SPEAKERS)
+_SPEAKS_AFTER = re.compile(rf",? (?:has |have |had |also )?(?:{_SPEECH})\b")
+_SPOKE_BEFORE = re.compile(r"\b(?:(?P<said>said|says|added)|[Aa]ccording to) (?:the )?$")
+_GROUP_SPEAKS = re.compile(
+    rf"\b(?P<a>{_SPEAKER})(?= (?:have |has )?(?:{_SPEECH})\b)"
+    rf"|\baccording to (?P<b>{_SPEAKER})\b",
+    re.I,
+)
+
+
+def attribution(text: str, source: str, rng: random.Random) -> list[Edit]:
+    """Another speaker.
+
+    text: the text to edit. source: its source. rng: makes the random choices.
+    """
+    kinds = proper_names.kinds(text, source)
+    edits = []
+    for name in proper_names.find(text, source):
+        before, after = text[: name.start], text[name.end :]
+        spoke = _SPOKE_BEFORE.search(before)
+        # "said Smith." names a speaker, "said Smith was ill" does not.
+        inverted = spoke and (not spoke["said"] or re.match(r"\s?(?:$|[.,;])", after))
+        speaks = _SPEAKS_AFTER.match(after) and not re.search(
+            r"\b(?:in|of|from|at) (?:[a-z]+ )*$", before
+        )
+        if not (inverted or speaks):
+            continue
+        article = re.search(r"\b(?:[Tt]he|[Aa]n?) $", before)
+        choices = [] if article else _others(name.text, text, kinds)
+        choices = choices or _others(name.text, text, {**kinds, name.text: "person"})
+        if choices:
+            start = article.start() if article else name.start
+            edits.append(Edit(start, name.end, rng.choice(choices)))
+    for match in _GROUP_SPEAKS.finditer(text):
+        group = "a" if match["a"] else "b"
+        choices = [word for word in lexicon.SPEAKERS if word not in source.lower()]
+        if choices:
+            edits.append(Edit(*match.span(group), match_case(match[group], rng.choice(choices))))
+    return edits

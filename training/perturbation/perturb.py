@@ -1,0 +1,95 @@
+"""Edit a faithful text so that it becomes wrong in one known way.
+
+Edits come from rules and word lists, without a model. All randomness comes from the
+`random.Random` that is passed in, so a seed gives the same edits again. An edited text differs
+from the original in one place.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+from halldetect.errors import InputError
+from training.perturbation import name_edits, quantity_edits, wording_edits
+from training.perturbation.edit import Edit
+
+_Maker = Callable[[str, str, random.Random], list[Edit]]
+
+_MAKERS: dict[str, _Maker] = {
+    "number": quantity_edits.number,
+    "date": quantity_edits.date,
+    "entity": name_edits.entity,
+    "negation": wording_edits.negation,
+    "role": name_edits.role,
+    "detail": wording_edits.detail,
+    "unit": quantity_edits.unit,
+    "quantifier": wording_edits.quantifier,
+    "modality": wording_edits.modality,
+    "comparison": wording_edits.comparison,
+    "attribution": name_edits.attribution,
+    "antonym": wording_edits.antonym,
+}
+KINDS: tuple[str, ...] = tuple(_MAKERS)
+
+
+def perturb(sentence: str, source: str, kind: str, rng: random.Random) -> str | None:
+    """A text with one edit of one kind, or None where none applies.
+
+    sentence: the sentence or summary to edit. source: its source. kind: one of KINDS.
+    rng: makes the random choices.
+    """
+    maker = _MAKERS.get(kind)
+    if maker is None:
+        raise InputError(f"no perturbation {kind!r}; there are {', '.join(KINDS)}")
+    candidates = maker(sentence, source, rng)
+    rng.shuffle(candidates)
+    source_words = _plain(source)
+    for edit in candidates:
+        text = _with_fitting_article(edit.apply(sentence), edit)
+        if _plain(text) != _plain(sentence) and _plain(text) not in source_words:
+            return text
+    return None
+
+
+def perturb_any(
+    sentence: str, source: str, rng: random.Random, kinds: Iterable[str] = KINDS
+) -> tuple[str, str] | None:
+    """A text with one edit of any kind that applies, with the kind; None where none applies.
+
+    sentence: the sentence or summary to edit. source: its source. rng: makes the random
+    choices. kinds: the kinds to choose from, each with the same probability.
+    """
+    order = list(kinds)
+    rng.shuffle(order)
+    for kind in order:
+        text = perturb(sentence, source, kind, rng)
+        if text is not None:
+            return text, kind
+    return None
+
+
+@lru_cache(maxsize=512)
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"[\w%$£€.,]+", text.lower()))
+
+
+def _with_fitting_article(text: str, edit: Edit) -> str:
+    """Correct 'a' or 'an' before the edited word."""
+    article = re.search(r"\b([Aa])(n?) $", text[: edit.start])
+    word = re.match(r"[\w$£€]+", edit.text)
+    if not article or not word:
+        return text
+    wanted = article[1] + ("n" if _vowel_sound(word.group()) else "")
+    return text[: article.start()] + wanted + " " + text[edit.start :]
+
+
+def _vowel_sound(word: str) -> bool:
+    lowered = word.lower()
+    if lowered[0].isdigit():
+        return lowered.startswith("8") or re.match(r"(?:11|18)(?!\d)", lowered) is not None
+    if re.match(r"(?:uni|use|eu|one|once|ukr|usa)", lowered):
+        return False
+    return lowered[0] in "aeiou" or re.match(r"(?:hour|honest|heir|honour)", lowered) is not None

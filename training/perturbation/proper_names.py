@@ -1,0 +1,144 @@
+"""Capitalised names in a text, and their probable kind by the words around them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+
+from training.perturbation import lexicon
+
+_WORD = r"[A-Z][A-Za-zÀ-ÿ]*(?:[’'-][A-Z][A-Za-zÀ-ÿ]+)*"
+_NAME = re.compile(rf"\b{_WORD}(?:(?: (?:of|de|van|von|al|bin|da|del|du))? {_WORD})*(?![\w@])")
+_NOT_NAMES = lexicon.NOT_NAMES | {*lexicon.MONTHS, *lexicon.WEEKDAYS}
+_LEADING = _NOT_NAMES | {*lexicon.TITLES, *lexicon.OFFICES}
+_COUNTRIES = frozenset(lexicon.COUNTRIES)
+_NATIONALITIES = frozenset(lexicon.NATIONALITIES)
+_ORGANISATIONS = frozenset(lexicon.ORGANISATION_WORDS)
+_PLACE_BEFORE = re.compile(r"\b(?:in|near|across|throughout|outside|towards)\s$")
+_PERSON_AFTER = re.compile(
+    rf"(?:['’]s (?:wife|husband|son|daughter|mother|father|lawyer))|(?:,? who\b)|(?::\s)"
+    rf"|(?:,? \d\d,)|(?: (?:{'|'.join(lexicon.SPEECH_VERBS)})\b)"
+)
+_PERSON_BEFORE = re.compile(
+    rf"(?:\b(?:{'|'.join(lexicon.TITLES)})\.? $)|(?:\b(?:{'|'.join(lexicon.SPEECH_VERBS)}) $)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name with its offsets in a text."""
+
+    text: str
+    start: int
+    end: int
+
+
+def find(text: str, context: str = "") -> list[Name]:
+    """The names in a text.
+
+    text: where to look. context: another text that shows how words are written.
+    A capital at the start of a sentence does not make a name: the word must also be capitalised
+    inside a sentence, in the text or the context, or be followed by another capitalised word.
+    A single word that also occurs in lower case is not a name.
+    """
+    inner = _inner_capitals(text) | _inner_capitals(context)
+    lowercase = _lowercase_words(text) | _lowercase_words(context)
+    found = []
+    for match in _NAME.finditer(text):
+        words = match.group().split(" ")
+        start = match.start()
+        opening = _opens_sentence(text, start)
+        while words and (
+            words[0] in _LEADING
+            or words[0].islower()
+            or (opening and len(words) == 1 and words[0] not in inner)
+        ):
+            start += len(words.pop(0)) + 1
+            opening = False
+        while words and (words[-1] in _NOT_NAMES or words[-1].islower()):
+            words.pop()
+        name = " ".join(words)
+        if len(name) > 1 and not (len(words) == 1 and name.lower() in lowercase):
+            found.append(Name(name, start, start + len(name)))
+    return found
+
+
+@lru_cache(maxsize=512)
+def _inner_capitals(text: str) -> frozenset[str]:
+    """Words capitalised inside a sentence, or naming the speaker of a dialogue turn."""
+    return frozenset(
+        word
+        for match in _NAME.finditer(text)
+        for word in match.group().split(" ")[
+            _opens_sentence(text, match.start()) and text[match.end() : match.end() + 1] != ":" :
+        ]
+    )
+
+
+@lru_cache(maxsize=512)
+def _lowercase_words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"(?<![\w'’])[a-z]{2,}(?![\w'’])", text))
+
+
+def kinds(text: str, source: str) -> dict[str, str]:
+    """Each name of a text and its source with its probable kind; the source takes precedence.
+
+    text: the text to edit. source: its source.
+    """
+    return {**_kinds(text, source), **_kinds(source, "")}
+
+
+@lru_cache(maxsize=512)
+def _kinds(text: str, context: str) -> dict[str, str]:
+    """By the words of a name, then by votes of the words around it."""
+    votes: dict[str, Counter[str]] = {}
+    for name in find(text, context):
+        counter = votes.setdefault(name.text, Counter())
+        before, after = text[max(0, name.start - 20) : name.start], text[name.end : name.end + 20]
+        if _PERSON_AFTER.match(after) or _PERSON_BEFORE.search(before):
+            counter["person"] += 2
+        if _PLACE_BEFORE.search(before):
+            counter["place"] += 1
+        if re.search(r"\b[Tt]he $", before):
+            counter["thing"] += 1
+    return {name: _by_form(name) or _winner(counter) for name, counter in votes.items()}
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two names may mean the same: a shared word, or one is the initials of the other.
+
+    one, other: the names.
+    """
+    mine, theirs = one.lower().split(), other.lower().split()
+    if set(mine) & set(theirs) or one.lower() in other.lower() or other.lower() in one.lower():
+        return True
+    return _initials(one) == other.upper() or _initials(other) == one.upper()
+
+
+def _initials(name: str) -> str:
+    return "".join(word[0] for word in name.split() if word[0].isupper())
+
+
+def _by_form(name: str) -> str | None:
+    words = name.split()
+    if name in _COUNTRIES:
+        return "country"
+    if name in _NATIONALITIES:
+        return "nationality"
+    if _ORGANISATIONS & set(words):
+        return "thing"
+    return "acronym" if name.isupper() and len(name) > 1 else None
+
+
+def _winner(counter: Counter[str]) -> str:
+    if not counter:
+        return "unknown"
+    (best, count), *rest = counter.most_common()
+    return "unknown" if rest and rest[0][1] == count else best
+
+
+def _opens_sentence(text: str, start: int) -> bool:
+    before = text[:start].rstrip(" \t\"'“‘`(")
+    return not before or before[-1] in ".!?:;|\n-–—"
