@@ -135,7 +135,7 @@ def counting(folder: str, configuration: Any, cpus: int, pretend: float | None =
     if pretend is None:
         detector = rebuild_detector(configuration, cpus)
     else:
-        detector = Detector("sentences", Words())
+        detector = Detector(Words())
         detector.configuration = configuration
     notes = Path(folder, str(os.getpid()))
     notes.write_text(json.dumps({"ready": time.time()}) + "\n")
@@ -207,7 +207,7 @@ def workers(rows: int) -> dict[str, Any]:
                 notes = folder / "notes"
                 notes.mkdir()
                 configuration = Detector("sentences").configuration
-                own = Detector("sentences", Words()) if pretend else Detector("sentences")
+                own = Detector(Words()) if pretend else Detector("sentences")
                 own.configuration = configuration
                 run_on_ray(
                     own,
@@ -261,7 +261,7 @@ def throughput(rows: int) -> dict[str, Any]:
         for label, sentences in (("short", 4), ("typical", 10)):
             source = write_rows(folder / f"{label}.jsonl", made_rows(rows, sentences))
             for threads in (1, None) if label == "short" else (None,):
-                detector = Detector("sentences", threads=threads)
+                detector = Detector(threads=threads)
                 run_settings(detector)
                 out = folder / f"{label}-{threads}.jsonl"
                 key = f"local, {label}, {threads or physical_cores()} threads"
@@ -388,7 +388,7 @@ def flat(rows: int) -> dict[str, Any]:
                 for n in range(rows)
             ),
         )
-        detector = Detector("sentences", Words())
+        detector = Detector(Words())
         watch = Watch(max(rows // 10, 1))
         out = folder / "out.jsonl"
         job = Job(source, str(out), level=Level.CLAIM, batch_size=512)

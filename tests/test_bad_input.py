@@ -28,7 +28,7 @@ def small_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def small_detector() -> Detector:
-    return Detector("sentences", OverlapVerifier())
+    return Detector(OverlapVerifier())
 
 
 def refused(arguments: list[str], capsys: pytest.CaptureFixture[str], status: int) -> str:

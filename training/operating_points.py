@@ -3,7 +3,7 @@
     halldetect bench run --data DIR --method halldetect --verifier base --limit 400 -o RESULTS \
         --dataset storysumm,dialsummeval,wice,bump,pubmedqa,defacto-val
     python -m training.operating_points RESULTS --verifier base
-    python -m halldetect.models.refresh_digests        # the weights' folder has changed
+    python -m training.refresh_digests        # the weights' folder has changed
 
 The development sets are none of the six sets of the results. What the names of the points mean is
 in `halldetect_bench.stats.operating_points`. The points go into the weights' config.json; labels,
@@ -105,7 +105,7 @@ def main() -> None:
         json.dumps({**config, "operating_points": points}, indent=1) + "\n", encoding="utf-8"
     )
     print(json.dumps(result["measured"], indent=1))
-    print(f"{config_file} is changed: run python -m halldetect.models.refresh_digests")
+    print(f"{config_file} is changed: run python -m training.refresh_digests")
 
 
 if __name__ == "__main__":

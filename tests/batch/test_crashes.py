@@ -266,7 +266,7 @@ def test_resume_wants_the_same_input_and_configuration(tmp_path: Path) -> None:
     outcome = stopped_after(tmp_path, 2)
     assert (outcome.interrupted, outcome.counts.rows) == (True, 64)
     job = Job(str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), resume=True)
-    other = Detector(SentenceExtractor(), OverlapVerifier(), threshold=0.25)
+    other = Detector(OverlapVerifier(), threshold=0.25)
     with pytest.raises(InputError, match=r"cannot resume: .* had another configuration; give"):
         run_local(other, job)
     with pytest.raises(InputError, match="another level"):

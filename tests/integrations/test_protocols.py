@@ -132,7 +132,7 @@ def test_an_event_of_opentelemetry_belongs_to_the_span_of_the_response(case: Cas
     ours._instruments.cache_clear()
     tracer = TracerProvider().get_tracer("application")
 
-    traced = ours.TracedDetector(SentenceExtractor(), OverlapVerifier())
+    traced = ours.TracedDetector(OverlapVerifier())
     with tracer.start_as_current_span("chat") as span:
         report = traced.check(list(case.sources), case.response)
         ours.emit(report, response_id="r-1", per_claim=True)

@@ -24,7 +24,7 @@ from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 @pytest.fixture(scope="session")
 def halldetect_detector():
-    return Detector(SentenceExtractor(), OverlapVerifier())
+    return Detector(OverlapVerifier())
 """
 SOURCE = "The boat leaves at 6. A ticket costs 4 euros."
 TESTS = f"""

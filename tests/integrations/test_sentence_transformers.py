@@ -57,7 +57,7 @@ def test_a_cross_encoder_is_a_verifier_whatever_the_order_of_its_labels(tmp_path
         assert judged.neutral == pytest.approx(float(row[2]), abs=1e-5)
     assert verifier.count_tokens(["the boat leaves ."]) == [4]
     assert verifier.max_tokens < 64
-    report = Detector("sentences", verifier).check("The boat leaves.", "The boat leaves.")
+    report = Detector(verifier).check("The boat leaves.", "The boat leaves.")
     assert report.score is not None
     assert report.provenance.verifier["kind"] == "cross-encoder"
 
@@ -89,7 +89,7 @@ class Predictor:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_any_object_that_predicts_is_a_verifier(case: Case) -> None:
-    checked = Detector(SentenceExtractor(), CrossEncoderVerifier(Predictor()))
+    checked = Detector(CrossEncoderVerifier(Predictor()))
     report = checked.check(list(case.sources), case.response)
     assert report.ok is bool(case.passed)
     assert (report.verdict == "uncheckable") is (case.passed is None)

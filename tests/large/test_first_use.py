@@ -47,7 +47,7 @@ def test_first_use_announces_the_conversion_once(verifier: str) -> None:
 
     def check() -> None:
         verifiers._loaded.clear()  # as in another process
-        detector = Detector("sentences", verifier, device="cpu", notice=told.append, progress=tell)
+        detector = Detector(verifier, device="cpu", notice=told.append, progress=tell)
         detector.check(SOURCE, "The pump was repaired in May.")
 
     check()
@@ -70,6 +70,6 @@ def test_truncated_base_is_called_corrupt(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_auto_is_refused_as_fallback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALLDETECT_HOME", str(tmp_path))
-    detector = Detector("sentences", "large", fallback="auto", notice=lambda line: None)
+    detector = Detector("large", fallback="auto", notice=lambda line: None)
     with pytest.raises(ConfigurationError, match="two verifiers"):
         detector.check(SOURCE, "The pump was repaired in May.")

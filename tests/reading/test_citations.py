@@ -35,7 +35,7 @@ def test_citations_are_judged_against_what_they_cite() -> None:
         "The bridge opened in 1932 [1]. The tower is 40 metres tall [3]. "
         "Wild horses graze beside volcanoes [2]. Olaf sold the mill [9]. The mill was sold by Olaf."
     )
-    detector = Detector(SentenceExtractor(), OverlapVerifier())
+    detector = Detector(OverlapVerifier())
     report = detector.check(DOCUMENTS, response)
     first, second, third, fourth, fifth = report.claims
     assert [claim.text.count("[") for claim in report.claims] == [0] * 5
@@ -81,7 +81,7 @@ NAMED = [
 def test_a_source_that_is_named_is_checked(
     sentence: str, document: int, status: str, cited: bool
 ) -> None:
-    report = Detector(SentenceExtractor(), OverlapVerifier()).check(NAMED, sentence)
+    report = Detector(OverlapVerifier()).check(NAMED, sentence)
     (claim,) = report.claims
     assert "ccording" not in claim.text
     assert "noted" not in claim.text
@@ -95,7 +95,7 @@ def test_a_source_that_is_named_is_checked(
 
 
 def test_a_named_source_that_was_not_given() -> None:
-    detector = Detector(SentenceExtractor(), OverlapVerifier())
+    detector = Detector(OverlapVerifier())
     sentence = "According to the 2019 audit report, the tower is 40 metres tall."
     (claim,) = detector.check(NAMED, sentence).claims
     assert [(item.label, item.document) for item in claim.citations] == [
@@ -120,6 +120,6 @@ def test_a_named_source_that_was_not_given() -> None:
 )
 def test_what_names_no_single_document_is_no_citation(sentence: str) -> None:
     names = [*NAMED, {"id": "Paris guide", "text": "x"}, {"id": "person list", "text": "y"}]
-    detector = Detector(SentenceExtractor(), OverlapVerifier())
+    detector = Detector(OverlapVerifier())
     (claim,) = detector.check(names, sentence).claims
     assert claim.citations == ()

@@ -54,7 +54,7 @@ class EnglishOnly(OverlapVerifier):
 
 @pytest.mark.parametrize("text", FOREIGN)
 def test_an_english_verifier_is_not_asked_about_other_languages(text: str) -> None:
-    english, mill = Detector(SentenceExtractor(), EnglishOnly()), "The mill is a museum."
+    english, mill = Detector(EnglishOnly()), "The mill is a museum."
     assert english.check(text, text).verdict is Verdict.UNCHECKABLE
     assert english.check(mill, text).reason == (
         "the response is not in English, the only language this verifier reads"
@@ -67,5 +67,5 @@ def test_an_english_verifier_is_not_asked_about_other_languages(text: str) -> No
 
 def test_a_verifier_that_names_no_language_is_asked() -> None:
     text = "Die Mühle wurde 1790 gebaut und ist heute ein Museum."
-    report = Detector(SentenceExtractor(), OverlapVerifier()).check(text, text)
+    report = Detector(OverlapVerifier()).check(text, text)
     assert report.verdict is Verdict.FAITHFUL

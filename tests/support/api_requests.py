@@ -24,7 +24,7 @@ def untimed(report: Report) -> str:
 
 
 def local(source: Any, response: str, **options: Any) -> Report:
-    detector = Detector(SentenceExtractor(), ObedientVerifier(), max_response=5000, **options)
+    detector = Detector(ObedientVerifier(), max_response=5000, **options)
     return detector.check(source, response)
 
 

@@ -28,7 +28,7 @@ BASE = ["--extractor", "sentences"]
 
 def detector(**options: Any) -> Detector:
     """A detector that costs next to nothing."""
-    return Detector(SentenceExtractor(), OverlapVerifier(), **options)
+    return Detector(OverlapVerifier(), **options)
 
 
 def write_jsonl(path: Path, rows: Iterable[Any]) -> Path:

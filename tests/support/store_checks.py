@@ -24,7 +24,7 @@ SOURCE = "The bridge opened in 1932. It is 503 metres long."
 
 
 def finished_report(response: str = "The bridge opened in 1923.") -> FinishedReport:
-    report = Detector(SentenceExtractor(), OverlapVerifier()).check(SOURCE, response)
+    report = Detector(OverlapVerifier()).check(SOURCE, response)
     return FinishedReport(report.to_json(indent=None), report_overview(report))
 
 

@@ -41,7 +41,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "in.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     out = folder / "out.jsonl"
     run_local(
-        Detector(SentenceExtractor(), OverlapVerifier()), Job(str(folder / "in.jsonl"), str(out))
+        Detector(OverlapVerifier()), Job(str(folder / "in.jsonl"), str(out))
     )
     write_report(out, folder / "report")
     return folder / "report" / "index.html"

@@ -154,7 +154,7 @@ def test_a_killed_actor_costs_no_row(tmp_path: Path) -> None:
         source,
         tmp_path / "there.jsonl",
         workers=2,
-        make_detector=lambda: Detector(SentenceExtractor(), _named(Dying(mark))),
+        make_detector=lambda: Detector(_named(Dying(mark))),
     )
     assert mark.exists()
     assert outcome.counts.rows == 40
@@ -278,7 +278,7 @@ def test_what_ends_a_run_is_one_line(tmp_path: Path) -> None:
         on_ray(
             source,
             tmp_path / "other.jsonl",
-            make_detector=lambda: Detector(SentenceExtractor(), OverlapVerifier(), threshold=0.25),
+            make_detector=lambda: Detector(OverlapVerifier(), threshold=0.25),
         )
     with pytest.raises(InputError, match="not standard input or output"):
         Job("-", str(tmp_path / "x.jsonl"), in_parts=True)

@@ -105,7 +105,7 @@ def test_common_length_agrees_with_the_table(one: list[str], other: list[str]) -
 
 def every_method() -> list[Method]:
     verifier = OverlapVerifier()
-    detector = Detector(SentenceExtractor(), verifier, notice=lambda _: None)
+    detector = Detector(verifier, notice=lambda _: None)
     return [
         *(method(verifier) for method in (NliOnly, SummacZs, SummacConv, MiniCheck, AlignScore)),
         RougeL(),
