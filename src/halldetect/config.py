@@ -257,8 +257,8 @@ class Configuration:
     )
     knowledge: str | None = _option(
         None,
-        "an index (see index build), a file, postgresql://... or opensearch://..., that evidence "
-        "for each claim is retrieved from",
+        "an index (see index build), a file or postgresql://..., that evidence for each claim is "
+        "retrieved from",
         flag="--knowledge",
         metavar="INDEX",
     )

@@ -34,7 +34,6 @@ PURPOSES = {
     "ray": "batch on many machines",
     "serve": "the service",
     "postgres": "the service with PostgreSQL",
-    "opensearch": "an index in OpenSearch",
     "pdf": "audit reports as PDF",
     "bench": "the evaluation",
     "mcp": "assistants over MCP",
