@@ -113,30 +113,45 @@ class KnowledgeIndex:
     def _open(self, writing: bool) -> None:
         try:
             with self.errors():
-                self._require_version(writing)
-                if writing:
-                    self.execute("PRAGMA synchronous = NORMAL")
-                    self.execute("BEGIN IMMEDIATE")
-                    return
+                self._prepare(writing)
                 self._facts = dict(self.execute("SELECT name, value FROM meta"))
-                self.execute("SELECT rowid FROM passage_words LIMIT 1").fetchall()
-            _require_complete(self._facts, self.location)
-            self._stems = sqlite3.connect(":memory:", check_same_thread=False)
-            self._stems.execute(f"CREATE VIRTUAL TABLE t USING fts5(x, tokenize='{_TOKENIZER}')")
-            self._stems.execute("CREATE VIRTUAL TABLE v USING fts5vocab(t, 'instance')")
+            if writing:
+                return
+            if self._facts["state"] != "complete":
+                raise InputError(
+                    f"the index {self.location} is not complete: run halldetect index build again"
+                )
+            if not self.passages:
+                raise InputError(f"the index {self.location} has no passages")
         except BaseException:
             self.close()
             raise
 
-    def _require_version(self, writing: bool) -> None:
+    def _prepare(self, writing: bool) -> None:
+        """Make the tables of a new index, and begin to write or to search."""
         ((tables,),) = self.execute("SELECT count(*) FROM sqlite_master")
         if writing and not tables:
             self._connection.executescript(_SQLITE_TABLES)
         ((application,),) = self.execute("PRAGMA application_id")
-        ((version,),) = self.execute("PRAGMA user_version")
         if application != APPLICATION_ID:
             raise InputError(f"{self.location} is not a halldetect index")
-        _require_version(version, self.location, "delete it")
+        ((version,),) = self.execute("PRAGMA user_version")
+        self._require_version(version, "delete it")
+        if writing:
+            self.execute("PRAGMA synchronous = NORMAL")
+            self.execute("BEGIN IMMEDIATE")
+            return
+        self.execute("SELECT rowid FROM passage_words LIMIT 1").fetchall()
+        self._stems = sqlite3.connect(":memory:", check_same_thread=False)
+        self._stems.execute(f"CREATE VIRTUAL TABLE t USING fts5(x, tokenize='{_TOKENIZER}')")
+        self._stems.execute("CREATE VIRTUAL TABLE v USING fts5vocab(t, 'instance')")
+
+    def _require_version(self, version: int, advice: str) -> None:
+        if version != VERSION:
+            raise InputError(
+                f"the index {self.location} has version {version}, this halldetect reads version "
+                f"{VERSION}: {advice} and build it again"
+            )
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -166,7 +181,9 @@ class KnowledgeIndex:
         """Write the passages of a document at these places, and return their number."""
         places = list(spans)
         for span in places:
-            ((passage,),) = self.execute(_INSERT, (document, *_place(span), title, span.cut(text)))
+            ((passage,),) = self.execute(
+                _INSERT, (document, span.start, span.end, title, span.cut(text))
+            )
             self.execute(
                 "INSERT INTO passage_words (rowid, title, text) VALUES (?, ?, ?)",
                 (passage, title, span.cut(text)),
@@ -197,13 +214,18 @@ class KnowledgeIndex:
         self.close()  # detectors keep their index as long as they live
 
     @property
+    def passages(self) -> int:
+        """The number of passages."""
+        return int(self._facts["passages"])
+
+    @property
     def description(self) -> dict[str, Any]:
         """The name, the numbers of documents and passages, and a digest of all documents."""
         return {
             "name": self.name,
             "version": VERSION,
             "documents": int(self._facts["documents"]),
-            "passages": int(self._facts["passages"]),
+            "passages": self.passages,
             "digest": f"sha256:{self._facts['digest']}",
         }
 
@@ -286,39 +308,23 @@ class PostgresIndex(KnowledgeIndex):
             )
             self.execute(f"SET search_path TO {SCHEMA}")
 
-    def _open(self, writing: bool) -> None:
-        try:
-            with self.errors():
-                if writing:
-                    self._begin()
-                elif not self._has_tables():
-                    raise InputError(
-                        f"{self.location} holds no halldetect index: make it with halldetect "
-                        "index build"
-                    )
-                facts = dict(self.execute("SELECT name, value FROM meta"))
-                advice = f"drop the schema {SCHEMA}"
-                _require_version(int(facts.get("version", 0)), self.location, advice)
-                if writing:
-                    self._connection.autocommit = False
-                    return
-                self.execute(f"SET statement_timeout = '{SEARCH_SECONDS}s'")
-                self._facts = facts
-            _require_complete(facts, self.location)
-        except BaseException:
-            self.close()
-            raise
-
-    def _has_tables(self) -> bool:
-        ((found,),) = self.execute(f"SELECT to_regclass('{SCHEMA}.meta') IS NOT NULL")
-        return bool(found)
-
-    def _begin(self) -> None:
-        ((is_alone,),) = self.execute(f"SELECT pg_try_advisory_lock({APPLICATION_ID})")
-        if not is_alone:
-            raise InputError(f"the index {self.location} is being built by another process")
-        if not self._has_tables():
+    def _prepare(self, writing: bool) -> None:
+        if writing:
+            ((is_alone,),) = self.execute(f"SELECT pg_try_advisory_lock({APPLICATION_ID})")
+            if not is_alone:
+                raise InputError(f"the index {self.location} is being built by another process")
+        ((has_tables,),) = self.execute(f"SELECT to_regclass('{SCHEMA}.meta') IS NOT NULL")
+        if writing and not has_tables:
             self.execute(_POSTGRES_TABLES)
+        elif not has_tables:
+            advice = "make it with halldetect index build"
+            raise InputError(f"{self.location} holds no halldetect index: {advice}")
+        ((version,),) = self.execute("SELECT value FROM meta WHERE name = 'version'")
+        self._require_version(int(version), f"drop the schema {SCHEMA}")
+        if writing:
+            self._connection.autocommit = False
+        else:
+            self.execute(f"SET statement_timeout = '{SEARCH_SECONDS}s'")
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -342,7 +348,7 @@ class PostgresIndex(KnowledgeIndex):
 
     def insert(self, document: int, spans: Iterable[Span], title: str, text: str) -> int:
         """Write the passages of a document at these places, and return their number."""
-        rows = [(document, *_place(span), title, span.cut(text)) for span in spans]
+        rows = [(document, span.start, span.end, title, span.cut(text)) for span in spans]
         with self._connection.cursor() as cursor:
             cursor.executemany(_INSERT.replace("?", "%s"), rows)
         return len(rows)
@@ -366,9 +372,8 @@ class PostgresIndex(KnowledgeIndex):
             " WHERE word = ANY (tsvector_to_array(to_tsvector('english', ?))) ORDER BY 1",
             (claim.replace("\x00", " "),),
         )
-        passages = int(self._facts["passages"])
         chosen = {
-            _quoted(word): math.log(1.0 + passages / count)
+            _quoted(word): math.log(1.0 + self.passages / count)
             for word, count in rarest(dict(rows)).items()
         }
         if not chosen:
@@ -381,29 +386,10 @@ class PostgresIndex(KnowledgeIndex):
         )
 
 
-def _place(span: Span) -> tuple[int, int]:
-    return span.start, span.end
-
-
 def _quoted(word: str) -> str:
     """Return a word as a query of PostgreSQL."""
     escaped = word.replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"
-
-
-def _require_complete(facts: Mapping[str, str], location: str) -> None:
-    if facts.get("state") != "complete":
-        raise InputError(f"the index {location} is not complete: run halldetect index build again")
-    if not int(facts["passages"]):
-        raise InputError(f"the index {location} has no passages")
-
-
-def _require_version(version: int, location: str, advice: str) -> None:
-    if version != VERSION:
-        raise InputError(
-            f"the index {location} has version {version}, this halldetect reads version "
-            f"{VERSION}: {advice} and build it again"
-        )
 
 
 def rarest(counts: Mapping[str, int]) -> dict[str, int]:
