@@ -67,7 +67,7 @@ def test_rows_with_the_same_id_are_compared_in_their_order(tmp_path: Path) -> No
         files = [str(tmp_path / f"{name}-in.jsonl"), str(tmp_path / f"{name}.jsonl")]
         assert main(["batch", *files, *BASE]) == 0
     found = compare_with_baseline(tmp_path / "old.jsonl", tmp_path / "new.jsonl")
-    assert (found.worse, found.unchanged, found.new, found.gone) == (1, 1, 0, 0)
+    assert dict(found.changes) == {"worse": 1, "unchanged": 1, "gone": 0}
 
 
 def test_only_the_first_rows_are_shown(tmp_path: Path) -> None:
@@ -76,16 +76,16 @@ def test_only_the_first_rows_are_shown(tmp_path: Path) -> None:
         files = [str(tmp_path / f"{name}-in.jsonl"), str(tmp_path / f"{name}.jsonl")]
         assert main(["batch", *files, *BASE]) == 0
     found = compare_with_baseline(tmp_path / "old.jsonl", tmp_path / "new.jsonl")
-    assert found.worse == SHOWN_ROWS + 5
-    assert len(found.rows) == SHOWN_ROWS
+    assert found.changes["worse"] == SHOWN_ROWS + 5
+    assert len(found.worse_rows) == SHOWN_ROWS
     assert list(found.lines("old"))[-1] == "worse: 5 more rows"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--baseline", "none.jsonl"], "there is no 'none.jsonl' to compare with"),
-        (["--baseline", "rows.jsonl"], "does not hold results"),
+        (["--baseline", "none.jsonl"], "cannot read 'none.jsonl'"),
+        (["--baseline", "rows.jsonl"], "they are not of batch"),
         (["--baseline", "broken.jsonl"], "cannot read results"),
         (["--fail-if", "worse>0"], "needs --baseline"),
         (["--baseline", "rows.jsonl", "--level", "claim"], "results per response"),

@@ -25,7 +25,6 @@ def test_statuses_and_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert captured.out == ""
     assert "3 faithful, 1 hallucinated, 0 abstained, 1 uncheckable, 1 bad" in captured.err
     assert "the first bad row: row 6: line 6: a row must be" in captured.err
-    assert "rows with an id that was there before: 1" in captured.err
     assert len(results(out)) == 6
 
     assert main(["batch", source, str(out), *BASE]) == 2
@@ -43,6 +42,35 @@ def test_statuses_and_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert len(results(tmp_path / "n.jsonl")) == 1
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
+@pytest.mark.parametrize("level", ["response", "claim"])
+def test_resume_compares_finished_results_with_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, level: str
+) -> None:
+    source = write_jsonl(tmp_path / "in.jsonl", [*ROWS, 5])
+    options = [str(tmp_path / f"out.{kind}"), "--resume", "--level", level, *BASE]
+    assert main(["batch", str(source), *options]) == 0
+    assert main(["batch", str(source), *options]) == 0
+    assert "is complete" in capsys.readouterr().err
+    changed = {**ROWS[1], "source": "Something else."}
+    for given in (ROWS, [*ROWS, 5, 5], [ROWS[0], changed, *ROWS[2:], 5], []):
+        other = write_jsonl(tmp_path / "other.jsonl", given)
+        assert main(["batch", str(other), *options]) == 2
+        assert "cannot resume: row " in capsys.readouterr().err
+    options[3] = "claim" if level == "response" else "response"
+    assert main(["batch", str(source), *options]) == 2
+
+
+def test_resume_compares_finished_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = str(write_jsonl(tmp_path / "in.jsonl", ROWS))
+    arguments = ["batch", source, str(tmp_path / "out.jsonl"), "--resume", *BASE]
+    assert main(arguments) == 0
+    assert main([*arguments, "--threshold", "0.25"]) == 2
+    assert "another configuration" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -56,6 +84,9 @@ def test_statuses_and_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (["in.jsonl", "-", "--resume"], "standard output can be neither"),
         (["in.jsonl", "out.jsonl", "--source-column", "response"], "two things"),
         (["in.jsonl", "out.jsonl", "--threshold", "7"], "between 0 and 1"),
+        (["in.jsonl", "out.jsonl", "--workers", "2"], "--workers is for --engine ray"),
+        (["in.jsonl", "out.jsonl", "--by", "kind"], "--by is for --report"),
+        (["in.jsonl", "out.jsonl", "--cache", "in.jsonl"], "cannot use the cache"),
     ],
 )
 def test_wrong_usage(
@@ -109,13 +140,24 @@ def test_conditions_under_which_a_run_fails(
     out = str(tmp_path / "out.jsonl")
     assert main(["batch", source, out, "--quiet", *options, *BASE]) == status
     assert message in capsys.readouterr().err
-    assert main(["batch", source, out, "--resume", *options, *BASE]) == 2
-    assert "add --overwrite" in capsys.readouterr().err
+    assert main(["batch", source, out, "--resume", *options, *BASE]) == status
+    assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["rate", "rates>1", "rate<1", "rate>x", ""])
-def test_what_is_no_condition_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        *(
+            ("--fail-if", text, "not a condition")
+            for text in ("rate", "x>1", "rate<1", "rate>x", "")
+        ),
+        *((flag, "0", "1 or more") for flag in ("--batch-size", "--cache-size", "--part-rows")),
+    ],
+)
+def test_bad_values_are_refused(
+    option: str, value: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as stopped:
-        main(["batch", "in.jsonl", "out.jsonl", "--fail-if", text])
+        main(["batch", "in.jsonl", "out.jsonl", option, value])
     assert stopped.value.code == 2
-    assert "is no condition" in capsys.readouterr().err
+    assert message in capsys.readouterr().err

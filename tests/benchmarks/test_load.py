@@ -1,30 +1,10 @@
-"""What the measurements of workers and of long load make of their notes."""
+"""The measurements of long load: growth, and bounds that are passed."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-from benchmarks.batch import worker_times
 from benchmarks.soak import RESULTS, SIZES, growth, problems
-
-
-def test_the_times_of_workers(tmp_path: Path) -> None:
-    def note(name: str, ready: float, *slices: tuple[float, float]) -> None:
-        lines = [{"ready": ready}]
-        lines += [{"began": a, "ended": b, "used": 1.0, "rows": 10.0} for a, b in slices]
-        (tmp_path / name).write_text("\n".join(map(json.dumps, lines)))
-
-    note("first", 100.0, (101.0, 103.0), (103.0, 105.0), (106.0, 108.0))
-    note("second", 102.0, (103.0, 105.0), (105.0, 107.0))
-    found = worker_times(tmp_path)
-    assert (found["rows"], found["seconds"], found["rows_a_second"]) == (50, 8.0, 6.25)
-    assert found["rows_of_each"] == [30, 20]
-    assert found["ready_after"] == [0.0, 2.0]
-    assert found["last_row_before_the_end"] == [0.0, 1.0]
-    # Both were at work from 103 to 107: two slices of the second and one of the first in it.
-    assert (found["together_seconds"], found["busy_together"]) == (4.0, 0.75)
-    assert found["rows_a_cpu_second"] == 10.0
 
 
 def test_growth_is_seen_and_noise_is_not() -> None:

@@ -83,7 +83,7 @@ def test_what_is_no_index(url: str, server: Server, folder: Path) -> None:
         open_index(server.url("none"))
     with pytest.raises(InputError, match="password"):
         open_index(url.replace("postgres@", "postgres:secret@"))
-    with pytest.raises(InputError, match="an index is a file, postgresql"):
+    with pytest.raises(InputError, match="an index is a file or postgresql"):
         open_index("https://localhost/index")
     build_index(url, [])
     with pytest.raises(InputError, match="has no passages"):

@@ -25,19 +25,18 @@ from tests.support.running import eventually
 _BUILD = """
 import os, signal, sys
 from pathlib import Path
-from halldetect.knowledge import builder, writer
+from halldetect.knowledge import builder
 from halldetect.knowledge.readers import SourceFile
-from halldetect.knowledge.sql_writer import SqlWriter
 
 location, rows, moment = sys.argv[1:]
-writer.COMMIT_PASSAGES = 20
-state = SqlWriter.state
+builder.COMMIT_PASSAGES = 20
+record = builder._Build.record
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
-def state_and_die(self, facts):
-    state(self, facts)
+def record_and_die(self, **facts):
+    record(self, **facts)
     if facts["state"] == "complete":
         die()
 
@@ -46,7 +45,7 @@ def progress(documents):
         die()
 
 if moment == "last commit":
-    SqlWriter.state = state_and_die
+    builder._Build.record = record_and_die
 builder.build_index(location, [SourceFile(Path(rows), "rows.jsonl")], progress=progress)
 """
 

@@ -20,8 +20,7 @@ from typing import Any
 
 from halldetect import Detector
 from halldetect.batch.job import Job
-from halldetect.batch.ray.cluster import Cluster
-from halldetect.batch.ray.driver import run_on_ray
+from halldetect.batch.ray import Cluster, run_on_ray
 from tests.support.batch_files import detector
 
 HEAD, WORKER, PORT = "10.9.0.1", "10.9.0.2", 6399
@@ -76,16 +75,16 @@ def slow_detector(folder: Path) -> Detector:
     import ray
 
     made = detector()
-    real = made.finish
+    real = made.check_many
     address = ray.util.get_node_ip_address()
 
-    def finish(*arguments: Any) -> Any:
+    def check_many(*arguments: Any) -> Any:
         (folder / f"works-on-{address}").touch()
         wait_for(lambda: both_work(folder))  # neither does all rows before the other begins
         time.sleep(0.5)
         return real(*arguments)
 
-    made.finish = finish  # type: ignore[method-assign, assignment]
+    made.check_many = check_many  # type: ignore[method-assign, assignment]
     return made
 
 

@@ -1,4 +1,4 @@
-"""Two runs over the same rows: which rows got worse, and by which claim.
+"""Compare two runs over the same rows: which rows got worse, and by which claim.
 
 Rows belong together by their id; rows with the same id, in their order.
 """
@@ -7,191 +7,121 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from halldetect.batch.counts import RowCounts
-from halldetect.batch.results import read_results
+from halldetect.batch.results import count_result, plain_text, read_results
 from halldetect.errors import InputError
 from halldetect.render.phrases import one_line
 from halldetect.render.short import claim_line
 from halldetect.report import Report, Status, Verdict
 
 SHOWN_ROWS = 20
-_FAILING = (Status.CONTRADICTED, Status.UNSUPPORTED)
+CHANGES = ("worse", "better", "unchanged", "new", "gone")
+# Faithful is best, hallucinated is worst; a row without a verdict lies between.
+_BADNESS = {Verdict.FAITHFUL: 0, Verdict.HALLUCINATED: 2}
 
 
 @dataclass(frozen=True, slots=True)
-class WorseRow:
-    """A row that got worse.
-
-    Attributes:
-        id: of the row.
-        before: its verdict in the earlier run.
-        after: its verdict now.
-        why: the claim that fails now and did not before, or the reason of the verdict.
-    """
-
-    id: str
-    before: str
-    after: str
-    why: str
-
-    def __str__(self) -> str:
-        return f"{one_line(self.id)}: {self.before} → {self.after}. {one_line(self.why)}"
-
-
-@dataclass(slots=True)
 class BaselineComparison:
-    """What changed between an earlier run and this one.
+    """The changes between an earlier run and this one.
 
     Attributes:
-        worse: rows that were faithful and are not, that became hallucinated, or that have more
-            failing claims than before.
-        better: the reverse.
-        unchanged: the other rows that are in both runs.
-        new: rows that are only in this run.
-        gone: rows that are only in the earlier run.
-        rows: the first rows that got worse.
-        rate_before: the share of hallucinated rows in the earlier run; None if none was checked.
-        rate_after: that share now.
+        changes: the number of rows of each of `CHANGES`. A row is worse if it was faithful and is
+            not, if it became hallucinated, or if more of its claims fail than before.
+        worse_rows: the first rows that got worse, each in a line.
+        before: the rows of the earlier run by outcome.
+        after: the rows of this run.
     """
 
-    worse: int = 0
-    better: int = 0
-    unchanged: int = 0
-    new: int = 0
-    gone: int = 0
-    rows: list[WorseRow] = field(default_factory=list)
-    rate_before: float | None = None
-    rate_after: float | None = None
+    changes: Counter[str]
+    worse_rows: list[str]
+    before: RowCounts
+    after: RowCounts
 
     def lines(self, name: str) -> Iterator[str]:
-        """The comparison in words: the counts, then the rows that got worse.
-
-        Args:
-            name: of the earlier run.
-        """
-        counts = ", ".join(
-            f"{getattr(self, kind):,} {kind}"
-            for kind in ("worse", "better", "unchanged", "new", "gone")
+        """Yield the counts, then the rows that got worse; `name` is that of the earlier run."""
+        counts = ", ".join(f"{self.changes[kind]:,} {kind}" for kind in CHANGES)
+        rates = " → ".join(
+            "none" if run.rate is None else f"{run.rate:.4f}" for run in (self.before, self.after)
         )
-        rates = f"{_rate(self.rate_before)} → {_rate(self.rate_after)}"
         yield f"against {name!r}: {counts}; rate {rates}"
-        yield from (f"worse: {row}" for row in self.rows)
-        if self.worse > len(self.rows):
-            yield f"worse: {self.worse - len(self.rows):,} more rows"
+        yield from (f"worse: {row}" for row in self.worse_rows)
+        if more := self.changes["worse"] - len(self.worse_rows):
+            yield f"worse: {more:,} more rows"
+
+
+def require_results(path: Path) -> None:
+    """Raise InputError before the long work if the file has no results to compare with."""
+    next(_results(path), None)
+
+
+def _results(path: Path) -> Iterator[dict[str, Any]]:
+    for row in read_results(path):
+        if "report" not in row:
+            raise InputError(f"{str(path)!r} holds a result per claim, not one per response")
+        yield row
 
 
 def compare_with_baseline(before: Path, after: Path) -> BaselineComparison:
-    """Compare two finished runs, in flat memory.
+    """Compare the results of two finished runs, in flat memory.
 
     Args:
         before: the results of the earlier run, one per response: a file, or a folder of parts.
         after: the results of this run.
     """
-    comparison = BaselineComparison()
+    comparison = BaselineComparison(Counter(), [], RowCounts(), RowCounts())
     # An empty name is a temporary file that nobody else sees and that SQLite removes.
-    earlier = sqlite3.connect("", isolation_level=None)
-    try:
-        earlier.execute("CREATE TABLE rows (id TEXT, verdict TEXT, failing TEXT, taken INTEGER)")
-        earlier.execute("BEGIN")
-        counts = RowCounts()
+    with closing(sqlite3.connect("")) as earlier:
+        earlier.execute("CREATE TABLE rows (id TEXT, verdict TEXT, failing TEXT)")
         for row in _results(before):
-            _count(counts, row)
-            values = (_id(row), row["verdict"], json.dumps([text for text, _ in _failing(row)]))
-            earlier.execute("INSERT INTO rows VALUES (?, ?, ?, 0)", values)
-        earlier.execute("CREATE INDEX by_id ON rows (id, taken)")
-        comparison.rate_before = counts.rate
-        counts = RowCounts()
+            count_result(comparison.before, row)
+            values = (plain_text(row["id"]), row["verdict"], json.dumps([*_failing(row).values()]))
+            earlier.execute("INSERT INTO rows VALUES (?, ?, ?)", values)
+        earlier.execute("CREATE INDEX by_id ON rows (id)")
         for row in _results(after):
-            _count(counts, row)
-            _compare_row(comparison, row, _earlier_row(earlier, _id(row)))
-        comparison.rate_after = counts.rate
-        (comparison.gone,) = earlier.execute("SELECT COUNT(*) FROM rows WHERE NOT taken").fetchone()
-    finally:
-        earlier.close()
+            count_result(comparison.after, row)
+            comparison.changes[_change(comparison, row, earlier)] += 1
+        (comparison.changes["gone"],) = earlier.execute("SELECT COUNT(*) FROM rows").fetchone()
     return comparison
 
 
-def require_results(path: Path) -> None:
-    """Raise InputError before the long work if these are no results to compare with."""
-    next(iter(_results(path)), None)
-
-
-def _results(path: Path) -> Iterator[dict[str, Any]]:
-    rows: Iterable[dict[str, Any]] = read_results(path)
-    try:
-        for row in rows:
-            if not isinstance(row, dict) or not {"id", "verdict", "report", "reason"} <= row.keys():
-                raise InputError(f"{str(path)!r} does not hold results of batch, one per response")
-            yield row
-    except FileNotFoundError as error:
-        raise InputError(f"there is no {str(path)!r} to compare with") from error
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"cannot read results from {str(path)!r}: {error}") from error
-
-
-def _id(row: dict[str, Any]) -> str:
-    return str(row["id"]).encode("utf-8", "replace").decode()
-
-
-def _count(counts: RowCounts, row: dict[str, Any]) -> None:
-    counts.by_kind[row["verdict"]] += 1
-
-
-def _failing(row: dict[str, Any]) -> list[tuple[str, int]]:
-    """The texts of the claims that fail, with their numbers from 0."""
-    claims = row["report"]["claims"] if row["report"] else []
-    return [(claim["text"], at) for at, claim in enumerate(claims) if claim["status"] in _FAILING]
-
-
-def _earlier_row(earlier: sqlite3.Connection, id: str) -> tuple[str, list[str]] | None:
-    found = earlier.execute(
-        "SELECT rowid, verdict, failing FROM rows WHERE id = ? AND taken = 0 ORDER BY rowid", (id,)
-    ).fetchone()
-    if found is None:
-        return None
-    earlier.execute("UPDATE rows SET taken = 1 WHERE rowid = ?", found[:1])
-    return found[1], json.loads(found[2])
-
-
-def _compare_row(
-    comparison: BaselineComparison, row: dict[str, Any], earlier: tuple[str, list[str]] | None
-) -> None:
-    if earlier is None:
-        comparison.new += 1
-        return
-    verdict, failed_before = earlier
+def _change(
+    comparison: BaselineComparison, row: dict[str, Any], earlier: sqlite3.Connection
+) -> str:
+    id = plain_text(row["id"])
+    query = "SELECT rowid, verdict, failing FROM rows WHERE id = ? ORDER BY rowid LIMIT 1"
+    if (found := earlier.execute(query, (id,)).fetchone()) is None:
+        return "new"
+    earlier.execute("DELETE FROM rows WHERE rowid = ?", found[:1])
+    verdict, failed_before = found[1], json.loads(found[2])
     failing = _failing(row)
-    before = (_badness(verdict), len(failed_before))
-    after = (_badness(row["verdict"]), len(failing))
-    if after > before:
-        comparison.worse += 1
-        if len(comparison.rows) < SHOWN_ROWS:
-            why = _why(row, failing, failed_before)
-            comparison.rows.append(WorseRow(_id(row), verdict, row["verdict"], why))
-    elif after < before:
-        comparison.better += 1
-    else:
-        comparison.unchanged += 1
+    before = (_BADNESS.get(verdict, 1), len(failed_before))
+    after = (_BADNESS.get(row["verdict"], 1), len(failing))
+    if after <= before:
+        return "better" if after < before else "unchanged"
+    if len(comparison.worse_rows) < SHOWN_ROWS:
+        new = [at for at, text in failing.items() if text not in failed_before]
+        why = _why(row, next(iter([*new, *failing]), None))
+        line = f"{one_line(id)}: {verdict} → {row['verdict']}. {one_line(why)}"
+        comparison.worse_rows.append(line)
+    return "worse"
 
 
-def _badness(verdict: str) -> int:
-    """Faithful is best and hallucinated is worst; that there is no verdict lies between."""
-    return {Verdict.FAITHFUL: 0, Verdict.HALLUCINATED: 2}.get(Verdict(verdict), 1)
+def _failing(row: dict[str, Any]) -> dict[int, str]:
+    """Return the texts of the claims that fail, by their index."""
+    claims = row["report"]["claims"] if row["report"] else []
+    states = (Status.CONTRADICTED, Status.UNSUPPORTED)
+    return {at: claim["text"] for at, claim in enumerate(claims) if claim["status"] in states}
 
 
-def _why(row: dict[str, Any], failing: list[tuple[str, int]], failed_before: list[str]) -> str:
-    new = [at for text, at in failing if text not in failed_before]
-    at = next(iter(new or [at for _, at in failing]), None)
-    if at is None:
+def _why(row: dict[str, Any], claim: int | None) -> str:
+    if claim is None:
         return row["reason"] or f"the score is {row['score']}"
     report = Report.from_dict(row["report"])
-    return claim_line(report, report.claims[at])
-
-
-def _rate(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4f}"
+    return claim_line(report, report.claims[claim])

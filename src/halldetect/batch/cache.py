@@ -1,9 +1,8 @@
-"""A cache of reports, by the texts they were made from and the settings they were made with.
+"""Cache reports by the texts and the settings they were made with.
 
-It is a SQLite file that several processes may use at once. It holds no whole source or response,
-only reports (which quote both). A failure of the cache costs time, never a result: each entry
-carries a digest over its key, the settings and its content, and is checked when it is read; a bad
-entry is dropped and the report made again, and a file that is no cache is put aside.
+The cache is a SQLite file that several processes may use at once. It holds reports without the
+whole texts. A failure of the cache costs time, never a result: each entry carries a digest, a
+damaged entry is dropped and the report made again, and a damaged file is put aside.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import blake2b
@@ -22,30 +21,21 @@ from typing import Any
 
 from halldetect.errors import InputError
 from halldetect.inputs import Pair, clean_pair
-from halldetect.report import Report, decide
+from halldetect.report import Report
 
 FILE_NAME = "reports.sqlite"
-DEFAULT_LIMIT_BYTES = 1 << 30
-# Of a cache without a folder: a temporary file, for repetitions within one run.
-TEMPORARY_LIMIT_BYTES = 256 << 20
-_FORMAT = 2
-_DIGEST_BYTES = 24
-# What is appended to the name of a file that cannot be used.
 UNUSABLE_SUFFIX = ".unusable"
-# A full cache frees this share of itself, so that not every new report costs a deletion.
-_FREED_SHARE = 0.1
+DEFAULT_LIMIT_BYTES = 1 << 30
+_FORMAT = 3
+_DIGEST_BYTES = 24
 _TEXTS = ("response", "documents", "document_names", "question")
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS reports (
-    key BLOB PRIMARY KEY, used INTEGER NOT NULL, size INTEGER NOT NULL, report BLOB NOT NULL);
-CREATE INDEX IF NOT EXISTS by_use ON reports (used);
-CREATE TABLE IF NOT EXISTS held (bytes INTEGER NOT NULL);
-INSERT INTO held SELECT 0 WHERE NOT EXISTS (SELECT * FROM held);
-CREATE TRIGGER IF NOT EXISTS more AFTER INSERT ON reports BEGIN
-    UPDATE held SET bytes = bytes + new.size; END;
-CREATE TRIGGER IF NOT EXISTS less AFTER DELETE ON reports BEGIN
-    UPDATE held SET bytes = bytes - old.size; END;
+# A full cache drops this share of its entries, so that not every new report costs a deletion.
+_DROP_OLDEST = """
+DELETE FROM reports WHERE key IN (
+    SELECT key FROM reports ORDER BY used LIMIT (SELECT COUNT(*) / 10 + 1 FROM reports))
 """
+# The folder (None: temporary) and the limit in bytes of a cache.
+CacheOptions = tuple[str | None, int]
 
 
 class ReportCache:
@@ -54,8 +44,8 @@ class ReportCache:
     Args:
         folder: where the cache file is; None is a temporary file.
         settings: everything but the texts that a report depends on.
-        limit: the size in bytes beyond which the longest unused reports are deleted.
-        notice: receives a line if the cache cannot be used any further.
+        limit: the size in bytes beyond which the least recently used reports are deleted.
+        notice: receives a line if the cache fails.
     """
 
     def __init__(
@@ -63,13 +53,12 @@ class ReportCache:
         folder: Path | None,
         settings: Mapping[str, Any],
         *,
-        limit: int | None = None,
+        limit: int = DEFAULT_LIMIT_BYTES,
         notice: Callable[[str], None] = lambda line: None,
     ) -> None:
-        self._limit = limit or (TEMPORARY_LIMIT_BYTES if folder is None else DEFAULT_LIMIT_BYTES)
+        self._limit = limit
         self._notice = notice
         self._settings = json.dumps(settings, sort_keys=True).encode()
-        self._configuration = settings.get("configuration")
         self._lock = Lock()
         self._store: sqlite3.Connection | None = None
         try:
@@ -77,133 +66,109 @@ class ReportCache:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._store = _opened("") if folder is None else self._open(folder / FILE_NAME)
         except (OSError, sqlite3.Error) as error:
-            if folder is None:  # no room for temporary files: go without
-                return
-            why = error.strerror if isinstance(error, OSError) else error
-            raise InputError(f"cannot use the cache {str(folder)!r}: {why}") from error
+            if folder is not None:  # without room for temporary files, do without
+                raise InputError(f"cannot use the cache {str(folder)!r}: {error}") from error
+
+    @classmethod
+    def opened(
+        cls,
+        options: CacheOptions | None,
+        settings: Mapping[str, Any],
+        notice: Callable[[str], None] = lambda line: None,
+    ) -> ReportCache:
+        """Return the cache of a run; without options, one that holds nothing."""
+        if options is None:
+            return cls.disabled()
+        folder, limit = options
+        return cls(Path(folder) if folder else None, settings, limit=limit, notice=notice)
 
     @classmethod
     def disabled(cls) -> ReportCache:
-        """A cache that holds nothing and keeps nothing."""
-        cache = cls.__new__(cls)
-        cache._settings, cache._lock, cache._store = b"", Lock(), None
-        cache._configuration = None
-        cache._limit, cache._notice = 0, lambda line: None
+        """Return a cache that holds nothing."""
+        cache = cls(None, {})
+        cache.close()
         return cache
 
     def _open(self, file: Path) -> sqlite3.Connection:
-        """Open the file; one that is damaged or of another version is put aside."""
+        """Open the file; put a damaged one, or one of another version, aside."""
         try:
             return _opened(str(file))
         except sqlite3.OperationalError:  # it cannot be written, or another process holds it
             raise
         except sqlite3.DatabaseError as error:
-            aside = file.with_name(file.name + UNUSABLE_SUFFIX)
-            file.replace(aside)
+            aside = file.replace(file.with_name(file.name + UNUSABLE_SUFFIX))
             for rest in ("-wal", "-shm"):
                 file.with_name(file.name + rest).unlink(missing_ok=True)
-            self._notice(
-                f"the cache cannot be read ({error}); it is now {aside.name}, a new one begins"
-            )
+            self._notice(f"the cache cannot be read ({error}); a new one begins, see {aside.name}")
             return _opened(str(file))
 
     def key(self, pair: Pair) -> bytes:
-        """The key of a pair: a digest of its texts and the settings."""
+        """Return the key of a pair: a digest of its texts and the settings."""
         taken = clean_pair(pair)
         texts = [taken.documents, taken.document_names, taken.response, taken.question]
-        digest = blake2b(self._settings, digest_size=24)
-        digest.update(json.dumps([*texts, taken.replaced]).encode())
-        return digest.digest()
+        return self._digest(json.dumps([*texts, taken.replaced]).encode())
+
+    def _digest(self, content: bytes) -> bytes:
+        return blake2b(self._settings + content, digest_size=_DIGEST_BYTES).digest()
 
     def get(self, wanted: Mapping[bytes, Pair]) -> dict[bytes, Report]:
-        """The cached reports of the wanted keys, with the texts of their pairs and no timings."""
-        found: dict[bytes, bytes] = {}
+        """Return the cached reports of the wanted keys, without timings."""
+        found: dict[bytes, Report] = {}
         with self._using() as store:
-            if store is not None:
-                for key in wanted:
-                    row = store.execute("SELECT report FROM reports WHERE key = ?", (key,))
-                    if (held := row.fetchone()) is not None:
-                        found[key] = held[0]
-                if found:
-                    with _transaction(store):
-                        now = _now()
-                        store.executemany(
-                            "UPDATE reports SET used = ? WHERE key = ?",
-                            [(now, key) for key in found],
-                        )
-        reports = {key: self._checked(key, data, wanted[key]) for key, data in found.items()}
-        self._drop([key for key, report in reports.items() if report is None])
-        return {key: report for key, report in reports.items() if report is not None}
-
-    def _checked(self, key: bytes, data: bytes, pair: Pair) -> Report | None:
-        """The report of an entry; None if the entry is not what was written for this key."""
-        content = data[_DIGEST_BYTES:]
-        if data[:_DIGEST_BYTES] != self._digest(key, content):
-            return None
-        report = _unpacked(content, pair)
-        if report is None or report.provenance.configuration != self._configuration:
-            return None
-        expected = decide(report.score, report.claims, report.threshold)
-        return report if report.verdict == expected else None
-
-    def _digest(self, key: bytes, content: bytes) -> bytes:
-        digest = blake2b(self._settings, digest_size=_DIGEST_BYTES)
-        digest.update(key)
-        digest.update(content)
-        return digest.digest()
-
-    def _drop(self, keys: Sequence[bytes]) -> None:
-        if not keys:
-            return
-        self._notice(f"damaged entries of the cache, made again: {len(keys)}")
-        with self._using() as store:
-            if store is not None:
-                with _transaction(store):
-                    store.executemany("DELETE FROM reports WHERE key = ?", [(key,) for key in keys])
+            for key, pair in wanted.items() if store else ():
+                row = store.execute("SELECT report FROM reports WHERE key = ?", (key,)).fetchone()
+                if row is None:
+                    continue
+                if (report := self._unpacked(key, row[0], pair)) is not None:
+                    found[key] = report
+                    store.execute("UPDATE reports SET used = ? WHERE key = ?", (_now(), key))
+                else:
+                    self._notice("a damaged entry of the cache is made again")
+                    store.execute("DELETE FROM reports WHERE key = ?", (key,))
+        return found
 
     def put(self, reports: Mapping[bytes, Report]) -> None:
         """Keep the reports that another check of the same pair would repeat."""
-        packed = {}
-        for key, report in reports.items():
-            if is_repeatable(report):
-                content = _packed(report)
-                packed[key] = self._digest(key, content) + content
+        kept = {key: report for key, report in reports.items() if is_repeatable(report)}
+        packed = [(key, _now(), self._packed(key, report)) for key, report in kept.items()]
         with self._using() as store:
-            if store is None or not packed:
-                return
-            now = _now()
-            with _transaction(store):
-                store.executemany(
-                    "INSERT OR IGNORE INTO reports VALUES (?, ?, ?, ?)",
-                    [
-                        (key, now, len(data), data)
-                        for key, data in packed.items()
-                        if len(data) <= self._limit
-                    ],
-                )
-                self._make_room(store)
-            store.execute("PRAGMA incremental_vacuum").fetchall()
+            if store and packed:
+                store.executemany("INSERT OR IGNORE INTO reports VALUES (?, ?, ?)", packed)
+                while _size(store) > self._limit and store.execute(_DROP_OLDEST).rowcount:
+                    pass
 
-    def _make_room(self, store: sqlite3.Connection) -> None:
-        (held,) = store.execute("SELECT bytes FROM held").fetchone()
-        if held <= self._limit:
-            return
-        excess = held - int(self._limit * (1 - _FREED_SHARE))
-        oldest = []
-        for key, size in store.execute("SELECT key, size FROM reports ORDER BY used, rowid"):
-            if excess <= 0:
-                break
-            oldest.append((key,))
-            excess -= size
-        store.executemany("DELETE FROM reports WHERE key = ?", oldest)
+    def _packed(self, key: bytes, report: Report) -> bytes:
+        plain = without_cost(report).to_dict()
+        kept = {name: value for name, value in plain.items() if name not in _TEXTS}
+        content = zlib.compress(json.dumps(kept, separators=(",", ":")).encode(), 1)
+        return self._digest(key + content) + content
+
+    def _unpacked(self, key: bytes, data: bytes, pair: Pair) -> Report | None:
+        """Return the report of an entry; None if it is not the one written for this key."""
+        content = data[_DIGEST_BYTES:]
+        if data[:_DIGEST_BYTES] != self._digest(key + content):
+            return None
+        taken = clean_pair(pair)
+        texts = {
+            "response": taken.response,
+            "documents": list(taken.documents),
+            "document_names": list(taken.document_names),
+            "question": taken.question,
+        }
+        return Report.from_dict({**json.loads(zlib.decompress(content)), **texts})
 
     @contextmanager
-    def _using(self) -> Iterator[sqlite3.Connection | None]:
+    def _using(self) -> Iterator[Any]:
+        """Yield the open file in a transaction, None without one; its errors end its use."""
         with self._lock:
             try:
-                yield self._store
+                if self._store is None:
+                    yield None
+                    return
+                with self._store:
+                    yield self._store
             except sqlite3.Error as error:
-                self._notice(f"going on without the cache: {error}")
+                self._notice(f"continuing without the cache: {error}")
                 self._abandon()
 
     def _abandon(self) -> None:
@@ -217,85 +182,46 @@ class ReportCache:
             self._abandon()
 
 
-def without_cost(report: Report) -> Report:
-    """The report without timings, for a pair that was checked before."""
-    return replace(report, cost=replace(report.cost, seconds={}))
-
-
 def _opened(path: str) -> sqlite3.Connection:
-    # Python would open transactions by itself; here they are explicit.
-    store = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
+    store = sqlite3.connect(path, timeout=60, check_same_thread=False)
     try:
-        store.execute("PRAGMA auto_vacuum = INCREMENTAL")
         store.execute(f"PRAGMA journal_mode = {'WAL' if path else 'MEMORY'}")
         store.execute("PRAGMA synchronous = NORMAL")
-        with _transaction(store):
-            (format,) = store.execute("PRAGMA user_version").fetchone()
-            if format not in (0, _FORMAT):
-                raise sqlite3.DatabaseError(f"it has format {format}, not {_FORMAT}")
-            for statement in _statements(_SCHEMA):
-                store.execute(statement)
-            store.execute(f"PRAGMA user_version = {_FORMAT}")
+        (format,) = store.execute("PRAGMA user_version").fetchone()
+        if format not in (0, _FORMAT):
+            raise sqlite3.DatabaseError(f"it has format {format}, not {_FORMAT}")
+        columns = "key BLOB PRIMARY KEY, used INTEGER NOT NULL, report BLOB NOT NULL"
+        store.execute(f"CREATE TABLE IF NOT EXISTS reports ({columns})")
+        store.execute("CREATE INDEX IF NOT EXISTS by_use ON reports (used)")
+        store.execute(f"PRAGMA user_version = {_FORMAT}")
     except BaseException:
         store.close()
         raise
     return store
 
 
-def _statements(script: str) -> Iterator[str]:
-    """`executescript` would end the transaction around it."""
-    statement = ""
-    for line in script.splitlines():
-        statement += f"{line}\n"
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
-
-
-@contextmanager
-def _transaction(store: sqlite3.Connection) -> Iterator[None]:
-    store.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        if store.in_transaction:
-            store.execute("ROLLBACK")
-        raise
-    store.execute("COMMIT")
+def _size(store: sqlite3.Connection) -> int:
+    """Return the bytes in use; pages of deleted entries are used again and do not count."""
+    names = ("page_count", "freelist_count", "page_size")
+    pages, free, size = (store.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+    return int((pages - free) * size)
 
 
 def _now() -> int:
     return int(time() * 1000)
 
 
+def without_cost(report: Report) -> Report:
+    """Return the report without timings, for a pair that was checked before."""
+    return replace(report, cost=replace(report.cost, seconds={}))
+
+
 def is_repeatable(report: Report) -> bool:
-    """A failure may not happen again, and a refusal is as cheap as a look into the cache.
+    """Return True if another check of the same pair would give the same report.
 
-    The texts of a report are those of its pair, except for passages that were retrieved.
+    A failure may not happen again, a refusal is as cheap as a lookup, and passages that were
+    retrieved are not part of the pair.
     """
-    if report.provenance.configuration.get("knowledge") is not None:
-        return False
-    return report.score is not None and not any(
-        note.startswith("the extractor failed") for note in report.provenance.notes
-    )
-
-
-def _packed(report: Report) -> bytes:
-    plain = without_cost(report).to_dict()
-    kept = {name: value for name, value in plain.items() if name not in _TEXTS}
-    return zlib.compress(json.dumps(kept, separators=(",", ":")).encode(), 1)
-
-
-def _unpacked(data: bytes, pair: Pair) -> Report | None:
-    """None where the bytes are not what was written."""
-    try:
-        taken = clean_pair(pair)
-        texts = {
-            "response": taken.response,
-            "documents": list(taken.documents),
-            "document_names": list(taken.document_names),
-            "question": taken.question,
-        }
-        return Report.from_dict({**json.loads(zlib.decompress(data)), **texts})
-    except (ValueError, TypeError, zlib.error, InputError):
-        return None
+    is_retrieved = report.provenance.configuration.get("knowledge") is not None
+    has_failed = any(note.startswith("the extractor failed") for note in report.provenance.notes)
+    return report.score is not None and not is_retrieved and not has_failed

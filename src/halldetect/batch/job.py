@@ -1,20 +1,59 @@
-"""What a batch run is to do: which rows, to where, and how."""
+"""Describe a batch run: its input, its output and how its rows are checked."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path, PurePath
 
 from halldetect.batch.formats import JSONL_SUFFIXES
 from halldetect.batch.locations import STANDARD_STREAM, expand_inputs, is_pattern, is_url
-from halldetect.batch.ray.parts import PartsFolder
-from halldetect.batch.results import Level
-from halldetect.batch.resume import already_exists, partial_file, parts_folder
-from halldetect.batch.rows import ColumnNames
 from halldetect.errors import InputError
 
+HOW_TO_RESUME = "the same command with --resume (and without --overwrite) continues from there"
+
+
+class Level(StrEnum):
+    """The unit of one result."""
+
+    RESPONSE = "response"
+    CLAIM = "claim"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnNames:
+    """The columns of a row. A name that is None stands for its default and may be missing."""
+
+    source: str = "source"
+    response: str = "response"
+    id: str | None = None
+    question: str | None = None
+
+    def __post_init__(self) -> None:
+        used = (self.source, self.response, self.id or "id", self.question or "question")
+        if len(set(used)) < len(used):
+            raise InputError(f"one column cannot be two things: {', '.join(used)}")
+
+
 DEFAULT_COLUMNS = ColumnNames()
+
+
+def partial_file(out: Path) -> Path:
+    """Return where the lines that become `out` are collected."""
+    return out.with_name(f"{out.name}.partial")
+
+
+def parts_folder(out: Path) -> Path:
+    """Return where the Ray engine collects the parts that become `out`."""
+    return out.with_name(f"{out.name}.parts")
+
+
+def already_exists(name: str) -> InputError:
+    """Return the error for output that exists when a new run begins."""
+    return InputError(
+        f"{name!r} exists: --resume continues an unfinished run, --overwrite begins again"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +63,13 @@ class Job:
     Attributes:
         source: a path, a URL, a pattern, or several of them.
         target: the file to write; with a scheme or a final slash, a folder of parts.
-        columns: which column holds what.
+        columns: the names of the columns.
         level: one result per response or one per claim.
-        strict: whether to stop at the first bad row.
-        resume: whether to continue an unfinished run.
-        overwrite: whether to replace results that exist.
-        batch_size: how many rows are checked together.
-        in_parts: whether the engine writes parts (Ray) or one file.
+        strict: True to stop at the first bad row.
+        resume: True to continue an unfinished run.
+        overwrite: True to replace results that exist.
+        batch_size: rows that are checked and written together; a crash costs no more.
+        in_parts: True if the engine writes parts (Ray).
     """
 
     source: str | tuple[str, ...]
@@ -40,33 +79,34 @@ class Job:
     strict: bool = False
     resume: bool = False
     overwrite: bool = False
-    batch_size: int | None = None
+    batch_size: int = 32
     in_parts: bool = False
 
     def __post_init__(self) -> None:
-        if self.batch_size is not None and self.batch_size < 1:
+        if self.batch_size < 1:
             raise InputError(f"--batch-size must be 1 or more, not {self.batch_size}")
         files = self.files
         if self.in_parts and STANDARD_STREAM in (self.target, *files):
             raise InputError("--engine ray reads and writes files, not standard input or output")
-        if self.is_folder:
-            self._require_known_suffix()
-            if not self.in_parts:
-                raise InputError(
-                    f"{self.target!r} names a folder of parts: only --engine ray makes one"
-                )
-            return
         if self.target == STANDARD_STREAM:
             if self.resume or self.overwrite:
                 raise InputError("standard output can be neither resumed nor overwritten")
             return
-        try:
-            self._require_usable_target(self.out, files)
-        except OSError as error:
-            raise InputError(f"cannot write {self.target!r}: {error.strerror}") from error
+        kinds = (*JSONL_SUFFIXES, ".parquet", *(() if self.is_folder else (".csv",)))
+        if self.suffix not in kinds:
+            raise InputError(
+                f"cannot tell the format of {self.target!r} by its ending: use {', '.join(kinds)}"
+                + (" for a folder of parts" if self.is_folder else ", or - for standard output")
+            )
+        if not self.is_folder:
+            try:
+                self._require_usable_file(self.out, files)
+            except OSError as error:
+                raise InputError(f"cannot write {self.target!r}: {error.strerror}") from error
+        elif not self.in_parts:
+            raise InputError(f"only --engine ray makes a folder of parts such as {self.target!r}")
 
-    def _require_usable_target(self, out: Path, files: tuple[str, ...]) -> None:
-        self._require_known_suffix()
+    def _require_usable_file(self, out: Path, files: tuple[str, ...]) -> None:
         if out.exists() and not out.is_file():
             raise InputError(f"{self.target!r} is not a file; - is standard output")
         if not out.parent.is_dir():
@@ -75,28 +115,14 @@ class Job:
             )
         if any(file != STANDARD_STREAM and Path(os.path.realpath(file)) == out for file in files):
             raise InputError(f"{self.target!r} is the input")
-        other_engine = partial_file(out) if self.in_parts else parts_folder(out)
-        if self.resume and other_engine.exists():
+        other = partial_file(out) if self.in_parts else parts_folder(out)
+        if self.resume and other.exists():
             raise InputError(
-                "cannot resume: the unfinished run had another --engine "
-                f"({str(other_engine)!r} is there)"
+                f"cannot resume: the unfinished run had another --engine ({str(other)!r} exists)"
             )
-        if self.resume or self.overwrite:
-            return
-        for path in (out, partial_file(out), parts_folder(out)):
+        for path in () if self.resume or self.overwrite else (out, partial_file(out), other):
             if path.exists():
                 raise already_exists(str(path))
-
-    def _require_known_suffix(self) -> None:
-        if self.suffix == ".csv" and self.is_folder:
-            raise InputError(
-                f"{self.target!r} names a folder of parts: these are .jsonl or .parquet"
-            )
-        if self.suffix not in (*JSONL_SUFFIXES, ".csv", ".parquet"):
-            raise InputError(
-                f"cannot tell the format of {self.target!r} by its ending: use .jsonl, .csv, "
-                ".parquet, or - for JSON lines on standard output"
-            )
 
     @property
     def suffix(self) -> str:
@@ -105,23 +131,19 @@ class Job:
 
     @property
     def is_folder(self) -> bool:
-        """Whether the target is a folder of parts."""
+        """True if the target is a folder of parts."""
         return is_url(self.target) or self.target.endswith("/")
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """The input arguments, always several."""
-        return (self.source,) if isinstance(self.source, str) else self.source
 
     @property
     def files(self) -> tuple[str, ...]:
         """The input files."""
-        return expand_inputs(self.sources)
+        return expand_inputs((self.source,) if isinstance(self.source, str) else self.source)
 
     @property
     def label_files(self) -> bool:
-        """Whether rows name their file: there may be several, however many there are today."""
-        return len(self.sources) > 1 or is_pattern(self.sources[0])
+        """True if rows name their file, because the run may have several."""
+        sources = (self.source,) if isinstance(self.source, str) else self.source
+        return len(sources) > 1 or is_pattern(sources[0])
 
     @property
     def out(self) -> Path:
@@ -130,8 +152,8 @@ class Job:
 
     @property
     def is_complete(self) -> bool:
-        """Whether a run that is to be resumed has already come to its end."""
-        if self.is_folder:
-            return self.resume and PartsFolder(self.target).is_complete
+        """True if the run to resume has already written its file."""
+        if self.is_folder or not self.resume:
+            return False
         unfinished = partial_file(self.out).exists() or parts_folder(self.out).exists()
-        return self.resume and self.out.exists() and not unfinished
+        return self.out.exists() and not unfinished

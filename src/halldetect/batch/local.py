@@ -1,83 +1,60 @@
-"""Run a batch job on this machine: read a block of rows, check it, write it, go on."""
+"""Run a batch job on this machine: read a block of rows, check it, write it, repeat."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
-from hashlib import blake2b
-from itertools import islice
+from itertools import islice, zip_longest
 from time import monotonic
 from typing import Any, Protocol
 
 from halldetect import __version__
-from halldetect.batch.cache import ReportCache
-from halldetect.batch.checker import BatchDetector, ReportOrProblem, RowBlock, RowChecker
-from halldetect.batch.counts import RepeatedIds, RowCounts
-from halldetect.batch.job import Job
+from halldetect.batch.cache import ReportCache, without_cost
+from halldetect.batch.counts import RowCounts
+from halldetect.batch.job import Job, Level
 from halldetect.batch.locations import STANDARD_STREAM
-from halldetect.batch.results import Level, require_pyarrow, result_lines, write_csv, write_parquet
-from halldetect.batch.rows import InputRows, Row
-from halldetect.batch.writer import ResultsFile, ResultsWriter, StandardOutputWriter, WriteState
-from halldetect.errors import InputError
-
-# Rows that are checked together and written together; a crash costs no more than these.
-BLOCK_ROWS = 32
+from halldetect.batch.results import Outcome, count_result, read_results, result_lines
+from halldetect.batch.resume import ResultsFile, require_same_settings, write_to_standard_output
+from halldetect.batch.rows import Row, input_rows, require_columns
+from halldetect.config import Configuration
+from halldetect.detector import Detector
+from halldetect.errors import HallDetectError, InputError
+from halldetect.inputs import Pair
+from halldetect.report import Report
 
 
 class BatchProgress(Protocol):
-    """What is told how far a run is."""
+    """Shows the progress of a run; `fraction` is the part of the input, None if unknown."""
 
     def begin(self, rows: int, fraction: float | None) -> None:
-        """The work begins.
-
-        Args:
-            rows: how many rows an earlier run had done.
-            fraction: the share of the input that these are, None where that is unknown.
-        """
+        """Show that the work begins, after the rows of an earlier run."""
         ...
 
     def advance(self, counts: RowCounts, fraction: float | None) -> None:
-        """More rows are done.
-
-        Args:
-            counts: all rows so far, by outcome.
-            fraction: the share of the input that these are, None where that is unknown.
-        """
+        """Show all rows so far."""
         ...
-
-
-class NoProgress:
-    """A `BatchProgress` that shows nothing."""
-
-    def begin(self, rows: int, fraction: float | None) -> None:
-        """Show nothing."""
-
-    def advance(self, counts: RowCounts, fraction: float | None) -> None:
-        """Show nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchOutcome:
-    """How a run ended.
+    """The end of a run.
 
     Attributes:
         counts: all rows by outcome, those of resumed runs included.
-        repeated_ids: rows whose id occurred before, None if they were not counted.
-        rows_before: rows that resumed runs had done.
-        seconds: how long this run took.
-        interrupted: whether it was asked to stop before its end.
+        rows_before: rows that earlier runs had done.
+        seconds: the duration of this run.
+        interrupted: True if it was stopped before its end.
     """
 
     counts: RowCounts
-    repeated_ids: int | None
     rows_before: int
     seconds: float
     interrupted: bool
 
 
 def run_local(
-    detector: BatchDetector,
+    detector: Detector,
     job: Job,
     *,
     cache: ReportCache | None = None,
@@ -87,64 +64,76 @@ def run_local(
     """Check every row of a job on this machine.
 
     Args:
-        detector: what checks the rows.
-        job: which rows, and where the results go.
+        detector: checks the rows.
+        job: the rows, and where the results go.
         cache: reports of earlier checks; none by default.
-        stop: asked after each block whether to end early.
-        progress: told after each block how far the run is.
+        stop: is asked after each block and returns True to end early.
+        progress: shows the progress after each block.
     """
-    progress = progress or NoProgress()
-    inputs = InputRows(job.files, job.columns, detector.configuration, label_files=job.label_files)
-    inputs.require_columns()
-    with (
-        closing(inputs.rows()) as rows,
-        closing(_writer(job, run_settings(detector, job.level))) as writer,
-        closing(RepeatedIds()) as ids,
-    ):
-        digest = blake2b(digest_size=16)
-
-        def digested_rows() -> Iterator[Row]:
-            for row in rows:
-                digest.update(row.fingerprint())
-                ids.add(row.id)
-                yield row
-
-        remaining = digested_rows()
-        rows_before = writer.state.counts.rows
-        _skip_done_rows(remaining, writer.state, digest.hexdigest, inputs.name)
-        began = monotonic()
-        progress.begin(rows_before, inputs.fraction_read())
-
-        def blocks() -> Iterator[RowBlock]:
-            while block := list(islice(remaining, job.batch_size or BLOCK_ROWS)):
-                yield RowBlock(block, digest.hexdigest(), inputs.fraction_read())
-
-        interrupted = False
-        checker = RowChecker(detector, cache or ReportCache.disabled())
-        with closing(checker.check(blocks())) as checked:
-            for block, outcomes in checked:
-                counts = writer.state.counts.copy()
-                lines = block_lines(block.rows, outcomes, job, counts)
-                writer.append(lines, block.input_digest, counts)
-                progress.advance(counts, block.fraction_read)
-                if interrupted := stop():
-                    break
-        if not interrupted:
-            writer.finish()
-        seconds = monotonic() - began
-        return BatchOutcome(writer.state.counts, ids.count, rows_before, seconds, interrupted)
+    require_columns(job, detector.configuration)
+    counts, interrupted, fraction = RowCounts(), False, None
+    with ExitStack() as stack:
+        rows = stack.enter_context(closing(input_rows(job, detector.configuration)))
+        append: Callable[[bytes, int], None] = write_to_standard_output
+        if job.target != STANDARD_STREAM:
+            settings = {**run_settings(detector), "level": job.level.value}
+            file = stack.enter_context(closing(ResultsFile(job, settings)))
+            append = file.append
+            end = 0
+            for result, until in file.existing():
+                row, fraction = next(rows, (None, None))
+                _require_same(row, result, counts.rows + 1, job)
+                count_result(counts, result)
+                end = until
+            file.cut(end)
+        rows_before, began = counts.rows, monotonic()
+        if progress:
+            progress.begin(rows_before, fraction)
+        while not interrupted and (taken := list(islice(rows, job.batch_size))):
+            block = [row for row, _ in taken]
+            done = counts.rows
+            outcomes = check_rows(detector, block, cache or ReportCache.disabled())
+            append(block_lines(block, outcomes, job, counts), done)
+            if progress:
+                progress.advance(counts, taken[-1][1])
+            interrupted = stop()
+        if not interrupted and job.target != STANDARD_STREAM:
+            file.finish(counts.rows)
+    return BatchOutcome(counts, rows_before, monotonic() - began, interrupted)
 
 
-def run_settings(detector: BatchDetector, level: Level | None = None) -> dict[str, Any]:
-    """Everything but the input that results depend on; loads the models.
+def counts_of_finished(job: Job, configuration: Configuration) -> RowCounts:
+    """Return the counts of a finished file; raise InputError if it has results of other rows.
 
     Args:
-        detector: what checks the rows.
-        level: what one result stands for; None for what reports depend on.
+        job: names the input and the finished file.
+        configuration: of this run.
     """
+    counts = RowCounts()
+    current = {"configuration": configuration.to_dict()}
+    results = (item for item in read_results(job.out) if item.get("claim") in (None, 1))
+    with closing(input_rows(job, configuration)) as rows:
+        for number, (taken, result) in enumerate(zip_longest(rows, results), start=1):
+            _require_same(taken and taken[0], result, number, job)
+            count_result(counts, result)
+            if report := result.get("report"):
+                require_same_settings(report["provenance"], current)
+    return counts
+
+
+def _require_same(row: Row | None, result: dict[str, Any] | None, number: int, job: Job) -> None:
+    is_same = row is not None and result is not None and result.get("input") == row.digest()
+    if not is_same or (result and ("claim" in result) != (job.level is Level.CLAIM)):
+        raise InputError(
+            f"cannot resume: row {number} of the input is not the one that {job.target!r} has a "
+            "result of; give the same input again, or begin again with --overwrite"
+        )
+
+
+def run_settings(detector: Detector) -> dict[str, Any]:
+    """Return everything but the texts that reports depend on; loads the models."""
     return {
         "version": __version__,
-        **({} if level is None else {"level": level.value}),
         "configuration": detector.configuration.to_dict(),
         "extractor": detector.extractor.description,
         "verifier": detector.verifier.description,
@@ -153,53 +142,49 @@ def run_settings(detector: BatchDetector, level: Level | None = None) -> dict[st
     }
 
 
-def block_lines(
-    rows: Sequence[Row], outcomes: Sequence[ReportOrProblem], job: Job, counts: RowCounts
-) -> bytes:
-    """The result lines of a block.
+def check_rows(detector: Detector, rows: Sequence[Row], cache: ReportCache) -> list[Outcome]:
+    """Return the outcome of each row; it depends neither on the cache nor on the other rows."""
+    keys = [None if row.pair is None else cache.key(row.pair) for row in rows]
+    wanted = {key: row.pair for row, key in zip(rows, keys, strict=True) if key and row.pair}
+    found: dict[bytes, Outcome] = {**cache.get(wanted)}
+    missing = [key for key in wanted if key not in found]
+    made = _reports(detector, [wanted[key] for key in missing])
+    fresh = dict(zip(missing, made, strict=True))
+    cache.put({key: item for key, item in fresh.items() if isinstance(item, Report)})
+    outcomes: list[Outcome] = []
+    for row, key in zip(rows, keys, strict=True):
+        if key is None:
+            outcomes.append(str(row.problem))
+            continue
+        outcome = fresh.pop(key) if key in fresh else found[key]
+        outcomes.append(outcome)
+        found[key] = outcome if isinstance(outcome, str) else without_cost(outcome)
+    return outcomes
 
-    Args:
-        rows: the rows of the block.
-        outcomes: what came out for each of them.
-        job: says what one result stands for, and whether a bad row ends the run.
-        counts: the rows are added to it.
-    """
+
+def _reports(detector: Detector, pairs: Sequence[Pair]) -> list[Outcome]:
+    """Return the outcome of each pair; a defect on one pair does not affect the others."""
+    try:
+        return list(detector.check_many(pairs)) if pairs else []
+    except HallDetectError:  # the detector cannot work: every other row would fail too
+        raise
+    except Exception as error:
+        if len(pairs) == 1:
+            return [f"the check failed: {type(error).__name__}: {' '.join(str(error).split())}"]
+        return [outcome for pair in pairs for outcome in _reports(detector, [pair])]
+
+
+def block_lines(
+    rows: Sequence[Row], outcomes: Sequence[Outcome], job: Job, counts: RowCounts
+) -> bytes:
+    """Return the result lines of a block, and add its rows to `counts`."""
     lines = []
     for row, outcome in zip(rows, outcomes, strict=True):
         if job.strict and row.problem is not None:
             raise InputError(f"{row.label}: {row.problem} (--strict stops here)")
-        report, problem = (None, outcome) if isinstance(outcome, str) else (outcome, None)
-        counts.add(row.label, report, problem)
-        lines.append(result_lines(row, report, problem, job.level))
+        if isinstance(outcome, Report):
+            counts.add(row.label, outcome.verdict, None)
+        else:
+            counts.add(row.label, "", outcome)
+        lines.append(result_lines(row, outcome, job.level))
     return b"".join(lines)
-
-
-def _writer(job: Job, settings: dict[str, Any]) -> ResultsWriter:
-    if job.target == STANDARD_STREAM:
-        return StandardOutputWriter(settings)
-    if job.suffix == ".parquet":
-        require_pyarrow()
-    write = {".csv": write_csv, ".parquet": write_parquet}.get(job.suffix)
-    if write is None:
-        return ResultsFile(job.out, settings, resume=job.resume, convert=None)
-    return ResultsFile(
-        job.out,
-        settings,
-        resume=job.resume,
-        convert=lambda lines, target: write(lines, target, job.level),
-    )
-
-
-def _skip_done_rows(
-    rows: Iterator[Row], state: WriteState, digest: Callable[[], str], name: str
-) -> None:
-    """Pass over the rows that are done, and make sure that they are the same as then."""
-    done = state.counts.rows
-    if not done:
-        return
-    found = sum(1 for _ in islice(rows, done))
-    if found < done or digest() != state.input_digest:
-        raise InputError(
-            f"cannot resume: the first {done} rows of {name} are not those of the unfinished run; "
-            "give the same input again, or begin again with --overwrite"
-        )

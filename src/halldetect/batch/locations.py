@@ -1,4 +1,4 @@
-"""Where input and output files are: paths, patterns, and URLs that pyarrow knows (s3://...)."""
+"""Find input and output files: paths, patterns, and URLs of pyarrow file systems (s3://...)."""
 
 from __future__ import annotations
 
@@ -17,40 +17,29 @@ from halldetect.errors import InputError, MissingExtra, one_line
 
 STANDARD_STREAM = "-"
 BUFFER_BYTES = 1 << 20
-# An object store reports one file size per request: beyond this many, all files count the same.
-_MAX_SIZE_REQUESTS = 1000
 
 
 def is_url(argument: str) -> bool:
-    """Whether the argument names a file by URL rather than by path."""
+    """Return True if the argument is a URL rather than a path."""
     return "://" in argument
 
 
 def is_pattern(argument: str) -> bool:
-    """Whether the argument stands for any number of files.
-
-    A local file that has this very name is meant itself.
-    """
+    """Return True if the argument is a pattern and no local file has this exact name."""
     return glob.has_magic(argument) and (is_url(argument) or not Path(argument).exists())
 
 
 def expand_inputs(arguments: Sequence[str]) -> tuple[str, ...]:
-    """The files that the arguments name.
+    """Return the files that the arguments name; those of one pattern are sorted by name.
 
     Args:
         arguments: paths, URLs and patterns, or `-` alone for standard input.
-
-    Returns:
-        The files in the order of the arguments; those of one pattern sorted by name.
     """
-    if not arguments:
-        raise InputError("no input is named")
     if STANDARD_STREAM in arguments and len(arguments) > 1:
         raise InputError("standard input (-) cannot be one of several inputs")
     files = [file for argument in arguments for file in _matches(argument)]
-    if len(set(files)) < len(files):
-        twice = next(file for file, times in Counter(files).items() if times > 1)
-        raise InputError(f"{twice!r} is named twice as input")
+    if repeated := [file for file, times in Counter(files).items() if times > 1]:
+        raise InputError(f"{repeated[0]!r} is named twice as input")
     return tuple(files)
 
 
@@ -68,7 +57,7 @@ def _matches(argument: str) -> list[str]:
 
 
 def file_system(location: str) -> tuple[Any, str]:
-    """The pyarrow file system of a URL or path, and the path within it."""
+    """Return the pyarrow file system of a URL or path, and the path within it."""
     try:
         from pyarrow import ArrowException
         from pyarrow.fs import FileSystem, LocalFileSystem
@@ -84,7 +73,7 @@ def file_system(location: str) -> tuple[Any, str]:
 
 
 def _matches_of_url(pattern: str) -> list[str]:
-    """Object stores know no patterns: list what is under the fixed beginning and compare."""
+    """Compare all files under the fixed beginning: object stores know no patterns."""
     from pyarrow.fs import FileSelector, FileType
 
     scheme, _, rest = pattern.partition("://")
@@ -96,11 +85,9 @@ def _matches_of_url(pattern: str) -> list[str]:
         entries = system.get_file_info(FileSelector(folder, recursive=True))
     except OSError as error:
         raise InputError(f"cannot list {beginning!r}: {one_line(error)}") from error
-    names = [
-        entry.path[len(folder) :].lstrip("/") for entry in entries if entry.type == FileType.File
-    ]
-    pattern_parts = parts[first_magic:]
-    return [f"{beginning}/{name}" for name in names if _fits(name.split("/"), pattern_parts)]
+    files = (entry.path for entry in entries if entry.type == FileType.File)
+    names = [path[len(folder) :].lstrip("/") for path in files]
+    return [f"{beginning}/{name}" for name in names if _fits(name.split("/"), parts[first_magic:])]
 
 
 def _fits(parts: list[str], pattern: list[str]) -> bool:
@@ -113,7 +100,7 @@ def _fits(parts: list[str], pattern: list[str]) -> bool:
 
 @contextmanager
 def open_bytes(file: str) -> Iterator[tuple[IO[bytes], int]]:
-    """Open a path or URL for reading; yields the stream, and its size or 0 where it has none."""
+    """Open a path or URL for reading; yield the stream and its size, 0 where it has none."""
     try:
         if is_url(file):
             system, path = file_system(file)
@@ -130,20 +117,3 @@ def open_bytes(file: str) -> Iterator[tuple[IO[bytes], int]]:
         raise InputError(f"cannot read {file!r}: {error.strerror or one_line(error)}") from error
     with stream:
         yield stream, size
-
-
-def file_sizes(files: Sequence[str]) -> list[int]:
-    """The size of each file relative to the others, 0 where it cannot be known."""
-    if len(files) > _MAX_SIZE_REQUESTS:
-        return [1] * len(files)
-    return [_file_size(file) for file in files]
-
-
-def _file_size(file: str) -> int:
-    try:
-        if is_url(file):
-            system, path = file_system(file)
-            return int(system.get_file_info(path).size or 0)
-        return 0 if file == STANDARD_STREAM else Path(file).stat().st_size
-    except OSError:
-        return 0

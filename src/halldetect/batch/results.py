@@ -1,8 +1,7 @@
-"""The result of each row: JSON lines, the same as CSV or Parquet, and reading them back.
+"""Write the result of each row as JSON lines, CSV or Parquet, and read results back.
 
-CSV and Parquet are made from the finished JSON lines, a few rows at a time. What has no fixed
-shape (the report, the evidence, the carried columns) is JSON text there; in CSV, all that is
-not a text.
+CSV and Parquet are made from the finished JSON lines, a few rows at a time. Fields without a fixed
+shape (the report, the passage, the carried columns) are JSON text there; in CSV, all but texts.
 """
 
 from __future__ import annotations
@@ -10,88 +9,82 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterator
-from enum import StrEnum
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from halldetect.batch.counts import RowCounts
+from halldetect.batch.formats import JSONL_SUFFIXES, BadRecord, RecordFile, open_records
+from halldetect.batch.job import Level
 from halldetect.batch.rows import Row
-from halldetect.errors import MissingExtra
-from halldetect.report import Report, Status, Verdict
+from halldetect.errors import InputError, MissingExtra
+from halldetect.report import ClaimReport, Report, Status, Verdict
 
+# A report, or why there is none.
+Outcome = Report | str
 # The rows of one Parquet group are in memory together; reports differ widely in size.
 _GROUP_ROWS = 4096
 _GROUP_BYTES = 16 * 1024 * 1024
-_READ_ROWS = 32
-# The longest field of a CSV file of results, which may hold a whole report.
-_MAX_CSV_FIELD = 2**31 - 1
-
-
-class Level(StrEnum):
-    """What one result stands for."""
-
-    RESPONSE = "response"
-    CLAIM = "claim"
-
-
+_FIRST = {"id": "text", "verdict": "text", "reason": "text", "bad_row": "truth"}
+_LAST = {"input": "text", "columns": "json"}
+_OF_CLAIM = {
+    "text": "text",
+    "span": "span",
+    "status": "text",
+    "support": "number",
+    "contradiction": "number",
+    "read_as": "text",
+    "proof": "json",
+    "error": "json",
+    "citations": "json",
+}
+_OF_RESPONSE = {"score": "number", "claims": "counts"}
 _COLUMNS = {
-    Level.RESPONSE: {
-        "id": "text",
-        "verdict": "text",
-        "reason": "text",
-        "bad_row": "truth",
-        "score": "number",
-        "fed_score": "number",
-        "claims": "counts",
-        "columns": "json",
-        "report": "json",
-    },
-    Level.CLAIM: {
-        "id": "text",
-        "verdict": "text",
-        "bad_row": "truth",
-        "claim": "whole",
-        "text": "text",
-        "span": "span",
-        "span_reason": "text",
-        "status": "text",
-        "reason": "text",
-        "support": "number",
-        "fed_score": "number",
-        "entailing": "json",
-        "contradicting": "json",
-        "contradiction": "number",
-        "by_scale": "json",
-        "origin": "text",
-        "read_as": "text",
-        "parts": "json",
-        "proof": "json",
-        "error": "json",
-        "citations": "json",
-        "columns": "json",
-    },
+    Level.RESPONSE: {**_FIRST, **_OF_RESPONSE, **_LAST, "report": "json"},
+    Level.CLAIM: {**_FIRST, "claim": "whole", **_OF_CLAIM, **_LAST},
 }
 
 
-def result_lines(row: Row, report: Report | None, problem: str | None, level: Level) -> bytes:
-    """The JSON lines of one row.
+def result_lines(row: Row, outcome: Outcome, level: Level) -> bytes:
+    """Return the JSON lines of one row: one line, or one per claim."""
+    report = outcome if isinstance(outcome, Report) else None
+    shared = {
+        "id": row.id,
+        "verdict": report.verdict if report else Verdict.UNCHECKABLE,
+        "reason": report.reason if report else outcome,
+        "bad_row": report is None,
+        "input": row.digest(),
+        "columns": row.columns,
+    }
+    claims = report.claims if report else ()
+    results: list[dict[str, Any]] = [{}]
+    if level is Level.RESPONSE:
+        counts = Counter(claim.status for claim in claims)
+        results[0]["claims"] = {status.value: counts[status] for status in Status}
+        if report is not None:
+            results[0] |= {"score": report.score, "report": report.to_dict()}
+    elif report is None or not claims:  # it still has a result, so that no row is lost
+        results[0]["status"] = Status.UNCHECKABLE
+    else:
+        plain = zip(claims, report.to_dict()["claims"], strict=True)
+        results = [_claim_result(at, *pair) for at, pair in enumerate(plain, start=1)]
+    empty = dict.fromkeys(_COLUMNS[level])
+    return b"".join(to_json({**empty, **shared, **item}).encode() + b"\n" for item in results)
 
-    Args:
-        row: the row.
-        report: its report, None for a bad row.
-        problem: why there is no report.
-        level: one line per response or one per claim.
-    """
-    results = (
-        _claim_results(row, report, problem)
-        if level is Level.CLAIM
-        else [_response_result(row, report, problem)]
-    )
-    return b"".join(to_json(result).encode() + b"\n" for result in results)
+
+def _claim_result(number: int, claim: ClaimReport, values: dict[str, Any]) -> dict[str, Any]:
+    found = claim.evidence
+    proof = found and {
+        "text": found.text,
+        "document": found.document,
+        "span": {"start": found.span.start, "end": found.span.end},
+    }
+    of_claim = {name: values.get(name) for name in ("reason", *_OF_CLAIM)}
+    return {**of_claim, "claim": number, "proof": proof}
 
 
 def to_json(value: Any) -> str:
-    """Compact JSON that can always be written as UTF-8."""
+    """Return compact JSON that can always be written as UTF-8."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     try:
         text.encode()
@@ -100,72 +93,39 @@ def to_json(value: Any) -> str:
     return text
 
 
-def _response_result(row: Row, report: Report | None, problem: str | None) -> dict[str, Any]:
-    counts = Counter(claim.status for claim in report.claims) if report else Counter[Status]()
-    return {
-        "id": row.id,
-        "verdict": report.verdict if report else Verdict.UNCHECKABLE,
-        "reason": report.reason if report else problem,
-        "bad_row": report is None,
-        "score": report.score if report else None,
-        "fed_score": report.fed_score if report else None,
-        "claims": {status.value: counts[status] for status in Status},
-        "columns": row.columns,
-        "report": report.to_dict() if report else None,
-    }
-
-
-def _claim_results(
-    row: Row, report: Report | None, problem: str | None
-) -> Iterator[dict[str, Any]]:
-    """One result per claim; a row without claims still has one, so that none is lost."""
-    claims = report.to_dict()["claims"] if report else []
-    no_claim: dict[str, Any] = {
-        "text": None,
-        "span": None,
-        "span_reason": None,
-        "status": Status.UNCHECKABLE,
-        "reason": report.reason if report else problem,
-        "support": None,
-        "fed_score": None,
-        "entailing": None,
-        "contradicting": None,
-        "contradiction": None,
-        "by_scale": [],
-        "origin": None,
-        "read_as": None,
-        "parts": [],
-        "proof": None,
-        "error": None,
-        "citations": [],
-    }
-    for number, claim in enumerate(claims or [no_claim], start=1):
-        yield {
-            "id": row.id,
-            "verdict": report.verdict if report else Verdict.UNCHECKABLE,
-            "bad_row": report is None,
-            "claim": number if claims else None,
-            **claim,
-            "columns": row.columns,
-        }
-
-
-def require_pyarrow() -> None:
+def require_writable(suffix: str) -> None:
     """Raise MissingExtra before the long work, rather than when its results are written."""
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("writing Parquet", "parquet") from error
+    if suffix == ".parquet":
+        try:
+            import pyarrow.parquet  # noqa: F401
+        except ImportError as error:
+            raise MissingExtra("writing Parquet", "parquet") from error
 
 
-def write_parquet(lines: Path, target: Path, level: Level) -> None:
-    """Write the results of a file of JSON lines as Parquet.
+def convert(lines: Path, target: Path, suffix: str, level: Level) -> None:
+    """Move finished JSON lines to their target, or write them there as CSV or Parquet.
 
     Args:
         lines: the finished JSON lines.
-        target: the Parquet file to write; OSError if that fails.
-        level: what one line stands for.
+        target: the file to write; OSError if that fails.
+        suffix: the format of the target.
+        level: the unit of one line.
     """
+    if suffix in JSONL_SUFFIXES:
+        lines.replace(target)
+        return
+    draft = target.with_name(f"{target.name}.partial.made")
+    try:
+        with lines.open("rb") as results:
+            (_write_csv if suffix == ".csv" else write_parquet)(results, draft, level)
+        draft.replace(target)
+    except OSError:
+        draft.unlink(missing_ok=True)  # it may fill the disk
+        raise
+
+
+def write_parquet(lines: Iterable[bytes], target: Any, level: Level) -> None:
+    """Write JSON lines of results as Parquet to a path or a stream."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
@@ -181,45 +141,24 @@ def write_parquet(lines: Path, target: Path, level: Level) -> None:
     columns = _COLUMNS[level]
     schema = pa.schema([(name, types[kind]) for name, kind in columns.items()])
     with ParquetWriter(target, schema, compression="zstd") as writer:
-        for group in _groups(lines):
-            rows = [
-                {name: _cell(row[name], kind) for name, kind in columns.items()} for row in group
-            ]
-            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
-
-
-def write_csv(lines: Path, target: Path, level: Level) -> None:
-    """Write the results of a file of JSON lines as CSV, with the names of the columns first.
-
-    Args:
-        lines: the finished JSON lines.
-        target: the CSV file to write; OSError if that fails.
-        level: what one line stands for.
-    """
-    columns = _COLUMNS[level]
-    with lines.open("rb") as results, target.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        for line in results:
+        group, size = [], 0
+        for line in lines:
             row = json.loads(line)
-            writer.writerow(
-                _cell(row[name], "text" if kind == "text" else "json")
-                for name, kind in columns.items()
-            )
-
-
-def _groups(lines: Path) -> Iterator[list[dict[str, Any]]]:
-    group: list[dict[str, Any]] = []
-    size = 0
-    with lines.open("rb") as results:
-        for line in results:
-            group.append(json.loads(line))
+            group.append({name: _cell(row[name], kind) for name, kind in columns.items()})
             size += len(line)
             if len(group) >= _GROUP_ROWS or size >= _GROUP_BYTES:
-                yield group
+                writer.write_table(pa.Table.from_pylist(group, schema=schema))
                 group, size = [], 0
-    if group:
-        yield group
+        writer.write_table(pa.Table.from_pylist(group, schema=schema))
+
+
+def _write_csv(lines: Iterable[bytes], target: Path, level: Level) -> None:
+    kinds = {name: kind if kind == "text" else "json" for name, kind in _COLUMNS[level].items()}
+    with target.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(kinds)
+        for row in map(json.loads, lines):
+            writer.writerow(_cell(row[name], kind) for name, kind in kinds.items())
 
 
 def _cell(value: Any, kind: str) -> Any:
@@ -227,53 +166,46 @@ def _cell(value: Any, kind: str) -> Any:
         return None
     if kind == "json":
         return to_json(value)
-    if kind == "text":  # an id may be a number, and hold what UTF-8 cannot
-        return str(value).encode("utf-8", "replace").decode()
-    return value
+    return plain_text(value) if kind == "text" else value
 
 
-def read_results(target: Path) -> Iterator[dict[str, Any]]:
-    """The results of a finished run, one per response.
+def plain_text(value: object) -> str:
+    """Return an id, which may be a number and hold lone surrogates, as text of UTF-8."""
+    return str(value).encode("utf-8", "replace").decode()
+
+
+def read_results(target: Path | str) -> Iterator[dict[str, Any]]:
+    """Yield the results of a finished run.
 
     Args:
-        target: a file of results, or a folder of parts.
+        target: a file of results, as a path or URL, or a folder of parts.
+
+    Raises:
+        InputError: if the file does not exist, or holds something else.
     """
-    if target.is_dir():
+    if isinstance(target, Path) and target.is_dir():
         for part in sorted(target.glob("part-*")):
             yield from read_results(part)
-    elif target.suffix.lower() == ".parquet":
-        yield from _read_parquet(target)
-    elif target.suffix.lower() == ".csv":
-        yield from _read_csv(target)
-    else:
-        with target.open("rb") as lines:
-            for line in lines:
-                yield json.loads(line)
+        return
+    with open_records(str(target)) as file:
+        for row in file.records:
+            if isinstance(row, BadRecord) or not {*_FIRST, *_LAST} <= row.keys():
+                why = row.reason if isinstance(row, BadRecord) else "they are not of batch"
+                raise InputError(f"cannot read results from {str(target)!r}: {why}")
+            kinds = _COLUMNS[Level.CLAIM if "claim" in row else Level.RESPONSE]
+            yield {name: _value(row.get(name), kind, file) for name, kind in kinds.items()}
 
 
-def _read_parquet(target: Path) -> Iterator[dict[str, Any]]:
-    from pyarrow.parquet import ParquetFile
-
-    with ParquetFile(target) as file:
-        for batch in file.iter_batches(batch_size=_READ_ROWS):
-            for row in batch.to_pylist():
-                unpacked = {
-                    name: row[name] if row[name] is None else json.loads(row[name])
-                    for name in ("columns", "report")
-                }
-                yield {**row, **unpacked}
-
-
-def _read_csv(target: Path) -> Iterator[dict[str, Any]]:
-    csv.field_size_limit(_MAX_CSV_FIELD)
-    with target.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            yield {
-                name: _csv_value(row[name], kind) for name, kind in _COLUMNS[Level.RESPONSE].items()
-            }
-
-
-def _csv_value(text: str, kind: str) -> Any:
-    if not text:
+def _value(cell: Any, kind: str, file: RecordFile) -> Any:
+    """Return the value of a cell: CSV has texts only, Parquet keeps lists and objects as text."""
+    if cell is None or (file.text_only and not cell):
         return None
-    return text if kind == "text" else json.loads(text)
+    is_packed = kind != "text" if file.text_only else kind == "json" and file.column_names
+    return json.loads(cell) if is_packed else cell
+
+
+def count_result(counts: RowCounts, result: dict[str, Any]) -> None:
+    """Count the row of a result; further claims of the same row count nothing."""
+    if result.get("claim") in (None, 1):
+        problem = result["reason"] if result["bad_row"] else None
+        counts.add(f"row {result['id']}", result["verdict"], problem)

@@ -1,6 +1,8 @@
-"""What makes an unfinished run safe to resume: the same settings, one writer, whole files.
+"""Write results so that a crash loses nothing: one writer, whole files, the same settings.
 
-Used by the local engine, by the Ray engine and by `halldetect bench`.
+Results are appended to OUT.partial and are on disk after each block; OUT.partial.state holds the
+settings of the run. A resumed run compares the results with the rows of its input and cuts off
+what is not valid. At the end the file gets its real name.
 """
 
 from __future__ import annotations
@@ -8,61 +10,43 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from halldetect.errors import InputError
+from halldetect.batch.formats import JSONL_SUFFIXES
+from halldetect.batch.job import HOW_TO_RESUME, Job, Level, partial_file
+from halldetect.batch.results import convert, require_writable
+from halldetect.errors import CheckError, InputError
 
-HOW_TO_RESUME = "the same command with --resume (and without --overwrite) goes on from there"
-
-
-def partial_file(out: Path) -> Path:
-    """Where the local engine collects the lines that become `out`."""
-    return out.with_name(f"{out.name}.partial")
+_BINARY: int = getattr(os, "O_BINARY", 0)
 
 
-def parts_folder(out: Path) -> Path:
-    """Where the Ray engine collects the parts that become `out`."""
-    return out.with_name(f"{out.name}.parts")
+def remove_leftovers(out: Path) -> None:
+    """Remove the files of a run that was killed right after `out` got its name."""
+    for path in (partial_file(out), _state_file(out)):
+        with suppress(OSError):
+            path.unlink()
 
 
-def already_exists(name: str) -> InputError:
-    """The error for output that exists when the run was to begin from scratch."""
-    return InputError(
-        f"{name!r} is there already: --resume goes on with an unfinished run, "
-        "--overwrite begins again"
-    )
+def _state_file(out: Path) -> Path:
+    return out.with_name(f"{out.name}.partial.state")
 
 
 def require_same_settings(recorded: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    """Raise InputError if an unfinished run had other settings than this one.
+    """Raise InputError if an earlier run had other settings than this one.
 
     Args:
-        recorded: the settings of the unfinished run, as read from JSON.
+        recorded: the settings of the earlier run, as read from JSON.
         settings: the settings of this run.
     """
     current = json.loads(json.dumps(settings))
     if changed := [name for name in current if recorded.get(name) != current[name]]:
         raise InputError(
-            f"cannot resume: the unfinished run had another {' and another '.join(changed)}; "
+            f"cannot resume: the earlier run had another {' and another '.join(changed)}; "
             "give the same options again, or begin again with --overwrite"
         )
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that it has all of the data on disk, or its old content.
-
-    Args:
-        path: the file; a process that is killed may leave `PATH.new` beside it.
-        data: all of its content.
-    """
-    draft = path.with_name(f"{path.name}.new")
-    with draft.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
 
 
 def lock_for_writing(descriptor: int, name: str) -> None:
@@ -70,7 +54,7 @@ def lock_for_writing(descriptor: int, name: str) -> None:
 
     Args:
         descriptor: an open file.
-        name: what to call the output in the InputError if another process has the lock.
+        name: the output as the InputError names it if another process has the lock.
     """
     try:
         if sys.platform == "win32":
@@ -83,3 +67,125 @@ def lock_for_writing(descriptor: int, name: str) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError) as error:
         raise InputError(f"another run is writing {name!r}; wait for it") from error
+
+
+def write_to_standard_output(lines: bytes, rows: int) -> None:
+    """Write the lines of a block, after `rows` other rows; this cannot be resumed."""
+    if sys.stdout is None:
+        raise InputError("standard output is closed")
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(lines)
+        sys.stdout.flush()
+    except OSError as error:
+        # Python would complain again when it closes the stream at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise CheckError(
+            f"cannot write to standard output: {error.strerror}, "
+            f"after {rows} rows; write to a file to be able to resume"
+        ) from error
+
+
+class ResultsFile:
+    """Writes OUT.partial, and gives the file its real name at the end.
+
+    Args:
+        job: names the file; its ending gives the format.
+        settings: everything but the input that the results depend on.
+    """
+
+    def __init__(self, job: Job, settings: dict[str, Any]) -> None:
+        require_writable(job.suffix)
+        self._job = job
+        self._partial, self._state = partial_file(job.out), _state_file(job.out)
+        try:
+            # Not truncated when opened: another run may be writing to it.
+            self._file = os.open(self._partial, os.O_RDWR | os.O_CREAT | _BINARY, 0o666)
+        except OSError as error:
+            raise InputError(f"cannot write {str(self._partial)!r}: {error.strerror}") from error
+        try:
+            lock_for_writing(self._file, str(job.out))
+            self._begin(settings)
+        except BaseException as error:
+            os.close(self._file)
+            if isinstance(error, (OSError, ValueError, TypeError)):
+                raise InputError(f"cannot write or resume {job.target!r}: {error}") from error
+            raise
+
+    def _begin(self, settings: dict[str, Any]) -> None:
+        """Compare the settings of an unfinished run, or record those of a new one."""
+        if self._job.resume and os.fstat(self._file).st_size:
+            require_same_settings(dict(json.loads(self._state.read_bytes())), settings)
+            return
+        self.cut(0)
+        draft = self._state.with_name(f"{self._state.name}.new")
+        with draft.open("wb") as file:
+            file.write(json.dumps(settings).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self._state)
+
+    def existing(self) -> Iterator[tuple[dict[str, Any], int]]:
+        """Yield the first result of each complete row of an unfinished run, and where it ends.
+
+        Of a row with several results the last ones may be missing: it is complete once the next
+        row begins.
+        """
+        row, end = None, 0
+        with self._partial.open("rb") as lines:
+            for line in lines:
+                try:
+                    result = json.loads(line) if line.endswith(b"\n") else None
+                except ValueError:
+                    result = None
+                if not isinstance(result, dict):  # a crash cut it off
+                    break
+                if row is not None and result.get("claim") in (None, 1):
+                    yield row, end
+                    row = None
+                row, end = row or result, end + len(line)
+        if row is not None and self._job.level is Level.RESPONSE:
+            yield row, end
+
+    def cut(self, end: int) -> None:
+        """Remove everything after the first `end` bytes."""
+        os.ftruncate(self._file, end)
+        os.lseek(self._file, 0, os.SEEK_END)
+
+    def append(self, lines: bytes, rows: int) -> None:
+        """Write the lines of a block to disk, after `rows` other rows."""
+        try:
+            rest = memoryview(lines)
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+            os.fsync(self._file)
+        except OSError as error:
+            raise self._failed(error, rows) from error
+
+    def finish(self, rows: int) -> None:
+        """Give the file its real name, converted if need be; it has `rows` rows."""
+        try:
+            if self._job.suffix in JSONL_SUFFIXES:  # Windows renames no open file
+                self._release()
+            convert(self._partial, self._job.out, self._job.suffix, self._job.level)
+            self._release()
+            self._partial.unlink(missing_ok=True)
+            self._state.unlink(missing_ok=True)
+        except OSError as error:
+            raise self._failed(error, rows) from error
+
+    def close(self) -> None:
+        """Free the file; a later run can resume the results."""
+        is_empty = self._file >= 0 and os.fstat(self._file).st_size == 0
+        self._release()
+        if is_empty:
+            remove_leftovers(self._job.out)
+
+    def _release(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _failed(self, error: OSError, rows: int) -> CheckError:
+        why = f"cannot write {self._job.target!r}: {error.strerror or error}, after {rows} rows"
+        return CheckError(f"{why}; {HOW_TO_RESUME}")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Callable
 from contextlib import closing, redirect_stdout
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halldetect.batch.counts import ROW_KINDS, RowCounts
-from halldetect.batch.gate import WORSE, Condition, failed_conditions, parse_condition
+from halldetect.batch.counts import ROW_KINDS, WORSE, Condition, RowCounts
 from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, OF_VERDICT, interruptible
 from halldetect.cli.options import LOADING_PHASES, add_detector_options, detector_for
 from halldetect.cli.parser import path_argument
@@ -22,27 +21,98 @@ from halldetect.report import Verdict
 if TYPE_CHECKING:
     from halldetect.batch.job import Job
     from halldetect.batch.local import BatchOutcome
-    from halldetect.batch.ray.driver import CacheOptions
     from halldetect.detector import Detector
 
 DESCRIPTION = """\
-Check every row of IN (.jsonl, .json with an array of objects, .csv, each also .gz or .zst, or
-.parquet; - is JSON lines on standard input; several files and patterns such as 'logs/*.jsonl'
-are read one after the other) and write one result per row to OUT (.jsonl, .csv or .parquet; - is
-JSON lines on standard output), in the same order. A row has source, response and, if you like,
-id and question; its other columns are carried through. A row that cannot be read becomes a
-result that says why.
+Check every row of IN (.jsonl or .csv, also .gz or .zst, or .parquet; - is JSON lines on standard
+input; several files and patterns such as 'logs/*.jsonl' are read one after the other) and write
+one result per row to OUT (.jsonl, .csv or .parquet; - is JSON lines on standard output), in the
+same order. A row has source, response and, if you like, id and question; its other columns are
+carried through. A row that cannot be read becomes a result that says why.
 """
 EPILOG = """\
 exit status: 0 all rows done, 1 a condition of --fail-on or --fail-if is met, 2 wrong usage,
 3 nothing could be checked or the results could not be written, 130 interrupted
 """
-_RAY_OPTIONS = ("address", "workers", "cpus_per_worker", "gpus_per_worker", "part_rows")
 
-# Does the work with a detector; asks whether to stop, and shows its progress.
-Engine = Callable[
-    ["Detector", "Job", Callable[[], bool], BatchDisplay, Callable[[str], None]], "BatchOutcome"
-]
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"must be 1 or more, not {text!r}")
+    return int(text)
+
+
+def _condition(text: str) -> Condition:
+    try:
+        return Condition.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+_LIST: dict[str, Any] = {"action": "append", "default": []}
+_FLAG: dict[str, Any] = {"action": "store_true"}
+_COUNT: dict[str, Any] = {"type": _positive, "metavar": "N"}
+_COLUMN: dict[str, Any] = {"metavar": "NAME"}
+_PATH: dict[str, Any] = {"type": path_argument}
+_ROW_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "--id-column": (_COLUMN, "(default: id; if it is missing, the number of the row)"),
+    "--source-column": (_COLUMN, "(default: source)"),
+    "--response-column": (_COLUMN, "(default: response)"),
+    "--question-column": (_COLUMN, "(default: question; may be missing)"),
+    "--level": (
+        {"choices": ("response", "claim"), "default": "response"},
+        "the unit of one result (default: response)",
+    ),
+    "--strict": (_FLAG, "stop at the first bad row"),
+    "--fail-on": (
+        {**_LIST, "choices": ROW_KINDS, "metavar": "KIND"},
+        f"exit with 1 if a row is {', '.join(ROW_KINDS[:-1])} or {ROW_KINDS[-1]}; repeatable",
+    ),
+    "--fail-if": (
+        {**_LIST, "type": _condition, "metavar": "CONDITION"},
+        'exit with 1 if it is met, as in "rate>0.05", "uncheckable>=10" or, with --baseline, '
+        '"worse>0"; repeatable',
+    ),
+    "--baseline": (
+        {**_PATH, "metavar": "FILE"},
+        "the results of an earlier run over the same rows: say which rows got worse, and why",
+    ),
+    "--report": ({**_PATH, "metavar": "DIR"}, "also write a report of all results, as HTML"),
+    "--by": (
+        {**_LIST, "metavar": "NAME"},
+        "in the report, break down by this column; repeatable",
+    ),
+    "--quiet": (_FLAG, "nothing but errors on standard error"),
+}
+_EXISTING = {
+    "--resume": (_FLAG, "continue an unfinished run"),
+    "--overwrite": (_FLAG, "replace OUT if it exists"),
+}
+_CACHE = {
+    "--cache": ({"metavar": "DIR"}, "keep reports there for later runs"),
+    "--no-cache": (_FLAG, "check repeated pairs again"),
+}
+_RUN_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "--batch-size": ({**_COUNT, "default": 32}, "rows that are checked together (default: 32)"),
+    "--cache-size": (
+        {"type": _positive, "metavar": "MB", "default": 1024},
+        "delete the least recently used beyond this (default: 1024)",
+    ),
+    "--engine": (
+        {"choices": ("local", "ray"), "default": "local"},
+        "where to run (default: local)",
+    ),
+}
+_RAY_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "--address": ({"metavar": "HOST:PORT"}, "of a Ray cluster (default: this machine alone)"),
+    "--workers": (_COUNT, "detectors on the cluster (default: as many as fit)"),
+    "--cpus-per-worker": (_COUNT, "processors per detector (default: 1)"),
+    "--gpus-per-worker": (
+        {"type": float, "metavar": "X"},
+        "GPUs per detector, may be a fraction (default: 0)",
+    ),
+    "--part-rows": (_COUNT, "rows per part of a run with ray (default: 256)"),
+}
 
 
 def add(commands: Any) -> None:
@@ -58,196 +128,56 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("input", metavar="IN", nargs="+", help="the rows to check")
     parser.add_argument("output", metavar="OUT", help="where the results go")
-    _add_row_options(parser)
-    _add_engine_options(parser)
+    run_group = parser.add_argument_group("how to run")
+    for group, options in (
+        (parser, _ROW_OPTIONS),
+        (parser.add_mutually_exclusive_group(), _EXISTING),
+        (parser.add_mutually_exclusive_group(), _CACHE),
+        (run_group, {**_RUN_OPTIONS, **_RAY_OPTIONS}),
+    ):
+        for flag, (settings, text) in options.items():
+            group.add_argument(flag, help=text, **settings)
     add_detector_options(parser)
     parser.set_defaults(run=run)
 
 
-def _add_row_options(parser: argparse.ArgumentParser) -> None:
-    for role, missing in (
-        ("id", "the number of the row"),
-        ("source", None),
-        ("response", None),
-        ("question", "none"),
-    ):
-        parser.add_argument(
-            f"--{role}-column",
-            metavar="NAME",
-            help=f"the column with the {role} (default: {role}"
-            + (")" if missing is None else f"; if it is missing, {missing})"),
-        )
-    parser.add_argument(
-        "--level",
-        choices=("response", "claim"),
-        default="response",
-        help="what one result stands for (default: response)",
-    )
-    parser.add_argument("--strict", action="store_true", help="stop at the first bad row")
-    parser.add_argument(
-        "--fail-on",
-        action="append",
-        default=[],
-        choices=ROW_KINDS,
-        metavar="KIND",
-        help=f"exit with 1 if a row is {', '.join(ROW_KINDS[:-1])} or {ROW_KINDS[-1]}; "
-        "may be repeated",
-    )
-    parser.add_argument(
-        "--fail-if",
-        action="append",
-        default=[],
-        type=_condition,
-        metavar="CONDITION",
-        help='exit with 1 if it is met, as in "rate>0.05", "uncheckable>=10" or, with --baseline, '
-        '"worse>0"; may be repeated',
-    )
-    parser.add_argument(
-        "--baseline",
-        type=path_argument,
-        metavar="FILE",
-        help="the results of an earlier run over the same rows: say which rows got worse, and why",
-    )
-    existing = parser.add_mutually_exclusive_group()
-    existing.add_argument("--resume", action="store_true", help="continue an unfinished run")
-    existing.add_argument("--overwrite", action="store_true", help="replace OUT if it exists")
-    parser.add_argument(
-        "--report",
-        type=path_argument,
-        metavar="DIR",
-        help="also write a report of all results, as HTML",
-    )
-    parser.add_argument(
-        "--by",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="in the report, break down by this column; repeatable",
-    )
-    parser.add_argument("--quiet", action="store_true", help="nothing but errors on standard error")
-
-
-def _add_engine_options(parser: argparse.ArgumentParser) -> None:
-    add_option = parser.add_argument_group("how to run").add_argument
-    add_option(
-        "--batch-size", type=int, metavar="N", help="rows that are checked together (default: 32)"
-    )
-    cache = parser.add_mutually_exclusive_group()
-    cache.add_argument(
-        "--cache", metavar="DIR", help="keep reports there, so that the same check costs nothing"
-    )
-    cache.add_argument("--no-cache", action="store_true", help="check repeated pairs again")
-    add_option(
-        "--cache-size",
-        type=int,
-        metavar="MB",
-        help="delete the least recently used beyond this (default: 1024)",
-    )
-    add_option(
-        "--engine", choices=("local", "ray"), default="local", help="where to run (default: local)"
-    )
-    add_option(
-        "--address", metavar="HOST:PORT", help="of a Ray cluster (default: this machine alone)"
-    )
-    add_option(
-        "--workers",
-        type=int,
-        metavar="N",
-        help="detectors on the cluster (default: as many as fit)",
-    )
-    add_option(
-        "--cpus-per-worker",
-        type=int,
-        metavar="N",
-        help="processors per detector (default: 1, more where memory is short for large)",
-    )
-    add_option(
-        "--gpus-per-worker",
-        type=float,
-        metavar="X",
-        help="GPUs per detector, may be a fraction (default: 0)",
-    )
-    add_option(
-        "--part-rows", type=int, metavar="N", help="rows per part of a run with ray (default: 256)"
-    )
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Check every row; status 0 if all rows are done and no condition of failure is met."""
-    from halldetect.batch.local import run_settings
-    from halldetect.batch.writer import remove_leftovers
+    from halldetect.batch.local import counts_of_finished, run_settings
+    from halldetect.batch.resume import remove_leftovers
 
     job = _job(arguments)
     conditions = [*arguments.fail_if, *(Condition(kind, ">", 0) for kind in arguments.fail_on)]
-    if arguments.baseline is None and any(item.name == WORSE for item in conditions):
-        raise InputError(f"--fail-if {WORSE!r} needs --baseline FILE")
-    if job.is_complete and any(item.name != WORSE for item in conditions):
-        raise InputError(
-            f"{job.target!r} is complete, and --fail-on and --fail-if count the rows of a run: "
-            "add --overwrite to check it again"
-        )
-    _require_results_readable(arguments, job)
-    engine = _engine(arguments)
+    _require_usable_options(arguments, job, conditions)
     with ProgressDisplay(quiet=arguments.quiet) as display:
-        if job.is_complete:
-            if not job.is_folder:
-                remove_leftovers(job.out)
-            display.notice(f"{job.target!r} is complete; --overwrite would check it all again")
-            _write_report(arguments, job, display)
-            return _gate(arguments, job, RowCounts(), conditions, display)
         detector = detector_for(arguments, display, phases=LOADING_PHASES)
-        interruptible(lambda stop: run_settings(detector), display)  # load the models first
-        display.clear()
-        outcome = interruptible(
-            lambda stop: engine(detector, job, stop, BatchDisplay(display), display.notice),
-            display,
-            on_first="finishing the rows in hand; Ctrl-C again to leave them",
-            on_exit=_interrupted_message(job, None),
-        )
-        for line in _summary_lines(outcome, arguments.engine):
-            display.notice(line)
-        if outcome.interrupted:
-            message = _interrupted_message(job, outcome.counts.rows)
-            print(f"halldetect: {message}", file=sys.stderr)
-            return INTERRUPTED
+        if job.is_complete:
+            counts = counts_of_finished(job, detector.configuration)
+            remove_leftovers(job.out)
+            display.notice(f"{job.target!r} is complete; --overwrite would check it all again")
+        else:
+            interruptible(lambda stop: run_settings(detector), display)  # load the models first
+            display.clear()
+            outcome = interruptible(
+                lambda stop: _run_engine(arguments, detector, job, stop, display),
+                display,
+                on_first="finishing the rows in hand; Ctrl-C again to leave them",
+                on_exit=_interrupted_message(job, None),
+            )
+            counts = outcome.counts
+            for line in _summary_lines(outcome):
+                display.notice(line)
+            if outcome.interrupted:
+                message = _interrupted_message(job, counts.rows)
+                print(f"halldetect: {message}", file=sys.stderr)
+                return INTERRUPTED
         _write_report(arguments, job, display)
-        failed = _gate(arguments, job, outcome.counts, conditions, display)
-    return failed or (0 if outcome.counts.checked else COULD_NOT_CHECK)
-
-
-def _gate(
-    arguments: argparse.Namespace,
-    job: Job,
-    counts: RowCounts,
-    conditions: list[Condition],
-    display: ProgressDisplay,
-) -> int:
-    """Say what got worse since the earlier run; status 1 if a condition of failure is met."""
-    worse = None
-    if arguments.baseline is not None:
-        from halldetect.batch.baseline import compare_with_baseline
-
-        comparison = compare_with_baseline(arguments.baseline, job.out)
-        worse = comparison.worse
-        for line in comparison.lines(str(arguments.baseline)):
-            display.notice(line)
-    failures = failed_conditions(conditions, counts, worse)
-    for line in failures:
-        print(f"halldetect: {line}", file=sys.stderr)
-    return OF_VERDICT[Verdict.HALLUCINATED] if failures else 0
-
-
-def _condition(text: str) -> Condition:
-    try:
-        return parse_condition(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+        failed = _gate(arguments, job, counts, conditions, display)
+    return failed or (0 if counts.checked else COULD_NOT_CHECK)
 
 
 def _job(arguments: argparse.Namespace) -> Job:
-    from halldetect.batch.job import Job
-    from halldetect.batch.results import Level
-    from halldetect.batch.rows import ColumnNames
+    from halldetect.batch.job import ColumnNames, Job, Level
 
     return Job(
         source=tuple(arguments.input),
@@ -267,16 +197,20 @@ def _job(arguments: argparse.Namespace) -> Job:
     )
 
 
-def _require_results_readable(arguments: argparse.Namespace, job: Job) -> None:
-    """Refuse a report or a comparison of results that could not be read back."""
+def _require_usable_options(
+    arguments: argparse.Namespace, job: Job, conditions: list[Condition]
+) -> None:
+    """Refuse before the long work a run whose results could not be used as asked."""
+    from halldetect.batch.job import Level
     from halldetect.batch.locations import STANDARD_STREAM, is_url
-    from halldetect.batch.results import Level
 
+    if arguments.baseline is None and any(item.name == WORSE for item in conditions):
+        raise InputError(f"--fail-if {WORSE!r} needs --baseline FILE")
     if arguments.by and arguments.report is None:
         raise InputError("--by is for --report")
+    is_unreadable = job.target == STANDARD_STREAM or is_url(job.target) or job.level is Level.CLAIM
     for flag in ("report", "baseline"):
-        unreadable = job.target == STANDARD_STREAM or is_url(job.target)
-        if getattr(arguments, flag) and (unreadable or job.level is Level.CLAIM):
+        if getattr(arguments, flag) and is_unreadable:
             raise InputError(
                 f"--{flag} needs results per response, in a file or folder of this machine"
             )
@@ -288,114 +222,94 @@ def _require_results_readable(arguments: argparse.Namespace, job: Job) -> None:
         from halldetect.batch.baseline import require_results
 
         require_results(arguments.baseline)
+    if job.in_parts:
+        from halldetect.batch.ray import require_ray
 
-
-def _write_report(arguments: argparse.Namespace, job: Job, display: ProgressDisplay) -> None:
-    if arguments.report is None:
+        require_ray()
         return
-    from halldetect.batch.dataset_report import PAGE, write_report
-
-    write_report(job.out, arguments.report, arguments.by)
-    display.notice(f"the report is in {str(arguments.report / PAGE)!r}")
-
-
-def _engine(arguments: argparse.Namespace) -> Engine:
-    if arguments.cache_size is not None and arguments.cache_size < 1:
-        raise InputError(f"--cache-size must be 1 or more, not {arguments.cache_size}")
-    return _ray_engine(arguments) if arguments.engine == "ray" else _local_engine(arguments)
+    for flag in _RAY_OPTIONS:
+        if getattr(arguments, flag[2:].replace("-", "_")) is not None:
+            raise InputError(f"{flag} is for --engine ray")
 
 
-def _local_engine(arguments: argparse.Namespace) -> Engine:
+def _run_engine(
+    arguments: argparse.Namespace,
+    detector: Detector,
+    job: Job,
+    stop: Callable[[], bool],
+    display: ProgressDisplay,
+) -> BatchOutcome:
     from halldetect.batch.cache import ReportCache
     from halldetect.batch.local import run_local, run_settings
 
-    for name in _RAY_OPTIONS:
-        if getattr(arguments, name) is not None:
-            raise InputError(f"--{name.replace('_', '-')} is for --engine ray")
-
-    def engine(
-        detector: Detector,
-        job: Job,
-        stop: Callable[[], bool],
-        progress: BatchDisplay,
-        notice: Callable[[str], None],
-    ) -> BatchOutcome:
-        cache_options = _cache_options(arguments)
-        if cache_options is None:
-            cache = ReportCache.disabled()
-        else:
-            folder, limit = cache_options
-            path = None if folder is None else Path(folder)
-            cache = ReportCache(path, run_settings(detector), limit=limit, notice=notice)
+    folder = os.path.realpath(arguments.cache) if arguments.cache else None
+    options = None if arguments.no_cache else (folder, arguments.cache_size << 20)
+    progress = BatchDisplay(display)
+    if not job.in_parts:
+        cache = ReportCache.opened(options, run_settings(detector), display.notice)
         with closing(cache):
             return run_local(detector, job, cache=cache, stop=stop, progress=progress)
-
-    return engine
-
-
-def _ray_engine(arguments: argparse.Namespace) -> Engine:
-    from halldetect.batch.ray.cluster import DEFAULT_PART_ROWS, Cluster, require_ray
-    from halldetect.batch.ray.driver import run_on_ray
+    from halldetect.batch.ray import Cluster, run_on_ray
 
     cluster = Cluster(
         address=arguments.address,
         workers=arguments.workers,
-        cpus=arguments.cpus_per_worker,
+        cpus=arguments.cpus_per_worker or 1,
         gpus=arguments.gpus_per_worker or 0.0,
-        part_rows=DEFAULT_PART_ROWS if arguments.part_rows is None else arguments.part_rows,
+        part_rows=arguments.part_rows or 256,
     )
-    require_ray()
-
-    def engine(
-        detector: Detector,
-        job: Job,
-        stop: Callable[[], bool],
-        progress: BatchDisplay,
-        notice: Callable[[str], None],
-    ) -> BatchOutcome:
-        # Ray prints messages about its workers; standard output is for results.
-        with Path(os.devnull).open("w") as null:
-            messages = null if arguments.quiet or sys.stderr is None else sys.stderr
-            with redirect_stdout(messages):
-                cache = _cache_options(arguments)
-                return run_on_ray(detector, job, cluster, cache=cache, stop=stop, progress=progress)
-
-    return engine
+    # Ray prints messages about its workers; standard output is for results.
+    messages = io.StringIO() if arguments.quiet or sys.stderr is None else sys.stderr
+    with redirect_stdout(messages):
+        return run_on_ray(detector, job, cluster, cache=options, stop=stop, progress=progress)
 
 
-def _cache_options(arguments: argparse.Namespace) -> CacheOptions | None:
-    """The folder (None: for this run only) and the limit in bytes, or None for no cache."""
-    if arguments.no_cache:
-        return None
-    limit = None if arguments.cache_size is None else arguments.cache_size << 20
-    return arguments.cache and os.path.realpath(arguments.cache), limit
+def _write_report(arguments: argparse.Namespace, job: Job, display: ProgressDisplay) -> None:
+    if arguments.report is not None:
+        from halldetect.batch.dataset_report import PAGE, write_report
+
+        write_report(job.out, arguments.report, arguments.by)
+        display.notice(f"the report is in {str(arguments.report / PAGE)!r}")
+
+
+def _gate(
+    arguments: argparse.Namespace,
+    job: Job,
+    counts: RowCounts,
+    conditions: list[Condition],
+    display: ProgressDisplay,
+) -> int:
+    """Say what got worse since the earlier run; status 1 if a condition of failure is met."""
+    worse = None
+    if arguments.baseline is not None:
+        from halldetect.batch.baseline import compare_with_baseline
+
+        comparison = compare_with_baseline(arguments.baseline, job.out)
+        worse = comparison.changes[WORSE]
+        for line in comparison.lines(str(arguments.baseline)):
+            display.notice(line)
+    failures = list(filter(None, (item.failure(counts, worse) for item in conditions)))
+    for line in failures:
+        print(f"halldetect: {line}", file=sys.stderr)
+    return OF_VERDICT[Verdict.HALLUCINATED] if failures else 0
 
 
 def _interrupted_message(job: Job, rows: int | None) -> str:
+    from halldetect.batch.job import HOW_TO_RESUME
     from halldetect.batch.locations import STANDARD_STREAM
-    from halldetect.batch.resume import HOW_TO_RESUME
 
     done = "interrupted" if rows is None else f"interrupted after {rows} rows"
     return done if job.target == STANDARD_STREAM else f"{done}; {HOW_TO_RESUME}"
 
 
-def _summary_lines(outcome: BatchOutcome, engine: str) -> list[str]:
+def _summary_lines(outcome: BatchOutcome) -> list[str]:
     counts = outcome.counts
     new_rows = counts.rows - outcome.rows_before
     pace = f"{new_rows:,} in {duration_text(outcome.seconds)}"
     if rate := rate_text(new_rows, outcome.seconds):
         pace += f", {rate}"
-    kinds = ", ".join(
-        f"{counts.by_kind[kind]:,} {kind}"
-        for kind in ("faithful", "hallucinated", "abstained", "uncheckable", "bad")
-    )
+    kinds = ", ".join(f"{counts.by_kind[kind]:,} {kind}" for kind in ROW_KINDS)
     lines = [f"{counts.rows:,} rows ({pace}): {kinds}"]
     if counts.first_bad is not None:
         lines.append(f"the first bad row: {counts.first_bad}")
-    if engine == "ray":  # rows are read in many places at once, so ids are not compared
-        return lines
-    if outcome.repeated_ids is None:
-        lines.append("no room for temporary files: repeated ids were not counted")
-    elif outcome.repeated_ids:
-        lines.append(f"rows with an id that was there before: {outcome.repeated_ids:,}")
     return lines

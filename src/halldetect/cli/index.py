@@ -11,7 +11,7 @@ from halldetect.cli.output import print_result, require_writable
 from halldetect.cli.parser import path_argument
 from halldetect.cli.progress import ProgressDisplay
 
-_INDEX_HELP = "the index file, postgresql://... or opensearch://..."
+_INDEX_HELP = "the index file, or postgresql://..."
 
 
 def add(commands: Any) -> None:

@@ -1,37 +1,80 @@
-"""Making, updating and opening an index: a file, or one on a server by its URL."""
+"""Build, update and open an index: a file, or a PostgreSQL database by its URL.
+
+Documents are written in transactions of some thousand passages. Until the last one the index is
+marked as not complete, and cannot be searched. A build that is run again skips documents that
+have not changed, so it continues after a crash.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from halldetect.errors import HallDetectError, InputError
-from halldetect.knowledge.index import KnowledgeIndex
-from halldetect.knowledge.passages import Knowledge, SearchIndex
-from halldetect.knowledge.readers import SourceFile, read_documents
-from halldetect.knowledge.writer import BuildSummary, IndexWriter
+from halldetect.knowledge.index import KnowledgeIndex, PostgresIndex
+from halldetect.knowledge.passages import Knowledge, cut_passages
+from halldetect.knowledge.readers import IndexDocument, SourceFile, read_documents
 
-_POSTGRES = ("postgresql", "postgres")
-_OPENSEARCH = ("opensearch", "opensearch+http")
+# Passages per transaction: fewer cost time, more cost memory and are lost with a crash.
+COMMIT_PASSAGES = 5_000
 _RERANKER = "?reranker="
 
 
-def is_url(location: str | Path) -> bool:
-    """Whether an index is on a server.
+@dataclass(frozen=True, slots=True)
+class BuildSummary:
+    """The outcome of a build: documents per change, files that were skipped, and the totals."""
 
-    location  the path of an index file, or a URL
-    Raises InputError for a URL of another kind than those of PostgreSQL and OpenSearch.
+    added: int
+    updated: int
+    unchanged: int
+    removed: int
+    skipped: tuple[str, ...]
+    documents: int
+    passages: int
+
+
+def is_url(location: str | Path) -> bool:
+    """Return True if an index is in a database, False if it is a file.
+
+    Raises:
+        InputError: for another URL.
     """
-    return _scheme(location) is not None
+    if _RERANKER in str(location):
+        raise InputError("a reranker is for searching: leave ?reranker=... out here")
+    scheme, separator, _ = str(location).partition("://")
+    if separator and scheme not in ("postgresql", "postgres"):
+        raise InputError(f"an index is a file or postgresql://..., not {scheme}://...")
+    return bool(separator)
+
+
+def open_index(location: str | Path, *, writing: bool = False) -> KnowledgeIndex:
+    """Open an index.
+
+    Args:
+        location: the path of a file, or a URL such as postgresql://user@host/database.
+        writing: True to create it if need be, and to be its only writer.
+
+    Raises:
+        InputError: for anything but a complete index of this version.
+    """
+    if is_url(location):
+        return PostgresIndex(str(location), writing=writing)
+    return KnowledgeIndex(location, writing=writing)
 
 
 def open_knowledge(location: str | Path) -> Knowledge:
-    """What evidence is retrieved from: an index, perhaps with a reranker.
+    """Open what evidence is retrieved from: an index, perhaps with a reranker.
 
-    location  of the index, as for `open_index`; a reranker follows it: INDEX?reranker=MODEL
-    Raises InputError for what is not a complete index of this version, ModelError for a model
-    that cannot be loaded.
+    Args:
+        location: as for `open_index`, and for a reranker INDEX?reranker=MODEL.
+
+    Raises:
+        InputError: for anything but a complete index of this version.
+        ModelError: for a model that cannot be loaded.
     """
     place, separator, model = str(location).partition(_RERANKER)
     if not separator:
@@ -43,93 +86,137 @@ def open_knowledge(location: str | Path) -> Knowledge:
     return RerankedKnowledge(open_index(place), SentenceTransformerEmbedder(model))
 
 
-def open_index(location: str | Path) -> SearchIndex:
-    """An index, opened for searching.
-
-    location  the path of an index file, or a URL such as postgresql://user@host/database or
-              opensearch://user@host/name
-    Raises InputError for what is not a complete index of this version.
-    """
-    scheme = _scheme(location)
-    if scheme is None:
-        return KnowledgeIndex(location)
-    if scheme in _OPENSEARCH:
-        from halldetect.knowledge.opensearch import OpenSearchIndex
-
-        return OpenSearchIndex(str(location))
-    from halldetect.knowledge.postgres import PostgresIndex
-
-    return PostgresIndex(str(location))
-
-
 def build_index(
     location: str | Path,
     files: Iterable[SourceFile],
     *,
     remove_missing: bool = False,
     strict: bool = True,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] = lambda documents: None,
 ) -> BuildSummary:
     """Make an index of files, or bring an index up to date with them.
 
-    location        of the index, as for `open_index`
-    files           what to index
-    remove_missing  remove documents of earlier builds that are not in these files
-    strict          raise InputError for a file that cannot be read; otherwise it is skipped
-    progress        gets the number of documents so far
+    Args:
+        location: of the index, as for `open_index`.
+        files: the files to index.
+        remove_missing: True to remove documents of earlier builds that are not in these files.
+        strict: True to raise InputError for a file that cannot be read, False to skip it.
+        progress: receives the number of documents so far.
     """
-    with closing(_writer(location, progress)) as writer:
+    skipped = []
+    with closing(open_index(location, writing=True)) as index, index.errors():
+        build = _Build(index)
         for file in files:
             try:
                 for document in read_documents(file):
-                    writer.add(document)
+                    build.add(document)
+                    progress(build.documents)
             except HallDetectError as error:
                 if strict:
                     raise
-                writer.skipped.append(str(error))
-        return writer.finish(remove_missing)
+                skipped.append(str(error))
+        if remove_missing:
+            build.remove_outdated()
+        return build.finish(tuple(skipped))
 
 
 def remove_documents(location: str | Path, names: Iterable[str]) -> int:
-    """Remove documents from an index; returns their number.
+    """Remove documents from an index, and return their number.
 
-    location  of the index, as for `open_index`
-    names     of the documents
-    Raises InputError for a name that the index does not have.
+    Raises:
+        InputError: for a name that the index does not have.
     """
     wanted = list(dict.fromkeys(names))
     with closing(open_index(location)) as index:
         for name in wanted:
             if not index.has_document(name):
                 raise InputError(f"the index has no document {name!r}")
-    with closing(_writer(location, None)) as writer:
+    with closing(open_index(location, writing=True)) as index, index.errors():
+        build = _Build(index)
         for name in wanted:
-            writer.remove(name)
-        return writer.finish(False).removed
+            for key, *_ in index.execute(_FIND, (name,)):
+                build.remove(key)
+        return build.finish(()).removed
 
 
-def _writer(location: str | Path, progress: Callable[[int], None] | None) -> IndexWriter:
-    scheme = _scheme(location)
-    if scheme is None:
-        from halldetect.knowledge.sqlite_writer import SqliteWriter
-
-        return SqliteWriter(Path(location), progress)
-    if scheme in _OPENSEARCH:
-        from halldetect.knowledge.opensearch import OpenSearchWriter
-
-        return OpenSearchWriter(str(location), progress)
-    from halldetect.knowledge.postgres import PostgresWriter
-
-    return PostgresWriter(str(location), progress)
+_FIND = "SELECT id, digest, run FROM documents WHERE name = ?"
 
 
-def _scheme(location: str | Path) -> str | None:
-    """What a URL begins with; None for the path of a file."""
-    if _RERANKER in str(location):
-        raise InputError("a reranker is for searching: leave ?reranker=... out here")
-    scheme, separator, _ = str(location).partition("://")
-    if separator and scheme not in (*_POSTGRES, *_OPENSEARCH):
-        raise InputError(
-            f"an index is a file, postgresql://... or opensearch://..., not {scheme}://..."
+class _Build:
+    """The steps of a build on an index that is open for writing."""
+
+    def __init__(self, index: KnowledgeIndex) -> None:
+        self._index = index
+        self._changes: Counter[str] = Counter()
+        self._uncommitted = 0
+        ((number,),) = index.execute("SELECT value FROM meta WHERE name = 'run'")
+        self._run = int(number) + 1
+        self.record(state="building", run=str(self._run))
+        index.commit()
+
+    @property
+    def documents(self) -> int:
+        """The documents so far."""
+        return self._changes.total()
+
+    def record(self, **facts: str) -> None:
+        """Record facts about the index."""
+        for name, value in facts.items():
+            self._index.execute("DELETE FROM meta WHERE name = ?", (name,))
+            self._index.execute("INSERT INTO meta VALUES (?, ?)", (name, value))
+
+    def add(self, document: IndexDocument) -> None:
+        """Add a document, replace it if it has changed, or leave it as it is."""
+        digest = hashlib.sha256(f"{document.title}\x00{document.text}".encode()).digest()
+        change = "added"
+        for key, known, run in self._index.execute(_FIND, (document.name,)):
+            if run == self._run:
+                raise InputError(f"two documents have the name {document.name!r}")
+            if bytes(known) == digest:
+                update = "UPDATE documents SET run = ? WHERE id = ?"
+                self._index.execute(update, (self._run, key))
+                self._count("unchanged", 1)
+                return
+            self._index.delete(key)
+            change = "updated"
+        ((key,),) = self._index.execute(
+            "INSERT INTO documents (name, title, digest, run) VALUES (?, ?, ?, ?) RETURNING id",
+            (document.name, document.title, digest, self._run),
         )
-    return scheme if separator else None
+        spans = cut_passages(document.text)
+        self._count(change, 1 + self._index.insert(key, spans, document.title, document.text))
+
+    def remove(self, key: int) -> None:
+        """Remove a document."""
+        self._index.delete(key)
+        self._count("removed", 1)
+
+    def remove_outdated(self) -> None:
+        """Remove the documents of earlier runs that this one did not have."""
+        query = "SELECT id FROM documents WHERE run < ? LIMIT 1000"
+        while gone := list(self._index.execute(query, (self._run,))):
+            for (key,) in gone:
+                self.remove(key)
+
+    def _count(self, change: str, work: int) -> None:
+        """Count a document, and commit when enough was written."""
+        self._changes[change] += 1
+        self._uncommitted += work
+        if self._uncommitted >= COMMIT_PASSAGES:
+            self._index.commit()
+            self._uncommitted = 0
+
+    def finish(self, skipped: tuple[str, ...]) -> BuildSummary:
+        """Record totals and digest, and mark the index as complete."""
+        self._index.complete()
+        digest = hashlib.sha256()
+        for name, value in self._index.execute("SELECT name, digest FROM documents ORDER BY name"):
+            digest.update(f"{name}\x00{bytes(value).hex()}\n".encode())
+        ((documents,),) = self._index.execute("SELECT count(*) FROM documents")
+        ((passages,),) = self._index.execute("SELECT count(*) FROM passages")
+        totals = {"documents": str(documents), "passages": str(passages)}
+        self.record(**totals, digest=digest.hexdigest(), state="complete")
+        self._index.commit()
+        kinds = ("added", "updated", "unchanged", "removed")
+        counts = {kind: self._changes[kind] for kind in kinds}
+        return BuildSummary(**counts, skipped=skipped, documents=documents, passages=passages)

@@ -1,216 +1,401 @@
-"""The index file: a SQLite database with a full-text index (FTS5), searched by BM25."""
+"""An index of passages: a SQLite file with a full-text index (FTS5), or a PostgreSQL database.
+
+Both have the same tables `meta`, `documents` and `passages`, which `builder` writes. They differ in
+their full-text search. SQLite ranks by BM25. PostgreSQL's own ranks ignore how rare a word is, so
+passages are ranked there by the words of the claim that they have, each weighted by its rarity.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from urllib.parse import urlsplit
 
-from halldetect.errors import CheckError, InputError
+from halldetect.errors import CheckError, InputError, MissingExtra, one_line
 from halldetect.knowledge.passages import Passage
 from halldetect.reading.document import Span
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.words import FUNCTION_WORDS, words
 
-# "HDKN": marks a SQLite file as one of ours.
+# "HDKN": marks a SQLite file as one of ours, and locks a PostgreSQL database for writing.
 APPLICATION_ID = 0x48444B4E
 VERSION = 1
-TOKENIZER = "porter unicode61 remove_diacritics 2"
+SCHEMA = "halldetect"
+CONNECT_SECONDS = 10
+SEARCH_SECONDS = 60
 # A passage that has less of a claim's content words is not about it.
 MIN_SHARED = 0.25
-# The words of a claim that are looked for: the rarest of them tell passages apart.
+# The words of a claim that are searched: the rarest of them tell passages apart.
 MAX_TERMS = 12
-# The passages with one of these words, counted per word, that are ranked: common words of a large
-# index tell little and cost the most.
+# Passages with one of these words, counted per word, that are ranked: common words of a large
+# index say little and cost the most.
 MAX_RANKED = 20_000
+_MAX_CLAIM = 2000
 _TERM = re.compile(r"\w+")
+_TOKENIZER = "porter unicode61 remove_diacritics 2"
+_SQLITE_TABLES = f"""
+BEGIN IMMEDIATE;
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
+    digest BLOB NOT NULL, run INTEGER NOT NULL);
+CREATE TABLE passages (
+    id INTEGER PRIMARY KEY, document INTEGER NOT NULL REFERENCES documents (id),
+    start INTEGER NOT NULL, end INTEGER NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL);
+CREATE INDEX passages_of ON passages (document);
+CREATE VIRTUAL TABLE passage_words USING fts5(
+    title, text, content='passages', content_rowid='id', tokenize='{_TOKENIZER}');
+CREATE VIRTUAL TABLE passage_vocabulary USING fts5vocab(passage_words, 'row');
+INSERT INTO meta VALUES ('state', 'building'), ('run', '0');
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {VERSION};
+COMMIT;
+"""
+_POSTGRES_TABLES = f"""
+CREATE SCHEMA {SCHEMA};
+CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);
+CREATE TABLE documents (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE,
+    title text NOT NULL, digest bytea NOT NULL, run integer NOT NULL);
+CREATE TABLE passages (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    document bigint NOT NULL REFERENCES documents (id) ON DELETE CASCADE,
+    "start" integer NOT NULL, "end" integer NOT NULL, title text NOT NULL, text text NOT NULL,
+    words tsvector GENERATED ALWAYS AS (to_tsvector('english', title || ' ' || text)) STORED);
+CREATE INDEX passages_of ON passages (document);
+CREATE INDEX passages_with ON passages USING gin (words);
+CREATE TABLE words (word text PRIMARY KEY, passages integer NOT NULL);
+INSERT INTO meta VALUES ('state', 'building'), ('run', '0'), ('version', '{VERSION}');
+"""
+_INSERT = (
+    'INSERT INTO passages (document, "start", "end", title, text) VALUES (?, ?, ?, ?, ?)'
+    " RETURNING id"
+)
+_TEXTS_OF_BEST = (
+    'SELECT p.text, d.name, p."start", p."end", p.title FROM best JOIN passages p ON p.id = best.id'
+    " JOIN documents d ON d.id = p.document ORDER BY best.score DESC, best.id"
+)
 
 
 class KnowledgeIndex:
-    """An index file, opened for searching; several threads may use it.
+    """An index file, opened for searching by several threads or for writing by one.
 
-    path  of the file
-    Raises InputError for a file that is not a complete index of this version.
+    Args:
+        path: the file.
+        writing: True to create the file if need be, and to be its only writer.
+
+    Raises:
+        InputError: for another file, and without `writing` for an index that is not complete.
     """
 
-    def __init__(self, path: Path | str) -> None:
-        self._path = Path(path)
+    def __init__(self, path: Path | str, *, writing: bool = False) -> None:
+        self.location, self.name = repr(str(path)), Path(path).name
         self._lock = Lock()
-        if not self._path.is_file():
+        if not writing and not Path(path).is_file():
             raise InputError(
-                f"there is no index {str(self._path)!r}: make it with halldetect index build"
+                f"there is no index {self.location}: make it with halldetect index build"
             )
-        self._connection = _connect(self._path)
+        with self.errors():
+            if writing:
+                self._connection = sqlite3.connect(path, timeout=5.0, isolation_level=None)
+            else:
+                uri = f"{Path(path).resolve().as_uri()}?mode=ro"
+                self._connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+        self._open(writing)
+
+    def _open(self, writing: bool) -> None:
         try:
-            self._meta = _checked_meta(self._connection, self._path)
-            self._stems = sqlite3.connect(":memory:", check_same_thread=False)
-            self._stems.execute(f"CREATE VIRTUAL TABLE t USING fts5(x, tokenize='{TOKENIZER}')")
-            self._stems.execute("CREATE VIRTUAL TABLE v USING fts5vocab(t, 'instance')")
+            with self.errors():
+                self._prepare(writing)
+                self._facts = dict(self.execute("SELECT name, value FROM meta"))
+            if writing:
+                return
+            if self._facts["state"] != "complete":
+                raise InputError(
+                    f"the index {self.location} is not complete: run halldetect index build again"
+                )
+            if not self.passages:
+                raise InputError(f"the index {self.location} has no passages")
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
 
-    @property
-    def passages(self) -> int:
-        """The number of passages."""
-        return int(self._meta["passages"])
+    def _prepare(self, writing: bool) -> None:
+        """Make the tables of a new index, and begin to write or to search."""
+        ((tables,),) = self.execute("SELECT count(*) FROM sqlite_master")
+        if writing and not tables:
+            self._connection.executescript(_SQLITE_TABLES)
+        ((application,),) = self.execute("PRAGMA application_id")
+        if application != APPLICATION_ID:
+            raise InputError(f"{self.location} is not a halldetect index")
+        ((version,),) = self.execute("PRAGMA user_version")
+        self._require_version(version, "delete it")
+        if writing:
+            self.execute("PRAGMA synchronous = NORMAL")
+            self.execute("BEGIN IMMEDIATE")
+            return
+        self.execute("SELECT rowid FROM passage_words LIMIT 1").fetchall()
+        self._stems = sqlite3.connect(":memory:", check_same_thread=False)
+        self._stems.execute(f"CREATE VIRTUAL TABLE t USING fts5(x, tokenize='{_TOKENIZER}')")
+        self._stems.execute("CREATE VIRTUAL TABLE v USING fts5vocab(t, 'instance')")
 
-    @property
-    def documents(self) -> int:
-        """The number of documents."""
-        return int(self._meta["documents"])
+    def _require_version(self, version: int, advice: str) -> None:
+        if version != VERSION:
+            raise InputError(
+                f"the index {self.location} has version {version}, this halldetect reads version "
+                f"{VERSION}: {advice} and build it again"
+            )
 
-    @property
-    def description(self) -> dict[str, Any]:
-        """The name of the file, the number of passages, and a digest of all documents."""
-        return {
-            "name": self._path.name,
-            "version": VERSION,
-            "documents": self.documents,
-            "passages": self.passages,
-            "digest": f"sha256:{self._meta['digest']}",
-        }
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn errors of the database into an InputError that names the index."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            is_locked = "locked" in str(error)
+            why = "is being built by another process" if is_locked else f"cannot be used: {error}"
+            raise InputError(f"the index {self.location} {why}") from error
+        except sqlite3.DatabaseError as error:
+            raise InputError(
+                f"{self.location} is damaged or not a halldetect index ({error}); "
+                "take another file, or delete this one and build it again"
+            ) from error
 
-    def has_document(self, name: str) -> bool:
-        """Whether there is a document of that name."""
-        query = "SELECT 1 FROM documents WHERE name = ?"
-        return self._connection.execute(query, (name,)).fetchone() is not None
+    def execute(self, query: str, values: Sequence[Any] = ()) -> Any:
+        """Run a statement with `?` for its values, and return its rows."""
+        return self._connection.execute(query, values)
+
+    def commit(self) -> None:
+        """Make the changes so far permanent."""
+        self.execute("COMMIT")
+        self.execute("BEGIN IMMEDIATE")
+
+    def insert(self, document: int, spans: Iterable[Span], title: str, text: str) -> int:
+        """Write the passages of a document at these places, and return their number."""
+        places = list(spans)
+        for span in places:
+            ((passage,),) = self.execute(
+                _INSERT, (document, span.start, span.end, title, span.cut(text))
+            )
+            self.execute(
+                "INSERT INTO passage_words (rowid, title, text) VALUES (?, ?, ?)",
+                (passage, title, span.cut(text)),
+            )
+        return len(places)
+
+    def delete(self, document: int) -> None:
+        """Remove a document with its passages."""
+        # A full-text index with its texts elsewhere needs them to forget them.
+        self.execute(
+            "INSERT INTO passage_words (passage_words, rowid, title, text)"
+            " SELECT 'delete', id, title, text FROM passages WHERE document = ?",
+            (document,),
+        )
+        self.execute("DELETE FROM passages WHERE document = ?", (document,))
+        self.execute("DELETE FROM documents WHERE id = ?", (document,))
+
+    def complete(self) -> None:
+        """Do nothing: the full-text index is complete at any time."""
 
     def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
-        self._stems.close()
-
-    def __del__(self) -> None:
-        # Detectors are not closed; from Python 3.13 on, connections that are left open warn.
+        """Close the database; changes that were not committed are undone."""
         for name in ("_connection", "_stems"):
             if (connection := getattr(self, name, None)) is not None:
                 connection.close()
 
-    def search(self, claims: Sequence[str], limit: int) -> list[list[Passage]]:
-        """For each claim the passages that are about it, best first; see `Knowledge`."""
-        try:
-            with self._lock:
-                return [self._search(claim, limit) for claim in claims]
-        except sqlite3.Error as error:
-            raise CheckError(
-                f"the index {str(self._path)!r} cannot be searched ({error}): "
-                "delete it and build it anew"
-            ) from error
+    def __del__(self) -> None:
+        self.close()  # detectors keep their index as long as they live
 
-    def _search(self, claim: str, limit: int) -> list[Passage]:
-        terms = self._terms(claim)
-        if not terms or limit < 1:
-            return []
-        query = " OR ".join(f'"{term}"' for term in terms)
+    @property
+    def passages(self) -> int:
+        """The number of passages."""
+        return int(self._facts["passages"])
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The name, the numbers of documents and passages, and a digest of all documents."""
+        return {
+            "name": self.name,
+            "version": VERSION,
+            "documents": int(self._facts["documents"]),
+            "passages": self.passages,
+            "digest": f"sha256:{self._facts['digest']}",
+        }
+
+    def has_document(self, name: str) -> bool:
+        """Return True if the index has a document of that name."""
+        return bool(list(self.execute("SELECT 1 FROM documents WHERE name = ?", (name,))))
+
+    def search(self, claims: Sequence[str], limit: int) -> list[list[Passage]]:
+        """Return for each claim the passages that are about it, best first; see `Knowledge`."""
+        try:
+            with self._lock, self.errors():
+                return [self._about(claim, limit) for claim in claims]
+        except InputError as error:
+            raise CheckError(f"the index cannot be searched: {error}") from error
+
+    def _about(self, claim: str, limit: int) -> list[Passage]:
+        wanted = content_keys(claim)
+        rows = self._best(claim[:_MAX_CLAIM], limit) if limit > 0 else ()
+        found = [Passage(text, name, Span(*place), title) for text, name, *place, title in rows]
+        shared = (shared_part(wanted, content_keys(item.text_with_title)) for item in found)
+        return [item for item, part in zip(found, shared, strict=True) if part >= MIN_SHARED]
+
+    def _best(self, claim: str, limit: int) -> Any:
+        """Return text, document, start, end and title of the best passages for a claim."""
+        spoken = [word.norm for word in words(claim) if word.norm not in FUNCTION_WORDS]
+        terms = dict.fromkeys(term for norm in spoken for term in _TERM.findall(norm))
+        chosen = rarest({term: self._passages_with(term) for term in terms})
+        if not chosen:
+            return ()
+        query = " OR ".join(f'"{term}"' for term in chosen)
         # The best are chosen before their texts are read.
-        rows = self._connection.execute(
-            "WITH best AS (SELECT rowid AS id, bm25(passage_words) AS score FROM passage_words"
-            " WHERE passage_words MATCH ? ORDER BY score, id LIMIT ?)"
-            " SELECT p.text, d.name, p.start, p.end, p.title FROM best"
-            " JOIN passages p ON p.id = best.id JOIN documents d ON d.id = p.document"
-            " ORDER BY best.score, best.id",
+        return self.execute(
+            "WITH best AS (SELECT rowid AS id, -bm25(passage_words) AS score FROM passage_words"
+            f" WHERE passage_words MATCH ? ORDER BY score DESC, id LIMIT ?) {_TEXTS_OF_BEST}",
             (query, limit),
         )
-        found = [
-            Passage(text, name, Span(start, end), title) for text, name, start, end, title in rows
-        ]
-        return about(claim, found)
-
-    def _terms(self, claim: str) -> list[str]:
-        """The words to look for: those that the index has, the rarest first."""
-        spoken = [word.norm for word in words(claim[:2000]) if word.norm not in FUNCTION_WORDS]
-        terms = list(dict.fromkeys(term for norm in spoken for term in _TERM.findall(norm)))
-        return list(rarest({term: self._passages_with(term) for term in terms}))
 
     def _passages_with(self, term: str) -> int:
-        """The number of passages with a word, by the stem that the index has of it."""
+        """Return the number of passages with a word, by the stem that the index has of it."""
         self._stems.execute("DELETE FROM t")
         self._stems.execute("INSERT INTO t VALUES (?)", (term,))
-        stems = [row[0] for row in self._stems.execute("SELECT term FROM v")]
-        counts = [
-            row[0]
-            for stem in stems
-            for row in self._connection.execute(
-                "SELECT doc FROM passage_vocabulary WHERE term = ?", (stem,)
+        query = "SELECT doc FROM passage_vocabulary WHERE term = ?"
+        stems = self._stems.execute("SELECT term FROM v").fetchall()
+        return min((count for stem in stems for (count,) in self.execute(query, stem)), default=0)
+
+
+class PostgresIndex(KnowledgeIndex):
+    """An index in a database.
+
+    Args:
+        url: postgresql://user@host/database, without a password: reports state where evidence
+            came from, so it belongs into PGPASSWORD or a password file.
+        writing: True to create the tables if need be, and to be their only writer.
+
+    Raises:
+        InputError: as of `KnowledgeIndex`.
+    """
+
+    def __init__(self, url: str, *, writing: bool = False) -> None:
+        parts = urlsplit(url)
+        if parts.password is not None:
+            raise InputError(
+                "a URL with a password would stand in every report: use PGPASSWORD or a password "
+                "file"
             )
-        ]
-        return min(counts, default=0)
+        self.location, self._lock = url, Lock()
+        self.name = f"postgresql://{parts.hostname or ''}{parts.path}"
+        self._connect()
+        self._open(writing)
+
+    def _connect(self) -> None:
+        try:
+            import psycopg
+        except ImportError as error:
+            raise MissingExtra("an index in PostgreSQL", "postgres") from error
+        with self.errors():
+            # It commits each statement, so that reading holds nothing.
+            self._connection: Any = psycopg.connect(
+                self.location, autocommit=True, connect_timeout=CONNECT_SECONDS
+            )
+            self.execute(f"SET search_path TO {SCHEMA}")
+
+    def _prepare(self, writing: bool) -> None:
+        if writing:
+            ((is_alone,),) = self.execute(f"SELECT pg_try_advisory_lock({APPLICATION_ID})")
+            if not is_alone:
+                raise InputError(f"the index {self.location} is being built by another process")
+        ((has_tables,),) = self.execute(f"SELECT to_regclass('{SCHEMA}.meta') IS NOT NULL")
+        if writing and not has_tables:
+            self.execute(_POSTGRES_TABLES)
+        elif not has_tables:
+            advice = "make it with halldetect index build"
+            raise InputError(f"{self.location} holds no halldetect index: {advice}")
+        ((version,),) = self.execute("SELECT value FROM meta WHERE name = 'version'")
+        self._require_version(int(version), f"drop the schema {SCHEMA}")
+        if writing:
+            self._connection.autocommit = False
+        else:
+            self.execute(f"SET statement_timeout = '{SEARCH_SECONDS}s'")
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn errors of the database into an InputError that names the index."""
+        import psycopg
+
+        try:
+            yield
+        except psycopg.Error as error:
+            why = f"cannot be used: {one_line(error)}"
+            raise InputError(f"the index {self.location} {why}") from error
+
+    def execute(self, query: str, values: Sequence[Any] = ()) -> Any:
+        """Run a statement with `?` for its values, and return its rows."""
+        cursor = self._connection.execute(query.replace("?", "%s"), values or None)
+        return cursor if cursor.description is not None else ()
+
+    def commit(self) -> None:
+        """Make the changes so far permanent."""
+        self._connection.commit()
+
+    def insert(self, document: int, spans: Iterable[Span], title: str, text: str) -> int:
+        """Write the passages of a document at these places, and return their number."""
+        rows = [(document, span.start, span.end, title, span.cut(text)) for span in spans]
+        with self._connection.cursor() as cursor:
+            cursor.executemany(_INSERT.replace("?", "%s"), rows)
+        return len(rows)
+
+    def delete(self, document: int) -> None:
+        """Remove a document with its passages."""
+        self.execute("DELETE FROM documents WHERE id = ?", (document,))
+
+    def complete(self) -> None:
+        """Count the passages of each word."""
+        self.execute("DELETE FROM words")
+        self.execute(
+            "INSERT INTO words SELECT word, ndoc FROM ts_stat('SELECT words FROM passages')"
+        )
+
+    def _best(self, claim: str, limit: int) -> Any:
+        if self._connection.closed:  # the server may be back
+            self._connect()
+        rows = self.execute(
+            "SELECT word, passages FROM words"
+            " WHERE word = ANY (tsvector_to_array(to_tsvector('english', ?))) ORDER BY 1",
+            (claim.replace("\x00", " "),),
+        )
+        chosen = {
+            _quoted(word): math.log(1.0 + self.passages / count)
+            for word, count in rarest(dict(rows)).items()
+        }
+        if not chosen:
+            return ()
+        return self.execute(
+            "WITH best AS (SELECT id, (SELECT sum(w.rarity) FROM unnest(?::text[], ?::float8[])"
+            " AS w(query, rarity) WHERE words @@ w.query::tsquery) AS score FROM passages"
+            f" WHERE words @@ ?::tsquery ORDER BY score DESC, id LIMIT ?) {_TEXTS_OF_BEST}",
+            (list(chosen), list(chosen.values()), " | ".join(chosen), limit),
+        )
+
+
+def _quoted(word: str) -> str:
+    """Return a word as a query of PostgreSQL."""
+    escaped = word.replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"
 
 
 def rarest(counts: Mapping[str, int]) -> dict[str, int]:
-    """The words to look for, rarest first, with the number of passages that have each.
-
-    counts  words and the number of passages that have them
-    """
+    """Return the words to search, rarest first, with the number of passages that have each."""
     chosen: dict[str, int] = {}
     for word, count in sorted(counts.items(), key=lambda item: item[1]):
         if count and (not chosen or sum(chosen.values()) + count <= MAX_RANKED):
             chosen[word] = count
     return dict(islice(chosen.items(), MAX_TERMS))
-
-
-def about(claim: str, passages: Sequence[Passage]) -> list[Passage]:
-    """The passages that have enough of the content words of a claim."""
-    wanted = content_keys(claim)
-    return [
-        passage
-        for passage in passages
-        if shared_part(wanted, content_keys(passage.text_with_title)) >= MIN_SHARED
-    ]
-
-
-@contextmanager
-def index_errors(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite into one that says what is wrong with the file."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        if "locked" in str(error):
-            raise InputError(
-                f"the index {str(path)!r} is being built by another process"
-            ) from error
-        raise InputError(f"the index {str(path)!r} cannot be used: {error}") from error
-    except sqlite3.DatabaseError as error:
-        raise InputError(
-            f"{str(path)!r} is damaged or not a halldetect index ({error}); "
-            "take another file, or delete this one and build it anew"
-        ) from error
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    with index_errors(path):
-        uri = f"{path.resolve().as_uri()}?mode=ro"
-        return sqlite3.connect(uri, uri=True, check_same_thread=False, timeout=5.0)
-
-
-def _checked_meta(connection: sqlite3.Connection, path: Path) -> dict[str, str]:
-    with index_errors(path):
-        require_version(connection, path)
-        meta = dict(connection.execute("SELECT name, value FROM meta"))
-        connection.execute("SELECT rowid FROM passage_words LIMIT 1").fetchall()
-    if meta.get("state") != "complete":
-        raise InputError(
-            f"the index {str(path)!r} is not complete: run halldetect index build again"
-        )
-    if not int(meta.get("passages", 0)):
-        raise InputError(f"the index {str(path)!r} has no passages")
-    return meta
-
-
-def require_version(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise InputError unless a database is an index of this version."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION_ID:
-        raise InputError(f"{str(path)!r} is not a halldetect index")
-    if version != VERSION:
-        raise InputError(
-            f"the index {str(path)!r} has version {version}, this halldetect reads version "
-            f"{VERSION}: delete it and build it anew"
-        )

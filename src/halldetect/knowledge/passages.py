@@ -1,4 +1,4 @@
-"""Passages: the parts of documents that are found and judged, and what can find them."""
+"""Passages: the parts of documents that are found and judged, and the protocol to find them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,12 @@ from halldetect.reading.sentences import sentences, trimmed
 
 # In characters: a few sentences, which a verifier reads at once.
 PASSAGE_CHARACTERS = 800
-_PARAGRAPH_END = re.compile(r"\n\s*\n|\r\n\s*\r\n")
+_PARAGRAPH_END = re.compile(r"\n\s*\n|\r\n\s*\r\n|\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage of a document.
-
-    text      of the passage
-    document  the name of the document
-    span      its place in the document
-    title     of the document; empty if it has none
-    """
+    """A passage, the name of its document, its place there, and the title, empty if none."""
 
     text: str
     document: str
@@ -37,7 +31,7 @@ class Passage:
 
     @property
     def text_with_title(self) -> str:
-        """The text as it is judged: under its title, which tells what it is about."""
+        """The text as it is judged: under its title, which names its subject."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
@@ -46,36 +40,20 @@ class Knowledge(Protocol):
 
     @property
     def description(self) -> dict[str, Any]:
-        """What a report records: name, digest, number of passages."""
+        """The name, digest and number of passages, for the report."""
         ...
 
     def search(self, claims: Sequence[str], limit: int) -> list[list[Passage]]:
-        """For each claim the passages that are about it, best first; none if nothing is.
+        """Return for each claim at most `limit` passages that are about it, best first.
 
-        claims  what to look for
-        limit   the greatest number of passages per claim
-        Raises CheckError on failure.
+        Raises:
+            CheckError: on failure.
         """
         ...
 
 
-class SearchIndex(Knowledge, Protocol):
-    """An index of our own, which knows its documents."""
-
-    def has_document(self, name: str) -> bool:
-        """Whether there is a document of that name."""
-        ...
-
-    def close(self) -> None:
-        """Close the file or connection."""
-        ...
-
-
 def cut_passages(text: str) -> Iterator[Span]:
-    """The passages of a document: runs of whole paragraphs, or of sentences of a long one.
-
-    text  of the document
-    """
+    """Yield the passages of a document: whole paragraphs, or whole sentences of a long one."""
     run: Span | None = None
     for piece in _pieces(text):
         if run is not None and piece.end - run.start <= PASSAGE_CHARACTERS:
@@ -89,25 +67,19 @@ def cut_passages(text: str) -> Iterator[Span]:
 
 
 def _pieces(text: str) -> Iterator[Span]:
-    """Paragraphs; the sentences of those that are too long; parts of those sentences."""
+    """Yield paragraphs, the sentences of those that are too long, and parts of those sentences."""
     start = 0
-    for end, following in [
-        *((m.start(), m.end()) for m in _PARAGRAPH_END.finditer(text)),
-        (len(text), 0),
-    ]:
-        paragraph = trimmed(text, start, end)
-        start = following
+    for found in _PARAGRAPH_END.finditer(text):
+        paragraph = trimmed(text, start, found.start())
+        start = found.end()
         if paragraph is None:
             continue
         if len(paragraph) <= PASSAGE_CHARACTERS:
             yield paragraph
             continue
         for sentence in sentences(paragraph.cut(text)):
-            for at in range(sentence.start, sentence.end, PASSAGE_CHARACTERS):
-                part = trimmed(
-                    text,
-                    paragraph.start + at,
-                    paragraph.start + min(at + PASSAGE_CHARACTERS, sentence.end),
-                )
+            first, last = paragraph.start + sentence.start, paragraph.start + sentence.end
+            for at in range(first, last, PASSAGE_CHARACTERS):
+                part = trimmed(text, at, min(at + PASSAGE_CHARACTERS, last))
                 if part is not None:
                     yield part

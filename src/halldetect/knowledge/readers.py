@@ -1,4 +1,4 @@
-"""Documents from files: plain text, Markdown, HTML, PDF, DOCX and JSON Lines."""
+"""Read documents from files: plain text, Markdown, HTML, PDF, DOCX and JSON Lines."""
 
 from __future__ import annotations
 
@@ -36,72 +36,61 @@ class IndexDocument:
 
 
 def find_files(paths: Iterable[Path]) -> list[SourceFile]:
-    """The files to index: those named, and those in folders named that have a known ending.
+    """Return the named files, and those with a known ending in the named folders.
 
-    paths  files and folders
-    Raises InputError where there is no such file, or none at all.
+    Raises:
+        InputError: for a missing file, or if nothing is found.
     """
     files: dict[str, SourceFile] = {}
+    known = f"files must end in {', '.join(ENDINGS)}"
     for path in paths:
         if path.is_dir():
-            inside = sorted(
-                item for item in path.rglob("*") if item.is_file() and _ending(item) in ENDINGS
-            )
+            inside = sorted(item for item in path.rglob("*") if item.is_file())
             found = [SourceFile(item, str(item.relative_to(path))) for item in inside]
-        elif path.is_file():
-            if _ending(path) not in ENDINGS:
-                raise InputError(
-                    f"{str(path)!r} cannot be indexed; files must end in {', '.join(ENDINGS)}"
-                )
-            found = [SourceFile(path, path.name)]
-        else:
+            found = [file for file in found if file.path.suffix.lower() in ENDINGS]
+        elif not path.is_file():
             raise InputError(f"there is no file or folder {str(path)!r}")
+        elif path.suffix.lower() not in ENDINGS:
+            raise InputError(f"{str(path)!r} cannot be indexed; {known}")
+        else:
+            found = [SourceFile(path, path.name)]
         for file in found:
-            if file.name in files:
+            if (other := files.setdefault(file.name, file)) is not file:
                 raise InputError(
-                    f"two files have the name {file.name!r}: "
-                    f"{str(files[file.name].path)!r} and {str(file.path)!r}; documents are named "
-                    "by their path in the folder that is given, so give the folder that holds both"
+                    f"two files have the name {file.name!r}: {str(other.path)!r} and "
+                    f"{str(file.path)!r}; documents are named by their path in the folder that "
+                    "is given, so give the folder that holds both"
                 )
-            files[file.name] = file
     if not files:
-        raise InputError(f"there is nothing to index; files must end in {', '.join(ENDINGS)}")
+        raise InputError(f"there is nothing to index; {known}")
     return list(files.values())
 
 
 def read_documents(file: SourceFile) -> Iterator[IndexDocument]:
-    """The documents of a file: one, or one per line of JSON Lines.
+    """Yield the documents of a file: one, or one per line of JSON Lines.
 
-    file  what to read
-    Raises InputError where it cannot be read.
+    Raises:
+        InputError: if the file cannot be read.
     """
-    ending = _ending(file.path)
-    if ending == ".jsonl":
-        yield from _json_lines(file)
-    elif ending in (".pdf", ".docx"):
-        yield IndexDocument(file.name, "", _storable(_pages_text(file.path)))
-    elif ending in HTML_ENDINGS:
-        title, text = html_text(_decoded(file.path))
-        yield IndexDocument(file.name, _storable(title), _storable(text))
-    else:
-        yield IndexDocument(file.name, "", _storable(_decoded(file.path)))
-
-
-def _pages_text(path: Path) -> str:
-    pages = read_pages(path.read_bytes(), repr(str(path)))
-    if pages is None:
-        raise InputError(f"{str(path)!r} is neither a PDF nor a DOCX file")
-    return "\n\n".join(pages)
-
-
-def _json_lines(file: SourceFile) -> Iterator[IndexDocument]:
+    ending = file.path.suffix.lower()
     try:
-        with file.path.open(encoding="utf-8-sig") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield _json_document(file.name, number, line)
+        data = file.path.read_bytes() if ending != ".jsonl" else b""
+        if ending == ".jsonl":
+            with file.path.open(encoding="utf-8-sig") as lines:
+                for number, line in enumerate(lines, start=1):
+                    if line.strip():
+                        yield _json_document(file.name, number, line)
+        elif ending in (".pdf", ".docx"):
+            pages = read_pages(data, repr(str(file.path)))
+            if pages is None:
+                raise InputError(f"{str(file.path)!r} is neither a PDF nor a DOCX file")
+            yield _document(file.name, "", "\n\n".join(pages))
+        elif ending in HTML_ENDINGS:
+            yield _document(file.name, *html_text(data.decode("utf-8-sig")))
+        else:
+            yield _document(file.name, "", data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise InputError(f"{str(file.path)!r} is not UTF-8 text") from error
+        raise InputError(f"{str(file.path)!r} is not UTF-8 text (byte {error.start})") from error
     except OSError as error:
         raise InputError(f"cannot read {str(file.path)!r}: {error.strerror}") from error
 
@@ -117,25 +106,8 @@ def _json_document(name: str, number: int, line: str) -> IndexDocument:
     identity, title = record.get("id", number), record.get("title") or ""
     if not isinstance(identity, (str, int)) or not isinstance(title, str):
         raise InputError(f'{where}: "id" must be text or a number, and "title" text')
-    return IndexDocument(
-        _storable(f"{name}#{identity}"), _storable(title), _storable(record["text"])
-    )
+    return _document(f"{name}#{identity}", title, record["text"])
 
 
-def _decoded(path: Path) -> str:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {str(path)!r}: {error.strerror}") from error
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{str(path)!r} is not UTF-8 text (byte {error.start})") from error
-
-
-def _storable(text: str) -> str:
-    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def _ending(path: Path) -> str:
-    return path.suffix.lower()
+def _document(*texts: str) -> IndexDocument:
+    return IndexDocument(*(_UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text) for text in texts))

@@ -1,4 +1,4 @@
-"""Passages that were found by their words, in the order of their words and their meaning.
+"""Rank passages that were found by their words by their meaning too.
 
 More passages than are wanted are retrieved, and an embedding model compares each of them with the
 claim. Needs sentence-transformers (`pip install 'halldetect[sentence-transformers]'`).
@@ -26,49 +26,44 @@ class Embedder(Protocol):
 
     @property
     def description(self) -> dict[str, Any]:
-        """What a report records: name and settings."""
+        """The name and settings, for the report."""
         ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.floating[Any]]:
-        """One vector per text, as the rows of a matrix.
-
-        texts  to embed
-        """
+        """Return one vector per text, as the rows of a matrix."""
         ...
 
 
 class SentenceTransformerEmbedder:
     """A model of sentence-transformers; texts are cut off where it stops reading.
 
-    model   a name of the hub, or a folder
-    device  where it computes; None: a GPU if there is one
-    Raises ModelError for a model that cannot be loaded.
+    Args:
+        model: a name of the hub, or a folder.
+
+    Raises:
+        ModelError: for a model that cannot be loaded.
     """
 
-    def __init__(self, model: str, *, device: str | None = None) -> None:
+    def __init__(self, model: str) -> None:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
             raise MissingExtra(f"the reranker {model}", "sentence-transformers") from error
         from halldetect.models import offline
 
-        self._name = Path(model).resolve().name if Path(model).is_dir() else model
+        name = Path(model).resolve().name if Path(model).is_dir() else model
+        self.description = {"name": name}
         self._lock = Lock()
         try:
             self._model = SentenceTransformer(
-                model, device=device, trust_remote_code=False, local_files_only=offline()
+                model, trust_remote_code=False, local_files_only=offline()
             )
         except Exception as error:  # the libraries' errors share no base class
             message = f"the reranker {model} cannot be loaded: {one_line(error)}"
             raise ModelError(message) from error
 
-    @property
-    def description(self) -> dict[str, Any]:
-        """Its name; of a folder, the last part of its path."""
-        return {"name": self._name}
-
     def embed(self, texts: Sequence[str]) -> NDArray[np.floating[Any]]:
-        """See `Embedder`."""
+        """Return one vector per text."""
         with self._lock:
             vectors: NDArray[np.floating[Any]] = self._model.encode(
                 list(texts), convert_to_numpy=True, show_progress_bar=False
@@ -77,13 +72,14 @@ class SentenceTransformerEmbedder:
 
 
 class RerankedKnowledge:
-    """Knowledge whose passages are put in order by words and by meaning.
+    """Knowledge whose passages are ranked by words and by meaning.
 
-    A passage has two places: the one that the knowledge gives it, and the one that the cosine
-    between its vector and the claim's gives it. Their sum decides, then the second.
+    A passage has two ranks: the one of the knowledge, and the one by the cosine between its vector
+    and the claim's. Their sum decides, then the second.
 
-    knowledge  finds the passages
-    embedder   compares them with the claim
+    Args:
+        knowledge: finds the passages.
+        embedder: compares them with the claim.
     """
 
     def __init__(self, knowledge: Knowledge, embedder: Embedder) -> None:
@@ -92,29 +88,24 @@ class RerankedKnowledge:
 
     @property
     def description(self) -> dict[str, Any]:
-        """That of the knowledge, and the name of the reranker."""
-        return {
-            **self._knowledge.description,
-            "reranker": self._embedder.description.get("name", "object"),
-        }
+        """The description of the knowledge, and the name of the reranker."""
+        reranker = self._embedder.description.get("name", "object")
+        return {**self._knowledge.description, "reranker": reranker}
 
     def search(self, claims: Sequence[str], limit: int) -> list[list[Passage]]:
-        """See `Knowledge`."""
+        """Return for each claim at most `limit` passages, best first; see `Knowledge`."""
         found = self._knowledge.search(claims, CANDIDATES * limit)
-        texts = [
-            *(claim for claim, group in zip(claims, found, strict=True) if group),
-            *(passage.text_with_title for group in found for passage in group),
-        ]
+        pairs = list(zip(claims, found, strict=True))
+        texts = [claim for claim, group in pairs if group]
+        texts += [passage.text_with_title for group in found for passage in group]
         if not texts:
             return found
         vectors = self._vectors(list(dict.fromkeys(texts)))
-        return [
-            _reranked(group, vectors[claim], vectors)[:limit] if group else []
-            for claim, group in zip(claims, found, strict=True)
-        ]
+        ranked = (_reranked(group, claim, vectors) if group else [] for claim, group in pairs)
+        return [group[:limit] for group in ranked]
 
     def _vectors(self, texts: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-        """The vectors of texts, each of length 1."""
+        """Return the vectors of texts, each of length 1."""
         try:
             vectors = np.asarray(self._embedder.embed(texts), np.float64)
         except HallDetectError:
@@ -129,12 +120,9 @@ class RerankedKnowledge:
 
 
 def _reranked(
-    group: Sequence[Passage],
-    claim: NDArray[np.float64],
-    vectors: dict[str, NDArray[np.float64]],
+    group: Sequence[Passage], claim: str, vectors: dict[str, NDArray[np.float64]]
 ) -> list[Passage]:
-    likeness = [float(vectors[passage.text_with_title] @ claim) for passage in group]
+    likeness = [float(vectors[item.text_with_title] @ vectors[claim]) for item in group]
     by_meaning = sorted(range(len(group)), key=lambda at: -likeness[at])
-    places = {at: place for place, at in enumerate(by_meaning)}
-    order = sorted(places, key=lambda at: (at + places[at], places[at]))
-    return [group[at] for at in order]
+    ranks = {at: rank for rank, at in enumerate(by_meaning)}
+    return [group[at] for at in sorted(ranks, key=lambda at: (at + ranks[at], ranks[at]))]

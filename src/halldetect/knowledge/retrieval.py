@@ -1,4 +1,4 @@
-"""Evidence for claims whose source was not given, or is not all there is."""
+"""Find evidence for claims whose source was not given, or not all of it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ NOTHING_FOUND = "nothing found: no passage of the knowledge is about this claim"
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What was found for the claims of a pair.
+    """The passages for the claims of a pair.
 
-    pair       with the passages as further documents of its source
-    documents  the passages, read
-    not_found  the claims, by index, that nothing was found for
+    Attributes:
+        pair: the pair with the passages as further documents of its source.
+        documents: the passages, read.
+        not_found: the claims, by index, without a passage.
     """
 
     pair: CleanPair
@@ -32,41 +33,28 @@ class Retrieved:
 
 
 def retrieve(pair: CleanPair, claims: Sequence[Claim], knowledge: Knowledge) -> Retrieved:
-    """Search for the claims of a pair.
-
-    pair       whose source the passages are added to
-    claims     of its response
-    knowledge  is searched
-    """
+    """Search for the claims of a pair, and add the passages to its source."""
     found = knowledge.search([claim.read_as or claim.text for claim in claims], PASSAGES_PER_CLAIM)
     passages = list(dict.fromkeys(passage for group in found for passage in group))
-    names = pair.document_names or tuple(
-        f"Document {number}" for number, _ in enumerate(pair.documents, 1)
-    )
+    numbers = range(1, len(pair.documents) + 1)
+    names = pair.document_names or tuple(f"Document {number}" for number in numbers)
     texts = [passage.text_with_title for passage in passages]
-    return Retrieved(
-        replace(
-            pair,
-            documents=(*pair.documents, *texts),
-            document_names=(*names, *(passage.name for passage in passages)),
-        ),
-        tuple(map(read_source, texts)),
-        frozenset(
-            at
-            for at, (claim, group) in enumerate(zip(claims, found, strict=True))
-            if not group and claim.problem is None
-        ),
+    source = replace(
+        pair,
+        documents=(*pair.documents, *texts),
+        document_names=(*names, *(passage.name for passage in passages)),
     )
+    searched = enumerate(zip(claims, found, strict=True))
+    not_found = frozenset(
+        at for at, (claim, group) in searched if not group and claim.problem is None
+    )
+    return Retrieved(source, tuple(map(read_source, texts)), not_found)
 
 
 def mark_not_found(
     claims: tuple[ClaimReport, ...], not_found: frozenset[int]
 ) -> tuple[ClaimReport, ...]:
-    """A claim that nothing was found for is unsupported, unless something else settles it.
-
-    claims     of a response, as they were judged
-    not_found  those that nothing was found for, by index
-    """
+    """Return the claims with those without a passage unsupported, unless something settles them."""
     marked = list(claims)
     for at in not_found:
         if claims[at].status in (Status.UNCHECKABLE, Status.UNSUPPORTED):
@@ -80,11 +68,7 @@ def mark_not_found(
 
 
 def retrieval_notes(knowledge: Knowledge, claims: Sequence[ClaimReport]) -> tuple[str, ...]:
-    """What a report says about its evidence.
-
-    knowledge  where it comes from
-    claims     of the response
-    """
+    """Return the notes of a report about its evidence."""
     facts = (f"{name} {value}" for name, value in knowledge.description.items())
     notes = [f"evidence was retrieved from an index: {', '.join(facts)}"]
     if claims:

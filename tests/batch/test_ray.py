@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -16,9 +17,8 @@ from typing import Any
 import pytest
 
 from halldetect import Detector
-from halldetect.batch.job import Job
+from halldetect.batch.job import Job, Level
 from halldetect.batch.local import BatchOutcome, run_local
-from halldetect.batch.results import Level
 from halldetect.errors import CheckError, InputError
 from halldetect.report import Probabilities
 from tests.support.batch_files import (
@@ -39,13 +39,13 @@ pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
 def ray_here() -> Iterator[Any]:
     """One Ray for all tests: starting it takes longer than most of them."""
     pytest.importorskip("ray")
-    from halldetect.batch.ray.cluster import connected
+    from halldetect.batch.ray import connected
 
     with pytest.MonkeyPatch.context() as patched:
         # Workers must find the modules of the tests.
         patched.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
-        with connected(None, 2) as ray:
-            yield ray
+        with connected(None, 2):
+            yield
 
 
 def on_ray(
@@ -56,8 +56,7 @@ def on_ray(
     **options: Any,
 ) -> BatchOutcome:
     """A run with few workers and small parts: a worker takes seconds to start."""
-    from halldetect.batch.ray.cluster import Cluster
-    from halldetect.batch.ray.driver import run_on_ray
+    from halldetect.batch.ray import Cluster, run_on_ray
 
     job = Job(source, str(target), in_parts=True, **options)
     cluster = Cluster(workers=workers, part_rows=8)
@@ -121,7 +120,7 @@ def test_a_folder_of_parts_at_an_address(tmp_path: Path, ending: str) -> None:
         found = [row for part in parts for row in read_table(part)["id"].to_pylist()]
         assert found == [str(n) for n in range(1, 31)]
     assert json.loads((folder / "_done.json").read_bytes())["rows"] == 30
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="exists"):
         on_ray(f"file://{source}", f"file://{folder}")
     with pytest.raises(InputError, match="another list of input files"):
         on_ray(source, f"file://{folder}", resume=True)
@@ -168,8 +167,7 @@ def _named(verifier: OverlapVerifier) -> OverlapVerifier:
 
 
 def test_stopped_and_resumed_the_results_are_the_same(tmp_path: Path) -> None:
-    from halldetect.batch.ray.cluster import Cluster
-    from halldetect.batch.ray.driver import run_on_ray
+    from halldetect.batch.ray import Cluster, run_on_ray
 
     source = str(write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(80)))
     expected = here(source, tmp_path / "here.jsonl")
@@ -192,7 +190,7 @@ def test_stopped_and_resumed_the_results_are_the_same(tmp_path: Path) -> None:
     assert outcome.interrupted
     assert 0 < outcome.counts.rows < 80
     assert not target.exists()
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="exists"):
         on_ray(source, target)
     with pytest.raises(InputError, match="another --engine"):
         Job(source, str(target), resume=True)
@@ -206,9 +204,9 @@ def test_stopped_and_resumed_the_results_are_the_same(tmp_path: Path) -> None:
 
 def _slow(made: Detector, seen: Path) -> Detector:
     """One that does not check all before its first results are seen."""
-    real, calls = made.finish, 0
+    real, calls = made.check_many, 0
 
-    def finish(*arguments: Any) -> Any:
+    def check_many(*arguments: Any) -> Any:
         nonlocal calls
         calls += 1
         time.sleep(0.3)
@@ -217,42 +215,8 @@ def _slow(made: Detector, seen: Path) -> Detector:
             time.sleep(0.05)
         return real(*arguments)
 
-    made.finish = finish  # type: ignore[method-assign]
+    made.check_many = check_many  # type: ignore[method-assign]
     return made
-
-
-def test_ray_may_need_more_than_one_try_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    import ray
-
-    from halldetect.batch.ray import cluster
-
-    tries = []
-
-    def late(**options: Any) -> None:
-        tries.append(options["address"])
-        if len(tries) < cluster.START_TRIES:
-            raise Exception("The current node timed out during startup.")  # as Ray does
-
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    monkeypatch.setattr(ray, "shutdown", lambda: None)
-    monkeypatch.setattr(ray, "init", late)
-    with cluster.connected(None, 1):
-        assert len(tries) == cluster.START_TRIES
-
-    def never(**options: Any) -> None:
-        tries.append(options["address"])
-        raise Exception("The current node timed out during startup.")
-
-    monkeypatch.setattr(ray, "init", never)
-    monkeypatch.setattr(cluster, "_require_listener", lambda address: None)
-    for address, count in ((None, cluster.START_TRIES), ("10.0.0.1:1", 1)):
-        tries.clear()
-        with (
-            pytest.raises(CheckError, match=r"Ray cannot be reached at .* timed out"),
-            cluster.connected(address, 1),
-        ):
-            pass
-        assert len(tries) == count
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:99999"])
@@ -261,7 +225,7 @@ def test_a_cluster_that_is_not_there_is_told_at_once(
 ) -> None:
     import ray
 
-    from halldetect.batch.ray.cluster import connected
+    from halldetect.batch.ray import connected
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     with pytest.raises(CheckError, match="Ray cannot be reached at"), connected(address, 1):
@@ -285,8 +249,7 @@ def test_what_ends_a_run_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="only --engine ray"):
         Job(source, f"{tmp_path / 'x.jsonl'}/")
 
-    from halldetect.batch.ray.cluster import Cluster
-    from halldetect.batch.ray.driver import run_on_ray
+    from halldetect.batch.ray import Cluster, run_on_ray
 
     job = Job(source, str(tmp_path / "gpu.jsonl"), in_parts=True)
     with pytest.raises(InputError, match="this cluster has no GPU"):
@@ -294,53 +257,33 @@ def test_what_ends_a_run_is_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "gpu.jsonl.parts").exists()
 
 
-def test_a_worker_tells_its_settings() -> None:
-    from halldetect.batch.local import run_settings
-    from halldetect.batch.ray.cluster import Cluster
-    from halldetect.batch.ray.driver import worker_settings
-
-    assert worker_settings(detector, Cluster().sized()) == run_settings(detector())
-
-
-def test_a_cluster_is_filled_and_memory_is_not_overbooked() -> None:
+def test_detectors_fill_cluster_within_memory() -> None:
     import ray
 
-    from halldetect.batch.ray.cluster import Cluster
+    from halldetect.batch.ray import Cluster
 
     total = ray.cluster_resources()
-    assert Cluster().sized().workers == total["CPU"]
-    assert Cluster(workers=3).sized(memory=1 << 60).workers == 3, "who says how many is believed"
-    shared_by_two = int(total["memory"] / (total["CPU"] / 2))
-    sized = Cluster().sized(memory=shared_by_two)
-    assert (sized.cpus, sized.workers) == (2, total["CPU"] // 2)
-    too_much = Cluster().sized(memory=1 << 60)
-    assert (too_much.cpus, too_much.workers) == (total["CPU"], 1)
+    assert Cluster().room(0) == total["CPU"]
+    assert Cluster(cpus=2).room(0) == total["CPU"] // 2
+    assert Cluster(workers=3).room(1 << 60) == 3
+    assert Cluster().room(int(total["memory"])) == Cluster().room(1 << 60) == 1
 
 
-def test_the_processors_that_come_with_the_memory_of_a_detector() -> None:
-    from halldetect.batch.ray.cluster import cpus_for_memory
+def test_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from halldetect.batch.local import run_settings
+    from halldetect.batch.ray import PartsFolder, _Checker, _packed, _Part
 
-    large = {"CPU": 16.0, "memory": 16e9}
-    assert cpus_for_memory(0, [large]) == 1
-    assert cpus_for_memory(2_700_000_000, [large]) == 3
-    assert cpus_for_memory(2_700_000_000, [large, {"CPU": 16.0, "memory": 8e9}]) == 6
-    assert cpus_for_memory(2_700_000_000, [large, {"CPU": 2.0, "memory": 1e9}]) == 2
-    assert cpus_for_memory(2_700_000_000, [{"memory": 8e9}]) == 1, "a head without processors"
-    assert cpus_for_memory(2_700_000_000, []) == 1
+    def full(self: Any, name: str, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-
-def test_a_full_disk_is_one_line() -> None:
-    from halldetect.batch.ray.parts import PartsFolder
-    from halldetect.batch.ray.workers import PartWriter
-
-    class Full(PartsFolder):
-        def write(self, name: str, data: bytes) -> None:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    line = b'{"id":1,"verdict":"faithful","reason":null,"bad_row":false}\n'
-    sink = PartWriter(Full("out.jsonl.parts"), Level.RESPONSE, ".jsonl", None)  # type: ignore[arg-type]
-    with pytest.raises(CheckError, match="No space left on device; the same command with --resume"):
-        sink._write("part-1", 1.0, line)
+    monkeypatch.setattr(PartsFolder, "write", full)
+    parts = PartsFolder(str(tmp_path))
+    job = Job("in.jsonl", str(tmp_path / "out.jsonl"), in_parts=True)
+    checker = _Checker(detector, run_settings(detector()), job, None, parts)
+    (row,) = checker(_packed(_Part("part-1", rows=[])))
+    problem = pickle.loads(row["data"]).problem
+    assert isinstance(problem, CheckError)
+    assert "No space left on device; the same command with --resume" in str(problem)
 
 
 COMMAND = """

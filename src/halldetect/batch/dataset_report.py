@@ -1,0 +1,272 @@
+"""Report what the results of a run come to: one set of tables, as HTML and as Markdown."""
+
+from __future__ import annotations
+
+import heapq
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from halldetect.batch.counts import ROW_KINDS, RowCounts
+from halldetect.batch.results import count_result, read_results
+from halldetect.errors import CheckError, InputError
+from halldetect.render.html import html
+from halldetect.render.html_page import html_page, shared_style
+from halldetect.render.markdown import escape
+from halldetect.render.phrases import STATES, numbered, one_line
+from halldetect.render.short import claim_line
+from halldetect.report import Report, Status
+
+PAGE, MARKDOWN, ROWS = "index.html", "report.md", "rows"
+BINS = 10
+WORST_ROWS = 50
+# A column with more values is not broken down, unless the caller asks for it.
+MAX_VALUES = 20
+OTHER_VALUES, NO_VALUE = "(other values)", "(none)"
+_HELD_REASONS = 500
+_COSTS = ("generative_passes", "pairs_judged", "verifier_tokens")
+# A text, a share that is drawn as a bar, or the text and the target of a link.
+Cell = str | float | tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A titled table; `kind` is the colour of its bars, by default that of the first cell."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    kind: str = ""
+
+
+@dataclass(slots=True)
+class Summary:
+    """The sums over a set of results.
+
+    Attributes:
+        counts: rows by outcome.
+        scores: rows per bin of the score.
+        claims: claims by status.
+        errors: failing claims by kind of error.
+        reasons: why rows were not checked, and how often.
+        groups: per carried column and value, rows by outcome.
+        cost: summed costs of all checks, with seconds by phase.
+        worst: number of the row (from 1) and result, the highest scores first.
+    """
+
+    counts: RowCounts = field(default_factory=RowCounts)
+    scores: Counter[int] = field(default_factory=Counter)
+    claims: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    groups: dict[str, dict[str, RowCounts]] = field(default_factory=dict)
+    cost: dict[str, float] = field(default_factory=dict)
+    worst: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+
+
+def summarise(results: Iterable[dict[str, Any]], by: Sequence[str] = ()) -> Summary:
+    """Sum up results, in flat memory.
+
+    Args:
+        results: one result per response, in order.
+        by: the carried columns to break down by; without it, those with few values.
+    """
+    summary = Summary()
+    heap: list[tuple[float, int, dict[str, Any]]] = []
+    too_many: set[str] = set()
+    for number, result in enumerate(results, start=1):
+        count_result(summary.counts, result)
+        _count_groups(summary.groups, result, by, too_many)
+        if reason := result["reason"]:
+            is_known = reason in summary.reasons or len(summary.reasons) < _HELD_REASONS
+            summary.reasons[reason if is_known else OTHER_VALUES] += 1
+        if result["report"] is not None:
+            _count_report(summary, result["report"])
+        if (score := result["score"]) is not None:
+            summary.scores[min(int(score * BINS), BINS - 1)] += 1
+            heapq.heappush(heap, (score, -number, result))
+            if len(heap) > WORST_ROWS:
+                heapq.heappop(heap)
+    summary.worst = [(-number, result) for _, number, result in sorted(heap, reverse=True)]
+    for values in summary.groups.values():  # rows that do not have the column at all
+        absent = Counter(summary.counts.by_kind)
+        for found in values.values():
+            absent.subtract(found.by_kind)
+        if any(absent.values()):
+            values.setdefault(NO_VALUE, RowCounts()).by_kind.update(absent)
+    shown = (name for name, values in summary.groups.items() if by or len(values) > 1)
+    summary.groups = {name: summary.groups[name] for name in shown}
+    return summary
+
+
+def _count_groups(
+    groups: dict[str, dict[str, RowCounts]],
+    result: dict[str, Any],
+    by: Sequence[str],
+    too_many: set[str],
+) -> None:
+    for name in by or [name for name in result["columns"] if name not in too_many]:
+        values = groups.setdefault(name, {})
+        value = result["columns"].get(name)
+        key = NO_VALUE if value is None else str(value)[:80]
+        if key not in values and len(values) >= MAX_VALUES:
+            if not by:
+                too_many.add(name)
+                del groups[name]
+                continue
+            key = OTHER_VALUES
+        count_result(values.setdefault(key, RowCounts()), result)
+
+
+def _count_report(summary: Summary, report: dict[str, Any]) -> None:
+    for claim in report["claims"]:
+        summary.claims[claim["status"]] += 1
+        if claim["status"] in (Status.CONTRADICTED, Status.UNSUPPORTED):
+            error = claim.get("error")
+            summary.errors[error["kind"] if error else "not known"] += 1
+    spent = {name.replace("_", " "): report["cost"].get(name, 0) for name in _COSTS}
+    for phase, seconds in report["cost"]["seconds"].items():
+        spent[f"seconds: {phase}"] = seconds
+    for name, value in spent.items():
+        summary.cost[name] = summary.cost.get(name, 0) + value
+
+
+def headline(counts: RowCounts) -> str:
+    """Return the share of hallucinated responses with its interval, in a sentence."""
+    if counts.rate is None or counts.interval is None:
+        return f"Nothing could be checked in {counts.rows:,} rows."
+    low, high = counts.interval
+    return (
+        f"{counts.rate:.1%} of the checked responses are hallucinated "
+        f"(95 % interval {low:.1%} to {high:.1%}; {counts.checked:,} of {counts.rows:,} rows)."
+    )
+
+
+def tables(summary: Summary) -> Iterator[Table]:
+    """Yield the tables of the report."""
+    yield _shares("Responses", [(kind, summary.counts.by_kind[kind]) for kind in ROW_KINDS])
+    yield _shares("Claims", [(state.value, summary.claims[state.value]) for state in STATES])
+    if summary.errors:
+        yield _shares("Kinds of error", summary.errors.most_common(), "contradicted")
+    bins = [(f"{at / BINS:.1f} to {(at + 1) / BINS:.1f}", summary.scores[at]) for at in range(BINS)]
+    yield _shares("Scores (0 is faithful, 1 hallucinated)", bins, "scores")
+    for name, values in summary.groups.items():
+        yield _group_table(name, values)
+    if summary.worst:
+        rows = [_worst_row(number, result) for number, result in summary.worst]
+        yield Table("The highest scores", ["row", "score", "weakest claim, and the source"], rows)
+    if summary.reasons:
+        reasons = [(why[:300], f"{n:,}") for why, n in summary.reasons.most_common(10)]
+        yield Table("Why rows were not checked", ["reason", "rows"], reasons)
+    total = summary.counts.rows or 1
+    costs = [(name, f"{n:,.6g}", f"{n / total:,.3g}") for name, n in summary.cost.items() if n]
+    yield Table("Cost", ["", "total", "per row"], costs)
+
+
+def _shares(title: str, counts: Sequence[tuple[str, int]], kind: str = "") -> Table:
+    total = sum(count for _, count in counts) or 1
+    rows = [(name, f"{n:,}", f"{n / total:.1%}", n / total) for name, n in counts]
+    return Table(title, ["", "number", "share", ""], rows, kind)
+
+
+def _group_table(name: str, values: dict[str, RowCounts]) -> Table:
+    rows: list[Sequence[Cell]] = []
+    for value, counts in sorted(values.items(), key=lambda item: -item[1].rows):
+        low, high = counts.interval or (0.0, 1.0)
+        figures = ["–", "–"]
+        if counts.rate is not None:
+            figures = [f"{counts.rate:.1%}", f"{low:.1%} to {high:.1%}"]
+        figures.append(f"{counts.checked:,} / {counts.rows:,}")
+        rows.append((value, *figures, counts.rate or 0.0))
+    head = ["value", "rate", "95 % interval", "checked / rows", ""]
+    return Table(f"By {name}", head, rows, "hallucinated")
+
+
+def _worst_row(number: int, result: dict[str, Any]) -> Sequence[Cell]:
+    report = Report.from_dict(result["report"])
+    id = one_line(str(result["id"]))[:200] or f"row {number}"
+    claims = [claim for _, claim in numbered(report)]
+    worst = [claim for claim in claims if claim.status is claims[0].status]
+    worst.sort(key=lambda claim: 1.0 if claim.support is None else claim.support)
+    why = claim_line(report, worst[0]) if worst else "–"
+    return (id, _page_name(number)), f"{result['score']:.3f}", why
+
+
+def _page_name(number: int) -> str:
+    """Return the page of a row: by its number, so that no id gets into a file name."""
+    return f"{ROWS}/{number:09}.html"
+
+
+def dataset_markdown(summary: Summary, title: str) -> str:
+    """Return the report as GitHub Markdown."""
+    parts = [f"# {escape(title)}: HallDetect dataset report", f"**{headline(summary.counts)}**"]
+    for table in tables(summary):
+        rows = [table.head, ["---"] * len(table.head)]
+        rows += [[_markdown_cell(cell) for cell in row] for row in table.rows]
+        lines = [f"| {' | '.join(row)} |" for row in rows]
+        parts += [f"## {escape(table.title)}", "\n".join(lines)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown_cell(cell: Cell) -> str:
+    if isinstance(cell, tuple):
+        return f"[{escape(cell[0])}]({cell[1]})"
+    return escape(cell) if isinstance(cell, str) else "█" * round(20 * cell)
+
+
+def dataset_page(summary: Summary, title: str) -> str:
+    """Return the report as one HTML page that loads nothing and runs no script."""
+    style = (resources.files("halldetect.batch") / "dataset.css").read_text(encoding="utf-8")
+    return html_page(
+        "halldetect.batch",
+        "dataset.html.jinja",
+        title=f"{title}: HallDetect dataset report",
+        style=shared_style() + style,
+        name=title,
+        headline=headline(summary.counts),
+        tables=list(tables(summary)),
+        one_line=one_line,
+    )
+
+
+def require_folder(folder: Path) -> None:
+    """Raise InputError before the long work if the report could not be written to the folder."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()) and not (folder / MARKDOWN).is_file():
+            raise InputError(f"{str(folder)!r} holds other files; name a new folder for the report")
+    except OSError as error:
+        raise InputError(f"cannot write {str(folder)!r}: {error.strerror}") from error
+
+
+def write_report(results: Path, folder: Path, by: Sequence[str] = ()) -> Summary:
+    """Read the results of a finished run and write the report.
+
+    Args:
+        results: a file of results, one per response, or a folder of parts.
+        folder: where the report goes.
+        by: the carried columns to break down by; without it, those with few values.
+    """
+    require_folder(folder)
+    summary = summarise(read_results(results), by)
+    for name in by if summary.counts.rows else ():
+        if set(summary.groups[name]) <= {NO_VALUE}:
+            raise InputError(f"no row has a column {name!r} to break down by")
+    pages = {
+        MARKDOWN: dataset_markdown(summary, results.name),
+        PAGE: dataset_page(summary, results.name),
+    }
+    for number, result in summary.worst:
+        pages[_page_name(number)] = html(Report.from_dict(result["report"]))
+    try:
+        shutil.rmtree(folder / ROWS, ignore_errors=True)
+        (folder / ROWS).mkdir()
+        for name, text in pages.items():
+            (folder / name).write_bytes(text.encode("utf-8", "replace"))
+    except OSError as error:
+        raise CheckError(f"cannot write {str(folder)!r}: {error.strerror}") from error
+    return summary

@@ -1,0 +1,439 @@
+"""Run a batch job on Ray Data: tasks read parts of the input, a pool of actors checks and writes.
+
+A part is a file of results in a folder, anywhere pyarrow can write. Its name holds the index of
+the input file, the number of the first row, and a digest of all rows. So the names in order are
+the input in order, an existing part need not be made again, and one made twice is the same.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import os
+import pickle
+import socket
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from halldetect.batch.cache import CacheOptions, ReportCache
+from halldetect.batch.counts import RowCounts
+from halldetect.batch.formats import open_records
+from halldetect.batch.job import HOW_TO_RESUME, Job, already_exists, partial_file, parts_folder
+from halldetect.batch.local import BatchOutcome, BatchProgress, block_lines, check_rows
+from halldetect.batch.local import run_settings as settings_of
+from halldetect.batch.locations import file_system, is_url
+from halldetect.batch.results import convert, count_result, read_results, write_parquet
+from halldetect.batch.resume import require_same_settings
+from halldetect.batch.rows import Row, read_rows
+from halldetect.config import Configuration
+from halldetect.detector import Detector
+from halldetect.errors import CheckError, HallDetectError, InputError, MissingExtra, ModelError
+from halldetect.verification.presets import memory_needed
+from halldetect.verification.verifiers.onnx import physical_cores
+
+_CONNECT_SECONDS = 30.0
+# Reading needs little processor time, but some: if the detectors reserved every processor, no row
+# would ever reach them.
+_DETECTOR_SHARE, _READER_CPUS = 0.95, 0.025
+_POLL_SECONDS = 0.5
+RUN_FILE, DONE_FILE, STOP_FILE = "_run.json", "_done.json", "_stop"
+# In these stores a file appears whole or not at all.
+_OBJECT_STORES = ("s3", "gcs", "abfs")
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A Ray cluster, and how a run is spread over it.
+
+    Attributes:
+        address: HOST:PORT of the cluster, None for Ray on this machine.
+        workers: the number of detectors; None is as many as the cluster has room for.
+        cpus: processors of each detector.
+        gpus: GPUs of each detector; may be a fraction.
+        part_rows: rows of a part.
+    """
+
+    address: str | None = None
+    workers: int | None = None
+    cpus: int = 1
+    gpus: float = 0.0
+    part_rows: int = 256
+
+    def room(self, memory: int) -> int:
+        """Return the number of detectors for the connected cluster, each with `memory` bytes."""
+        import ray
+
+        total = ray.cluster_resources()
+        if self.gpus and not total.get("GPU"):  # Ray would wait for one to be added
+            raise InputError("--gpus-per-worker: this cluster has no GPU")
+        if self.workers is not None:
+            return self.workers
+        room = total["GPU"] / self.gpus if self.gpus else total.get("CPU", 1) / self.cpus
+        return max(1, int(min(room, total["memory"] / memory) if memory else room))
+
+
+def require_ray() -> None:
+    """Raise MissingExtra if Ray is not installed."""
+    try:
+        import pyarrow  # noqa: F401
+        import ray.data  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("--engine ray", "ray") from error
+
+
+@contextmanager
+def connected(address: str | None, cpus: int) -> Iterator[None]:
+    """Join a cluster, or start Ray on this machine with at least `cpus` processors.
+
+    Ray is kept quiet and sends no usage statistics.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    # Ray starts workers with a niceness of 15: any other program would go before them.
+    os.environ.setdefault("RAY_worker_niceness", "0")
+    import ray
+
+    if ray.is_initialized():  # by the program that calls this as a library
+        yield
+        return
+    options: dict[str, Any] = {"address": address}
+    if address is None:
+        offered = max(physical_cores(), cpus)
+        options = {"address": "local", "include_dashboard": False, "num_cpus": offered}
+    try:
+        _require_listener(address or "")
+        ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
+    except Exception as error:  # Ray raises this very class, among others
+        words = " ".join(str(error).split())[:300]
+        where = address or "this machine"
+        raise CheckError(f"Ray cannot be reached at {where}: {words}") from error
+    for name in ("ray", "ray.data"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _require_listener(address: str) -> None:
+    """Fail at once: Ray waits for minutes where nothing listens. `auto` has no port to ask."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
+
+
+class PartsFolder:
+    """A folder of parts; it has no open files, so that it can be sent to workers.
+
+    Args:
+        location: the path or URL of the folder.
+    """
+
+    def __init__(self, location: str) -> None:
+        self.location = location.rstrip("/")
+        self.system, self._folder = file_system(self.location)
+
+    def path(self, name: str = "") -> str:
+        """Return the path of a file of the folder within its file system."""
+        return f"{self._folder}/{name}"
+
+    def names(self, prefix: str = "part-") -> list[str]:
+        """Return the files that begin so; parts are in the order of the input."""
+        from pyarrow.fs import FileSelector
+
+        found = self.system.get_file_info(FileSelector(self._folder, allow_not_found=True))
+        return sorted(item.base_name for item in found if item.base_name.startswith(prefix))
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file so that it exists as a whole or not at all."""
+        is_whole = self.system.type_name in _OBJECT_STORES
+        draft = self.path(name if is_whole else f".{name}.{uuid.uuid4().hex}")
+        with self.system.open_output_stream(draft) as stream:
+            stream.write(data)
+        if self.system.type_name == "local":
+            with Path(draft).open("rb") as file:
+                os.fsync(file.fileno())
+        if not is_whole:
+            self.system.move(draft, self.path(name))
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file."""
+        with self.system.open_input_stream(self.path(name), compression=None) as stream:
+            return bytes(stream.read())
+
+    def begin(self, settings: dict[str, Any], job: Job) -> None:
+        """Make the folder empty, or make sure that it holds the run to resume."""
+        try:
+            found = self.names("")
+            if found and not (job.resume or job.overwrite):
+                raise already_exists(self.location)
+            if found and job.resume:
+                require_same_settings(dict(json.loads(self.read(RUN_FILE))), settings)
+                for name in {STOP_FILE, DONE_FILE}.intersection(found):
+                    self.system.delete_file(self.path(name))
+                return
+            self.system.create_dir(self._folder, recursive=True)
+            self.system.delete_dir_contents(self._folder)
+            self.write(RUN_FILE, json.dumps(settings, indent=1).encode())
+        except (OSError, ValueError, TypeError) as error:
+            raise InputError(f"cannot write or resume {self.location!r}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part on its way through Ray: read, then written and counted; a problem ends the run."""
+
+    name: str = ""
+    share: float = 0.0
+    rows: list[Row] = field(default_factory=list)
+    is_new: bool = True
+    counts: RowCounts = field(default_factory=RowCounts)
+    problem: InputError | CheckError | None = None
+
+
+def _failed(error: HallDetectError) -> _Part:
+    # Not every error can be sent to another process.
+    kind = InputError if isinstance(error, InputError) else CheckError
+    return _Part(problem=kind(str(error)))
+
+
+def _digest(texts: Iterable[str]) -> str:
+    return blake2b("\0".join(texts).encode(errors="replace"), digest_size=12).hexdigest()
+
+
+def _packed(value: object) -> dict[str, bytes]:
+    """Return an object as a row of Ray Data."""
+    return {"data": pickle.dumps(value)}
+
+
+def _read_parts(
+    row: dict[str, bytes], job: Job, limits: Configuration, part_rows: int, done: set[str]
+) -> Iterator[dict[str, bytes]]:
+    """Cut a file into parts; a task of Ray calls this with the file."""
+    index, file, label, share = pickle.loads(row["data"])
+    suffix = ".parquet" if job.is_folder and job.suffix == ".parquet" else ".jsonl"
+    try:
+        with open_records(file) as records:
+            rows = read_rows(records, job.columns, limits, label)
+            read = 0.0
+            while block := list(islice(rows, part_rows)):
+                digest = _digest(row.digest() for row in block)
+                name = f"part-{index:06}-{block[0].number:012}-{digest}{suffix}"
+                now, is_new = records.fraction_read() or 0.0, name not in done
+                yield _packed(_Part(name, share * (now - read), block if is_new else [], is_new))
+                read = now
+    except HallDetectError as error:
+        yield _packed(_failed(error))
+
+
+@dataclass(slots=True)
+class _Checker:
+    """An actor of Ray that checks parts with its own detector and writes them."""
+
+    make_detector: Callable[[], Detector]
+    expected: dict[str, Any]
+    job: Job
+    cache: CacheOptions | None
+    parts: PartsFolder
+    loaded: tuple[Detector, ReportCache] | None = None
+
+    def __call__(self, row: dict[str, bytes]) -> list[dict[str, bytes]]:
+        """Return the part with its counts, or its problem; nothing if the run was stopped."""
+        part = pickle.loads(row["data"])
+        try:
+            if part.problem is None and part.is_new:
+                if self.parts.system.get_file_info(self.parts.path(STOP_FILE)).is_file:
+                    return []
+                part = replace(part, counts=self._check(part.name, part.rows), rows=[])
+            elif part.problem is None:
+                for result in read_results(f"{self.parts.location}/{part.name}"):
+                    count_result(part.counts, result)
+        except HallDetectError as error:
+            part = _failed(error)
+        except OSError as error:
+            part = _failed(_write_failed(self.parts.location, error))
+        return [_packed(part)]
+
+    def _check(self, name: str, rows: list[Row]) -> RowCounts:
+        """Check the rows of a part, and write it."""
+        detector, cache = self.loaded = self.loaded or self._load()
+        counts, data, size = RowCounts(), b"", self.job.batch_size
+        for at in range(0, len(rows), size):
+            block = rows[at : at + size]
+            data += block_lines(block, check_rows(detector, block, cache), self.job, counts)
+        if name.endswith(".parquet"):
+            write_parquet(data.splitlines(), buffer := io.BytesIO(), self.job.level)
+            data = buffer.getvalue()
+        self.parts.write(name, data)
+        return counts
+
+    def _load(self) -> tuple[Detector, ReportCache]:
+        detector = self.make_detector()
+        if settings_of(detector) != self.expected:
+            raise ModelError(
+                "a worker has other models or another version than this machine: install the "
+                "same halldetect and the same models everywhere"
+            )
+        return detector, ReportCache.opened(self.cache, self.expected)
+
+
+def _write_failed(target: str, error: OSError) -> CheckError:
+    return CheckError(f"cannot write {target!r}: {error.strerror or error}; {HOW_TO_RESUME}")
+
+
+def rebuild_detector(configuration: Configuration, cpus: int) -> Detector:
+    """Return the detector of a configuration, for a worker with `cpus` processors.
+
+    Its reports record the configuration as given: they must not depend on the worker.
+    """
+    detector = Detector(config=configuration.replaced(threads=configuration.threads or cpus))
+    _ = detector.extractor, detector.verifier
+    detector.configuration = configuration
+    return detector
+
+
+def run_on_ray(
+    detector: Detector,
+    job: Job,
+    cluster: Cluster,
+    *,
+    make_detector: Callable[[], Detector] | None = None,
+    cache: CacheOptions | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    progress: BatchProgress | None = None,
+) -> BatchOutcome:
+    """Check every row of a job on a cluster.
+
+    Args:
+        detector: a detector on this machine, whose settings the workers must have.
+        job: the rows, and where the results go.
+        cluster: the cluster, and how to use it.
+        make_detector: builds a worker's detector; by default, from the configuration.
+        cache: where each worker keeps its cache of reports; none by default.
+        stop: is asked regularly and returns True to end early.
+        progress: shows the progress.
+    """
+    require_ray()
+    began, limits = monotonic(), detector.configuration
+    parts = PartsFolder(job.target if job.is_folder else str(parts_folder(job.out)))
+    with connected(cluster.address, cluster.cpus * (cluster.workers or 1)):
+        import ray
+
+        memory = memory_needed(limits.verifier)
+        workers = cluster.room(memory)
+        make = make_detector or partial(rebuild_detector, limits, cluster.cpus)
+        resources = {"num_cpus": cluster.cpus * _DETECTOR_SHARE, "num_gpus": cluster.gpus}
+        expected = settings_of(detector)
+        if cluster.gpus:  # a worker may have a device that this machine lacks
+            expected = ray.get(ray.remote(**resources)(lambda: settings_of(make())).remote())
+        settings = {
+            **expected,
+            "level": job.level.value,
+            "columns": asdict(job.columns),
+            # The name of a part has the index of its file, which other files would change.
+            "list of input files": _digest(job.files),
+            "part_rows": cluster.part_rows,
+        }
+        parts.begin(settings, job)
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = False
+        context.target_max_block_size = 1  # a block of its own lets a part go to any detector
+        files = _input_files(job)
+        checked = (
+            ray.data.from_items(files, override_num_blocks=len(files))
+            .flat_map(
+                _read_parts,
+                fn_args=(job, limits, cluster.part_rows, set(parts.names())),
+                num_cpus=_READER_CPUS,
+            )
+            .flat_map(
+                _Checker,
+                fn_constructor_args=(make, expected, job, cache, parts),
+                compute=ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
+                memory=memory or None,
+                **resources,
+            )
+        )
+        try:
+            found, interrupted = _collect(checked, parts, stop, progress)
+        except HallDetectError:
+            raise
+        except Exception as error:  # in whatever way Ray reports the defect of a worker
+            words = " ".join(str(error).split())[-400:]
+            raise CheckError(f"Ray failed: {words}; {HOW_TO_RESUME}") from error
+    counts, before = RowCounts(), 0
+    for part in found:
+        counts.update(part.counts)
+        before += 0 if part.is_new else part.counts.rows
+    if not interrupted:
+        _finish(job, parts, {part.name for part in found}, counts)
+    return BatchOutcome(counts, before, monotonic() - began, interrupted)
+
+
+def _input_files(job: Job) -> list[dict[str, bytes]]:
+    """Return the index, location, label and share of each file; workers run in other folders."""
+    files = job.files
+    labels = files if job.label_files else [None] * len(files)
+    places = [file if is_url(file) else os.path.realpath(file) for file in files]
+    return [_packed((at, places[at], labels[at], 1 / len(files))) for at in range(len(files))]
+
+
+def _collect(
+    checked: Any, parts: PartsFolder, stop: Callable[[], bool], progress: BatchProgress | None
+) -> tuple[list[_Part], bool]:
+    """Run the dataset, and return its parts and whether it was stopped.
+
+    When stopped, parts in progress finish and no other begins.
+    """
+    found: list[_Part] = []
+    counts, share, interrupted = RowCounts(), 0.0, False
+    rows = iter(checked.iter_rows())
+    if progress:
+        progress.begin(0, 0.0)
+    with ThreadPoolExecutor(1, "ray-data") as pool:
+        while True:
+            following = pool.submit(next, rows, None)
+            while wait([following], _POLL_SECONDS).not_done:
+                if not interrupted and stop():
+                    interrupted = True
+                    parts.write(STOP_FILE, b"")
+            if (row := following.result()) is None:
+                return found, interrupted
+            part = pickle.loads(row["data"])
+            if part.problem is not None:
+                raise part.problem
+            found.append(part)
+            counts.update(part.counts)
+            share += part.share
+            if progress:
+                progress.advance(counts, min(share, 1.0))
+
+
+def _finish(job: Job, parts: PartsFolder, names: set[str], counts: RowCounts) -> None:
+    """Delete parts of rows that have changed since, and join the others if OUT is a file."""
+    lines = partial_file(job.out)
+    try:
+        for stale in set(parts.names()) - names:
+            parts.system.delete_file(parts.path(stale))
+        done = {"rows": counts.rows, **counts.by_kind}
+        parts.write(DONE_FILE, json.dumps(done, indent=1).encode())
+        if not job.is_folder:
+            with lines.open("wb") as out:
+                out.writelines(map(parts.read, parts.names()))
+                out.flush()
+                os.fsync(out.fileno())
+            convert(lines, job.out, job.suffix, job.level)
+            lines.unlink(missing_ok=True)
+            parts.system.delete_dir(parts.path())
+    except OSError as error:
+        raise _write_failed(job.target, error) from error
