@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -201,6 +201,21 @@ class Detector:
             if self._paper is None:
                 self._paper = self._loader.load_paper(self._extractor)
             return self._paper
+
+    def description(self) -> dict[str, Any]:
+        """Return everything besides the texts that reports depend on; loads the models."""
+        found: dict[str, Any] = {"configuration": self.configuration.to_dict()}
+        if self.configuration.paper:
+            used = {"verifier": self.verifier, "extractor": self.extractor}
+            return found | {role: model.description for role, model in used.items()}
+        models = self.models
+        found["verifier"] = models.verifier.description
+        found["calibration"] = asdict(models.calibration)
+        if models.second is not None:
+            found["second"] = models.second.verifier.description
+        if models.knowledge is not None:
+            found["knowledge"] = models.knowledge.description
+        return found
 
     def check(self, source: Source, response: str, *, question: str | None = None) -> Report:
         """Check one response.

@@ -223,5 +223,4 @@ def is_repeatable(report: Report) -> bool:
     retrieved are not part of the pair.
     """
     is_retrieved = report.provenance.configuration.get("knowledge") is not None
-    has_failed = any(note.startswith("the extractor failed") for note in report.provenance.notes)
-    return report.score is not None and not is_retrieved and not has_failed
+    return report.score is not None and not is_retrieved

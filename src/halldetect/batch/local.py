@@ -132,14 +132,7 @@ def _require_same(row: Row | None, result: dict[str, Any] | None, number: int, j
 
 def run_settings(detector: Detector) -> dict[str, Any]:
     """Return everything but the texts that reports depend on; loads the models."""
-    return {
-        "version": __version__,
-        "configuration": detector.configuration.to_dict(),
-        "extractor": detector.extractor.description,
-        "verifier": detector.verifier.description,
-        "calibration": asdict(detector.calibration),
-        **({} if (known := detector.knowledge) is None else {"knowledge": known.description}),
-    }
+    return {"version": __version__, **detector.description()}
 
 
 def check_rows(detector: Detector, rows: Sequence[Row], cache: ReportCache) -> list[Outcome]:

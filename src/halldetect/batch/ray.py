@@ -297,7 +297,7 @@ def rebuild_detector(configuration: Configuration, cpus: int) -> Detector:
     Its reports record the configuration as given: they must not depend on the worker.
     """
     detector = Detector(config=configuration.replaced(threads=configuration.threads or cpus))
-    _ = detector.extractor, detector.verifier
+    detector.description()  # loads the models
     detector.configuration = configuration
     return detector
 
