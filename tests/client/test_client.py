@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import asdict, fields
 from typing import Any
 
 import httpx
 import pytest
 
 from halldetect import Pair, Status
-from halldetect.config import options
 from halldetect.errors import CheckError, InputError, ServiceError
 from halldetect.repair import Repair
 from halldetect_serve.client import (
@@ -24,8 +24,9 @@ from halldetect_serve.client import (
     Event,
     Progress,
 )
+from halldetect_serve.schemas import CheckOptions
 from tests.support.api_requests import RESPONSE, SOURCE, local, untimed
-from tests.support.running import LocalService
+from tests.support.running import Reachable
 from tests.support.upstreams import Script, upstream
 
 
@@ -44,7 +45,7 @@ def check_events(told: list[Event]) -> None:
     ]
 
 
-def test_progress_with_the_time_that_is_left(service: LocalService) -> None:
+def test_progress_with_the_time_that_is_left(service: Reachable) -> None:
     with Client(service.url) as client:
         told = list(client.stream(SOURCE, f"{RESPONSE} Nobody has asked this before."))
     steps = [event for event in told if isinstance(event, Progress)]
@@ -53,7 +54,7 @@ def test_progress_with_the_time_that_is_left(service: LocalService) -> None:
     assert steps[0].seconds_left is None, "too soon to say"
 
 
-def test_the_waiting_client(service: LocalService) -> None:
+def test_the_waiting_client(service: Reachable) -> None:
     with Client(service.url) as client:
         stored = Choices(threshold=0.9, store=True)
         checked = client.check([SOURCE], RESPONSE, question="When?", choices=stored)
@@ -72,10 +73,10 @@ def test_the_waiting_client(service: LocalService) -> None:
         many = client.check_many([Pair(SOURCE, RESPONSE), Pair(SOURCE, "")])
         assert [str(one.report.verdict) for one in many] == ["hallucinated", "uncheckable"]
         check_events(list(client.stream(SOURCE, RESPONSE)))
-        assert client.models()["default"]["extractor"] == "auto"
+        assert client.models()["defaults"]["verifier"] == "embedded"
 
 
-def test_the_asynchronous_client(service: LocalService) -> None:
+def test_the_asynchronous_client(service: Reachable) -> None:
     async def run() -> None:
         async with AsyncClient(service.url) as client:
             checked = await asyncio.gather(
@@ -92,35 +93,27 @@ def test_the_asynchronous_client(service: LocalService) -> None:
             assert (await client.reports())["reports"]
             assert (await client.summary(7))["days"] == 7
             await client.delete(name)
-            assert (await client.models())["scorings"] == ["calibrated", "fed"]
+            assert (await client.models())["defaults"]["threshold"] == 0.5
             with pytest.raises(ServiceError, match="threshold"):
                 await client.check(SOURCE, RESPONSE, choices=Choices(threshold=3))
 
     asyncio.run(run())
 
 
-def test_refusals_of_a_stream(service: LocalService) -> None:
+def test_refusals_of_a_stream(service: Reachable) -> None:
     with Client(service.url) as client:
-        with pytest.raises(ServiceError, match="extractor") as caught:
-            list(client.stream(SOURCE, RESPONSE, choices=Choices(extractor="nothing")))
+        with pytest.raises(ServiceError, match="verifier") as caught:
+            list(client.stream(SOURCE, RESPONSE, choices=Choices(verifier="nothing")))
         assert caught.value.code == "unknown_model"
         hasty = Choices(timeout_seconds=0.05)
         with pytest.raises(ServiceError, match="time is up"):
             list(client.stream(SOURCE, "Somebody sleeps 200 ms a day.", choices=hasty))
 
 
-def test_choices_are_the_options_that_a_request_may_set() -> None:
-    named = {option.name: option.default for option in options() if option.per_request}
-    assert {"threshold", "scoring", "exact", "extractor", "verifier"} <= set(named)
-    chosen = Choices(**{**named, "verifier": "other"}, store=True)  # type: ignore[arg-type]
-    assert chosen.to_dict() == {
-        **named,
-        "verifier": "other",
-        "store": True,
-        "timeout_seconds": None,
-    }
-    with pytest.raises(TypeError, match="cannot set seed"):
-        Choices(seed=1)
+def test_choices_are_the_options_of_a_request() -> None:
+    names = {field.name for field in fields(Choices)}
+    assert names == set(CheckOptions.model_fields)
+    assert CheckOptions.model_validate(asdict(Choices())) == CheckOptions()
 
 
 def test_nobody_there() -> None:
@@ -165,7 +158,7 @@ def test_a_stream_that_is_cut_off_is_no_report() -> None:
             list(client.stream(SOURCE, RESPONSE))
 
 
-def test_the_token_is_sent(service: LocalService) -> None:
+def test_the_token_is_sent(service: Reachable) -> None:
     seen: list[httpx.Request] = []
     with Client(service.url, token="hd_x") as client:
         client._http.event_hooks = {"request": [seen.append]}
@@ -173,7 +166,7 @@ def test_the_token_is_sent(service: LocalService) -> None:
     assert seen[0].headers["Authorization"] == "Bearer hd_x"
 
 
-def test_a_repair(service: LocalService) -> None:
+def test_a_repair(service: Reachable) -> None:
     source = "The bridge opened in 1932. Six lanes cross it."
     response = "The bridge opened in 1923. Six lanes cross it. Zebras sing."
 

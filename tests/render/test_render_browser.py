@@ -90,32 +90,19 @@ def chosen(browser):
     return int(cards[0].get_attribute("id").removeprefix("card-")) if cards else None
 
 
-def test_clicking_a_contradicted_claim_shows_the_sentence_that_contradicts_it(show):
+def test_worst_claim_is_open_with_its_passage(show):
     browser = show(samples.town())
+    assert chosen(browser) == 3
+    assert "#" not in browser.current_url
+    assert text_of(browser, ".scroller .focus") == RIDERS
+    one(browser, ".response .claim.supported").click()
     one(browser, ".response .claim.contradicted").click()
     assert text_of(browser, ".scroller .focus") == RIDERS
     assert in_sight(browser, ".scroller .focus")
-    window = text_of(browser, ".scroller .window")
-    assert window == samples.town().claims[2].contradicting.text
-    assert chosen(browser) == 3
     detail = one(browser, "#detail-3").text
-    for part in ("The source says otherwise", "Source says instead", "Best support", "m = 16"):
+    for part in ("The source says otherwise", "Source says instead", "18,400 passengers"):
         assert part in detail
-    figures = one(browser, "#detail-3 .evidence.contradicting .chances").text.split()
-    assert figures == ["entails", "0.01", "neutral", "0.04", "contradicts", "0.96"]
     assert browser.current_url.endswith("#claim-3")
-
-
-def test_each_evidence_and_scale_can_be_shown_in_the_source(show):
-    browser = show(samples.town(), "#claim-3")
-    claim = samples.town().claims[2]
-    buttons = every(browser, "#detail-3 .scales button")
-    assert [button.text for button in buttons] == ["m = 1", "m = 2", "m = 4, 8", "m = 16"]
-    for button, evidence in zip(buttons, claim.by_scale, strict=True):
-        browser.execute_script("arguments[0].click()", button)
-        assert text_of(browser, ".scroller .window") == evidence.text
-        assert text_of(browser, ".scroller .focus") == RIDERS
-        assert button.get_attribute("aria-pressed") == "true"
 
 
 def test_spans_after_an_emoji_and_in_overlap_are_exact(show):
@@ -136,52 +123,26 @@ def test_spans_after_an_emoji_and_in_overlap_are_exact(show):
     assert {first, chosen(browser)} == {1, 2}
 
 
-def test_a_place_in_the_source_leads_to_its_claims(show):
-    browser = show(samples.town())
+def test_passage_in_source_leads_to_its_claim(show):
+    browser = show(samples.town(), "#claim-1")
     soon(browser, ".scroller .use.contradicted").click()
-    found = one(browser, ".found")
-    assert "This passage decides" in found.text
-    assert "3 Contradicted: The Harbour Line carried about 31,000" in found.text
-    found.find_element("css selector", ".to-claim").click()
     assert chosen(browser) == 3
-    assert in_sight(browser, ".scroller .focus")
-    # A passage no sentence of which decides anything, in plain text: its window is still known.
-    heading = browser.execute_script(
-        "const node = document.querySelectorAll('.document .block')[1].firstChild;"
-        "node.parentElement.scrollIntoView(); const range = document.createRange();"
-        "range.setStart(node, 2); range.setEnd(node, 3);"
-        "const box = range.getBoundingClientRect(); return [box.left + 1, box.top + 5]"
-    )
-    click_at(browser, *heading)
-    assert "best at some scale for claim" in found.text
-    assert "decides" not in found.text
-
-
-def click_at(browser, x, y):
-    for kind in ("mousePressed", "mouseReleased"):
-        browser.execute_cdp_cmd(
-            "Input.dispatchMouseEvent",
-            {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1},
-        )
-    time.sleep(0.1)
 
 
 def test_the_keyboard_alone_is_enough(show):
     from selenium.webdriver.common.keys import Keys
 
     browser = show(samples.town())
-    keys(browser, "j")
-    assert chosen(browser) == 3
-    keys(browser, "j", Keys.ARROW_DOWN)
+    browser.execute_script("document.querySelector('#card-3 button').focus()")
+    keys(browser, Keys.ARROW_DOWN, Keys.ARROW_DOWN)
     assert chosen(browser) == 7
-    keys(browser, "k")
+    keys(browser, Keys.ARROW_UP)
     assert chosen(browser) == 4
     assert browser.switch_to.active_element.get_attribute("aria-expanded") == "true"
     keys(browser, Keys.ENTER)
     assert chosen(browser) is None
     # Tab reaches a claim in the response, Enter opens it.
     browser.execute_script("document.querySelector('.theme').focus()")
-    keys(browser, Keys.TAB, Keys.TAB, Keys.TAB)
     while browser.switch_to.active_element.get_attribute("data-claims") != "2":
         keys(browser, Keys.TAB)
     keys(browser, Keys.ENTER)
@@ -189,13 +150,9 @@ def test_the_keyboard_alone_is_enough(show):
     assert text_of(browser, ".scroller .focus") == RIDERS
     keys(browser, Keys.ESCAPE)
     assert chosen(browser) is None
-    # The letters can be switched off; a source passage answers to Enter.
-    browser.execute_script("document.querySelector('.shortcuts input').click()")
-    keys(browser, "j")
-    assert chosen(browser) is None
     browser.execute_script("document.querySelector('.scroller .use.contradicted').focus()")
     keys(browser, Keys.ENTER)
-    assert "This passage decides" in one(browser, ".found").text
+    assert chosen(browser) == 3
 
 
 def test_filter_deep_link_and_theme(show):
@@ -262,7 +219,6 @@ def test_an_opened_claim_and_the_source_get_the_height_they_need(show, height):
     assert "support\n0.02" in one(browser, "#card-3").text
     assert card_top >= 0
     assert card_bottom <= height or card_top < height / 4
-    assert card_bottom - card_top > 500  # its evidence is not cut off
     assert source_bottom - source_top >= height - 60
     assert 0 <= focus_top < focus_bottom <= height
     scrolls = browser.execute_script(
@@ -326,16 +282,15 @@ def test_on_a_phone_the_reader_gets_to_the_source_and_back(show):
     visible = "const box = document.querySelector(arguments[0]).getBoundingClientRect();"
     visible += "return box.top >= 0 && box.bottom <= innerHeight"
     assert browser.execute_script(visible, ".scroller .focus")
-    one(browser, ".found .to-claim").click()
+    browser.execute_script("document.querySelector('.scroller .focus').click()")
     time.sleep(0.3)
     assert browser.execute_script(visible, "#card-3 h3")
 
 
 def test_every_control_has_a_name(show):
     browser = show(samples.town(), "#claim-3")
-    one(browser, ".scroller .use.contradicted").click()
     controls = every(browser, "button, [role=button], input, summary, [tabindex='0']")
-    assert len(controls) > 30
+    assert len(controls) > 20
     nameless = [
         node.get_attribute("outerHTML")
         for node in controls
@@ -401,6 +356,3 @@ def test_thousands_of_claims_stay_quick(show):
     browser.execute_script("location.hash = '#claim-1'")
     time.sleep(0.3)
     assert chosen(browser) == 1
-    keys(browser, "k")
-    assert chosen(browser) == 3000
-    assert one(browser, "#card-3000").is_displayed()

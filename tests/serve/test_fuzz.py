@@ -11,11 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.errors import Unsatisfiable
 
+from halldetect_serve.access import create_token
 from halldetect_serve.settings import Limits, ServiceSettings, StorageSettings, UpstreamSettings
-from halldetect_serve.storage.access_tokens import TokenStore
-from halldetect_serve.storage.database import Database
-from halldetect_serve.worker.supervisor import WorkerSupervisor
-from tests.support.fake_service import FakeDetectorPool
 from tests.support.running import http_front
 from tests.support.upstreams import upstream
 
@@ -35,18 +32,14 @@ def described(place: Path, *, auth: bool) -> Iterator[tuple[Any, dict[str, str]]
         wanted = ServiceSettings(
             StorageSettings(f"sqlite:///{place}", reports=True),
             auth=auth,
+            tokens=place.with_name("tokens"),
             limits=limits,
             upstream=UpstreamSettings(script.url),
         )
-        with (
-            WorkerSupervisor(wanted.checks, limits, FakeDetectorPool) as supervisor,
-            http_front(wanted, supervisor) as service,
-        ):
+        with http_front(wanted) as service:
             headers = {}
             if auth:
-                database = Database(wanted.storage.url)
-                secret = TokenStore(database).create("fuzz", ["admin"])
-                database.close()
+                secret = create_token(wanted.tokens, "fuzz", ["admin"])
                 headers = {"Authorization": f"Bearer {secret}"}
             yield schemathesis.openapi.from_url(f"{service.url}/openapi.json"), headers
 

@@ -31,11 +31,11 @@ def test_the_demo_over_http_is_the_demo() -> None:
 
 def test_a_real_worker_killed_half_way() -> None:
     """Native code does not get to clean up, and need not."""
-    with serving("--extractor", "sentences", real=True) as service:
+    with serving(real=True) as service:
         long = " ".join([demo.RESPONSE] * 20)
         with httpx.Client(base_url=service.url, timeout=60) as client:
             with ThreadPoolExecutor(1) as pool:
-                body = {"source": demo.SOURCE * 20, "response": long, "exact": True}
+                body = {"source": demo.SOURCE * 20, "response": long}
                 asked = pool.submit(client.post, "/v1/check", json=body)
                 eventually(lambda: "halldetect_worker_running 1.0" in client.get("/metrics").text)
                 os.kill(service.worker(), signal.SIGKILL)
@@ -55,12 +55,12 @@ def test_a_model_that_is_not_there_is_one_line() -> None:
         pass
 
 
-def test_a_name_the_service_offers_but_cannot_load() -> None:
+def test_offered_verifier_that_cannot_be_loaded() -> None:
     with (
-        serving("--extractor", "sentences", "--offer-extractor", "nothing.gguf", real=True) as it,
+        serving("--offer-verifier", "no-such-model", real=True) as it,
         Client(it.url, retries=0) as client,
     ):
         with pytest.raises(ServiceError) as caught:
-            client.check(demo.SOURCE, demo.RESPONSE, choices=Choices(extractor="nothing.gguf"))
-        assert caught.value.code == "model_unavailable"
+            client.check(demo.SOURCE, demo.RESPONSE, choices=Choices(verifier="no-such-model"))
+        assert caught.value.code in ("model_unavailable", "invalid_request")
         assert client.check(demo.SOURCE, demo.RESPONSE).report.verdict == "hallucinated"

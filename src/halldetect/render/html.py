@@ -26,14 +26,7 @@ from halldetect.render.text_layout import text_layout
 from halldetect.report import ClaimReport, Evidence, Report
 
 # In the order in which they run; the page of the service uses the same files.
-SCRIPTS = (
-    "text_pane.js",
-    "claim_card.js",
-    "card_list.js",
-    "layout.js",
-    "page.js",
-    "report.js",
-)
+SCRIPTS = ("text_pane.js", "report.js")
 VIEW_STYLES = (PALETTE, COMMON, "report.css")
 STYLES = (*VIEW_STYLES, "audit.css")
 

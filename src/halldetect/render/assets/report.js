@@ -1,41 +1,159 @@
 "use strict";
 
+const SYMBOLS = { contradicted: "✗", unsupported: "?", uncheckable: "–", supported: "✓" };
+const VERDICT_SYMBOLS = { hallucinated: "✗", abstained: "○", uncheckable: "–", faithful: "✓" };
+const STATE_ORDER = ["contradicted", "unsupported", "uncheckable", "supported"];
+const THEME_KEY = "halldetect-theme";
+const QUOTE_LIMIT = 700;
+// A browser takes a minute to lay out thousands of cards.
+const PAGE_CARDS = 100;
+
+function capital(word) {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}
+
+function decimal(value) {
+  return value === null || value === undefined ? "n/a" : value.toFixed(2).replace("-", "\u2212");
+}
+
+function plural(count, one, many) {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
+function worst(states) {
+  return STATE_ORDER.find((state) => states.includes(state));
+}
+
+function symbol(text) {
+  return element("span", { class: "symbol", "aria-hidden": "true" }, text);
+}
+
+/** A button that turns the page dark or light and remembers it; it follows the system. */
+function themeSwitch() {
+  const page = document.documentElement;
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const dark = () => (page.dataset.theme ? page.dataset.theme === "dark" : system.matches);
+  const label = () => {
+    button.textContent = dark() ? "Light theme" : "Dark theme";
+  };
+  const button = textButton({ class: "theme" }, () => {
+    page.dataset.theme = dark() ? "light" : "dark";
+    stored((storage) => storage.setItem(THEME_KEY, page.dataset.theme));
+    label();
+  });
+  const chosen = stored((storage) => storage.getItem(THEME_KEY));
+  if (chosen === "dark" || chosen === "light") page.dataset.theme = chosen;
+  system.addEventListener("change", label);
+  label();
+  return button;
+}
+
+/** Uses the storage of the browser; a file opened from a disk may have none. */
+function stored(act) {
+  try {
+    return act(localStorage);
+  } catch {
+    return null;
+  }
+}
+
+/** The place of a claim's passage: [document, start, end] in code points, or null. */
+function passageOf(claim, view) {
+  if (view.passage !== undefined) return view.passage;
+  const evidence = claim[view.decisive] ?? null;
+  return evidence && [evidence.document, ...(view[view.decisive] ?? Object.values(evidence.span))];
+}
+
+/** One claim of the list: a heading that opens, and the detail it opens. */
+class ClaimCard {
+  constructor(report, index, pick) {
+    this.claim = report.claims[index];
+    this.view = report.view.claims[index];
+    const { status, support, error, text } = this.claim;
+    const kind = error ? element("span", { class: "kind" }, visible(error.kind)) : null;
+    const figure = element("span", { class: "support" }, element("small", {}, "support"), decimal(support));
+    this.button = textButton(
+      { "aria-expanded": "false", "aria-controls": `detail-${index + 1}` },
+      () => pick(index),
+      element("span", { class: "number", "aria-hidden": "true" }, String(index + 1)),
+      element(
+        "span",
+        { class: "heading" },
+        element("span", { class: `state ${status}` }, symbol(SYMBOLS[status]), capital(status), kind),
+        element("span", { class: "said", dir: "auto" }, visible(text)),
+      ),
+      support === null ? null : figure,
+    );
+    this.detail = element("div", { id: `detail-${index + 1}`, class: "detail", hidden: true });
+    const id = `card-${index + 1}`;
+    this.node = element("li", { class: `card ${status}`, id }, element("h3", {}, this.button), this.detail);
+  }
+
+  /** Shows or hides the detail; `quote` is the text of the passage, `go` leads to it. */
+  open(on, quote, where, go) {
+    if (on && !this.detail.hasChildNodes()) this.detail.append(...this.contents(quote, where, go));
+    this.detail.hidden = !on;
+    this.button.setAttribute("aria-expanded", String(on));
+    this.node.classList.toggle("open", on);
+  }
+
+  contents(quote, where, go) {
+    const { reason, span_reason: placeless, status } = this.claim;
+    const lines = [`${capital(this.view.meaning)}.`];
+    if (reason) lines.push(`${capital(visible(reason))}.`);
+    if (placeless) lines.push(`No place in the response: ${visible(placeless)}.`);
+    const nodes = [element("p", { class: `remarks ${status}`, dir: "auto" }, lines.join(" "))];
+    const items = this.view.explanations.map((line) => element("li", { dir: "auto" }, visible(line)));
+    if (items.length) nodes.push(element("ul", { class: "explanations" }, ...items));
+    if (!quote) return nodes;
+    const shown = quote.length > QUOTE_LIMIT ? `${quote.slice(0, QUOTE_LIMIT)} …` : quote;
+    const head = element(
+      "header",
+      {},
+      element("h4", {}, this.view.label),
+      element("span", { class: "where" }, where),
+      textButton({ class: "show" }, go, "Show in source"),
+    );
+    const body = element("blockquote", { dir: "auto" }, element("span", { class: "focus" }, shown));
+    const label = { class: "evidence decisive", "aria-label": this.view.label };
+    return [...nodes, element("section", label, head, body)];
+  }
+}
+
 /** The interactive view of one report, built into `root` from the payload alone. */
 class ReportView {
-  constructor(root, report) {
-    this.root = root;
-    this.report = report;
-    this.selected = null;
-    this.filter = null;
+  /** `foot(index)` makes what is shown below a claim, such as buttons to decide on it. */
+  constructor(root, report, foot = null) {
+    Object.assign(this, { root, report, foot });
+    this.selected = this.filter = null;
+    this.cards = new Map();
     this.ends = new AbortController();
-    const { document_names: names } = report;
+    const names = report.document_names;
     this.name = (place) =>
       (names[place] ? visible(names[place]) : null) ??
       (report.documents.length === 1 ? "Source" : `Document ${place + 1}`);
     this.status = (index) => report.claims[index].status;
     const { layout } = report.view;
-    this.panes = report.documents.map(
-      (text, place) =>
-        new TextPane(text, (...stretch) => this.dressSource(...stretch), layout.documents[place]),
+    const source = (...stretch) => this.dressSource(...stretch);
+    this.panes = report.documents.map((text, place) => new TextPane(text, source, layout.documents[place]));
+    const response = (...stretch) => this.dressResponse(...stretch);
+    this.response = new TextPane(report.response, response, layout.response);
+    this.passages = report.claims.map((claim, index) => {
+      const found = passageOf(claim, report.view.claims[index]);
+      return found && { place: found[0], ...this.panes[found[0]].units(found.slice(1)), index };
+    });
+    root.replaceChildren(this.head(), this.columns(), this.facts());
+    const spans = report.claims.map(({ span }) => span && this.response.units([span.start, span.end]));
+    this.response.paint("claims", spans.flatMap((span, index) => (span ? [{ ...span, index }] : [])));
+    this.panes.forEach((pane, place) =>
+      pane.paint("uses", this.passages.filter((found) => found?.place === place)),
     );
-    this.response = new TextPane(
-      report.response,
-      (...stretch) => this.dressResponse(...stretch),
-      layout.response,
-    );
-    this.cards = new CardList(report, (index) =>
-      this.select(this.selected === index ? null : index),
-    );
-    this.index();
-    root.replaceChildren(
-      verdictHead(report, themeSwitch()),
-      this.columns(),
-      factsFoot(report.view),
-    );
-    this.response.paint("claims", this.responseMarks());
-    this.panes.forEach((pane, place) => pane.paint("uses", this.sourceMarks(place)));
     this.listen();
+    this.list(0);
     this.follow();
+    const [first] = report.view.order;
+    const fails = first !== undefined && this.status(first) !== "supported";
+    if (this.selected === null && fails) this.select(first, { quiet: true });
   }
 
   /** Removes the view, so that the page can show another report. */
@@ -44,42 +162,42 @@ class ReportView {
     this.root.replaceChildren();
   }
 
-  /** Where each claim's evidence lies, in units of the panes' strings. */
-  index() {
-    this.uses = this.report.claims.map((claim, index) => {
-      const view = this.report.view.claims[index];
-      const all = [...evidencesOf(claim, view), ...scalesOf(claim, view)];
-      return all.map(({ key, evidence, focus }) => {
-        const pane = this.panes[evidence.document];
-        const span = pane.units([evidence.span.start, evidence.span.end]);
-        const inner = focus ? pane.units(focus) : span;
-        return { index, key, place: evidence.document, window: span, focus: inner };
-      });
-    });
-  }
-
-  use(index, key) {
-    return this.uses[index].find((use) => use.key === key) ?? null;
-  }
-
-  decisive(index) {
-    return this.use(index, this.report.view.claims[index].decisive);
+  /** The verdict, its sentence, the question, and the score against the threshold. */
+  head() {
+    const { verdict, view, question } = this.report;
+    const line = (text) => (text ? element("p", { class: "question", dir: "auto" }, visible(text)) : null);
+    return element(
+      "header",
+      { class: "head" },
+      element("div", { class: "bar-top" }, element("p", { class: "brand" }, "HallDetect report"), themeSwitch()),
+      element("h1", { class: `verdict ${verdict}` }, symbol(VERDICT_SYMBOLS[verdict]), capital(verdict)),
+      element("p", { class: "summary", dir: "auto" }, visible(view.summary)),
+      line(question && `Question: ${question}`),
+      line(capital(view.score_line)),
+      line(view.citation_line && capital(view.citation_line)),
+      line(view.paper),
+    );
   }
 
   columns() {
     const { claims, provenance } = this.report;
-    this.chips = filterChips(claims, (state) => this.show(state));
-    this.shortcuts = element("input", { type: "checkbox", checked: true });
-    this.list = element(
-      "div",
-      { class: "list" },
-      this.cards.node,
-      this.cards.pages,
-      claims.length ? shortcutSwitch(this.shortcuts) : null,
-      ...provenance.notes.map((note) =>
-        element("p", { class: "note", dir: "auto" }, `Note: ${visible(note)}`),
-      ),
+    this.chips = element("div", { class: "chips", role: "group", "aria-label": "Show claims" });
+    for (const state of [null, ...STATE_ORDER]) {
+      const count = claims.filter(({ status }) => !state || status === state).length;
+      if (!count) continue;
+      const label = { class: `chip ${state ?? "all"}`, "aria-pressed": String(!state) };
+      const name = state ? [symbol(SYMBOLS[state]), capital(state)] : ["All"];
+      const figure = element("span", { class: "count" }, String(count));
+      this.chips.append(textButton(label, () => this.show(state), ...name, figure));
+    }
+    this.cardList = element("ol", { class: "cards" });
+    this.pages = element("nav", { class: "pages", "aria-label": "Pages of claims" });
+    const notes = provenance.notes.map((note) =>
+      element("p", { class: "note", dir: "auto" }, `Note: ${visible(note)}`),
     );
+    this.below = element("div", { class: "list" }, this.cardList, this.pages, ...notes);
+    const title = claims.length ? plural(claims.length, "claim", "claims") : "No claims";
+    const raw = rawSwitch("response", [this.response], () => this.dressState());
     return element(
       "main",
       { class: "columns" },
@@ -89,24 +207,14 @@ class ReportView {
         element(
           "section",
           { class: "panel response", "aria-label": "Response" },
-          element(
-            "header",
-            {},
-            element("h2", {}, "Response"),
-            rawSwitch("response", [this.response], () => this.dressResponseState()),
-          ),
+          element("header", {}, element("h2", {}, "Response"), raw),
           this.response.node,
         ),
         element(
           "section",
           { class: "claims", "aria-label": "Claims" },
-          element(
-            "header",
-            {},
-            element("h2", {}, claims.length ? plural(claims.length, "claim", "claims") : "No claims"),
-            claims.length ? this.chips : null,
-          ),
-          this.list,
+          element("header", {}, element("h2", {}, title), this.chips),
+          this.below,
         ),
       ),
       this.sourcePanel(),
@@ -114,231 +222,184 @@ class ReportView {
   }
 
   sourcePanel() {
-    this.found = element("div", { class: "found", role: "status", hidden: true });
     const label = { role: "group", "aria-label": "Text of the source", tabindex: "0" };
     this.scroller = element("div", { class: "scroller", ...label });
-    const many = this.panes.length > 1;
     const jumps = element("nav", { "aria-label": "Documents" });
     this.panes.forEach((pane, place) => {
-      const name = this.name(place);
-      const heading = element("h3", {}, name, element("small", {}, characters(pane.text)));
-      const section = element("section", { class: "document" }, many ? heading : null, pane.node);
+      const size = element("small", {}, plural(pane.text.length, "character", "characters"));
+      const heading = this.panes.length > 1 ? element("h3", {}, this.name(place), size) : null;
+      const section = element("section", { class: "document" }, heading, pane.node);
       this.scroller.append(section);
-      const go = () => bring(this.scroller, section, 0);
-      jumps.append(textButton({ "aria-label": `Go to ${name}` }, go, String(place + 1)));
+      const go = () => section.scrollIntoView({ block: "start" });
+      jumps.append(textButton({ "aria-label": `Go to ${this.name(place)}` }, go, String(place + 1)));
     });
-    const total = element("small", {}, characters(this.panes[0]?.text ?? ""));
+    const raw = rawSwitch("source", this.panes, () => {});
     return element(
       "section",
       { class: "panel source", "aria-label": "Source" },
-      element(
-        "header",
-        {},
-        element("h2", {}, "Source"),
-        many ? jumps : total,
-        rawSwitch("source", this.panes, () => {}),
-      ),
-      this.found,
+      element("header", {}, element("h2", {}, "Source"), this.panes.length > 1 ? jumps : null, raw),
       this.scroller,
     );
   }
 
-  responseMarks() {
-    return this.report.claims.flatMap(({ span }, index) =>
-      span ? [{ ...this.response.units([span.start, span.end]), index }] : [],
-    );
+  facts() {
+    const { view } = this.report;
+    const rows = (view.facts ?? view.provenance).flatMap(([name, value]) => [
+      element("dt", {}, visible(name)),
+      element("dd", {}, visible(value)),
+    ]);
+    const title = element("summary", {}, "How it was made");
+    return element("footer", {}, element("details", { class: "facts" }, title, element("dl", {}, ...rows)));
   }
 
-  sourceMarks(place) {
-    return this.report.claims.flatMap((_, index) => {
-      const use = this.decisive(index);
-      return use?.place === place ? [{ ...use.focus, index, layer: "use" }] : [];
-    });
-  }
-
-  dressResponse(text, marks, { start, end, begins, ends }) {
+  dressResponse(text, marks, { start, begins, ends }) {
     const claims = marks.map((mark) => mark.index);
     const label = claims.map((index) => `claim ${index + 1}, ${this.status(index)}`).join("; ");
-    const node = element(
-      "span",
-      {
-        class: `claim ${worst(claims.map(this.status))}`,
-        role: "button",
-        "aria-pressed": "false",
-        "data-at": start,
-        "data-length": end - start,
-        "data-claims": claims.join(" "),
-        // One tab stop per claim: where it begins.
-        tabindex: begins.length ? "0" : "-1",
-      },
-      text,
-      element("span", { class: "unseen" }, ` (${label})`),
-    );
-    return [node, ...references(ends, this.status)];
+    return this.button(`claim ${worst(claims.map(this.status))}`, text, claims, label, { start, begins, ends });
   }
 
-  dressSource(text, marks, { start, end, begins, ends }) {
-    const uses = marks.filter((mark) => mark.layer === "use");
-    const classes = ["passage"];
-    if (uses.length) classes.push("use", worst(uses.map((mark) => this.status(mark.index))));
-    if (marks.some((mark) => mark.layer === "window")) classes.push("window");
-    if (marks.some((mark) => mark.layer === "focus")) {
-      classes.splice(1, 2, "use", "focus", this.status(this.selected));
-    }
-    const attributes = { class: classes.join(" "), "data-at": start, "data-length": end - start };
-    if (!uses.length) return [element("span", attributes, text)];
-    const numbers = uses.map((mark) => mark.index + 1).join(", ");
-    const node = element(
-      "span",
-      { ...attributes, role: "button", tabindex: begins.length ? "0" : "-1" },
-      text,
-      element("span", { class: "unseen" }, ` (used by claim ${numbers})`),
+  dressSource(text, marks, { start, begins, ends }) {
+    const uses = marks.filter((mark) => mark.index !== undefined);
+    const focus = marks.length > uses.length;
+    const state = focus ? this.status(this.selected) : worst(uses.map((mark) => this.status(mark.index)));
+    const names = `passage use ${focus ? "focus " : ""}${state}`;
+    if (!uses.length) return [element("span", { class: names }, text)];
+    const claims = uses.map((mark) => mark.index);
+    const label = `used by claim ${claims.map((index) => index + 1).join(", ")}`;
+    const mine = (found) => found.filter((mark) => uses.includes(mark));
+    return this.button(names, text, claims, label, { start, begins: mine(begins), ends: mine(ends) });
+  }
+
+  /** A marked stretch that leads to its claims, with their numbers after it. */
+  button(names, text, claims, label, { start, begins, ends }) {
+    const attributes = {
+      class: names,
+      role: "button",
+      "data-at": start,
+      "data-claims": claims.join(" "),
+      tabindex: begins.length ? "0" : "-1", // one tab stop per claim: where it begins
+    };
+    const node = element("span", attributes, text, element("span", { class: "unseen" }, ` (${label})`));
+    const numbers = ends.map(({ index }) =>
+      element(
+        "sup",
+        { class: this.status(index), "aria-hidden": "true", "data-claims": index },
+        `${SYMBOLS[this.status(index)]}${index + 1}`,
+      ),
     );
-    return [node, ...references(ends.filter((mark) => uses.includes(mark)), this.status)];
+    return [node, ...numbers];
   }
 
   listen() {
     const { signal } = this.ends;
     const pick = ({ target }) => {
       const mark = target.closest("[data-claims]");
-      if (!mark) return;
+      if (!mark || String(document.getSelection())) return; // the reader may be copying
       const claims = mark.dataset.claims.split(" ").map(Number);
       // A stretch shared by several claims goes through them one by one.
       this.select(claims[(claims.indexOf(this.selected) + 1) % claims.length]);
     };
-    this.response.node.addEventListener("click", pick);
-    this.response.node.addEventListener("keydown", (event) => press(event, pick));
-    this.panes.forEach((pane, place) => {
-      pane.node.addEventListener("click", (event) => {
-        if (String(document.getSelection())) return; // the reader is copying
-        const mark = event.target.closest("[data-at]");
-        const at = pane.offsetAt(event.clientX, event.clientY) ?? Number(mark?.dataset.at ?? NaN);
-        if (!Number.isNaN(at)) this.lookUp(place, at);
+    for (const { node } of [this.response, ...this.panes]) {
+      node.addEventListener("click", pick);
+      node.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        pick(event);
       });
-      pane.node.addEventListener("keydown", (event) =>
-        press(event, ({ target }) => this.lookUp(place, Number(target.dataset.at))),
-      );
-    });
-    document.addEventListener("keydown", (event) => this.key(event), { signal });
+    }
+    const step = (event) => {
+      const way = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (event.key === "Escape" && this.selected !== null) this.select(null);
+      if (!way || !event.target.closest?.(".card h3")) return;
+      event.preventDefault();
+      const next = this.shown[this.shown.indexOf(this.selected) + way];
+      if (next === undefined) return;
+      this.select(next);
+      this.card(next).button.focus({ preventScroll: true });
+    };
+    document.addEventListener("keydown", step, { signal });
     window.addEventListener("hashchange", () => this.follow(), { signal });
   }
 
-  key(event) {
-    const { target, key } = event;
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    if (target.closest?.("input:not([type=checkbox]), textarea, select")) return;
-    const onClaim = Boolean(target.closest?.(".card h3, .response"));
-    const letters = this.shortcuts.checked;
-    if ((letters && key === "j") || (onClaim && key === "ArrowDown")) this.step(1);
-    else if ((letters && key === "k") || (onClaim && key === "ArrowUp")) this.step(-1);
-    else if (key === "Escape" && !this.found.hidden) this.found.hidden = true;
-    else if (key === "Escape" && this.selected !== null) this.select(null);
-    else return;
-    event.preventDefault();
+  card(index) {
+    if (!this.cards.has(index)) {
+      const toggle = (at) => this.select(this.selected === at ? null : at);
+      const card = new ClaimCard(this.report, index, toggle);
+      if (this.foot) card.detail.before(this.foot(index));
+      this.cards.set(index, card);
+    }
+    return this.cards.get(index);
   }
 
-  /** Moves to the next claim the filter lets through. */
-  step(way) {
-    const next = this.cards.neighbour(this.selected, way);
-    if (next === undefined) return;
-    this.select(next);
-    this.cards.card(next).button.focus({ preventScroll: true });
+  /** Lists a page of the claims that the filter lets through. */
+  list(from) {
+    this.shown = this.report.view.order.filter((at) => !this.filter || this.status(at) === this.filter);
+    this.from = from;
+    const to = Math.min(from + PAGE_CARDS, this.shown.length);
+    this.cardList.replaceChildren(...this.shown.slice(from, to).map((at) => this.card(at).node));
+    const all = plural(this.shown.length, "claim", "claims");
+    const place = `${(from + 1).toLocaleString("en")} to ${to.toLocaleString("en")} of ${all}`;
+    const turn = (name, at, off) =>
+      textButton({ disabled: off }, () => (this.list(at), this.cardList.scrollIntoView()), name);
+    this.pages.replaceChildren(
+      turn("Previous", from - PAGE_CARDS, from === 0),
+      element("span", { role: "status" }, place),
+      turn("Next", to, to === this.shown.length),
+    );
+    this.pages.hidden = this.shown.length <= PAGE_CARDS;
   }
 
-  select(index) {
-    if (this.selected !== null) this.cards.card(this.selected).close();
+  /** Opens a claim, or closes the open one; `quiet` neither scrolls nor changes the address. */
+  select(index, { quiet = false } = {}) {
+    if (this.selected !== null) this.card(this.selected).open(false);
     this.selected = index;
-    this.found.hidden = true;
-    this.dressSelected();
-    this.root.classList.toggle("choosing", index !== null);
-    setAddress(index === null ? location.pathname + location.search : `#claim-${index + 1}`);
-    if (index === null) {
-      this.panes.forEach((pane) => pane.paint("selected", []));
-      return;
-    }
+    this.dressState();
+    if (!quiet) setAddress(index === null ? location.pathname + location.search : `#claim-${index + 1}`);
+    const passage = index === null ? null : this.passages[index];
+    this.panes.forEach((pane, place) =>
+      pane.paint("selected", passage?.place === place ? [{ start: passage.start, end: passage.end }] : []),
+    );
+    if (index === null) return;
     if (this.filter && this.status(index) !== this.filter) this.show(null);
-    const card = this.cards.card(index);
-    this.cards.reveal(index);
-    card.open(this.panes, this.name, (key) => this.point(key, true));
-    // Side by side, everything about a claim comes into view; one below the other, only its card.
-    this.point(this.report.view.claims[index].decisive, scrolls(this.scroller));
-    bring(this.list, card.node, 0);
-    if (scrolls(this.response.node)) {
-      bring(this.response.node, this.response.node.querySelector(".selected"), null);
-    }
+    const page = this.shown.indexOf(index);
+    if (page < this.from || page >= this.from + PAGE_CARDS) this.list(page - (page % PAGE_CARDS));
+    const pane = passage && this.panes[passage.place];
+    const quote = pane?.readable(passage.start, passage.end) ?? "";
+    const card = this.card(index);
+    card.open(true, quote, passage ? this.name(passage.place) : "", () => this.bringPassage());
+    if (quiet) return;
+    card.node.scrollIntoView({ block: "nearest" });
+    // Side by side, the passage comes into view as well; on a phone only its card.
+    if (getComputedStyle(this.scroller).overflowY === "auto") this.bringPassage();
   }
 
-  /** Marks one evidence of the selected claim in the source and, if asked, goes there. */
-  point(key, go) {
-    const use = this.use(this.selected, key);
-    this.cards.card(this.selected).showing(key);
-    this.panes.forEach((pane, place) => {
-      const here = use?.place === place;
-      const marks = here
-        ? [{ ...use.window, layer: "window" }, { ...use.focus, layer: "focus" }]
-        : [];
-      pane.paint("selected", marks);
-    });
-    if (!use || !go) return;
-    if (!scrolls(this.scroller)) this.tell("Shown for", [this.selected], []);
-    bring(this.scroller, this.panes[use.place].node.querySelector(".focus"), 1 / 3);
+  bringPassage(tries = 6) {
+    const node = this.scroller.querySelector(".focus");
+    node?.scrollIntoView({ block: "center" });
+    // Blocks on the way get their true height a frame later; look again.
+    if (node && tries) requestAnimationFrame(() => this.bringPassage(tries - 1));
   }
 
-  /** Which claims rest on this place of the source? */
-  lookUp(place, at) {
-    const covers = (span) => span.start <= at && at < span.end;
-    const here = this.uses.flat().filter((use) => use.place === place && covers(use.window));
-    const decides = here
-      .filter((use) => use === this.decisive(use.index) && covers(use.focus))
-      .map((use) => use.index);
-    const reads = [...new Set(here.map((use) => use.index))].filter((i) => !decides.includes(i));
-    this.tell("This passage decides", decides, reads);
-  }
-
-  /** Says in the source which claims a passage belongs to, with a way to each. */
-  tell(title, long, short) {
-    const go = (index) => {
-      this.select(index);
-      this.cards.card(index).button.focus({ preventScroll: true });
-    };
-    const close = () => {
-      this.found.hidden = true;
-    };
-    this.found.replaceChildren(...foundLines(this.report, { title, long, short, go, close }));
-    this.found.hidden = false;
-  }
-
+  /** Shows the claims of one state, or all of them. */
   show(state) {
     this.filter = state;
     for (const chip of this.chips.children) {
       chip.setAttribute("aria-pressed", String(chip.classList.contains(state ?? "all")));
     }
-    this.cards.show(state);
-    this.dressResponseState();
+    this.list(0);
     if (state && this.selected !== null && this.status(this.selected) !== state) this.select(null);
+    else this.dressState();
   }
 
-  /** Marks in the response which claims the filter leaves out, and which one is chosen. */
-  dressResponseState() {
-    const states = this.report.claims.map(({ status }) => status);
+  /** Marks in the response which claims the filter leaves out, and which one is open. */
+  dressState() {
+    this.root.classList.toggle("choosing", this.selected !== null);
     for (const node of this.response.node.querySelectorAll("[data-claims]")) {
-      const claims = node.dataset.claims.split(" ");
-      const left = this.filter && !claims.some((index) => states[index] === this.filter);
-      node.classList.toggle("faded", Boolean(left));
+      const claims = node.dataset.claims.split(" ").map(Number);
+      const out = this.filter && !claims.some((index) => this.status(index) === this.filter);
+      node.classList.toggle("faded", Boolean(out));
+      node.classList.toggle("selected", node.tagName !== "SUP" && claims.includes(this.selected));
     }
-    this.dressSelected();
-  }
-
-  /** Marks in the response which claim is chosen. */
-  dressSelected() {
-    const mark = (nodes, on) => {
-      for (const node of nodes) {
-        node.classList.toggle("selected", on);
-        node.setAttribute("aria-pressed", String(on));
-      }
-    };
-    mark(this.response.node.querySelectorAll(".selected"), false);
-    mark(this.response.node.querySelectorAll(`.claim[data-claims~="${this.selected}"]`), true);
   }
 
   /** Goes to the claim the address names. */
@@ -347,6 +408,28 @@ class ReportView {
     const index = match ? Number(match[1]) - 1 : -1;
     if (this.report.claims[index] && index !== this.selected) this.select(index);
   }
+}
+
+function setAddress(address) {
+  try {
+    history.replaceState(history.state, "", address);
+  } catch {
+    // a page inside a sandboxed frame has no address of its own
+  }
+}
+
+/** A button that shows Markdown as people read it or raw; none for plain texts. */
+function rawSwitch(name, panes, after) {
+  if (!panes.some((pane) => pane.layout)) return null;
+  const label = { class: "raw", "aria-pressed": "false", "aria-label": `Raw text of the ${name}` };
+  const toggle = () => {
+    const raw = button.getAttribute("aria-pressed") === "false";
+    button.setAttribute("aria-pressed", String(raw));
+    for (const pane of panes) pane.show(!raw);
+    after();
+  };
+  const button = textButton(label, toggle, "Raw text");
+  return button;
 }
 
 // In a report file the data is in the page; elsewhere the page makes its own ReportView.
