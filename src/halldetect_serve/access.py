@@ -163,12 +163,6 @@ def _check_token(name: str, scopes: Iterable[str]) -> None:
         raise InputError(f"a token needs a scope: {', '.join(SCOPES)}")
 
 
-@dataclass(slots=True)
-class _Bucket:
-    tokens: float
-    updated: float
-
-
 class RateLimiter:
     """A token bucket per caller.
 
@@ -180,7 +174,7 @@ class RateLimiter:
     def __init__(self, per_minute: int) -> None:
         self._per_second = per_minute / 60
         self._burst = max(1.0, per_minute / 10)
-        self._buckets: dict[str, _Bucket] = {}
+        self._buckets: dict[str, tuple[float, float]] = {}  # tokens, and when they were counted
 
     def wait_seconds(self, caller: str) -> float:
         """Count one request of `caller`.
@@ -191,21 +185,11 @@ class RateLimiter:
         if not self._per_second:
             return 0.0
         now = time.monotonic()
-        if len(self._buckets) > _MAX_BUCKETS:
-            self._drop_full_buckets(now)
-        bucket = self._buckets.setdefault(caller, _Bucket(self._burst, now))
-        bucket.tokens = min(self._burst, bucket.tokens + (now - bucket.updated) * self._per_second)
-        bucket.updated = now
-        if bucket.tokens >= 1.0:
-            bucket.tokens -= 1.0
-            return 0.0
-        return (1.0 - bucket.tokens) / self._per_second
-
-    def _drop_full_buckets(self, now: float) -> None:
-        """Drop the buckets that are full again: they are the same as no bucket."""
-        seconds_to_fill = self._burst / self._per_second
-        self._buckets = {
-            caller: bucket
-            for caller, bucket in self._buckets.items()
-            if now - bucket.updated < seconds_to_fill
-        }
+        if len(self._buckets) > _MAX_BUCKETS:  # a bucket that is full again is the same as none
+            full = now - self._burst / self._per_second
+            self._buckets = {key: item for key, item in self._buckets.items() if item[1] > full}
+        tokens, counted = self._buckets.get(caller, (self._burst, now))
+        tokens = min(self._burst, tokens + (now - counted) * self._per_second)
+        allowed = tokens >= 1.0
+        self._buckets[caller] = (tokens - 1.0 if allowed else tokens, now)
+        return 0.0 if allowed else (1.0 - tokens) / self._per_second

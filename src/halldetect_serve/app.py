@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import Any
 
 import anyio.to_thread
@@ -19,7 +20,12 @@ from starlette.middleware.cors import CORSMiddleware
 from halldetect import __version__
 from halldetect.errors import ServiceError
 from halldetect_serve.context import ServiceContext, request_id
-from halldetect_serve.error_responses import error_body, error_headers, service_error
+from halldetect_serve.error_responses import (
+    STATUS_BY_CODE,
+    error_body,
+    error_headers,
+    service_error,
+)
 from halldetect_serve.middleware import RequestMiddleware
 from halldetect_serve.report_store import ReportStore
 from halldetect_serve.routes import checks, history, status
@@ -30,21 +36,7 @@ from halldetect_serve.worker.supervisor import WorkerSupervisor
 
 log = logging.getLogger("halldetect_serve")
 _PRUNE_SECONDS = 3600.0
-_ERROR_DESCRIPTIONS = {
-    400: "The body is not JSON, or the request is not proper HTTP.",
-    401: "A token is missing or unknown.",
-    403: "The token does not have the scope.",
-    404: "Nothing is at this address.",
-    408: "The request took too long to arrive.",
-    409: "The service keeps no reports.",
-    413: "The request is too large.",
-    422: "The request does not match its schema.",
-    429: "Too many requests, or the queue is full; see Retry-After.",
-    500: "A defect of the service.",
-    502: "The upstream failed.",
-    503: "The worker or the database is not available; see Retry-After.",
-    504: "The check did not finish in time.",
-}
+_ERRORS = sorted(set(STATUS_BY_CODE.values()) - {405, 501})
 _HTTP_ERRORS = {
     400: ("invalid_json", "the body is not JSON, or an object in it has a key twice"),
     404: ("not_found", "nothing is at this address"),
@@ -79,7 +71,7 @@ def create_app(settings: ServiceSettings, supervisor: WorkerSupervisor) -> FastA
     )
     app.state.context = context
     errors: dict[int | str, dict[str, Any]] = {
-        code: {"model": Problem, "description": text} for code, text in _ERROR_DESCRIPTIONS.items()
+        code: {"model": Problem, "description": HTTPStatus(code).phrase} for code in _ERRORS
     }
     # For the API description only: the middleware has checked the token before any route runs.
     bearer = [Security(HTTPBearer(auto_error=False))] if settings.auth else []

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _WORKER_GAUGES = {
@@ -36,6 +34,11 @@ class ServiceMetrics:
             name = f"halldetect_{name}"
             return Histogram(name, meaning, (label,), buckets=_SECONDS, registry=registry)
 
+        def gauge(name: str, meaning: str) -> Gauge:
+            return Gauge(f"halldetect_worker_{name}", meaning, registry=registry)
+
+        self._worker_up = gauge("up", "1 while the worker answers.")
+        self._worker = {name: gauge(name, meaning) for name, meaning in _WORKER_GAUGES.items()}
         self.requests = counter(
             "requests", "Requests by route, method and status.", "route", "method", "status"
         )
@@ -65,20 +68,7 @@ class ServiceMetrics:
 
     def to_text(self, worker_stats: dict[str, Any] | None) -> bytes:
         """Return all metrics as text; `worker_stats` is None if the worker does not answer."""
-        worker_registry = CollectorRegistry()
-        worker_registry.register(_WorkerCollector(worker_stats))
-        return generate_latest(self._registry) + generate_latest(worker_registry)
-
-
-class _WorkerCollector:
-    """The gauges of the worker, which is asked at the moment of the scrape."""
-
-    def __init__(self, stats: dict[str, Any] | None) -> None:
-        self._stats = stats
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        is_up = 0 if self._stats is None else 1
-        yield GaugeMetricFamily("halldetect_worker_up", "1 while the worker answers.", is_up)
-        for name, meaning in _WORKER_GAUGES.items():
-            value = (self._stats or {}).get(name, 0)
-            yield GaugeMetricFamily(f"halldetect_worker_{name}", meaning, value)
+        self._worker_up.set(0 if worker_stats is None else 1)
+        for name, gauge in self._worker.items():
+            gauge.set((worker_stats or {}).get(name, 0))
+        return generate_latest(self._registry)

@@ -125,19 +125,20 @@ class ReviewRequest(_Request):
     decisions: Annotated[list[Decision], Field(max_length=10_000)] = []
 
 
-class PdfRequest(_Request):
-    """A report to be printed."""
-
-    report: dict[str, Any] = Field(description="A report as a check answers it.")
-    response_name: Annotated[str, Field(max_length=1000)] | None = Field(
-        default=None, description="Name of the file with the response."
-    )
-
-
-class ReportQuery(BaseModel):
-    """The query that selects stored reports; a misspelt name is refused."""
+class StrictQuery(BaseModel):
+    """A query in which a misspelt name is refused."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class SummaryQuery(StrictQuery):
+    """The period of a summary."""
+
+    days: int = Field(default=30, ge=1, le=3660)
+
+
+class ReportQuery(StrictQuery):
+    """The query that selects stored reports."""
 
     id: list[ReportId] = Field(default=[], max_length=500, description="Only these.")
     verdict: Verdict | None = None
@@ -190,14 +191,6 @@ class DeleteQuery(ReportQuery):
     )
 
 
-class SummaryQuery(BaseModel):
-    """The period of a summary."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    days: int = Field(default=30, ge=1, le=3660)
-
-
 class Error(BaseModel):
     """An error; see `error_responses`."""
 
@@ -237,38 +230,11 @@ class CheckResult(Result):
     html: str | None
 
 
-class RepairResult(BaseModel):
-    """The answer to a repair; see `Repair` in docs/repair.md for its fields."""
-
-    request_id: str
-    repair: dict[str, Any]
-    view: dict[str, Any] = Field(description="The data of the page: the texts in pieces.")
-
-
 class BatchResult(BaseModel):
     """The answer to a batch, in the order of its items."""
 
     request_id: str
     results: list[Result]
-
-
-class ComparedClaims(BaseModel):
-    """Claims of both responses about the same thing, by index; null where one makes none."""
-
-    relation: Literal["same", "different", "only_a", "only_b"]
-    a: int | None
-    b: int | None
-
-
-class ComparisonResult(BaseModel):
-    """Two reports on the same source, and how their claims belong together."""
-
-    request_id: str
-    better: Literal["a", "b"] | None
-    pairs: list[ComparedClaims]
-    a: Report
-    b: Report
-    view: dict[str, Any]
 
 
 class ReviewCounts(BaseModel):
@@ -301,24 +267,6 @@ class ReportList(BaseModel):
     next: str | None
 
 
-class Summary(BaseModel):
-    """Counts and the hallucination rate over the stored reports of the last days."""
-
-    days: int
-    total: int
-    verdicts: dict[Verdict, int]
-    hallucination_rate: float | None
-    claims: dict[Status, int]
-
-
-class View(BaseModel):
-    """A stored report as the page shows it."""
-
-    id: str
-    created: str
-    view: dict[str, Any]
-
-
 class ReviewAnswer(BaseModel):
     """The review of a report; `updated` is null if there is none."""
 
@@ -328,45 +276,6 @@ class ReviewAnswer(BaseModel):
     updated: str | None = None
 
 
-class Deleted(BaseModel):
-    """Number of deleted reports."""
-
-    deleted: int
-
-
-class State(BaseModel):
-    """The state of the process or of the worker."""
-
-    status: str
-
-
-class Session(BaseModel):
-    """The caller, and what this service offers."""
-
-    auth_required: bool
-    authenticated: bool
-    token_name: str | None
-    scopes: list[str]
-    storage: bool
-    pdf: bool
-    version: str
-    limits: dict[str, int | float]
-
-
-class NamedModel(BaseModel):
-    """A verifier."""
-
-    name: str
-    description: str
-
-
-class Defaults(BaseModel):
-    """The options of a request that sets none."""
-
-    verifier: str
-    threshold: float | str
-
-
 class UpstreamModel(BaseModel):
     """A model of the chat server behind the proxy, as clients of OpenAI expect it."""
 
@@ -374,17 +283,3 @@ class UpstreamModel(BaseModel):
     object: Literal["model"] = "model"
     created: int = 0
     owned_by: str = ""
-
-
-class Models(BaseModel):
-    """The verifiers that a request may name, and the defaults.
-
-    `data` lists the models of the chat server behind the proxy, so that a chat client finds them
-    here; `upstream_error` says why they are not known.
-    """
-
-    object: Literal["list"] = "list"
-    data: list[UpstreamModel]
-    upstream_error: str | None
-    verifiers: list[NamedModel]
-    defaults: Defaults

@@ -87,9 +87,7 @@ def fuzz(cases: Any, headers: dict[str, str]) -> None:
             # In a query everything is text, so a filter that takes any text has no misfit.
             free = case.operation.path.startswith("/v1/reports")
             excluded = [checks.negative_data_rejection] if free else []
-            if (
-                case.operation.path == "/v1/reports/pdf"
-            ):  # its schema does not tell what a report is
+            if answer.request.method == "DELETE":  # needs a condition, which no schema can say
                 excluded.append(checks.positive_data_acceptance)
             case.validate_response(answer, headers=headers, excluded_checks=excluded)
 

@@ -45,15 +45,6 @@ def test_reports_can_be_printed(client: httpx.Client) -> None:
     assert sheet.headers["content-type"] == "application/pdf"
     assert sheet.content.startswith(b"%PDF-")
     client.delete(kept["stored"]["url"])
-    body = {"report": kept["report"], "response_name": "answer.md"}
-    assert client.post("/v1/reports/pdf", json=body).content.startswith(b"%PDF-")
-
-
-def test_only_reports_are_printed(client: httpx.Client) -> None:
-    report = client.post("/v1/check", json=ASKED).json()["report"]
-    refused(client.post("/v1/reports/pdf", json={"report": {"verdict": "x"}}), "invalid_request")
-    long = {**report, "response": "long " * 30_000}
-    refused(client.post("/v1/reports/pdf", json={"report": long}), "too_large")
 
 
 def kept(client: httpx.Client, response: str, **more: object) -> str:

@@ -13,8 +13,6 @@ from typing import Any
 import httpx
 import pytest
 
-from halldetect import models
-from halldetect.errors import ModelError
 from halldetect_serve.proxy.messages import ChatRequest
 from halldetect_serve.proxy.rag_prompt import SourcePlaces
 from halldetect_serve.settings import (
@@ -31,6 +29,7 @@ from tests.support.upstreams import Script, upstream
 SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it."
 GOOD, BAD = "Six lanes cross it.", "It is 400 metres long. Six lanes cross it."
 KEY = "sk-upstream-secret"
+Proxies = dict[str, Reachable]
 ASKED = {
     "model": "m",
     "temperature": 0.1,
@@ -40,15 +39,13 @@ ASKED = {
 
 
 @pytest.fixture(scope="module")
-def upstream_script() -> Iterator[Script]:
+def script() -> Iterator[Script]:
     with upstream() as script:
         yield script
 
 
 @pytest.fixture(scope="module")
-def proxies(
-    upstream_script: Script, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, Reachable]]:
+def proxies(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxies]:
     """One service for each action."""
     with ExitStack() as stack:
         found = {}
@@ -57,20 +54,18 @@ def proxies(
             settings = ServiceSettings(
                 StorageSettings(f"sqlite:///{place}", reports=True),
                 limits=Limits(rate=0, queue=4, max_items=4),
-                upstream=UpstreamSettings(
-                    upstream_script.url, action, key=KEY, timeout=5, max_bytes=50_000
-                ),
+                upstream=UpstreamSettings(script.url, action, key=KEY, timeout=5, max_bytes=50_000),
             )
             found[action] = stack.enter_context(http_front(settings))
         yield found
 
 
 @pytest.fixture(autouse=True)
-def forgetful(upstream_script: Script) -> None:
+def forgetful(script: Script) -> None:
     fresh = Script()
     for item in fields(Script):
         if item.name != "url":
-            setattr(upstream_script, item.name, getattr(fresh, item.name))
+            setattr(script, item.name, getattr(fresh, item.name))
 
 
 def chat(service: Reachable, **more: Any) -> httpx.Response:
@@ -95,8 +90,8 @@ def said(chunks: list[dict[str, Any]], index: int = 0) -> str:
     return "".join(deltas).strip()
 
 
-def test_an_answer_is_annotated(proxies: dict[str, Reachable], upstream_script: Script) -> None:
-    upstream_script.answers = [[BAD, GOOD]]
+def test_an_answer_is_annotated(proxies: Proxies, script: Script) -> None:
+    script.answers = [[BAD, GOOD]]
     body = chat(proxies["annotate"]).json()
     assert [choice["message"]["content"] for choice in body["choices"]] == [BAD, GOOD]
     found = body["halldetect"]
@@ -113,11 +108,11 @@ def test_an_answer_is_annotated(proxies: dict[str, Reachable], upstream_script: 
     assert (good["verdict"], good["action"]) == ("faithful", "passed")
 
 
-def test_operator_names_source_places(upstream_script: Script, tmp_path: Path) -> None:
+def test_operator_names_source_places(script: Script, tmp_path: Path) -> None:
     places = SourcePlaces(markers=(("[[KB]]", "[[/KB]]"),), path="metadata.documents.text")
     settings = ServiceSettings(
         StorageSettings(f"sqlite:///{tmp_path / 'x.db'}"),
-        upstream=UpstreamSettings(upstream_script.url, sources=places),
+        upstream=UpstreamSettings(script.url, sources=places),
     )
     prompt = {"role": "system", "content": f"Answer from [[KB]]{SOURCE}[[/KB]] only."}
     with http_front(settings) as service:
@@ -125,44 +120,38 @@ def test_operator_names_source_places(upstream_script: Script, tmp_path: Path) -
             {"messages": [prompt, *ASKED["messages"]]},
             {"metadata": {"documents": [{"text": SOURCE}]}},
         ):
-            upstream_script.answers = [[BAD]]
+            script.answers = [[BAD]]
             (choice,) = chat(service, halldetect=None, **more).json()["halldetect"]["choices"]
             assert choice["verdict"] == "hallucinated"
             assert "503" in choice["claims"][0]["passage"]["text"]
-        upstream_script.answers = [[BAD]]
+        script.answers = [[BAD]]
         (choice,) = chat(service, halldetect=None).json()["halldetect"]["choices"]
         assert choice["verdict"] == "uncheckable"
 
 
-def test_upstream_sees_nothing_of_ours(
-    proxies: dict[str, Reachable], upstream_script: Script
-) -> None:
+def test_upstream_sees_nothing_of_ours(proxies: Proxies, script: Script) -> None:
     with proxies["annotate"].client("hd_callers-token") as client:
         client.post("/v1/chat/completions", json=ASKED, headers={"X-Private": "1"})
-    assert upstream_script.asked == [
+    assert script.asked == [
         {"model": "m", "temperature": 0.1, "messages": ASKED["messages"], "stream": False}
     ]
-    assert upstream_script.paths == ["/v1/chat/completions"]
-    (seen,) = upstream_script.seen
+    assert script.paths == ["/v1/chat/completions"]
+    (seen,) = script.seen
     assert seen["authorization"] == f"Bearer {KEY}"
     assert "hd_callers-token" not in json.dumps(seen)
     assert "x-private" not in seen
 
 
-def test_a_request_cannot_name_an_upstream(
-    proxies: dict[str, Reachable], upstream_script: Script
-) -> None:
+def test_a_request_cannot_name_an_upstream(proxies: Proxies, script: Script) -> None:
     for more in ({"base_url": "http://127.0.0.1:1"}, {"upstream": "http://127.0.0.1:1"}):
         assert chat(proxies["annotate"], **more).status_code == 200
     inside_ours = {"halldetect": {"sources": [SOURCE], "upstream": "http://127.0.0.1:1"}}
     refused(chat(proxies["annotate"], **inside_ours), "invalid_request")
-    assert len(upstream_script.asked) == 2, "both went to the one and only"
+    assert len(script.asked) == 2, "both went to the one and only"
 
 
-def test_a_stream_is_annotated_as_it_passes(
-    proxies: dict[str, Reachable], upstream_script: Script
-) -> None:
-    upstream_script.answers, upstream_script.pause = [[BAD]], 0.02
+def test_a_stream_is_annotated_as_it_passes(proxies: Proxies, script: Script) -> None:
+    script.answers, script.pause = [[BAD]], 0.02
     with (
         proxies["annotate"].client() as client,
         client.stream("POST", "/v1/chat/completions", json={**ASKED, "stream": True}) as answer,
@@ -178,10 +167,8 @@ def test_a_stream_is_annotated_as_it_passes(
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_bad_answer_is_blocked(
-    proxies: dict[str, Reachable], upstream_script: Script, stream: bool
-) -> None:
-    upstream_script.answers = [[BAD, GOOD]]
+def test_bad_answer_is_blocked(proxies: Proxies, script: Script, stream: bool) -> None:
+    script.answers = [[BAD, GOOD]]
     answer = chat(proxies["block"], stream=stream, n=2)
     if stream:
         chunks, done = streamed(answer)
@@ -210,10 +197,8 @@ def test_bad_answer_is_blocked(
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_bad_answer_is_asked_again(
-    proxies: dict[str, Reachable], upstream_script: Script, stream: bool
-) -> None:
-    upstream_script.answers = [[BAD], [GOOD]]
+def test_bad_answer_is_asked_again(proxies: Proxies, script: Script, stream: bool) -> None:
+    script.answers = [[BAD], [GOOD]]
     answer = chat(proxies["retry"], stream=stream)
     found = streamed(answer)[0][-1]["halldetect"] if stream else answer.json()["halldetect"]
     assert (found["attempts"], found["choices"][0]["action"]) == (2, "passed")
@@ -221,19 +206,17 @@ def test_bad_answer_is_asked_again(
         said(streamed(answer)[0]) if stream else answer.json()["choices"][0]["message"]["content"]
     )
     assert text == GOOD
-    again = upstream_script.asked[1]["messages"]
+    again = script.asked[1]["messages"]
     assert again[:1] == ASKED["messages"]
     assert again[1] == {"role": "assistant", "content": BAD}
     assert "It is 400 metres long." in again[2]["content"]
     assert "Six lanes" not in again[2]["content"]
 
 
-def test_retries_end_and_then_it_blocks(
-    proxies: dict[str, Reachable], upstream_script: Script
-) -> None:
-    upstream_script.answers = [[BAD]]
+def test_retries_end_and_then_it_blocks(proxies: Proxies, script: Script) -> None:
+    script.answers = [[BAD]]
     body = chat(proxies["retry"]).json()
-    assert len(upstream_script.asked) == 3
+    assert len(script.asked) == 3
     assert body["halldetect"]["attempts"] == 3
     assert body["choices"][0]["message"]["content"].startswith("This answer was held back")
 
@@ -254,21 +237,17 @@ def test_where_the_sources_are_found() -> None:
     assert named.sources(SourcePlaces()) == ["Three."]
 
 
-def test_no_source_is_never_faithful(
-    proxies: dict[str, Reachable], upstream_script: Script
-) -> None:
+def test_no_source_is_never_faithful(proxies: Proxies, script: Script) -> None:
     body = chat(proxies["block"], halldetect=None).json()
     (found,) = body["halldetect"]["choices"]
     assert (found["verdict"], found["reason"]) == ("uncheckable", "the source has no text")
     assert (found["action"], body["choices"][0]["message"]["content"]) == ("passed", GOOD)
 
 
-def test_an_answer_without_text_passes(
-    proxies: dict[str, Reachable], upstream_script: Script
-) -> None:
+def test_an_answer_without_text_passes(proxies: Proxies, script: Script) -> None:
     call = {"id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     message = {"role": "assistant", "content": None, "tool_calls": [call]}
-    upstream_script.body = json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
+    script.body = json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
     body = chat(proxies["block"]).json()
     assert body["choices"][0]["message"]["tool_calls"] == [call]
     assert body["halldetect"]["choices"][0]["verdict"] == "uncheckable"
@@ -289,19 +268,19 @@ def test_an_answer_without_text_passes(
     ],
 )
 def test_an_upstream_that_fails(
-    proxies: dict[str, Reachable],
-    upstream_script: Script,
+    proxies: Proxies,
+    script: Script,
     status: int,
     headers: dict[str, str],
     body: bytes,
     code: str,
     word: str,
 ) -> None:
-    upstream_script.status, upstream_script.headers, upstream_script.body = status, headers, body
+    script.status, script.headers, script.body = status, headers, body
     answer = chat(proxies["annotate"])
     assert word in refused(answer, code)
     assert KEY not in answer.text
-    assert len(upstream_script.asked) == 1, "no redirect is followed"
+    assert len(script.asked) == 1, "no redirect is followed"
     if code == "rate_limited":
         assert answer.headers["Retry-After"] == "7"
     if status != 200:
@@ -326,8 +305,8 @@ def listed(service: Reachable) -> tuple[list[dict[str, Any]], str | None]:
     return found["data"], found["upstream_error"]
 
 
-def test_models_of_upstream(proxies: dict[str, Reachable], upstream_script: Script) -> None:
-    upstream_script.models = [
+def test_models_of_upstream(proxies: Proxies, script: Script) -> None:
+    script.models = [
         {"id": "small", "object": "model", "created": 7, "owned_by": "us", "path": "/secret"},
         {"id": "bare", "created": None},
     ]
@@ -338,12 +317,12 @@ def test_models_of_upstream(proxies: dict[str, Reachable], upstream_script: Scri
         ],
         None,
     )
-    assert upstream_script.paths == ["/v1/models"]
-    assert upstream_script.seen[0]["authorization"] == f"Bearer {KEY}"
+    assert script.paths == ["/v1/models"]
+    assert script.seen[0]["authorization"] == f"Bearer {KEY}"
 
 
 @pytest.mark.parametrize(
-    ("script", "message"),
+    ("answer", "message"),
     [
         ({"status": 404}, "answered 404"),
         ({"status": 302, "headers": {"Location": "/v1/other"}}, "answered 302"),
@@ -357,16 +336,16 @@ def test_models_of_upstream(proxies: dict[str, Reachable], upstream_script: Scri
     ],
 )
 def test_unlisted_models(
-    proxies: dict[str, Reachable],
-    upstream_script: Script,
+    proxies: Proxies,
+    script: Script,
     monkeypatch: pytest.MonkeyPatch,
-    script: dict[str, Any],
+    answer: dict[str, Any],
     message: str,
 ) -> None:
-    if "pause" in script:
+    if "pause" in answer:
         monkeypatch.setattr("halldetect_serve.proxy.upstream._LIST_SECONDS", 0.1)
-    for name, value in script.items():
-        setattr(upstream_script, name, value)
+    for name, value in answer.items():
+        setattr(script, name, value)
     found, why = listed(proxies["annotate"])
     assert found == []
     assert why is not None
@@ -375,10 +354,8 @@ def test_unlisted_models(
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_failed_check_is_reported(
-    proxies: dict[str, Reachable], upstream_script: Script, stream: bool
-) -> None:
-    upstream_script.answers = [["Somebody sleeps 500 ms a day."]]
+def test_failed_check_is_reported(proxies: Proxies, script: Script, stream: bool) -> None:
+    script.answers = [["Somebody sleeps 500 ms a day."]]
     late = {"sources": [SOURCE], "timeout_seconds": 0.1}
     answer = chat(proxies["annotate"], halldetect=late, stream=stream)
     body = streamed(answer)[0][-1] if stream else answer.json()
@@ -392,9 +369,7 @@ def test_failed_check_is_reported(
     assert "Somebody" not in answer.text
 
 
-def test_answers_are_kept_where_asked_for(
-    proxies: dict[str, Reachable], upstream_script: Script
-) -> None:
+def test_answers_are_kept_where_asked_for(proxies: Proxies, script: Script) -> None:
     asked = {"sources": [SOURCE], "store": True}
     (choice,) = chat(proxies["annotate"], halldetect=asked).json()["halldetect"]["choices"]
     with proxies["annotate"].client() as client:
@@ -414,10 +389,10 @@ def raw_stream(*choices: dict[str, Any]) -> bytes:
 @pytest.mark.parametrize("first", [0, False, None, "absent"])
 @pytest.mark.parametrize("action", ["annotate", "block", "retry"])
 def test_two_choices_with_one_index(
-    proxies: dict[str, Reachable], upstream_script: Script, first: object, action: str
+    proxies: Proxies, script: Script, first: object, action: str
 ) -> None:
     indices: list[dict[str, Any]] = [{} if first == "absent" else {"index": first}, {"index": 0}]
-    upstream_script.body = raw_answer(
+    script.body = raw_answer(
         {**indices[0], "message": {"content": BAD}}, {**indices[1], "message": {"content": GOOD}}
     )
     answer = chat(proxies[action])
@@ -430,11 +405,9 @@ def test_two_choices_with_one_index(
 
 
 @pytest.mark.parametrize("index", [False, "0", 0.0, -1, [0]])
-def test_bad_index_in_a_stream(
-    proxies: dict[str, Reachable], upstream_script: Script, index: object
-) -> None:
+def test_bad_index_in_a_stream(proxies: Proxies, script: Script, index: object) -> None:
     good = {"index": 0, "delta": {"content": GOOD}}
-    upstream_script.body = raw_stream(good, {"index": index, "delta": {"content": BAD}})
+    script.body = raw_stream(good, {"index": index, "delta": {"content": BAD}})
     chunks, done = streamed(chat(proxies["block"], stream=True))
     assert (chunks[-1]["error"]["code"], done) == ("upstream_error", False)
     assert "400 metres" not in json.dumps(chunks)
@@ -466,12 +439,12 @@ READ_FIELDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("name", READ_FIELDS)
 def test_every_field_with_text_is_checked(
-    proxies: dict[str, Reachable], upstream_script: Script, name: str, stream: bool
+    proxies: Proxies, script: Script, name: str, stream: bool
 ) -> None:
     message = {"role": "assistant", **READ_FIELDS[name]}
     body = "delta" if stream else "message"
     choice = {"index": 0, body: message, "finish_reason": "stop"}
-    upstream_script.body = raw_stream(choice) if stream else raw_answer(choice)
+    script.body = raw_stream(choice) if stream else raw_answer(choice)
     answer = chat(proxies["block"], stream=stream)
     assert "answer was held back: 1 of" in answer.text
     found = streamed(answer)[0][-1] if stream else answer.json()
@@ -481,30 +454,24 @@ def test_every_field_with_text_is_checked(
     assert "400 metres" not in json.dumps(shown)
 
 
-def test_top_level_fields_carry_no_prose(
-    proxies: dict[str, Reachable], upstream_script: Script
-) -> None:
+def test_top_level_fields_carry_no_prose(proxies: Proxies, script: Script) -> None:
     message = {"role": "assistant", "content": GOOD}
     choice = {"index": 0, "message": message, "finish_reason": BAD.replace(" ", "_")}
     prose = dict.fromkeys(("id", "model", "system_fingerprint", "usage"), BAD)
     usage = {"total_tokens": 3, "note": BAD}
-    upstream_script.body = json.dumps({**prose, "usage": usage, "choices": [choice]}).encode()
+    script.body = json.dumps({**prose, "usage": usage, "choices": [choice]}).encode()
     answer = chat(proxies["block"])
     assert "400" not in answer.text
     assert answer.json()["usage"] == {"total_tokens": 3}
 
 
 @pytest.mark.parametrize("body", [b'{"choices": [], "x": NaN}', b'{"choices": [], "x": "\\ud800"}'])
-def test_odd_json_of_upstream(
-    proxies: dict[str, Reachable], upstream_script: Script, body: bytes
-) -> None:
-    upstream_script.body = body
+def test_odd_json_of_upstream(proxies: Proxies, script: Script, body: bytes) -> None:
+    script.body = body
     assert chat(proxies["annotate"]).status_code in (200, 502)
 
 
-def test_long_prompt_does_not_hold_up_others(
-    proxies: dict[str, Reachable], upstream_script: Script
-) -> None:
+def test_long_prompt_does_not_hold_up_others(proxies: Proxies, script: Script) -> None:
     hostile = ["Hi" + "\n" * 100_000 + "x", "<context>" * 20_000, "context " * 30_000]
     messages = [{"role": "user", "content": text} for text in hostile]
     began = time.monotonic()
@@ -528,12 +495,12 @@ UNREAD_FIELDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("name", UNREAD_FIELDS)
 def test_unchecked_fields_are_removed(
-    proxies: dict[str, Reachable], upstream_script: Script, name: str, stream: bool
+    proxies: Proxies, script: Script, name: str, stream: bool
 ) -> None:
     message = {"role": "assistant", "content": GOOD, **UNREAD_FIELDS[name]}
     body = "delta" if stream else "message"
     choice = {"index": 0, body: message, "logprobs": {"content": [{"token": "400 metres"}]}}
-    upstream_script.body = raw_stream(choice) if stream else raw_answer(choice)
+    script.body = raw_stream(choice) if stream else raw_answer(choice)
     for action in ("block", "annotate"):
         answer = chat(proxies[action], stream=stream)
         found = streamed(answer)[0][-1] if stream else answer.json()
@@ -546,10 +513,8 @@ def test_unchecked_fields_are_removed(
 
 
 @pytest.mark.parametrize("action", ["block", "retry"])
-def test_caller_can_only_be_stricter(
-    proxies: dict[str, Reachable], upstream_script: Script, action: str
-) -> None:
-    upstream_script.answers = [[BAD]]
+def test_caller_can_only_be_stricter(proxies: Proxies, script: Script, action: str) -> None:
+    script.answers = [[BAD]]
     for weaker in (
         {"threshold": 1.0},
         {"threshold": 0.51},
@@ -558,7 +523,7 @@ def test_caller_can_only_be_stricter(
     ):
         answer = chat(proxies[action], halldetect={"sources": [SOURCE], **weaker})
         assert next(iter(weaker)) in refused(answer, "invalid_request")
-    assert upstream_script.asked == [], "refused before the upstream is asked"
+    assert script.asked == [], "refused before the upstream is asked"
     stricter = {"sources": [SOURCE], "threshold": 0.2}
     (found,) = chat(proxies[action], halldetect=stricter).json()["halldetect"]["choices"]
     assert (found["threshold"], found["action"]) == (0.2, "blocked")
@@ -566,36 +531,8 @@ def test_caller_can_only_be_stricter(
     assert chat(proxies["annotate"], halldetect=loose).status_code == 200
 
 
-@pytest.mark.slow
-def test_a_real_model_behind_the_proxy(tmp_path: Path) -> None:
-    xllamacpp = pytest.importorskip("xllamacpp")
-    try:
-        path = models.pull(models.DEFAULT_EXTRACTOR)
-    except ModelError as error:
-        pytest.skip(str(error))
-    params = xllamacpp.CommonParams()
-    params.model.path = str(path)
-    params.n_ctx, params.n_parallel, params.verbosity = 2048, 1, -1
-    params.fit_params = params.warmup = False
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
-    params.api_keys = [KEY]
-    server = xllamacpp.Server(params)
-    settings = ServiceSettings(
-        StorageSettings(f"sqlite:///{tmp_path / 'x.db'}"),
-        upstream=UpstreamSettings(f"{server.listening_address}/v1", key=KEY),
-    )
-    with http_front(settings) as service:
-        for stream in (False, True):
-            answer = chat(service, stream=stream, max_tokens=24)
-            last = streamed(answer)[0][-1] if stream else answer.json()
-            (found,) = last["halldetect"]["choices"]
-            assert found["verdict"] in ("faithful", "hallucinated", "uncheckable")
-            assert last["halldetect"]["error"] is None
-    del server
-
-
-def test_repair_mends_the_answer(proxies: dict[str, Reachable], upstream_script: Script) -> None:
-    upstream_script.answers = [["It is 400 metres long. Six lanes cross it."]]
+def test_repair_mends_the_answer(proxies: Proxies, script: Script) -> None:
+    script.answers = [["It is 400 metres long. Six lanes cross it."]]
     answer = chat(proxies["repair"]).json()
     assert (
         answer["choices"][0]["message"]["content"] == "It is 503 metres long. Six lanes cross it."
@@ -608,20 +545,8 @@ def test_repair_mends_the_answer(proxies: dict[str, Reachable], upstream_script:
     assert [change["action"] for change in choice["repair"]["changes"]] == ["changed"]
 
 
-def test_repair_of_a_stream(proxies: dict[str, Reachable], upstream_script: Script) -> None:
-    upstream_script.answers = [["It is 400 metres long. Six lanes cross it.", GOOD]]
-    chunks, done = streamed(chat(proxies["repair"], stream=True, n=2))
-    assert done
-    assert said(chunks).strip() == "It is 503 metres long. Six lanes cross it."
-    assert said(chunks, 1).strip() == GOOD
-    actions = [choice["action"] for choice in chunks[-1]["halldetect"]["choices"]]
-    assert actions == ["repaired", "passed"]
-
-
-def test_what_cannot_be_repaired_is_blocked(
-    proxies: dict[str, Reachable], upstream_script: Script
-) -> None:
-    upstream_script.answers = [["Zebras sing loudly."]]
+def test_what_cannot_be_repaired_is_blocked(proxies: Proxies, script: Script) -> None:
+    script.answers = [["Zebras sing loudly."]]
     for stream in (False, True):
         answer = chat(proxies["repair"], stream=stream)
         assert "Zebras" not in answer.text.partition('"halldetect"')[0]
@@ -629,12 +554,10 @@ def test_what_cannot_be_repaired_is_blocked(
         assert '"action":"blocked"' in answer.text.replace(": ", ":")
 
 
-def test_stream_is_guarded_by_sentence(
-    proxies: dict[str, Reachable], upstream_script: Script
-) -> None:
+def test_stream_is_guarded_by_sentence(proxies: Proxies, script: Script) -> None:
     """What is supported comes while the upstream is still writing; nothing else comes at all."""
     answer = f"{GOOD} The bridge opened in 1932. It is 400 metres long. {GOOD}"
-    upstream_script.answers, upstream_script.pause = [[answer]], 0.06
+    script.answers, script.pause = [[answer]], 0.06
     arrived: list[tuple[float, str]] = []
     with (
         proxies["block"].client() as client,
@@ -654,10 +577,8 @@ def test_stream_is_guarded_by_sentence(
     assert (choice["verdict"], choice["action"]) == ("hallucinated", "blocked")
 
 
-def test_slow_verifier_lets_nothing_through(
-    proxies: dict[str, Reachable], upstream_script: Script
-) -> None:
-    upstream_script.answers = [[f"{GOOD} The verifier sleeps 700 ms. {GOOD} {GOOD}"]]
+def test_slow_verifier_lets_nothing_through(proxies: Proxies, script: Script) -> None:
+    script.answers = [[f"{GOOD} The verifier sleeps 700 ms. {GOOD} {GOOD}"]]
     arrived: list[tuple[float, str]] = []
     with (
         proxies["block"].client() as client,
@@ -676,9 +597,9 @@ def test_slow_verifier_lets_nothing_through(
 @pytest.mark.parametrize("action", ["block", "repair"])
 @pytest.mark.parametrize("stream", [False, True])
 def test_failing_verifier_lets_nothing_through(
-    proxies: dict[str, Reachable], upstream_script: Script, action: str, stream: bool
+    proxies: Proxies, script: Script, action: str, stream: bool
 ) -> None:
-    upstream_script.answers = [[f"{GOOD} The verifier fails here."]]
+    script.answers = [[f"{GOOD} The verifier fails here."]]
     answer = chat(proxies[action], stream=stream)
     if stream:
         shown = said(streamed(answer)[0])
@@ -688,11 +609,9 @@ def test_failing_verifier_lets_nothing_through(
     assert "held back" in shown or shown == GOOD
 
 
-def test_a_sentence_of_a_stream_is_mended(
-    proxies: dict[str, Reachable], upstream_script: Script
-) -> None:
+def test_a_sentence_of_a_stream_is_mended(proxies: Proxies, script: Script) -> None:
     answer = f"{GOOD} The bridge opened in 1923. Zebras sing. {GOOD}"
-    upstream_script.answers = [[answer]]
+    script.answers = [[answer]]
     chunks, done = streamed(chat(proxies["repair"], stream=True))
     assert done
     assert said(chunks).strip() == f"{GOOD} The bridge opened in 1932. {GOOD}"
@@ -701,13 +620,11 @@ def test_a_sentence_of_a_stream_is_mended(
     assert [change["action"] for change in choice["repair"]["changes"]] == ["changed", "removed"]
 
 
-def test_leaving_client_ends_upstream(
-    proxies: dict[str, Reachable], upstream_script: Script
-) -> None:
-    upstream_script.answers, upstream_script.pause = [[f"{GOOD} " * 200]], 0.02
+def test_leaving_client_ends_upstream(proxies: Proxies, script: Script) -> None:
+    script.answers, script.pause = [[f"{GOOD} " * 200]], 0.02
     with (
         proxies["block"].client() as client,
         client.stream("POST", "/v1/chat/completions", json={**ASKED, "stream": True}) as stream,
     ):
         next(stream.iter_lines())
-    eventually(lambda: upstream_script.broken == 1)
+    eventually(lambda: script.broken == 1)

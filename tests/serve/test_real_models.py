@@ -12,7 +12,7 @@ import pytest
 
 from halldetect import Report, demo
 from halldetect.errors import ServiceError
-from halldetect_serve.client import Choices, Claims, ClaimVerdict, Client
+from halldetect_serve.client import Choices, Client, Event
 from tests.support.running import eventually, serving
 
 pytestmark = pytest.mark.slow
@@ -22,11 +22,12 @@ def test_the_demo_over_http_is_the_demo() -> None:
     with serving(real=True) as service, Client(service.url) as client:
         report = client.check(demo.SOURCE, demo.RESPONSE).report
         assert demo.deviations(report) == []
-        told = list(client.stream(demo.SOURCE, demo.RESPONSE))
-        (claims,) = [event.claims for event in told if isinstance(event, Claims)]
-        last = {event.place: event.status for event in told if isinstance(event, ClaimVerdict)}
-        assert [claim.text for claim in claims] == [claim.text for claim in report.claims]
-        assert [last[place] for place in sorted(last)] == [claim.status for claim in report.claims]
+        told = [it for it in client.stream(demo.SOURCE, demo.RESPONSE) if isinstance(it, Event)]
+        (claims,) = [event.data["claims"] for event in told if event.name == "claims"]
+        assert [claim["text"] for claim in claims] == [claim.text for claim in report.claims]
+        last = {it.data["place"]: it.data["claim"] for it in told if it.name == "verdict"}
+        states = [last[place]["status"] for place in sorted(last)]
+        assert states == [claim.status for claim in report.claims]
 
 
 def test_a_real_worker_killed_half_way() -> None:

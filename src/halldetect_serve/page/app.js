@@ -181,16 +181,20 @@ class App {
 
   finish({ report, view, markdown, html, stored, store_error: storeError }) {
     const id = stored?.id ?? null;
-    const body = JSON.stringify({ report });
-    const pdf = async () => (await this.api.ask("v1/reports/pdf", { method: "POST", body })).blob();
     const formats = {
       json: () => `${JSON.stringify(report, null, 2)}\n`,
       html: () => html,
       markdown: () => markdown,
-      ...(this.session.data.pdf ? { pdf } : {}),
+      ...this.pdfOf(id),
     };
     this.results.result = { payload: view, formats, id, storeError };
     this.arrive(id ? `./?report=${encodeURIComponent(id)}` : "./?view=result");
+  }
+
+  /** The PDF of a report that is kept, where the server can make it. */
+  pdfOf(id) {
+    if (!id || !this.session.data.pdf) return {};
+    return { pdf: async () => (await this.api.ask(`v1/reports/${encodeURIComponent(id)}.pdf`)).blob() };
   }
 
   /** Goes to what a check has found; a reader who has opened another view meanwhile stays. */
@@ -210,7 +214,7 @@ class App {
         json: () => this.api.text(path),
         html: () => this.api.text(`${path}.html`),
         markdown: () => this.api.text(`${path}.md`),
-        ...(this.session.data.pdf ? { pdf: async () => (await this.api.ask(`${path}.pdf`)).blob() } : {}),
+        ...this.pdfOf(id),
       };
       if (new URLSearchParams(location.search).get("report") === id) {
         this.showOutcome({ payload: view, formats, id });

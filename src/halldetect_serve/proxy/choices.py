@@ -23,28 +23,44 @@ from halldetect.reading.sentences import sentences
 from halldetect.stream.unfinished_text import complete_sentences
 from halldetect_serve.error_responses import service_error
 
-_ANSWER_FIELDS = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
+_NAME, _TEXT, _ARGUMENTS, _CONTENT = "name", "text", "arguments", "content"
+_FUNCTION = {"name": _NAME, "arguments": _ARGUMENTS}
+_TOOL_CALL = {
+    "index": _NAME,
+    "id": _NAME,
+    "type": _NAME,
+    "function": _FUNCTION,
+    "custom": {"name": _NAME, "input": _ARGUMENTS},
+}
+# The kind of each known field; nothing shows that the sound says the same as its transcript.
+_MESSAGE = {
+    "role": _NAME,
+    "content": _CONTENT,
+    "refusal": _TEXT,
+    "audio": {"id": _NAME, "expires_at": _NAME, "transcript": _TEXT},
+    "tool_calls": [_TOOL_CALL],
+    "function_call": _FUNCTION,
+}
+_ANSWER = dict.fromkeys(
+    ("id", "object", "created", "model", "system_fingerprint", "service_tier"), _NAME
+)
+_USAGE = ("prompt_tokens", "completion_tokens", "total_tokens")
 _FINISH_REASONS = ("stop", "length", "tool_calls", "content_filter", "function_call")
 _TEXT_PARTS = {"text": "text", "output_text": "text", "refusal": "refusal"}
-# The function or custom tool of a tool call: its field, and the field with its arguments.
-_TOOL_ARGUMENTS = {"function": "arguments", "custom": "input"}
-_NAME = re.compile(r"[\w.:/+=-]{1,200}")
+_IDENTIFIER = re.compile(r"[\w.:/+=-]{0,200}")
+_REMOVED = object()
 
 
 @dataclass(slots=True)
 class ChoiceText:
     """The texts of one choice.
 
-    content     its text, in the pieces in which it came
-    refusal     the text of its refusal
-    transcript  the transcript of its sound
-    arguments   of its tool calls, by tool call
-    unchecked   names of fields that the check cannot read
+    texts      by the field that they come from
+    arguments  of its tool calls, by tool call
+    unchecked  names of fields that the check cannot read
     """
 
-    content: list[str] = field(default_factory=list)
-    refusal: str = ""
-    transcript: str = ""
+    texts: dict[str, str] = field(default_factory=dict)
     arguments: dict[str, str] = field(default_factory=dict)
     unchecked: set[str] = field(default_factory=set)
 
@@ -52,19 +68,16 @@ class ChoiceText:
     def checked(self) -> dict[str, str]:
         """The texts to judge, by the field that they come from; empty ones are left out."""
         prose = [text for value in self.arguments.values() for text in _prose(value)]
-        texts = {
-            "content": "".join(self.content),
-            "refusal": self.refusal,
-            "audio.transcript": self.transcript,
-            "tool_calls": "\n\n".join(prose),
-        }
+        texts = {name: self.texts.get(name, "") for name in ("content", "refusal")}
+        texts["audio.transcript"] = self.texts.get("audio.transcript", "")
+        texts["tool_calls"] = "\n\n".join(prose)
         return {name: text for name, text in texts.items() if text.strip()}
 
     @property
     def text(self) -> str:
         """The text that is judged."""
         checked = self.checked
-        return "\n\n".join(checked.values()) if checked else "".join(self.content)
+        return "\n\n".join(checked.values()) if checked else self.texts.get("content", "")
 
 
 def choice_index(choice: Mapping[str, Any], default: int = 0) -> int:
@@ -108,11 +121,10 @@ def streamed_choices(chunks: Sequence[Mapping[str, Any]]) -> dict[int, ChoiceTex
 
 def allowed_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of an answer or of a chunk that may be shown, without its choices."""
-    allowed = _identifiers(answer, _ANSWER_FIELDS, set())
+    allowed: dict[str, Any] = _read(answer, _ANSWER, (), ChoiceText())
     usage = answer.get("usage")
     if isinstance(usage, dict):
-        numbers = ("prompt_tokens", "completion_tokens", "total_tokens")
-        allowed["usage"] = {name: usage[name] for name in numbers if type(usage.get(name)) is int}
+        allowed["usage"] = {name: usage[name] for name in _USAGE if type(usage.get(name)) is int}
     return allowed
 
 
@@ -127,119 +139,74 @@ def read_choice(
         known: the text of the choice so far, to which this is added.
     """
     text = known or ChoiceText()
-    allowed = _identifiers(choice, ("index",), text.unchecked)
-    if choice.get("finish_reason") in (None, *_FINISH_REASONS) and "finish_reason" in choice:
-        allowed["finish_reason"] = choice["finish_reason"]
-    text.unchecked.update(
-        name for name, value in choice.items() if name not in (*allowed, body) and value is not None
-    )
-    message = choice.get(body)
-    if isinstance(message, dict):
-        allowed[body] = _read_message(message, text)
-    elif message is not None:
-        text.unchecked.add(body)
+    rest = {name: value for name, value in choice.items() if name not in ("finish_reason", body)}
+    allowed: dict[str, Any] = _read(rest, {"index": _NAME}, (), text)
+    reason = choice.get("finish_reason")
+    if reason is None or reason in _FINISH_REASONS:
+        allowed["finish_reason"] = reason
+    else:
+        text.unchecked.add("finish_reason")
+    if choice.get(body) is not None:
+        message = _read(choice[body], _MESSAGE, (), text)
+        if message is not _REMOVED:
+            allowed[body] = message
     return allowed, text
 
 
-def _read_message(message: Mapping[str, Any], text: ChoiceText) -> dict[str, Any]:
-    allowed = _identifiers(message, ("role",), text.unchecked)
-    for name, value in message.items():
-        if name == "role":
-            continue
-        if name == "content":
-            allowed[name] = _read_content(value, text)
-        elif name == "refusal" and isinstance(value, str):
-            text.refusal += value
-            allowed[name] = value
-        elif name == "audio" and isinstance(value, dict):
-            allowed[name] = _read_audio(value, text)
-        elif name == "tool_calls" and isinstance(value, list):
-            calls = [call for call in value if isinstance(call, dict)]
-            allowed[name] = [_read_tool_call(call, at, text) for at, call in enumerate(calls)]
-        elif name == "function_call" and isinstance(value, dict):
-            allowed[name] = _read_function(value, "arguments", name, text)
-        elif value is not None:
-            text.unchecked.add(name)
-        elif name == "refusal":
-            allowed[name] = None
-    return allowed
+def _read(value: Any, kind: Any, path: tuple[str, ...], text: ChoiceText, key: str = "") -> Any:
+    """Return the part of a value that may be shown, or _REMOVED; its texts go to `text`.
+
+    Args:
+        value: of a field.
+        kind: of the field; None for an unknown one.
+        path: names that lead to the field.
+        text: the texts of the choice.
+        key: of the tool call that the field belongs to.
+    """
+    if value is None:
+        return _REMOVED if kind is None else None
+    if isinstance(kind, dict) and isinstance(value, dict):
+        found = {
+            name: _read(item, kind.get(name), (*path, name), text, key)
+            for name, item in value.items()
+        }
+        return {name: item for name, item in found.items() if item is not _REMOVED}
+    if isinstance(kind, list) and isinstance(value, list):
+        calls = [item for item in value if isinstance(item, dict)]
+        return [
+            _read(call, kind[0], path, text, str(call.get("index", at)))
+            for at, call in enumerate(calls)
+        ]
+    if kind == _CONTENT and isinstance(value, list):
+        parts = [_read_part(part, text) for part in value]
+        return [part for part in parts if part is not _REMOVED]
+    if kind in (_CONTENT, _TEXT) and isinstance(value, str):
+        name = ".".join(path)
+        text.texts[name] = text.texts.get(name, "") + value
+        return value
+    if kind == _ARGUMENTS and isinstance(value, str):
+        name = f"{key}.{'.'.join(path)}"
+        text.arguments[name] = text.arguments.get(name, "") + value
+        return value
+    is_name = isinstance(value, str) and _IDENTIFIER.fullmatch(value) is not None
+    if kind == _NAME and (is_name or isinstance(value, (bool, int, float))):
+        return value
+    text.unchecked.add(".".join(path))
+    return _REMOVED
 
 
-def _read_content(content: object, text: ChoiceText) -> str | list[dict[str, Any]] | None:
-    if isinstance(content, str):
-        text.content.append(content)
-        return content
-    if not isinstance(content, list):
-        if content is not None:
-            text.unchecked.add("content")
-        return None
-    allowed: list[dict[str, Any]] = []
-    for part in content:
-        kind = str(part.get("type", "text")) if isinstance(part, dict) else "part"
-        key = _TEXT_PARTS.get(kind, "")
-        value = part.get(key) if isinstance(part, dict) else None
-        if not isinstance(value, str):
-            text.unchecked.add(f"content.{kind}")
-            continue
-        if text.content:
-            text.content.append("\n")
-        text.content.append(value)
-        text.unchecked.update(
-            f"content.{kind}.{name}" for name in part if name not in ("type", key)
-        )
-        allowed.append({"type": kind, key: value})
-    return allowed
-
-
-def _read_audio(audio: Mapping[str, Any], text: ChoiceText) -> dict[str, Any]:
-    """Pass the transcript only: nothing shows that the sound says the same."""
-    allowed = _identifiers(audio, ("id", "expires_at"), text.unchecked)
-    transcript = audio.get("transcript")
-    if isinstance(transcript, str):
-        text.transcript += transcript
-        allowed["transcript"] = transcript
-    text.unchecked.update(f"audio.{name}" for name in audio if name not in allowed)
-    return allowed
-
-
-def _read_tool_call(call: Mapping[str, Any], at: int, text: ChoiceText) -> dict[str, Any]:
-    allowed = _identifiers(call, ("index", "id", "type"), text.unchecked)
-    for name, value in call.items():
-        if name in _TOOL_ARGUMENTS and isinstance(value, dict):
-            key = f"{call.get('index', at)}.{name}"
-            allowed[name] = _read_function(value, _TOOL_ARGUMENTS[name], key, text)
-        elif name not in allowed and value is not None:
-            text.unchecked.add(f"tool_calls.{name}")
-    return allowed
-
-
-def _read_function(
-    function: Mapping[str, Any], field_name: str, key: str, text: ChoiceText
-) -> dict[str, Any]:
-    allowed = _identifiers(function, ("name",), text.unchecked)
-    arguments = function.get(field_name)
-    if isinstance(arguments, str):
-        text.arguments[key] = text.arguments.get(key, "") + arguments
-        allowed[field_name] = arguments
-    text.unchecked.update(f"tool_calls.{name}" for name in function if name not in allowed)
-    return allowed
-
-
-def _identifiers(
-    values: Mapping[str, Any], names: Sequence[str], unchecked: set[str]
-) -> dict[str, Any]:
-    """Return those of the named fields that are numbers or names; text in them is not passed."""
-    allowed = {}
-    for name in names:
-        if name not in values:
-            continue
-        value = values[name]
-        is_name = isinstance(value, str) and (value == "" or _NAME.fullmatch(value) is not None)
-        if value is None or is_name or isinstance(value, (bool, int, float)):
-            allowed[name] = value
-        else:
-            unchecked.add(name)
-    return allowed
+def _read_part(part: object, text: ChoiceText) -> Any:
+    """Return a part of a content, if it is text."""
+    kind = str(part.get("type", "text")) if isinstance(part, dict) else "part"
+    key = _TEXT_PARTS.get(kind)
+    if not isinstance(part, dict) or key is None or not isinstance(part.get(key), str):
+        text.unchecked.add(f"content.{kind}")
+        return _REMOVED
+    if text.texts.get("content"):
+        text.texts["content"] += "\n"
+    text.texts["content"] = text.texts.get("content", "") + part[key]
+    text.unchecked.update(f"content.{kind}.{name}" for name in part if name not in ("type", key))
+    return {"type": kind, key: part[key]}
 
 
 def _prose(arguments: str) -> Iterator[str]:
@@ -303,7 +270,7 @@ class GuardedChoice:
             read_choice(choice, "delta", self.rest_text)
             self.rest.append(allowed)
         elif not self.stopped:
-            self.pending += "".join(text.content)
+            self.pending += text.texts.get("content", "")
 
     def next_sentence(self, *, ended: bool) -> str | None:
         """Return the next sentence to judge, with the white space before it; None if none is.
@@ -342,5 +309,5 @@ class GuardedChoice:
     def text(self) -> ChoiceText:
         """The text of the choice as far as it was written and judged, for the annotation."""
         rest = self.rest_text
-        content = [self.written, *rest.content]
-        return ChoiceText(content, rest.refusal, rest.transcript, rest.arguments, self.unchecked)
+        content = self.written + rest.texts.get("content", "")
+        return ChoiceText({**rest.texts, "content": content}, rest.arguments, self.unchecked)

@@ -65,11 +65,8 @@ class ChatRequest(BaseModel):
 class CheckedChoice:
     """One choice of an answer with its report.
 
-    index   of the choice in the answer
-    choice  its text
-    report  of the check
-    stored  the fields `stored` and `store_error` of the answer
-    repair  the outcome of a repair, as `Repair.to_dict` gives it; None if there was none
+    `stored` has the fields `stored` and `store_error` of the answer, `repair` the outcome of a
+    repair, as `Repair.to_dict` gives it.
     """
 
     index: int
@@ -168,12 +165,7 @@ def chunk_frame(chunks: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """The replacement of a choice that is not shown.
-
-    text           the repaired text, or a notice
-    finish_reason  as the protocol has it
-    action         "repaired" or "blocked"
-    """
+    """The replacement of a choice that is not shown: its repaired text, or a notice."""
 
     text: str
     finish_reason: str

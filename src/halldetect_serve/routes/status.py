@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import PurePosixPath
+from typing import Any
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
@@ -28,7 +28,7 @@ from halldetect_serve.access import ANONYMOUS, SCOPES, AccessToken
 from halldetect_serve.context import Context, ServiceContext
 from halldetect_serve.error_responses import service_error
 from halldetect_serve.prometheus import CONTENT_TYPE
-from halldetect_serve.schemas import Models, Session, State, UpstreamModel
+from halldetect_serve.schemas import UpstreamModel
 from halldetect_serve.settings import EMBEDDED
 
 router = APIRouter(tags=["service"])
@@ -55,13 +55,13 @@ _TYPES = {
 }
 
 
-@open_router.get("/healthz", response_model=State)
+@open_router.get("/healthz", response_model=dict[str, str])
 async def health() -> object:
     """The process answers."""
     return {"status": "ok"}
 
 
-@open_router.get("/readyz", response_model=State)
+@open_router.get("/readyz", response_model=dict[str, str])
 async def ready(context: Context) -> object:
     """The worker has its models and answers."""
     if not context.worker.is_ready:
@@ -80,12 +80,16 @@ async def counted(context: Context) -> Response:
     return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
 
-@router.get("/v1/models", response_model=Models)
+@router.get("/v1/models", response_model=dict[str, Any])
 async def models(context: Context) -> object:
-    """The verifiers that a request may name, and the models of the upstream."""
+    """The verifiers that a request may name, and in `data` the models of the upstream.
+
+    Chat clients look for models there; `upstream_error` says why they are not known.
+    """
     data, upstream_error = await _upstream_models(context)
     checks = context.settings.checks
     return {
+        "object": "list",
         "data": data,
         "upstream_error": upstream_error,
         "verifiers": [
@@ -109,7 +113,7 @@ async def _upstream_models(context: ServiceContext) -> tuple[list[UpstreamModel]
         return [], str(error)
 
 
-@open_router.get("/v1/session", response_model=Session)
+@open_router.get("/v1/session", response_model=dict[str, Any])
 async def session(request: Request, context: Context) -> object:
     """The caller, and what this service offers; needs no token."""
     settings = context.settings
@@ -132,15 +136,6 @@ async def session(request: Request, context: Context) -> object:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class StaticFile:
-    """A file as it is served: its bytes, Content-Type and ETag."""
-
-    body: bytes
-    media_type: str
-    etag: str
-
-
 @page_router.get("/")
 def index(request: Request) -> Response:
     """The page."""
@@ -158,7 +153,7 @@ def static(request: Request, name: str) -> Response:
 
 
 @cache
-def static_files() -> dict[str, StaticFile]:
+def static_files() -> dict[str, bytes]:
     """Return every file of the page by its name; the report view is that of HTML reports."""
     folder = resources.files("halldetect_serve") / "page"
     texts = {name: (folder / name).read_text(encoding="utf-8") for name in (INDEX, *FILES)}
@@ -167,18 +162,14 @@ def static_files() -> dict[str, StaticFile]:
     texts[EXAMPLE] = json.dumps(
         {"source": [demo.SOURCE], "response": demo.RESPONSE, "question": demo.QUESTION}
     )
-    return {name: _static_file(name, text.encode()) for name, text in texts.items()}
-
-
-def _static_file(name: str, body: bytes) -> StaticFile:
-    digest = hashlib.sha256(body).hexdigest()[:32]
-    return StaticFile(body, _TYPES[PurePosixPath(name).suffix], f'"{digest}"')
+    return {name: text.encode() for name, text in texts.items()}
 
 
 def _file_response(request: Request, name: str) -> Response:
     """Return the file. Browsers ask again each time, so that versions of files never mix."""
-    file = static_files()[name]
-    headers = {"ETag": file.etag, "Cache-Control": "no-cache"}
-    if request.headers.get("if-none-match") == file.etag:
+    body = static_files()[name]
+    etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    headers = {"ETag": etag, "Cache-Control": "no-cache"}
+    if request.headers.get("if-none-match") == etag:
         return Response(status_code=304, headers=headers)
-    return Response(file.body, media_type=file.media_type, headers=headers)
+    return Response(body, media_type=_TYPES[PurePosixPath(name).suffix], headers=headers)
