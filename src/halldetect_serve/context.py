@@ -24,8 +24,8 @@ from halldetect_serve.proxy.upstream import UpstreamClient
 from halldetect_serve.report_store import ReportStore, Retention
 from halldetect_serve.schemas import CheckOptions
 from halldetect_serve.settings import EMBEDDED, CheckSettings, ServiceSettings
-from halldetect_serve.worker.process import FinishedReport
-from halldetect_serve.worker.scheduler import Job, PendingJob, Scheduler
+from halldetect_serve.worker.process import FinishedReport, Job
+from halldetect_serve.worker.scheduler import PendingJob, Scheduler
 
 log = logging.getLogger("halldetect_serve")
 # Seconds between two comments in an event stream, which keep the connection open.

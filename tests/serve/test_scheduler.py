@@ -21,16 +21,15 @@ from halldetect_serve.worker.process import (
     Abandon,
     Batch,
     BatchAbandoned,
-    BatchDone,
+    BatchEnd,
     BatchEvent,
-    BatchFailed,
     CheckWorker,
     FinishedReport,
+    Job,
     ModelDetectorPool,
 )
 from halldetect_serve.worker.scheduler import (
     BATCH_TOKENS,
-    Job,
     PendingJob,
     RememberedCheck,
     ReportMemory,
@@ -77,14 +76,14 @@ class Desk(Scheduler):
     def texts(self) -> list[list[str]]:
         """The responses of the batches sent so far."""
         batches = (item for item in self.sent if isinstance(item, Batch))
-        return [[pair.response[:5] for pair in batch.pairs] for batch in batches]
+        return [[pair.response[:5] for pair in batch.job.pairs] for batch in batches]
 
     def finish(self, at: int = -1, *, seconds: float = 0.1, remember: bool = False) -> None:
         batch = self.sent[at]
         assert isinstance(batch, Batch)
-        reports = [FinishedReport(pair.response, {}) for pair in batch.pairs]
+        reports = [FinishedReport(pair.response, {}) for pair in batch.job.pairs]
         kept = [(report, report if remember else None) for report in reports]
-        self.on_message(BatchDone(batch.id, seconds, kept))
+        self.on_message(BatchEnd(batch.id, seconds, kept))
 
 
 def events(job: PendingJob) -> list[str]:
@@ -142,7 +141,7 @@ def test_unwanted_work_is_dropped_or_abandoned() -> None:
     with running:
         pass
     assert desk.sent[-1] == Abandon(0)
-    desk.on_message(BatchFailed(0, 0.1, None))
+    desk.on_message(BatchEnd(0, 0.1, None))
     assert desk.texts() == [["runni"], ["other"]]
 
 
@@ -152,7 +151,7 @@ def test_joined_work_survives_abandonment() -> None:
     with desk.ask("same"):
         pass
     joined = desk.ask("same")
-    desk.on_message(BatchFailed(0, 0.1, None))
+    desk.on_message(BatchEnd(0, 0.1, None))
     desk.finish()
     assert desk.texts() == [["same"], ["same"]]
     assert events(joined) == ["report"]
@@ -185,7 +184,7 @@ def test_large_check_waits_for_its_own_size_at_most() -> None:
             break
         last = desk.sent[-1]
         assert isinstance(last, Batch)
-        between += estimated_tokens(last.pairs[0])
+        between += estimated_tokens(last.job.pairs[0])
         desk.finish()
     own = estimated_tokens(Pair(text, text))
     assert 0.9 * own < between <= own
@@ -199,8 +198,8 @@ def test_batch_is_small_enough_to_end_soon() -> None:
     desk.finish()
     batch = desk.sent[-1]
     assert isinstance(batch, Batch)
-    assert 1 < len(batch.pairs) < 60
-    assert sum(map(estimated_tokens, batch.pairs)) <= BATCH_TOKENS
+    assert 1 < len(batch.job.pairs) < 60
+    assert sum(map(estimated_tokens, batch.job.pairs)) <= BATCH_TOKENS
 
 
 @in_a_loop
@@ -236,7 +235,7 @@ def test_dead_worker_ends_every_job() -> None:
             desk.ask("early")
         assert desk.stats() is None
         desk.on_ready()
-        desk.on_message(BatchFailed(0, 0.1, None))  # of the dead one
+        desk.on_message(BatchEnd(0, 0.1, None))  # of the dead one
         with pytest.raises(ServiceError, match="time is up"):
             await desk.ask("late", timeout=0.01).reports()
 
@@ -287,7 +286,7 @@ def timed(**seconds: float) -> Report:
 
 def test_interruptions_do_not_count() -> None:
     reports = [timed(extract=1.0, verify=6.0), timed(extract=1.0, verify=2.0)]
-    running = process._RunningBatch(Batch(0, USUAL, ()), {"verify": 4.0, "fetch": 9.0})
+    running = process._RunningBatch(Batch(0, Job(USUAL, ())), {"verify": 4.0, "fetch": 9.0})
     found = process._without_interruptions(reports, running)
     assert [report.cost.seconds for report in found] == [
         {"extract": 1.0, "verify": 3.0},
@@ -298,7 +297,7 @@ def test_interruptions_do_not_count() -> None:
 def test_conversion_is_not_interrupted() -> None:
     ours, theirs = Pipe()
     worker = CheckWorker(CheckSettings(), ModelDetectorPool, theirs)
-    worker._running.append(process._RunningBatch(Batch(7, USUAL, ())))
+    worker._running.append(process._RunningBatch(Batch(7, Job(USUAL, ()))))
     worker._inbox.put(Abandon(7))
     worker._on_progress("convert", 1, 2)
     with pytest.raises(BatchAbandoned):

@@ -14,7 +14,7 @@ import pytest
 from halldetect_serve.settings import Limits, ServiceSettings, StorageSettings
 from tests.support.running import Reachable, eventually, http_front
 
-SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it. " * 40
+SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it. " * 12
 SMALL = {"source": "Six lanes cross it.", "response": "Six lanes cross it."}
 
 

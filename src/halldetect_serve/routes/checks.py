@@ -14,19 +14,8 @@ from starlette.types import Receive, Scope, Send
 
 from halldetect.errors import ServiceError
 from halldetect.inputs import Pair
-from halldetect_serve.context import (
-    Context,
-    RequestId,
-    ServiceContext,
-    cancel_on_disconnect,
-    compact_json,
-    count_reports,
-    resolve_options,
-    store_reports,
-    submit,
-    wait_for_reports,
-    with_keep_alive,
-)
+from halldetect_serve import context as parts
+from halldetect_serve.context import Context, RequestId, ServiceContext, submit
 from halldetect_serve.error_responses import error_object, service_error
 from halldetect_serve.proxy.messages import ChatRequest, require_no_weaker
 from halldetect_serve.proxy.proxied_chat import ProxiedChat
@@ -65,7 +54,7 @@ async def check(
     """Check one response against its source."""
     pair = _pair(body.source, body.response, body.question)
     with submit(context, body, [pair]) as job:
-        (report,) = await cancel_on_disconnect(request, wait_for_reports(context, job))
+        (report,) = await parts.cancel_on_disconnect(request, parts.wait_for_reports(context, job))
     return Response(await _check_result(context, body, report, request_id), media_type=_JSON)
 
 
@@ -79,8 +68,8 @@ async def check_batch(
         raise service_error("invalid_request", f"items: at most {limit}, not {len(body.items)}")
     pairs = [_pair(item.source, item.response, item.question) for item in body.items]
     with submit(context, body, pairs) as job:
-        reports = await cancel_on_disconnect(request, wait_for_reports(context, job))
-    stored = await store_reports(context, body, reports, request_id)
+        reports = await parts.cancel_on_disconnect(request, parts.wait_for_reports(context, job))
+    stored = await parts.store_reports(context, body, reports, request_id)
     results = ",".join(map(_with_report, reports, stored))
     text = f'{{"request_id":{json.dumps(request_id)},"results":[{results}]}}'
     return Response(text.encode(), media_type=_JSON)
@@ -102,7 +91,7 @@ async def check_stream(body: CheckRequest, context: Context, request_id: Request
     job = submit(context, body, [pair], watch=True)
     stack = AsyncExitStack()
     stack.enter_context(job)
-    return _OwningStream(stack, with_keep_alive(_events(context, body, job, request_id)))
+    return _OwningStream(stack, parts.with_keep_alive(_events(context, body, job, request_id)))
 
 
 class _OwningStream(StreamingResponse):
@@ -126,7 +115,7 @@ async def _events(
             event = await job.next_event()
             name = event["event"]
             if name == "report":
-                count_reports(context, job, [event["report"]])
+                parts.count_reports(context, job, [event["report"]])
                 result = await _check_result(context, body, event["report"], request_id)
                 yield b"event: report\ndata: " + result + b"\n\n"
                 return
@@ -136,7 +125,7 @@ async def _events(
 
 
 def _event(name: str, data: dict[str, Any]) -> bytes:
-    return f"event: {name}\ndata: {compact_json(data)}\n\n".encode()
+    return f"event: {name}\ndata: {parts.compact_json(data)}\n\n".encode()
 
 
 def _pair(source: RequestSource, response: str, question: str | None) -> Pair:
@@ -156,7 +145,7 @@ async def _check_result(
     context: ServiceContext, body: CheckRequest, report: FinishedReport, request_id: str
 ) -> bytes:
     """Store the report if asked to, and return the JSON of a CheckResult."""
-    (stored,) = await store_reports(context, body, [report], request_id)
+    (stored,) = await parts.store_reports(context, body, [report], request_id)
     forms: dict[str, Any] = dict.fromkeys(map(str, Form))
     if body.include:
         forms |= await run_sync(_render, report.json, tuple(body.include))
@@ -185,7 +174,7 @@ async def repair(
         raise service_error("invalid_request", "store: a repair cannot be stored")
     pair = _pair(body.source, body.response, body.question)
     with submit(context, body, [pair], repair=True) as job:
-        (finished,) = await cancel_on_disconnect(request, job.reports())
+        (finished,) = await parts.cancel_on_disconnect(request, job.reports())
     view = await run_sync(_repair_view, finished.json)
     text = f'{{"request_id":{json.dumps(request_id)},"repair":{finished.json},"view":{view}}}'
     return Response(text.encode(), media_type=_JSON)
@@ -207,7 +196,7 @@ async def compare_responses(
         raise service_error("invalid_request", "store: a comparison cannot be stored")
     pairs = [_pair(body.source, text, body.question) for text in (body.a, body.b)]
     with submit(context, body, pairs) as job:
-        finished = await cancel_on_disconnect(request, wait_for_reports(context, job))
+        finished = await parts.cancel_on_disconnect(request, parts.wait_for_reports(context, job))
     compared = await run_sync(_compared, [report.json for report in finished])
     return {"request_id": request_id, **compared}
 
@@ -240,15 +229,15 @@ async def chat_completions(
         raise service_error("not_found", "this service has no upstream")
     if body.options.store:
         context.require_reports()
-    resolve_options(context.settings.checks, body.options)
+    parts.resolve_options(context.settings.checks, body.options)
     if context.upstream.settings.action != "annotate":
         require_no_weaker(context.settings.checks, body.options)
     # In a thread, because a prompt may be megabytes long.
     sources = await run_sync(body.sources, context.upstream.settings.sources)
     proxied = ProxiedChat(context, context.upstream, body, sources, request_id)
     if not body.stream:
-        answer = await cancel_on_disconnect(request, proxied.answer())
-        return Response(compact_json(answer).encode(), media_type=_JSON)
+        answer = await parts.cancel_on_disconnect(request, proxied.answer())
+        return Response(parts.compact_json(answer).encode(), media_type=_JSON)
     if context.upstream.settings.action == "retry":
         return _OwningStream(AsyncExitStack(), proxied.stream(None))
     async with AsyncExitStack() as stack:

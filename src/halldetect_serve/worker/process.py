@@ -39,14 +39,30 @@ _EXCERPT_CHARACTERS = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Pairs to check together; see `scheduler.Job` for the fields."""
+class Job:
+    """Pairs to check together.
 
-    id: int
+    configuration  options of the check
+    pairs          what to check
+    watch          whether the caller wants events while the check runs
+    repair         whether the responses are to be repaired; else they are checked
+    judge_from     offset in the response at which the checked part begins; the text before it is
+                   only read
+    """
+
     configuration: Configuration
     pairs: tuple[Pair, ...]
+    watch: bool = False
     repair: bool = False
     judge_from: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A job for the worker: pairs of one or several requests."""
+
+    id: int
+    job: Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +90,19 @@ class BatchEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchDone:
-    """The reports of a batch; the second of each is the one to remember, if there is one."""
+class BatchEnd:
+    """The end of a batch.
+
+    id       of the batch
+    seconds  that it took
+    reports  one per pair, with the report to remember, if there is one; None without reports
+    error    code and message; None for a batch that is done or was abandoned
+    """
 
     id: int
     seconds: float
-    reports: list[tuple[FinishedReport, FinishedReport | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class BatchFailed:
-    """A batch without reports: it failed with code and message, or (None) was abandoned."""
-
-    id: int
-    seconds: float
-    error: dict[str, Any] | None
+    reports: list[tuple[FinishedReport, FinishedReport | None]] | None
+    error: dict[str, Any] | None = None
 
 
 class BatchAbandoned(BaseException):
@@ -237,28 +251,25 @@ class CheckWorker:
         self._running.pop()
         self._abandoned.discard(batch.id)
         spent = max(0.0, time.monotonic() - started - sum(running.interrupted.values()))
-        if reports is None:
-            self._connection.send(BatchFailed(batch.id, spent, error))
-        else:
-            self._connection.send(BatchDone(batch.id, spent, reports))
+        self._connection.send(BatchEnd(batch.id, spent, reports, error))
 
     def _finish(self, running: _RunningBatch) -> list[tuple[FinishedReport, FinishedReport | None]]:
         """Return per pair the report to send, and the one to remember if it is repeatable."""
-        batch = running.batch
-        pair = batch.pairs[0]
-        detector = self._pool.get(batch.configuration)
-        if batch.repair:
+        job = running.batch.job
+        pair = job.pairs[0]
+        detector = self._pool.get(job.configuration)
+        if job.repair:
             repair = detector.repair(
                 pair.source, pair.response, question=pair.question, rewriter=self._rewriter
             )
             overview = report_overview(repair.report or repair.original)
             return [(FinishedReport(repair.to_json(indent=None), overview), None)]
-        if batch.judge_from:
+        if job.judge_from:
             report = detector.check_part(
-                pair.source, pair.response, batch.judge_from, question=pair.question
+                pair.source, pair.response, job.judge_from, question=pair.question
             )
             return [(_finished(report), None)]
-        reports = detector.check_many(batch.pairs, observe=self._on_event)
+        reports = detector.check_many(job.pairs, observe=self._on_event)
         return [
             (_finished(report), _finished(without_cost(report)) if is_repeatable(report) else None)
             for report in _without_interruptions(reports, running)

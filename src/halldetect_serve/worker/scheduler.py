@@ -14,22 +14,21 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import count
 from typing import Any, NamedTuple
 
-from halldetect.config import Configuration
 from halldetect.inputs import Pair, split_names
 from halldetect_serve.error_responses import service_error
 from halldetect_serve.settings import Limits
 from halldetect_serve.worker.process import (
     Abandon,
     Batch,
-    BatchDone,
+    BatchEnd,
     BatchEvent,
-    BatchFailed,
     FinishedReport,
+    Job,
 )
 
 MAX_RETRY_AFTER = 60
@@ -43,25 +42,6 @@ _TOKEN_CHARACTERS, _CLAIM_CHARACTERS, _CLAIM_TOKENS = 4, 80, 2_000
 _SIZE_WITH_EVENTS = 2
 _WORKER_DIED = "the worker ended while it was checking this; another is being started"
 _NO_WORKER = "the worker is not running yet; it is being started"
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """The pairs of one request.
-
-    configuration  options of the check; pairs with the same ones are checked together
-    pairs          what to check
-    watch          whether the caller wants events while the check runs
-    repair         whether the responses are to be repaired; else they are checked
-    judge_from     offset in the response at which the checked part begins; the text before it is
-                   only read
-    """
-
-    configuration: Configuration
-    pairs: tuple[Pair, ...]
-    watch: bool = False
-    repair: bool = False
-    judge_from: int = 0
 
 
 @dataclass(eq=False, slots=True)
@@ -259,7 +239,7 @@ class Scheduler:
         for held in (self._waiting, self._items, self._sent, self._abandoned):
             held.clear()
 
-    def on_message(self, message: BatchEvent | BatchDone | BatchFailed) -> None:
+    def on_message(self, message: BatchEvent | BatchEnd) -> None:
         """Take a message of the worker process."""
         batch = self._sent.get(message.id)
         if batch is None:
@@ -270,7 +250,7 @@ class Scheduler:
         del self._sent[message.id]
         self._abandoned.discard(message.id)
         self._count(batch, message.seconds)
-        if isinstance(message, BatchDone):
+        if message.reports is not None:
             for item, (report, remembered) in zip(batch, message.reports, strict=True):
                 if remembered is not None:
                     self._memory.put(item.key, RememberedCheck(remembered, item.events))
@@ -328,10 +308,10 @@ class Scheduler:
                 size += item.size
         for item in batch:
             self._waiting.remove(item)
-        id, job = next(self._ids), first.job
+        id = next(self._ids)
         self._sent[id] = batch
         pairs = tuple(item.pair for item in batch)
-        self._send(Batch(id, job.configuration, pairs, job.repair, job.judge_from))
+        self._send(Batch(id, replace(first.job, pairs=pairs)))
 
     def _retry_after(self) -> int:
         held = len(self._waiting) + sum(map(len, self._sent.values()))
