@@ -81,7 +81,7 @@ def fuzz(cases: Any, headers: dict[str, str]) -> None:
         body = case.body if isinstance(case.body, dict) else {}
         chosen = body.get("halldetect") or body
         if answer.status_code == 504:
-            assert chosen["timeout_seconds"] < 5, "only who gave it no time is told that time is up"
+            assert chosen["timeout_seconds"] < 5, "time is up only for a short timeout"
         # Named thresholds belong to a verifier and a scoring, which a schema does not tell.
         elif answer.status_code != 422 or not named(chosen) or "threshold" not in answer.text:
             # In a query everything is text, so a filter that takes any text has no misfit.

@@ -37,7 +37,7 @@ def client():
     return Client()
 
 
-def test_the_page_comes_with_a_policy_that_lets_no_string_become_script(client):
+def test_policy_of_the_page(client):
     answer = client.get("/")
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     policy = dict(
@@ -68,7 +68,7 @@ def test_no_script_turns_a_string_into_markup():
         assert not risky.search(file.decode()) or name == pages.EXAMPLE, name
 
 
-def test_every_file_the_page_asks_for_is_there_and_the_report_view_is_the_shared_one(client):
+def test_all_files_of_the_page_exist(client):
     html = client.get("/").text
     asked = re.findall(r'(?:src|href)="static/([^"]+)"', html)
     imported = set()

@@ -555,7 +555,7 @@ def test_what_cannot_be_repaired_is_blocked(proxies: Proxies, script: Script) ->
 
 
 def test_stream_is_guarded_by_sentence(proxies: Proxies, script: Script) -> None:
-    """What is supported comes while the upstream is still writing; nothing else comes at all."""
+    """Supported sentences come while the upstream is still writing; no others come."""
     answer = f"{GOOD} The bridge opened in 1932. It is 400 metres long. {GOOD}"
     script.answers, script.pause = [[answer]], 0.06
     arrived: list[tuple[float, str]] = []

@@ -86,7 +86,7 @@ def test_markers_say_where_an_application_puts_its_sources() -> None:
         ("metadata.documents.page", []),
     ],
 )
-def test_a_path_leads_to_the_sources_in_the_request(path: str, found: list[str]) -> None:
+def test_path_to_sources(path: str, found: list[str]) -> None:
     documents = [{"text": TEXT, "page": 1}, {"text": f" {MORE}"}, {"title": "none"}]
     request = {
         "messages": [{"role": "user", "content": f"Context: {TEXT}"}],

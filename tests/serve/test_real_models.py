@@ -48,7 +48,7 @@ def test_a_real_worker_killed_half_way() -> None:
             assert Report.from_json(json.dumps(again["report"])).verdict == "hallucinated"
 
 
-def test_a_model_that_is_not_there_is_one_line() -> None:
+def test_unknown_model_is_one_line() -> None:
     with (
         pytest.raises(AssertionError, match=r"ended with [23]: halldetect: [^\n]+\n$"),
         serving("--verifier", "no-such-model", real=True),

@@ -172,7 +172,7 @@ def test_small_check_interrupts_large_one() -> None:
 
 
 @in_a_loop
-def test_large_check_waits_for_its_own_size_at_most() -> None:
+def test_large_check_waits_for_its_size() -> None:
     desk = Desk(batch=1)
     text = "x" * 20_000
     desk.ask_sized("x", 20_000)

@@ -82,7 +82,7 @@ def test_remembered_report(shared: Reachable) -> None:
     assert again == first
 
 
-def test_one_of_two_may_leave_and_late_ones_hear_all(shared: Reachable) -> None:
+def test_joined_check_outlives_its_first_client(shared: Reachable) -> None:
     body = large("e", claims=30, milliseconds=40)
     before = shared.worker_numbers()["shared"]
 

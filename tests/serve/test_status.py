@@ -1,4 +1,4 @@
-"""What the service says of itself."""
+"""Health, models, metrics and the API description."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Reachable:
             return client.get(path)
 
     def worker_numbers(self) -> dict[str, float]:
-        """What the worker counts; asked again while it is not up or too busy to answer."""
+        """Return the counts of the worker; ask again while it is not up."""
         prefix, until = "halldetect_worker_", time.monotonic() + PATIENCE
         while True:
             lines = self.get("/metrics").text.splitlines()

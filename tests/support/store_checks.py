@@ -1,4 +1,4 @@
-"""What every database has to do; SQLite and PostgreSQL are held to the same."""
+"""The checks of every database: SQLite and PostgreSQL."""
 
 from __future__ import annotations
 

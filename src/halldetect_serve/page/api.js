@@ -31,7 +31,7 @@ const ADVICE = {
 
 export const find = (id) => document.getElementById(id);
 
-/** What went wrong: the server's own error, or one of ours (`unreachable`, `cut`, `cancelled`). */
+/** A failure: the server's own error, or one of ours (`unreachable`, `cut`, `cancelled`). */
 export class Fault extends Error {
   constructor({ code, message = "", requestId = null, retryAfter = null }) {
     super(message);
@@ -49,7 +49,7 @@ export class Fault extends Error {
 }
 
 export class Api {
-  /** The token lasts as long as the tab, or as the page where there is no storage. */
+  /** The token lasts as long as the tab, or as the page without storage. */
   constructor() {
     this.token = stored((storage) => storage.getItem(TOKEN_KEY));
   }

@@ -31,7 +31,7 @@ _HEADING = re.compile(
     r"(?:\s+information)?(?:\s+is)?(?:\s+below)?[\s*]*[:.][\s*]*",
     re.IGNORECASE,
 )
-# What usually follows the context in such a prompt.
+# The usual beginning of the line after the context.
 _END = re.compile(
     r"[#*\s]*(?:(?:user|the)\s+)?(?:question|query|answer|helpful answer|instructions?|task|"
     r"given the context)\b",

@@ -26,7 +26,7 @@ def stored(service, *responses, source=demo.SOURCE, question=None):
     return found
 
 
-def test_the_keyboard_alone_leads_from_the_texts_to_the_proof(page):
+def test_keyboard_alone_is_enough(page):
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.keys import Keys
 
@@ -79,7 +79,7 @@ def test_the_keyboard_alone_leads_from_the_texts_to_the_proof(page):
     assert page.reported() == "Hallucinated"
 
 
-def test_every_control_has_a_name_and_every_view_a_heading(page, real_service):
+def test_controls_and_views_have_names(page, real_service):
     (identity,) = stored(real_service, demo.RESPONSE, question="How much?")
     for address, ready in (
         ("/", "#check-form"),
@@ -144,7 +144,7 @@ def test_nothing_runs_off_the_side(page, real_service, width, scheme):
         assert page.width() <= width, address
 
 
-def test_on_a_phone_a_check_can_be_followed_to_its_proof(page):
+def test_phone_shows_the_passage(page):
     page.begin(width=390, height=844)
     page.open()
     page.ask()

@@ -54,7 +54,7 @@ def test_paste_watch_and_see_the_sentence_that_contradicts(page):
     assert page.one("#response").get_attribute("value") == ""
 
 
-def test_the_report_can_be_taken_along_in_every_form(page, downloads):
+def test_report_is_downloaded_and_copied(page, downloads):
     page.open()
     page.ask()
     page.reported()
@@ -89,7 +89,7 @@ def test_the_report_can_be_taken_along_in_every_form(page, downloads):
         assert copied.replace("\r\n", "\n") == taken[name]
 
 
-def test_a_kept_report_is_there_after_a_reload_and_in_the_history(page, downloads, real_service):
+def test_kept_report_survives_a_reload(page, downloads, real_service):
     page.open()
     page.ask(keep=True, question="How much?")
     page.reported()
@@ -287,7 +287,7 @@ def test_a_note_is_stored_when_its_writer_leaves(page, real_service, way):
     page.until(lambda: real_service.get(path).json()["note"] == "In a hurry.", "stored note")
 
 
-def test_a_note_that_is_not_stored_is_told_to_who_has_left(page):
+def test_unsaved_note_is_reported_after_leaving(page):
     page.open()
     page.ask(keep=True)
     page.reported()
@@ -298,7 +298,7 @@ def test_a_note_that_is_not_stored_is_told_to_who_has_left(page):
     page.told("Your note is not saved")
 
 
-def test_a_review_that_cannot_be_read_is_not_replaced(page, real_service):
+def test_unreadable_review_is_not_replaced(page, real_service):
     page.open()
     page.ask(keep=True)
     page.reported()
@@ -320,7 +320,7 @@ def test_a_review_that_cannot_be_read_is_not_replaced(page, real_service):
     assert not page.every(".notice[role=alert]")
 
 
-def test_a_check_goes_on_while_the_reader_looks_elsewhere(page):
+def test_check_continues_in_the_background(page):
     page.open()
     # Long, and checked by no other test: the report must not be there before the reader leaves.
     shelves = " ".join(f"Shelf {n} holds {n * 3} books." for n in range(60))
@@ -333,7 +333,7 @@ def test_a_check_goes_on_while_the_reader_looks_elsewhere(page):
     assert page.reported() == "Hallucinated"
 
 
-def test_the_texts_of_a_report_can_be_edited_and_checked_again(page):
+def test_texts_are_edited_and_checked_again(page):
     page.open()
     page.ask()
     page.reported()
@@ -371,7 +371,7 @@ def test_files_become_documents(page, tmp_path):
     assert len(page.every(".report-view .card.supported")) == 2
 
 
-def test_a_dropped_file_is_read_and_a_dropped_picture_refused(page):
+def test_dropped_file_and_picture(page):
     page.open()
     drop = (
         "const transfer = new DataTransfer();"
@@ -399,7 +399,7 @@ def test_a_check_can_be_cancelled(page):
     assert page.reported() == "Hallucinated"
 
 
-def test_the_system_decides_on_dark_until_the_reader_does(page):
+def test_theme_follows_system_until_chosen(page):
     ground = "return getComputedStyle(document.body).backgroundColor"
     colours = {}
     for scheme in ("light", "dark"):
@@ -416,7 +416,7 @@ def test_the_system_decides_on_dark_until_the_reader_does(page):
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 757), (390, 844)])
 @pytest.mark.parametrize("filled", [False, True])
-def test_the_first_screen_has_both_fields_the_example_and_the_button(page, width, height, filled):
+def test_first_screen_has_the_whole_form(page, width, height, filled):
     page.begin(width=width, height=height)
     page.open()
     page.wait("#submit")

@@ -43,7 +43,7 @@ def token(running, file, name, *scopes):
     return made
 
 
-def test_a_wrong_token_is_refused_and_the_right_one_taken(browser, guarded):
+def test_wrong_and_right_token(browser, guarded):
     running, file = guarded
     good = token(running, file, "alice", "admin")
     with visiting(browser, running) as page:
@@ -75,7 +75,7 @@ def test_a_wrong_token_is_refused_and_the_right_one_taken(browser, guarded):
         assert page.run("return sessionStorage.length") == 0
 
 
-def test_a_token_that_stops_working_is_asked_for_again_and_the_check_goes_on(browser, guarded):
+def test_revoked_token_is_asked_for_again(browser, guarded):
     running, file = guarded
     with visiting(browser, running) as page:
         first, second = token(running, file, "first"), token(running, file, "second")
@@ -99,7 +99,7 @@ def refused(running, known):
         return client.get("/v1/models").status_code == 401
 
 
-def test_a_token_that_may_only_check_sees_no_history(browser, guarded):
+def test_check_token_sees_no_history(browser, guarded):
     running, file = guarded
     with visiting(browser, running) as page:
         page.open("/?view=history")
@@ -113,7 +113,7 @@ def test_a_token_that_may_only_check_sees_no_history(browser, guarded):
 
 
 def test_the_server_is_restarted_half_way(browser, tmp_path):
-    """Killed while it judges: the page says so, keeps the texts, and goes on with the new one."""
+    """Killed while it judges: the page says so, keeps the texts, and uses the new one."""
     options = ("--database", f"sqlite:///{tmp_path}/a.db")
     with serving(*options, real=True) as running, visiting(browser, running) as page:
         page.open()
@@ -146,7 +146,7 @@ def test_the_server_is_restarted_half_way(browser, tmp_path):
             assert page.reported() == "Faithful"
 
 
-def test_a_server_that_is_gone_when_the_texts_are_sent(browser):
+def test_server_gone_before_the_check(browser):
     with serving() as running, visiting(browser, running) as page:
         page.open()
         assert not page.every("[data-view=history], #store-label")  # this one keeps nothing
@@ -193,7 +193,7 @@ def metrics(running):
         return client.get("/metrics").text
 
 
-def test_a_verifier_that_dies_is_told_and_the_next_check_works(browser):
+def test_dead_worker_is_reported(browser):
     with serving() as running, visiting(browser, running) as page:
         page.open()
         page.ask("It is so.", "The verifier dies of this.")
@@ -235,7 +235,7 @@ def test_missing_texts_are_named_where_they_are_missing(page, field, source, res
     assert not page.every(".field-error")
 
 
-def test_texts_beyond_the_limits_and_a_bad_threshold_stay_here(page, real_service):
+def test_limits_are_checked_in_the_page(page, real_service):
     page.open()
     with real_service.client() as client:
         limit = client.get("/v1/session").json()["limits"]["max_response"]
