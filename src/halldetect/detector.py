@@ -206,8 +206,8 @@ class Detector:
         """Return everything besides the texts that reports depend on; loads the models."""
         found: dict[str, Any] = {"configuration": self.configuration.to_dict()}
         if self.configuration.paper:
-            used = {"verifier": self.verifier, "extractor": self.extractor}
-            return found | {role: model.description for role, model in used.items()}
+            found["extractor"] = self.extractor.description
+            return found | {"verifier": self.verifier.description}
         models = self.models
         found["verifier"] = models.verifier.description
         found["calibration"] = asdict(models.calibration)

@@ -1,4 +1,4 @@
-"""The ASGI application of one HTTP process: its routes, its middleware, its error handlers."""
+"""The ASGI application: its routes, its middleware, its error handlers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import Any
 
 import anyio.to_thread
@@ -18,90 +19,66 @@ from starlette.middleware.cors import CORSMiddleware
 
 from halldetect import __version__
 from halldetect.errors import ServiceError
-from halldetect_serve.answer_schemas import Problem
-from halldetect_serve.dependencies import AppArguments, ServiceContext, request_id
-from halldetect_serve.error_responses import error_body, error_headers, service_error
-from halldetect_serve.middleware import RequestMiddleware
-from halldetect_serve.routes import (
-    chat_completions,
-    checks,
-    comparisons,
-    history,
-    repairs,
-    static_files,
-    status,
+from halldetect_serve.context import ServiceContext, request_id
+from halldetect_serve.error_responses import (
+    STATUS_BY_CODE,
+    error_body,
+    error_headers,
+    service_error,
 )
+from halldetect_serve.middleware import RequestMiddleware
+from halldetect_serve.report_store import ReportStore
+from halldetect_serve.routes import checks, history, status
+from halldetect_serve.schemas import Problem
 from halldetect_serve.settings import ServiceSettings
-from halldetect_serve.storage.report_store import ReportStore
+from halldetect_serve.worker.scheduler import Scheduler
+from halldetect_serve.worker.supervisor import WorkerSupervisor
 
 log = logging.getLogger("halldetect_serve")
 _PRUNE_SECONDS = 3600.0
-_ERROR_DESCRIPTIONS = {
-    400: "The body is not JSON, or the request is not proper HTTP.",
-    401: "A token is missing or unknown.",
-    403: "The token does not have the scope.",
-    404: "Nothing is at this address.",
-    408: "The request took too long to arrive.",
-    409: "The service keeps no reports.",
-    413: "The request is too large.",
-    422: "The request does not match its schema.",
-    429: "Too many requests, or the queue is full; see Retry-After.",
-    500: "A defect of the service.",
-    502: "The upstream failed.",
-    503: "The worker or the database is not available; see Retry-After.",
-    504: "The check did not finish in time.",
-}
+_ERRORS = sorted(set(STATUS_BY_CODE.values()) - {405, 501})
 _HTTP_ERRORS = {
-    400: ("invalid_json", "the body cannot be read as JSON, or a key in it comes twice"),
+    400: ("invalid_json", "the body is not JSON, or an object in it has a key twice"),
     404: ("not_found", "nothing is at this address"),
     405: ("method_not_allowed", "this address does not take this method"),
 }
 
 
-def create_app(arguments: AppArguments) -> FastAPI:
-    """Build the application.
-
-    Args:
-        arguments: what the parent process passes to each HTTP process.
-    """
-    context = ServiceContext.create(arguments)
+def create_app(settings: ServiceSettings, supervisor: WorkerSupervisor) -> FastAPI:
+    """Build the application over a worker."""
+    scheduler = Scheduler(settings.limits, supervisor.send)
+    context = ServiceContext.create(settings, scheduler)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        context.shutdown.watch_signals()
-        await context.worker.start()
+        supervisor.attach(scheduler)
         pruning = asyncio.create_task(_prune(context.reports)) if context.reports else None
         try:
             yield
         finally:
             if pruning is not None:
                 pruning.cancel()
-            await context.worker.stop()
-            if context.upstream is not None:
-                await context.upstream.close()
-            if context.database is not None:
-                context.database.close()
+            await context.close()
 
     app = FastAPI(
         title="HallDetect",
         version=__version__,
-        summary="Tells whether a text is faithful to its source, and which claim is wrong.",
+        summary="Checks a text against its source, and names the claim that is wrong.",
         docs_url=None,  # its page would load scripts from another host
         redoc_url=None,
         redirect_slashes=False,
         lifespan=lifespan,
     )
     app.state.context = context
-    settings = arguments.settings
     errors: dict[int | str, dict[str, Any]] = {
-        code: {"model": Problem, "description": text} for code, text in _ERROR_DESCRIPTIONS.items()
+        code: {"model": Problem, "description": HTTPStatus(code).phrase} for code in _ERRORS
     }
     # For the API description only: the middleware has checked the token before any route runs.
     bearer = [Security(HTTPBearer(auto_error=False))] if settings.auth else []
-    for module in (checks, comparisons, repairs, history, chat_completions, status):
+    for module in (checks, history, status):
         app.include_router(module.router, responses=errors, dependencies=bearer)
     app.include_router(status.open_router, responses=errors)
-    app.include_router(static_files.router)
+    app.include_router(status.page_router)
     app.add_exception_handler(ServiceError, _on_service_error)
     app.add_exception_handler(RequestValidationError, _on_invalid_request)
     app.add_exception_handler(HTTPException, _on_http_error)
@@ -119,13 +96,11 @@ def create_app(arguments: AppArguments) -> FastAPI:
 
 
 def _publish_limits(app: FastAPI, settings: ServiceSettings) -> None:
-    """Add to the API description what this service offers: its models and its batch size."""
+    """Add the verifiers and the batch size of this service to the API description."""
     schemas = app.openapi()["components"]["schemas"]
-    names = {"extractor": settings.checks.extractors, "verifier": settings.checks.verifiers}
     for schema in ("CheckRequest", "RepairRequest", "CompareRequest", "BatchRequest", "Guarding"):
         properties = schemas[schema]["properties"]
-        for option, offered in names.items():
-            properties[option]["anyOf"][0]["enum"] = list(offered)
+        properties["verifier"]["anyOf"][0]["enum"] = list(settings.checks.verifiers)
         if "items" in properties:
             properties["items"]["maxItems"] = settings.limits.max_items
 
@@ -155,7 +130,7 @@ async def _on_service_error(request: Request, error: Exception) -> Response:
 
 
 async def _on_invalid_request(request: Request, error: Exception) -> Response:
-    """Name the first field that does not match and what would; never quote what was sent."""
+    """Name the first field that does not match and why; never quote the request."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     if first["type"] == "json_invalid":

@@ -38,6 +38,10 @@ STATUS_BY_CODE = {
 _DEFAULT_RETRY_AFTER = 2
 
 
+class ClientGone(Exception):
+    """The client has closed the connection or reads too slowly: no answer can be sent."""
+
+
 def service_error(code: str, message: str, retry_after: float | None = None) -> ServiceError:
     """Build the error that the service answers with.
 

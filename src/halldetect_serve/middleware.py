@@ -2,7 +2,7 @@
 
 It is plain ASGI, so it sees a request before its body is read and every answer as it leaves. It
 sets the request id, checks token and scope, limits rate, size and time, adds the security headers,
-counts and logs the request, and turns whatever failed inside into the error format.
+counts and logs the request, and turns failures inside into the error format.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ import time
 import traceback
 from typing import Any
 
-import anyio.to_thread
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from halldetect.errors import ServiceError
-from halldetect_serve.dependencies import ANONYMOUS, ServiceContext
-from halldetect_serve.error_responses import error_body, error_headers, service_error
+from halldetect_serve.access import ANONYMOUS, AccessToken
+from halldetect_serve.context import ServiceContext
+from halldetect_serve.error_responses import ClientGone, error_body, error_headers, service_error
 from halldetect_serve.settings import is_loopback
-from halldetect_serve.storage.access_tokens import AccessToken
 
 log = logging.getLogger("halldetect_serve")
 
@@ -51,17 +50,8 @@ CLIENT_CLOSED_REQUEST = 499
 _PIECE_BYTES = 256 * 1024
 
 
-class ClientGone(Exception):
-    """The client has closed the connection or reads too slowly: no answer can be sent."""
-
-
 class RequestMiddleware:
-    """ASGI middleware around the application.
-
-    Args:
-        app: the application inside.
-        context: the parts of this HTTP process.
-    """
+    """ASGI middleware around the application."""
 
     def __init__(self, app: ASGIApp, context: ServiceContext) -> None:
         self._app = app
@@ -82,9 +72,7 @@ class RequestMiddleware:
         except ClientGone:
             exchange.status = CLIENT_CLOSED_REQUEST
         except asyncio.CancelledError:
-            if not self._context.shutdown.is_stopping:
-                raise
-            # The time to finish requests after a signal to stop is over.
+            # Only uvicorn cancels: the time to finish requests after a signal to stop is over.
             message = "the service is stopping, and this was not done in time"
             await exchange.send_error(service_error("shutting_down", message))
         except Exception as error:
@@ -99,14 +87,13 @@ class RequestMiddleware:
     async def _admit(self, exchange: Exchange) -> None:
         """Check host, token, scope, rate and size, then read the body."""
         context, path = self._context, exchange.scope["path"]
-        if context.shutdown.is_stopping:
-            raise service_error("shutting_down", "the service is stopping")
         if "content-length" in exchange.headers and "transfer-encoding" in exchange.headers:
-            raise service_error("invalid_http", "the length of the body is stated in two ways")
+            message = "both Content-Length and Transfer-Encoding are set"
+            raise service_error("invalid_http", message)
         if not context.settings.auth and not is_loopback(exchange.host):
             # A web page whose host name was made to resolve to this machine (DNS rebinding).
             raise service_error("forbidden", "without tokens this answers to loopback names only")
-        caller = await self._identify(exchange)
+        caller = self._identify(exchange)
         exchange.caller = exchange.scope["caller"] = caller
         if path.startswith(_PROTECTED_PREFIXES) and path != _OPEN_PATH:
             if caller is None:
@@ -122,7 +109,7 @@ class RequestMiddleware:
         exchange.check_length()
         await exchange.read_body()
 
-    async def _identify(self, exchange: Exchange) -> AccessToken | None:
+    def _identify(self, exchange: Exchange) -> AccessToken | None:
         """Return the token of the request; None if it has none or an unknown one."""
         tokens = self._context.tokens
         if tokens is None:
@@ -130,18 +117,11 @@ class RequestMiddleware:
         kind, _, secret = exchange.headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer" or not secret.strip():
             return None
-        return await anyio.to_thread.run_sync(tokens.find, secret.strip())
+        return tokens.find(secret.strip())
 
 
 class Exchange:
-    """One request and its answer.
-
-    Args:
-        context: the parts of this HTTP process.
-        scope: ASGI scope of the request.
-        receive: ASGI channel for the body.
-        send: ASGI channel for the answer.
-    """
+    """One request and its answer; the arguments are those of an ASGI application."""
 
     def __init__(self, context: ServiceContext, scope: Scope, receive: Receive, send: Send) -> None:
         self.scope = scope
@@ -250,11 +230,7 @@ class Exchange:
             self.status = CLIENT_CLOSED_REQUEST
 
     def record(self, seconds: float) -> None:
-        """Count and log the request once it is over.
-
-        Args:
-            seconds: from the start of the request to the end of its answer.
-        """
+        """Count and log the request, which took some seconds."""
         route: Any = self.scope.get("route")
         name = getattr(route, "path", "other")
         method = self.scope["method"] if name != "other" else "other"

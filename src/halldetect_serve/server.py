@@ -1,30 +1,21 @@
-"""Starts the service: creates the database schema, then the worker, then the HTTP processes."""
+"""Starts the service: the tables of the database, then the worker, then the HTTP server."""
 
 from __future__ import annotations
 
-import logging
-import os
-import shutil
 import signal
 import socket
 import sys
-import tempfile
 from contextlib import suppress
-from functools import partial
 
 import uvicorn
 
 from halldetect.errors import ConfigurationError
 from halldetect_serve.app import create_app
-from halldetect_serve.dependencies import AppArguments, open_database
-from halldetect_serve.http_protocol import StrictH11Protocol
-from halldetect_serve.prometheus import MULTIPROCESS_FOLDER
+from halldetect_serve.database import Database
 from halldetect_serve.settings import ServiceSettings
-from halldetect_serve.shutdown import PromptMultiprocess
-from halldetect_serve.worker.detectors import DetectorPoolFactory, ModelDetectorPool
+from halldetect_serve.worker.process import DetectorPoolFactory, ModelDetectorPool
 from halldetect_serve.worker.supervisor import WorkerSupervisor
 
-log = logging.getLogger("halldetect_serve")
 _LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -47,28 +38,31 @@ def run_server(
         pool_factory: builds the detectors inside the worker process; tests pass fakes.
 
     Raises:
-        ConfigurationError: if the platform has no Unix sockets or the address cannot be used.
+        ConfigurationError: if the address or the database cannot be used.
         ModelError: if the worker cannot load its models.
     """
-    if not hasattr(socket, "AF_UNIX"):
-        raise ConfigurationError("halldetect serve needs Unix sockets: Linux or macOS")
     # SIGTERM before uvicorn runs: leave every `with` below, as Ctrl-C does. Once it serves,
     # uvicorn handles both signals, drains, and raises them again when it is done.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt), open_listener(settings) as listener:
-        database = open_database(settings)
-        if database is not None:
-            database.migrate()
-            database.close()
-        with WorkerSupervisor(settings.checks, settings.limits, pool_factory) as supervisor:
+        create_tables(settings)
+        with WorkerSupervisor(settings.checks, pool_factory) as supervisor:
             host, port = listener.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
             print(f"halldetect: serving on http://{shown}:{port}", file=sys.stderr, flush=True)
-            _run_http_processes(AppArguments(settings, supervisor.socket), listener)
+            uvicorn.Server(uvicorn_config(settings, supervisor)).run(sockets=[listener])
+
+
+def create_tables(settings: ServiceSettings) -> None:
+    """Create the tables of the database where reports are kept."""
+    if settings.storage.reports:
+        database = Database(settings.storage.url)
+        database.create()
+        database.close()
 
 
 def open_listener(settings: ServiceSettings) -> socket.socket:
-    """Open the socket that the HTTP processes share.
+    """Open the socket to serve on.
 
     Raises:
         ConfigurationError: if the address is not available.
@@ -84,40 +78,19 @@ def open_listener(settings: ServiceSettings) -> socket.socket:
         address = f"{settings.host}:{settings.port}"
         raise ConfigurationError(f"cannot serve on {address}: {error.strerror}") from None
     listener.listen(1024)
-    listener.set_inheritable(True)
     return listener
 
 
-def uvicorn_config(arguments: AppArguments) -> uvicorn.Config:
-    """Return how uvicorn runs the application; uvicorn itself logs warnings only."""
-    settings = arguments.settings
+def uvicorn_config(settings: ServiceSettings, supervisor: WorkerSupervisor) -> uvicorn.Config:
+    """Return the configuration of uvicorn, which logs warnings only."""
     return uvicorn.Config(
-        partial(create_app, arguments),
-        factory=True,
-        workers=settings.workers,
+        create_app(settings, supervisor),
         log_config=_LOGGING,
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        http=StrictH11Protocol,
+        http="h11",
         ws="none",
         timeout_keep_alive=30,
         timeout_graceful_shutdown=round(settings.limits.drain),
     )
-
-
-def _run_http_processes(arguments: AppArguments, listener: socket.socket) -> None:
-    several = arguments.settings.workers > 1
-    folder = tempfile.mkdtemp(prefix="halldetect-metrics-") if several else None
-    if folder is not None:  # before prometheus_client is imported in the children
-        os.environ[MULTIPROCESS_FOLDER] = folder
-    config = uvicorn_config(arguments)
-    try:
-        if several:
-            PromptMultiprocess(config, sockets=[listener]).run()
-        else:
-            uvicorn.Server(config).run(sockets=[listener])
-    finally:
-        if folder is not None:
-            os.environ.pop(MULTIPROCESS_FOLDER, None)
-            shutil.rmtree(folder, ignore_errors=True)

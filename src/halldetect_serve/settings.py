@@ -1,10 +1,10 @@
-"""What the operator decides when the service starts; no request can change it."""
+"""The operator's settings, fixed when the service starts; no request can change them."""
 
 from __future__ import annotations
 
 import ipaddress
-import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from halldetect.config import Configuration
@@ -19,23 +19,16 @@ UPSTREAM_KEY = "HALLDETECT_UPSTREAM_API_KEY"
 
 @dataclass(frozen=True, slots=True)
 class CheckSettings:
-    """How texts are checked where a request does not say, and what a request may choose from.
+    """How texts are checked.
 
-    configuration    options of every check; a request may override some of them
-    more_extractors  names that a request may choose besides the configured extractor
-    more_verifiers   names that a request may choose besides the configured verifier
-    rewriter         the language model that may write sentences again in a repair; None for none
+    configuration   options of every check; a request may override threshold and verifier
+    more_verifiers  names that a request may choose besides the configured verifier
+    rewriter        the language model that may rewrite sentences in a repair; None for none
     """
 
     configuration: Configuration = field(default_factory=Configuration)
-    more_extractors: tuple[str, ...] = ("sentences",)
     more_verifiers: tuple[str, ...] = ()
     rewriter: str | None = None
-
-    @property
-    def extractors(self) -> tuple[str, ...]:
-        """The names of the extractors on offer, the default first."""
-        return tuple(dict.fromkeys((self.configuration.extractor, *self.more_extractors)))
 
     @property
     def verifiers(self) -> tuple[str, ...]:
@@ -71,12 +64,22 @@ class Limits:
     rate: int = 600
     report_memory: int = 64_000_000
 
+    def __post_init__(self) -> None:
+        for name in ("queue", "batch", "max_items", "max_body"):
+            if getattr(self, name) < 1:
+                raise ConfigurationError(f"{name.replace('_', '-')} must be at least 1")
+        if self.queue < self.max_items:
+            raise ConfigurationError("the queue must have room for the largest batch request")
+        for name in ("timeout", "read_timeout", "write_timeout"):
+            if not getattr(self, name) > 0:
+                raise ConfigurationError(f"{name.replace('_', '-')} must be more than 0")
+
 
 @dataclass(frozen=True, slots=True)
 class StorageSettings:
-    """The database, which holds the stored reports and the access tokens.
+    """The database of the reports.
 
-    url           of SQLite or PostgreSQL; not opened where neither reports nor tokens are used
+    url           of SQLite or PostgreSQL; not opened where no reports are kept
     reports       whether a request may have its report stored
     keep_days     delete reports that are older; None keeps them
     keep_reports  keep this many of the newest reports; None keeps all
@@ -99,7 +102,7 @@ class UpstreamSettings:
     timeout          seconds per request to the upstream
     max_bytes        bytes per answer of the upstream
     key              API key of the upstream; empty for none
-    sources          where requests have their sources, if not in the usual places
+    sources          places of the sources in a request, if not the usual ones
     """
 
     url: str
@@ -129,19 +132,10 @@ class UpstreamSettings:
         if not (self.key.isascii() and self.key.isprintable()):
             raise ConfigurationError(f"{UPSTREAM_KEY} holds characters that no key can have")
 
-    @property
-    def endpoint(self) -> str:
-        """The full address of the chat completions."""
-        return f"{self._base}/chat/completions"
-
-    @property
-    def models_endpoint(self) -> str:
-        """The full address of the list of models."""
-        return f"{self._base}/models"
-
-    @property
-    def _base(self) -> str:
-        return self.url.rstrip("/").removesuffix("/chat/completions")
+    def endpoint(self, name: str) -> str:
+        """Return the full address of `chat/completions` or `models`."""
+        base = self.url.rstrip("/").removesuffix("/chat/completions")
+        return f"{base}/{name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +145,8 @@ class ServiceSettings:
     storage   the database
     host      address to serve on; only a loopback address without `auth`
     port      port to serve on; 0 takes a free one
-    workers   number of HTTP processes
     auth      whether requests need a token
+    tokens    the file with the tokens
     checks    how texts are checked
     limits    limits on requests
     upstream  the chat server behind the proxy; None for no proxy
@@ -163,8 +157,8 @@ class ServiceSettings:
     storage: StorageSettings
     host: str = "127.0.0.1"
     port: int = 8000
-    workers: int = 1
     auth: bool = False
+    tokens: Path = Path("tokens")
     checks: CheckSettings = field(default_factory=CheckSettings)
     limits: Limits = field(default_factory=Limits)
     upstream: UpstreamSettings | None = None
@@ -179,32 +173,15 @@ class ServiceSettings:
             )
         if not 0 <= self.port <= 65535:
             raise ConfigurationError(f"there is no port {self.port}")
-        repairs = self.upstream is not None and self.upstream.action == "repair"
-        if repairs and not self.checks.configuration.guard:
-            raise ConfigurationError("--on-hallucination repair needs the guard")
         if "*" in self.origins:
             raise ConfigurationError("name the origins that may call the service; * is too many")
-        for name in ("workers", "queue", "batch", "max_items", "max_body"):
-            value = self.workers if name == "workers" else getattr(self.limits, name)
-            if value < 1:
-                raise ConfigurationError(f"{name.replace('_', '-')} must be at least 1")
-        if self.limits.queue < self.limits.max_items:
-            raise ConfigurationError("the queue must have room for the largest batch request")
-        for name in ("timeout", "read_timeout", "write_timeout"):
-            if not getattr(self.limits, name) > 0:
-                raise ConfigurationError(f"{name.replace('_', '-')} must be more than 0")
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether `host`, a name or an address, stands for this machine only."""
+    """Return True if `host`, a name or an address, stands for this machine only."""
     if host == "localhost":
         return True
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
-
-
-def upstream_key() -> str:
-    """Return the upstream's API key from the environment; empty if there is none."""
-    return os.environ.get(UPSTREAM_KEY, "").strip()

@@ -40,9 +40,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     (folder / "in.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     out = folder / "out.jsonl"
-    run_local(
-        Detector(OverlapVerifier()), Job(str(folder / "in.jsonl"), str(out))
-    )
+    run_local(Detector(OverlapVerifier()), Job(str(folder / "in.jsonl"), str(out)))
     write_report(out, folder / "report")
     return folder / "report" / "index.html"
 

@@ -1,59 +1,39 @@
-"""The clients against a real service."""
+"""The client against a real service."""
 
 from __future__ import annotations
 
-import asyncio
 import time
+from dataclasses import asdict, fields
 from typing import Any
 
 import httpx
 import pytest
 
-from halldetect import Pair, Status
-from halldetect.config import options
+from halldetect import Pair
 from halldetect.errors import CheckError, InputError, ServiceError
 from halldetect.repair import Repair
-from halldetect_serve.client import (
-    Accepted,
-    AsyncClient,
-    Checked,
-    Choices,
-    Claims,
-    ClaimVerdict,
-    Client,
-    Event,
-    Progress,
-)
+from halldetect_serve.client import Checked, Choices, Client, Event
+from halldetect_serve.schemas import CheckOptions
 from tests.support.api_requests import RESPONSE, SOURCE, local, untimed
-from tests.support.running import LocalService
+from tests.support.running import Reachable
 from tests.support.upstreams import Script, upstream
 
 
-def check_events(told: list[Event]) -> None:
-    assert isinstance(told[0], Accepted)
-    last = told[-1]
-    assert isinstance(last, Checked)
-    assert untimed(last.report) == untimed(local(SOURCE, RESPONSE))
-    (claims,) = [event.claims for event in told if isinstance(event, Claims)]
-    assert [claim.span for claim in claims] == [claim.span for claim in last.report.claims]
-    verdicts = {event.place: event for event in told if isinstance(event, ClaimVerdict)}
-    assert [verdicts[place].status for place in sorted(verdicts)] == [
-        Status.SUPPORTED,
-        Status.CONTRADICTED,
-        Status.UNSUPPORTED,
-    ]
-
-
-def test_progress_with_the_time_that_is_left(service: LocalService) -> None:
+def test_stream(service: Reachable) -> None:
     with Client(service.url) as client:
-        told = list(client.stream(SOURCE, f"{RESPONSE} Nobody has asked this before."))
-    steps = [event for event in told if isinstance(event, Progress)]
-    done = {step.phase for step in steps if step.done == step.of}
-    assert done == {"extract", "verify", "explain"}
-    assert steps[0].seconds_left is None, "too soon to say"
+        *told, last = client.stream(SOURCE, f"{RESPONSE} Nobody has asked this before.")
+    assert isinstance(last, Checked)
+    events = [event for event in told if isinstance(event, Event)]
+    assert events[0].name == "accepted"
+    (claims,) = [event.data["claims"] for event in events if event.name == "claims"]
+    assert [claim["text"] for claim in claims] == [claim.text for claim in last.report.claims]
+    steps = [event.data for event in events if event.name == "progress"]
+    done = {step["phase"] for step in steps if step["done"] == step["of"]}
+    assert {"extract", "verify"} <= done
+    assert steps[0]["seconds_left"] is None, "too soon to say"
 
 
-def test_the_waiting_client(service: LocalService) -> None:
+def test_client(service: Reachable) -> None:
     with Client(service.url) as client:
         stored = Choices(threshold=0.9, store=True)
         checked = client.check([SOURCE], RESPONSE, question="When?", choices=stored)
@@ -71,56 +51,23 @@ def test_the_waiting_client(service: LocalService) -> None:
         assert caught.value.request_id
         many = client.check_many([Pair(SOURCE, RESPONSE), Pair(SOURCE, "")])
         assert [str(one.report.verdict) for one in many] == ["hallucinated", "uncheckable"]
-        check_events(list(client.stream(SOURCE, RESPONSE)))
-        assert client.models()["default"]["extractor"] == "auto"
+        assert client.models()["defaults"]["verifier"] == "embedded"
 
 
-def test_the_asynchronous_client(service: LocalService) -> None:
-    async def run() -> None:
-        async with AsyncClient(service.url) as client:
-            checked = await asyncio.gather(
-                *(client.check(SOURCE, f"It opened in {year}.") for year in range(1930, 1935))
-            )
-            assert [one.report.response[-5:-1] for one in checked] == [
-                str(year) for year in range(1930, 1935)
-            ]
-            check_events([event async for event in client.stream(SOURCE, RESPONSE)])
-            many = await client.check_many([Pair(SOURCE, RESPONSE)], choices=Choices(store=True))
-            name = many[0].stored
-            assert name is not None
-            assert await client.report(name) == many[0].report
-            assert (await client.reports())["reports"]
-            assert (await client.summary(7))["days"] == 7
-            await client.delete(name)
-            assert (await client.models())["scorings"] == ["calibrated", "fed"]
-            with pytest.raises(ServiceError, match="threshold"):
-                await client.check(SOURCE, RESPONSE, choices=Choices(threshold=3))
-
-    asyncio.run(run())
-
-
-def test_refusals_of_a_stream(service: LocalService) -> None:
+def test_refusals_of_a_stream(service: Reachable) -> None:
     with Client(service.url) as client:
-        with pytest.raises(ServiceError, match="extractor") as caught:
-            list(client.stream(SOURCE, RESPONSE, choices=Choices(extractor="nothing")))
+        with pytest.raises(ServiceError, match="verifier") as caught:
+            list(client.stream(SOURCE, RESPONSE, choices=Choices(verifier="nothing")))
         assert caught.value.code == "unknown_model"
         hasty = Choices(timeout_seconds=0.05)
         with pytest.raises(ServiceError, match="time is up"):
             list(client.stream(SOURCE, "Somebody sleeps 200 ms a day.", choices=hasty))
 
 
-def test_choices_are_the_options_that_a_request_may_set() -> None:
-    named = {option.name: option.default for option in options() if option.per_request}
-    assert {"threshold", "scoring", "exact", "extractor", "verifier"} <= set(named)
-    chosen = Choices(**{**named, "verifier": "other"}, store=True)  # type: ignore[arg-type]
-    assert chosen.to_dict() == {
-        **named,
-        "verifier": "other",
-        "store": True,
-        "timeout_seconds": None,
-    }
-    with pytest.raises(TypeError, match="cannot set seed"):
-        Choices(seed=1)
+def test_choices_are_the_options_of_a_request() -> None:
+    names = {field.name for field in fields(Choices)}
+    assert names == set(CheckOptions.model_fields)
+    assert CheckOptions.model_validate(asdict(Choices())) == CheckOptions()
 
 
 def test_nobody_there() -> None:
@@ -137,7 +84,7 @@ def asked(script: Script, retries: int) -> Any:
         return client.check(SOURCE, RESPONSE)
 
 
-def test_a_busy_service_is_asked_again_after_the_time_it_names(
+def test_busy_service_is_asked_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pauses: list[float] = []
@@ -155,7 +102,7 @@ def test_a_busy_service_is_asked_again_after_the_time_it_names(
         assert len(script.asked) == 4
 
 
-def test_a_stream_that_is_cut_off_is_no_report() -> None:
+def test_cut_stream() -> None:
     with upstream() as script:
         script.body = b'event: accepted\ndata: {"queued": 0}\n\n'
         with (
@@ -165,7 +112,7 @@ def test_a_stream_that_is_cut_off_is_no_report() -> None:
             list(client.stream(SOURCE, RESPONSE))
 
 
-def test_the_token_is_sent(service: LocalService) -> None:
+def test_the_token_is_sent(service: Reachable) -> None:
     seen: list[httpx.Request] = []
     with Client(service.url, token="hd_x") as client:
         client._http.event_hooks = {"request": [seen.append]}
@@ -173,21 +120,15 @@ def test_the_token_is_sent(service: LocalService) -> None:
     assert seen[0].headers["Authorization"] == "Bearer hd_x"
 
 
-def test_a_repair(service: LocalService) -> None:
+def test_a_repair(service: Reachable) -> None:
     source = "The bridge opened in 1932. Six lanes cross it."
     response = "The bridge opened in 1923. Six lanes cross it. Zebras sing."
-
-    async def asked() -> Repair:
-        async with AsyncClient(service.url) as client:
-            return await client.repair(source, response)
 
     with Client(service.url) as client:
         repair = client.repair(source, response)
         with pytest.raises(ServiceError, match="stored"):
             client.repair(source, response, choices=Choices(store=True))
-    assert (
-        repair.text == asyncio.run(asked()).text == "The bridge opened in 1932. Six lanes cross it."
-    )
+    assert repair.text == "The bridge opened in 1932. Six lanes cross it."
     assert [str(change.action) for change in repair.changes] == ["changed", "kept", "removed"]
     assert Repair.from_dict(repair.to_dict()) == repair
     broken = {**repair.to_dict(), "text": "Zebras sing."}

@@ -16,7 +16,7 @@ from halldetect.claims.extractors.by_rule import ClauseExtractor
 from halldetect.cli import build_parser, main
 from halldetect.integrations.pytest_plugin import assert_grounded
 from halldetect.reading.response import read_response
-from halldetect_serve.request_schemas import CheckRequest
+from halldetect_serve.schemas import CheckRequest
 from tests.support.fakes import use_overlap_verifier
 from tests.support.paths import ROOT
 

@@ -2,4 +2,3 @@
 
 from tests.support.service_fixtures import client as client
 from tests.support.service_fixtures import service as service
-from tests.support.service_fixtures import supervisor as supervisor

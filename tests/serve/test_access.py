@@ -3,50 +3,53 @@
 from __future__ import annotations
 
 import logging
+import stat
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
 from halldetect.cli import main
+from halldetect.errors import ConfigurationError, InputError
+from halldetect_serve import access
+from halldetect_serve.access import RateLimiter, TokenTable, create_token, parse_tokens
 from halldetect_serve.settings import Limits, ServiceSettings, StorageSettings
-from halldetect_serve.storage import access_tokens as module
-from halldetect_serve.storage.access_tokens import TokenStore
-from halldetect_serve.storage.database import Database
-from halldetect_serve.worker.supervisor import WorkerSupervisor
 from tests.support.api_requests import ASKED, refused
-from tests.support.running import LocalService, http_front
+from tests.support.running import Reachable, http_front
 
 ORIGIN = "https://app.example"
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("auth") / "serve.db"
+    return tmp_path_factory.mktemp("auth") / "tokens"
 
 
 @pytest.fixture(scope="module")
-def guarded(place: Path, supervisor: WorkerSupervisor) -> Iterator[LocalService]:
+def guarded(place: Path) -> Iterator[Reachable]:
     settings = ServiceSettings(
-        StorageSettings(f"sqlite:///{place}", reports=True),
+        StorageSettings(f"sqlite:///{place.with_name('serve.db')}", reports=True),
         auth=True,
+        tokens=place,
         limits=Limits(rate=100),
         origins=(ORIGIN,),
     )
-    with http_front(settings, supervisor) as running:
+    with http_front(settings) as running:
         yield running
 
 
+@pytest.fixture(autouse=True)
+def read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access, "REREAD_SECONDS", 0.0)
+
+
 def token(place: Path, name: str, *scopes: str) -> str:
-    database = Database(f"sqlite:///{place}")
-    try:
-        return TokenStore(database).create(name, scopes)
-    finally:
-        database.close()
+    return create_token(place, name, scopes)
 
 
-def test_without_a_token_only_the_outside_is_seen(guarded: LocalService) -> None:
+def test_no_token_sees_health_only(guarded: Reachable) -> None:
     with guarded.client() as client:
         for path in ("/healthz", "/readyz", "/openapi.json"):
             assert client.get(path).status_code == 200
@@ -65,13 +68,13 @@ def test_without_a_token_only_the_outside_is_seen(guarded: LocalService) -> None
     "header",
     ["Bearer wrong", "Bearer", "Basic x", "hd_x", "Bearer \xe9\xe9", "Bearer hd_" + "a" * 5000],
 )
-def test_wrong_tokens(guarded: LocalService, header: str) -> None:
+def test_wrong_tokens(guarded: Reachable, header: str) -> None:
     headers = [(b"Authorization", header.encode("latin-1"))]
     answer = httpx.get(f"{guarded.url}/v1/models", headers=headers)
     refused(answer, "unauthorized")
 
 
-def test_scopes(guarded: LocalService, place: Path) -> None:
+def test_scopes(guarded: Reachable, place: Path) -> None:
     with (
         guarded.client(token(place, "reader", "read")) as reader,
         guarded.client(token(place, "checker", "check")) as checker,
@@ -88,18 +91,16 @@ def test_scopes(guarded: LocalService, place: Path) -> None:
         assert (session["token_name"], session["scopes"]) == ("reader", ["read"])
 
 
-def test_a_revoked_token_is_refused_soon(
-    guarded: LocalService, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "CACHE_SECONDS", 0.0)
+def test_removed_line_revokes_token(guarded: Reachable, place: Path) -> None:
     secret = token(place, "leaving", "read")
     with guarded.client(secret) as client:
         assert client.get("/v1/models").status_code == 200
-        assert main(["tokens", "revoke", "leaving", "--database", f"sqlite:///{place}"]) == 0
+        lines = place.read_text().splitlines(keepends=True)
+        place.write_text("".join(line for line in lines if not line.startswith("leaving ")))
         refused(client.get("/v1/models"), "unauthorized")
 
 
-def test_a_token_that_asks_too_often(guarded: LocalService, place: Path) -> None:
+def test_eager_token_is_slowed(guarded: Reachable, place: Path) -> None:
     with (
         guarded.client(token(place, "eager", "read")) as eager,
         guarded.client(token(place, "calm", "read")) as calm,
@@ -112,7 +113,7 @@ def test_a_token_that_asks_too_often(guarded: LocalService, place: Path) -> None
         assert calm.get("/v1/models").status_code == 200
 
 
-def test_other_sites_only_where_named(guarded: LocalService) -> None:
+def test_cors_only_for_named_sites(guarded: Reachable) -> None:
     with guarded.client() as client:
         ask = {"Access-Control-Request-Method": "POST", "Origin": ORIGIN}
         allowed = client.options("/v1/check", headers=ask)
@@ -121,8 +122,8 @@ def test_other_sites_only_where_named(guarded: LocalService) -> None:
         assert "Access-Control-Allow-Origin" not in refused_.headers
 
 
-def test_neither_texts_nor_secrets_reach_the_log(
-    guarded: LocalService, place: Path, caplog: pytest.LogCaptureFixture
+def test_log_has_no_texts_or_secrets(
+    guarded: Reachable, place: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     secret = token(place, "quiet", "check")
     log = logging.getLogger("halldetect_serve")
@@ -142,17 +143,70 @@ def test_neither_texts_nor_secrets_reach_the_log(
     assert secret not in caplog.text
 
 
-def test_tokens_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    where = ["--database", f"sqlite:///{tmp_path / 'serve.db'}"]
-    assert main(["tokens", "create", "ci", "--scope", "admin", *where]) == 0
+def test_tokens_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "tokens"
+    create = ["tokens", "create", "ci", "--scope", "admin", "--tokens", str(file)]
+    assert main(create) == 0
     secret = capsys.readouterr().out.strip()
     assert secret.startswith("hd_")
-    assert main(["tokens", "create", "ci", *where]) == 2
+    assert secret not in file.read_text()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    found = TokenTable(file).find(secret)
+    assert found is not None
+    assert (found.name, found.allows("check")) == ("ci", True)
+    assert main(create) == 2
     assert "already" in capsys.readouterr().err
-    assert main(["tokens", "list", *where]) == 0
-    listed = capsys.readouterr().out
-    assert "ci  admin" in listed
-    assert secret not in listed
-    assert main(["tokens", "revoke", "nobody", *where]) == 2
-    assert main(["serve", "--host", "0.0.0.0", *where]) == 2
+    assert main(["serve", "--host", "0.0.0.0", "--database", f"sqlite:///{tmp_path}/x.db"]) == 2
     assert "needs tokens" in capsys.readouterr().err
+    with pytest.raises(InputError, match="name is"):
+        create_token(file, "a b", ["read"])
+
+
+def test_tokens_of_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HALLDETECT_TOKENS", "# team\nci check secret-of-twenty-letters;a read x")
+    with pytest.raises(ConfigurationError, match="line 3 of the tokens: the secret is too short"):
+        TokenTable(tmp_path / "none")
+    monkeypatch.setenv("HALLDETECT_TOKENS", "ci check,read secret-of-twenty-letters")
+    table = TokenTable(tmp_path / "none")
+    found = table.find("secret-of-twenty-letters")
+    assert found is not None
+    assert found.scopes == {"check", "read"}
+    assert table.find("secret-of-twenty-letter") is None
+
+
+@pytest.mark.parametrize(
+    "line", ["ci", "ci check", "ci owner sha256:x", "c/i read sha256:x", "a b c d"]
+)
+def test_bad_token_lines(line: str) -> None:
+    with pytest.raises(ConfigurationError, match="line 2") as caught:
+        parse_tokens(f"\n{line}")
+    assert line not in str(caught.value)
+
+
+def test_unreadable_file_keeps_last_tokens(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "tokens"
+    secret = create_token(file, "ci", ["read"])
+    table = TokenTable(file)
+    assert table.find(secret)
+    file.write_text("half a li")
+    with caplog.at_level(logging.ERROR, "halldetect_serve"):
+        assert table.find(secret)
+    file.unlink()
+    assert table.find(secret) is None
+
+
+def test_rate_is_per_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    # Not the clock itself: services of other tests run in threads here and use it.
+    monkeypatch.setattr(access, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    rate = RateLimiter(60)
+    assert [rate.wait_seconds("a") for _ in range(6)] == [0.0] * 6
+    assert 0 < rate.wait_seconds("a") <= 1.0
+    assert rate.wait_seconds("b") == RateLimiter(0).wait_seconds("a") == 0.0
+    for caller in range(10_001):
+        rate.wait_seconds(str(caller))
+    now[0] = 100.0
+    rate.wait_seconds("new")
+    assert len(rate._buckets) == 1, "idle callers are dropped"

@@ -1,4 +1,4 @@
-"""What goes wrong around the service: the worker, the clients, the disk, the signals."""
+"""Failures around the service: the worker, the clients, the disk, the signals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -61,7 +60,7 @@ def idle(service: Reachable) -> bool:
     return in_work(service) == 0
 
 
-def test_a_worker_killed_half_way_fails_that_request_and_another_takes_over(
+def test_killed_worker_is_replaced(
     small: LocalService,
 ) -> None:
     with small.client() as client, ThreadPoolExecutor(1) as pool:
@@ -86,7 +85,7 @@ def test_a_worker_killed_half_way_fails_that_request_and_another_takes_over(
         assert client.post("/v1/check", json=ASKED).status_code == 200
 
 
-def test_a_worker_that_dies_of_a_request_dies_of_that_one_only(small: LocalService) -> None:
+def test_deadly_request_hurts_itself_only(small: LocalService) -> None:
     with small.client() as client:
         deadly = {"source": SOURCE, "response": "The verifier dies here."}
         refused(client.post("/v1/check", json=deadly), "worker_failed")
@@ -94,13 +93,13 @@ def test_a_worker_that_dies_of_a_request_dies_of_that_one_only(small: LocalServi
         assert client.post("/v1/check", json=ASKED).status_code == 200
 
 
-def test_more_than_the_queue_holds_is_refused_and_nothing_else_is(small: LocalService) -> None:
+def test_full_queue_refuses_the_rest(small: LocalService) -> None:
     together = Barrier(8)
 
     def ask(at: int) -> tuple[int, httpx.Response]:
         with small.client() as client:
             together.wait()
-            return at, client.post("/v1/check", json=slow(500, f"Number{at}"))
+            return at, client.post("/v1/check", json=slow(300, f"Number{at}"))
 
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(ask, range(8)))
@@ -117,8 +116,8 @@ def test_more_than_the_queue_holds_is_refused_and_nothing_else_is(small: LocalSe
 def test_time_is_up(small: LocalService) -> None:
     with small.client() as client:
         began = time.monotonic()
-        answer = client.post("/v1/check", json={**slow(6000), "timeout_seconds": 0.1})
-        assert time.monotonic() - began < 6
+        answer = client.post("/v1/check", json={**slow(1500), "timeout_seconds": 0.1})
+        assert time.monotonic() - began < 1.5
         assert "time is up" in refused(answer, "deadline_exceeded")
         told = events(
             client.post("/v1/check/stream", json={**slow(100), "timeout_seconds": 0.1}).text
@@ -128,16 +127,15 @@ def test_time_is_up(small: LocalService) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/check", "/v1/check/stream"])
-def test_a_client_that_leaves_takes_its_request_along(small: LocalService, path: str) -> None:
-    # Several seconds a round, and two rounds through the windows of this source.
+def test_leaving_client_cancels_its_request(small: LocalService, path: str) -> None:
+    # Half a second a claim, and two rounds through the windows of this source.
     source = " ".join(f"The bridge of {year} has six lanes." for year in range(1900, 1916))
-    places = ("north", "south", "east", "west", "middle")
-    response = " ".join(f"In the {place} the supervisor sleeps 1000 ms a day." for place in places)
+    response = " ".join(f"In place {at} of {path} one sleeps 400 ms a day." for at in range(12))
     with small.client() as client, pytest.raises(httpx.ReadTimeout):
         client.post(path, json={"source": source, "response": response}, timeout=0.3)
     began = time.monotonic()
     eventually(lambda: idle(small))
-    assert time.monotonic() - began < 8, "without the cancellation it would have gone on"
+    assert time.monotonic() - began < 4, "without the cancellation it would go on"
 
 
 def raw(service: LocalService) -> socket.socket:
@@ -146,7 +144,7 @@ def raw(service: LocalService) -> socket.socket:
     return connection
 
 
-def test_a_client_that_sends_too_slowly_is_told_so(small: LocalService) -> None:
+def test_slow_sender(small: LocalService) -> None:
     with raw(small) as connection:
         connection.sendall(
             b"POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -157,7 +155,7 @@ def test_a_client_that_sends_too_slowly_is_told_so(small: LocalService) -> None:
         assert b"read_timeout" in answer
 
 
-def given_up(service: LocalService) -> float:
+def unsent(service: LocalService) -> float:
     """How many checks ended without anybody to tell."""
     for line in service.get("/metrics").text.splitlines():
         if line.startswith(
@@ -167,18 +165,18 @@ def given_up(service: LocalService) -> float:
     return 0.0
 
 
-def test_a_client_that_does_not_read_is_given_up(small: LocalService) -> None:
+def test_client_that_does_not_read(small: LocalService) -> None:
     asked = {"source": "word " * 600_000, "response": "", "include": ["html", "view"]}
     body = json.dumps(asked).encode()
     head = "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    before = given_up(small)
+    before = unsent(small)
     with raw(small) as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-        eventually(lambda: given_up(small) == before + 1)
+        eventually(lambda: unsent(small) == before + 1)
 
 
-def test_a_body_that_says_it_is_huge_is_not_read(small: LocalService) -> None:
+def test_huge_body_is_not_read(small: LocalService) -> None:
     with raw(small) as connection:
         connection.sendall(
             b"POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n"
@@ -186,7 +184,7 @@ def test_a_body_that_says_it_is_huge_is_not_read(small: LocalService) -> None:
         assert b" 413 " in connection.recv(4096).splitlines()[0]
 
 
-def test_a_body_that_ends_early_or_is_no_http_harms_nobody(small: LocalService) -> None:
+def test_broken_requests_harm_nobody(small: LocalService) -> None:
     with raw(small) as connection:
         connection.sendall(
             b"POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\n{"
@@ -198,9 +196,7 @@ def test_a_body_that_ends_early_or_is_no_http_harms_nobody(small: LocalService) 
         assert client.post("/v1/check", json=ASKED).status_code == 200
 
 
-def test_a_worker_that_cannot_load_its_models_ends_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unloadable_models_end_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_LOAD", "fails")
     settings = ServiceSettings(StorageSettings(f"sqlite:///{tmp_path / 'x.db'}"))
     with (
@@ -208,47 +204,31 @@ def test_a_worker_that_cannot_load_its_models_ends_the_start(
         local_service(settings),
     ):
         pass
-    assert not (tmp_path / "x.db").exists(), "without storage and tokens there is no database"
+    assert not (tmp_path / "x.db").exists(), "without storage there is no database"
 
 
-@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
-def test_sigterm_lets_what_has_begun_finish(workers: str) -> None:
-    with serving("--workers", workers) as service, ThreadPoolExecutor(2) as pool:
+def test_sigterm_lets_requests_finish() -> None:
+    with serving("--drain", "3") as service, ThreadPoolExecutor(3) as pool:
         with service.client() as client:
-            asked = pool.submit(client.post, "/v1/check", json=slow(1500))
-            watched = pool.submit(client.post, "/v1/check/stream", json=slow(1500, "Another"))
+            asked = pool.submit(client.post, "/v1/check", json=slow(400))
+            watched = pool.submit(client.post, "/v1/check/stream", json=slow(400, "Another"))
             eventually(lambda: in_work(service) == 2)
-            assert service.stop() == 0
+            late = pool.submit(
+                client.post, "/v1/check", json={**slow(20_000, "Late"), "threshold": 0.4}
+            )
+            eventually(lambda: in_work(service) == 3)
+            service.process.send_signal(signal.SIGTERM)
             assert asked.result(PATIENCE).status_code == 200
             assert events(watched.result(PATIENCE).text)[-1][0] == "report"
+            refused(late.result(PATIENCE), "shutting_down")
+            assert service.process.wait(PATIENCE) == 0
         with pytest.raises(httpx.TransportError):
             service.get("/healthz")
-
-
-def test_after_sigterm_nothing_new_is_taken_and_what_is_late_is_told_so() -> None:
-    with (
-        serving("--drain", "1") as service,
-        service.client() as early,
-        service.client() as late,
-        ThreadPoolExecutor(2) as pool,
-    ):
-        assert late.get("/healthz").status_code == 200  # its connection is open already
-        asked = pool.submit(early.post, "/v1/check", json=slow(20_000))
-        watched = pool.submit(early.post, "/v1/check/stream", json=slow(20_000, "Another"))
-        eventually(lambda: in_work(service) == 2)
-        service.process.send_signal(signal.SIGTERM)
-        time.sleep(0.05)
-        with suppress(httpx.TransportError):  # the connection is closed already: the same
-            refused(late.post("/v1/check", json=ASKED), "shutting_down")
-        refused(asked.result(PATIENCE), "shutting_down")
-        with pytest.raises(httpx.RemoteProtocolError):  # it had begun: it can only be broken off
-            watched.result(PATIENCE)
-        assert service.process.wait(PATIENCE) == 0
         assert "Traceback" not in service.said()
 
 
 @pytest.mark.slow
-def test_sigterm_while_the_models_are_loaded_leaves_nothing_behind() -> None:
+def test_sigterm_during_start_leaves_nothing() -> None:
     with serving(wait=False, environment={"FAKE_LOAD": "takes long"}) as service:
         eventually(lambda: "loading" in service.said())
         worker = service.worker()
@@ -258,62 +238,7 @@ def test_sigterm_while_the_models_are_loaded_leaves_nothing_behind() -> None:
 
 
 @pytest.mark.slow
-def test_an_http_process_killed_in_flight_takes_only_its_own_requests_with_it() -> None:
-    with serving("--workers", "2", "--rate", "0") as service, ThreadPoolExecutor(4) as pool:
-        own = service.process.pid
-        worker = service.worker()
-
-        def http_processes() -> list[int]:
-            children = Path(f"/proc/{own}/task/{own}/children").read_text().split()
-            tracker = b"resource_tracker"
-            return [
-                int(child)
-                for child in children
-                if int(child) != worker
-                and tracker not in Path(f"/proc/{child}/cmdline").read_bytes()
-            ]
-
-        def ask(at: int) -> int:
-            body = slow(1000, f"Number{at}")
-            try:
-                with service.client() as client:
-                    return client.post("/v1/check", json=body).status_code
-            except httpx.TransportError:
-                return 0
-
-        asked = [pool.submit(ask, at) for at in range(4)]
-        eventually(lambda: in_work(service) >= 2)
-        os.kill(http_processes()[0], signal.SIGKILL)
-        assert {item.result() for item in asked} <= {0, 200}
-        eventually(lambda: len(http_processes()) == 2)
-        assert {ask(at) for at in range(10, 14)} == {200}
-        eventually(lambda: idle(service))
-
-
-@pytest.mark.slow
-def test_several_processes_count_together_and_share_one_worker() -> None:
-    with serving("--workers", "3", "--rate", "0") as service:
-
-        def ask(at: int) -> bool:
-            response = f"Bridge{at} opened in 1932."
-            with service.client() as client:
-                answer = client.post("/v1/check", json={**ASKED, "response": response})
-            return bool(answer.json()["report"]["response"] == response)
-
-        with ThreadPoolExecutor(8) as pool:
-            assert all(pool.map(ask, range(60)))
-        text = service.get("/metrics").text
-        counted = sum(
-            float(line.split()[-1])
-            for line in text.splitlines()
-            if line.startswith("halldetect_verdicts_total{")
-        )
-        assert counted == 60
-        assert "halldetect_worker_pairs 60.0" in text, "all went through the one worker"
-
-
-@pytest.mark.slow
-def test_a_full_disk_costs_nobody_the_report(tmp_path: Path) -> None:
+def test_full_disk_keeps_the_report(tmp_path: Path) -> None:
     """No file may grow past a size: what the kernel says then is what a full disk says."""
     limit = 400_000
 

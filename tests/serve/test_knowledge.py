@@ -12,9 +12,7 @@ from halldetect.knowledge.builder import build_index
 from halldetect.knowledge.readers import find_files
 from halldetect.pair_state import Progress
 from halldetect_serve.settings import CheckSettings, Limits, ServiceSettings, StorageSettings
-from halldetect_serve.worker.detectors import ModelDetectorPool
-from halldetect_serve.worker.supervisor import WorkerSupervisor
-from tests.support.fake_service import FakeDetectorPool
+from halldetect_serve.worker.process import ModelDetectorPool
 from tests.support.running import http_front
 
 
@@ -32,8 +30,7 @@ def test_checks_and_repairs_without_a_source(tmp_path: Path) -> None:
     )
     body = {"source": [], "response": "The bridge opened in 1923. Zebras sing."}
     with (
-        WorkerSupervisor(checks, settings.limits, FakeDetectorPool) as supervisor,
-        http_front(settings, supervisor) as service,
+        http_front(settings) as service,
         service.client() as client,
     ):
         report = client.post("/v1/check", json=body).json()["report"]
@@ -47,6 +44,6 @@ def test_checks_and_repairs_without_a_source(tmp_path: Path) -> None:
 def test_a_missing_index_is_noticed_at_the_start(tmp_path: Path) -> None:
     checks = CheckSettings(Configuration(knowledge=str(tmp_path / "none")))
     progress: Progress = no_progress
-    pool = ModelDetectorPool(checks, progress, lambda: None)
+    pool = ModelDetectorPool(checks, progress)
     with pytest.raises(InputError, match="there is no index"):
         pool.load()

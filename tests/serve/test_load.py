@@ -24,7 +24,7 @@ def loaded(service: Running) -> Any:
     return bench.measure_load(service, 40)
 
 
-def test_at_capacity_there_is_no_error_and_nobody_waits_long(loaded: Any) -> None:
+def test_capacity_without_errors(loaded: Any) -> None:
     run = loaded["capacity"]
     assert run["statuses"] == {"200": run["requests"]}
     assert run["mixed"] == 0
@@ -33,7 +33,7 @@ def test_at_capacity_there_is_no_error_and_nobody_waits_long(loaded: Any) -> Non
     assert run["p99_ms"] <= max(3 * loaded["p99_bound_ms"], 5 * run["p50_ms"])
 
 
-def test_at_four_times_that_the_rest_is_refused_and_nothing_is_lost(loaded: Any) -> None:
+def test_overload_refuses_the_rest(loaded: Any) -> None:
     run = loaded["four_times"]
     assert set(run["statuses"]) == {"200", "429"}
     assert sum(run["statuses"].values()) == run["requests"]

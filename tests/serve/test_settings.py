@@ -21,14 +21,24 @@ from halldetect_serve.settings import (
         ({"host": "example.org"}, "needs tokens"),
         ({"port": 99999}, "no port"),
         ({"origins": ("*",)}, "name the origins"),
-        ({"workers": 0}, "workers"),
-        ({"limits": Limits(queue=5, max_items=6)}, "largest batch"),
-        ({"limits": Limits(timeout=0)}, "timeout"),
     ],
 )
 def test_settings_that_make_no_sense(given: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         ServiceSettings(StorageSettings("sqlite:///x"), **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"queue": 5, "max_items": 6}, "largest batch"),
+        ({"timeout": 0}, "timeout"),
+        ({"batch": 0}, "batch"),
+    ],
+)
+def test_bad_limits(given: dict[str, int], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        Limits(**given)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +59,10 @@ def test_an_upstream_that_makes_no_sense(url: str, message: str) -> None:
 
 def test_the_key_of_the_upstream_is_not_shown() -> None:
     assert "k-123" not in repr(UpstreamSettings("http://a/v1", key="k-123"))
-    assert UpstreamSettings("http://a/v1/").endpoint == "http://a/v1/chat/completions"
+    assert (
+        UpstreamSettings("http://a/v1/").endpoint("chat/completions")
+        == "http://a/v1/chat/completions"
+    )
 
 
 def test_loopback() -> None:

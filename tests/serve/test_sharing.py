@@ -1,4 +1,4 @@
-"""One worker for many requests: small checks beside large ones, equal work, requests given up."""
+"""One worker for many requests: small checks beside large ones, and equal work."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from halldetect_serve.settings import Limits, ServiceSettings, StorageSettings
-from tests.support.running import LocalService, eventually, local_service
+from tests.support.running import Reachable, eventually, http_front
 
-SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it. " * 40
+SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it. " * 12
 SMALL = {"source": "Six lanes cross it.", "response": "Six lanes cross it."}
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalService]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reachable]:
     place = tmp_path_factory.mktemp("sharing") / "serve.db"
     settings = ServiceSettings(
         StorageSettings(f"sqlite:///{place}"), limits=Limits(rate=0, timeout=60)
     )
-    with local_service(settings) as service:
+    with http_front(settings) as service:
         yield service
 
 
@@ -37,16 +36,16 @@ def large(name: str, claims: int = 200, milliseconds: int = 10) -> dict[str, Any
     return {"source": SOURCE, "response": response}
 
 
-def post(service: LocalService, body: dict[str, Any]) -> dict[str, Any]:
+def post(service: Reachable, body: dict[str, Any]) -> dict[str, Any]:
     with service.client() as client:
         answer = client.post("/v1/check", json=body)
     assert answer.status_code == 200, answer.text
     return dict(answer.json()["report"])
 
 
-def test_a_small_check_does_not_wait_for_a_large_one(shared: LocalService) -> None:
+def test_small_check_does_not_wait(shared: Reachable) -> None:
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(post, shared, large("a", claims=100, milliseconds=80))
+        running = pool.submit(post, shared, large("a", claims=60, milliseconds=50))
         eventually(lambda: shared.worker_numbers()["running"] == 1)
         waited = []
         for at in range(3):
@@ -56,21 +55,11 @@ def test_a_small_check_does_not_wait_for_a_large_one(shared: LocalService) -> No
             waited.append(time.monotonic() - asked)
         assert not running.done()
         assert running.result()["verdict"] == "hallucinated"
-    # The large one takes eight seconds, in steps of two thirds of a second.
-    assert max(waited) < 5.0
+    # The large one takes three seconds, in steps of less than half a second.
+    assert max(waited) < 2.0
 
 
-def test_a_client_that_leaves_frees_the_worker(shared: LocalService) -> None:
-    before = shared.worker_numbers()["batches"]
-    with shared.client() as client, pytest.raises(httpx.ReadTimeout):
-        client.post("/v1/check", json=large("b", claims=100, milliseconds=200), timeout=2.0)
-    asked = time.monotonic()
-    eventually(lambda: shared.worker_numbers()["running"] == 0)
-    assert time.monotonic() - asked < 10, "it takes twenty seconds"
-    assert shared.worker_numbers()["batches"] == before + 1
-
-
-def test_equal_requests_at_the_same_time_are_checked_once(shared: LocalService) -> None:
+def test_equal_requests_are_checked_once(shared: Reachable) -> None:
     body = large("c", claims=40)
     before = shared.worker_numbers()
     with ThreadPoolExecutor(4) as pool:
@@ -82,7 +71,7 @@ def test_equal_requests_at_the_same_time_are_checked_once(shared: LocalService) 
     assert len({json.dumps(report["claims"]) for report in reports}) == 1
 
 
-def test_a_report_in_memory_is_not_made_again(shared: LocalService) -> None:
+def test_remembered_report(shared: Reachable) -> None:
     body = large("d", claims=20)
     first, before = post(shared, body), shared.worker_numbers()
     again, after = post(shared, body), shared.worker_numbers()
@@ -93,42 +82,31 @@ def test_a_report_in_memory_is_not_made_again(shared: LocalService) -> None:
     assert again == first
 
 
-def test_one_of_two_who_wait_for_the_same_may_leave(shared: LocalService) -> None:
-    body = large("e", claims=40, milliseconds=100)
+def test_joined_check_outlives_its_first_client(shared: Reachable) -> None:
+    body = large("e", claims=30, milliseconds=40)
     before = shared.worker_numbers()["shared"]
-    with ThreadPoolExecutor(1) as pool:
-        with shared.client() as client, client.stream("POST", "/v1/check/stream", json=body) as it:
-            lines = it.iter_lines()  # kept: the connection ends with it
-            assert next(lines) == "event: accepted"
-            second = pool.submit(post, shared, body)
-            eventually(lambda: shared.worker_numbers()["shared"] == before + 1)
-        assert second.result()["verdict"] == "hallucinated"
-
-
-def test_who_joins_late_or_comes_afterwards_hears_all_claims(shared: LocalService) -> None:
-    body = large("f", claims=60, milliseconds=50)
 
     def events() -> list[str]:
         with shared.client() as client, client.stream("POST", "/v1/check/stream", json=body) as it:
             return [line[7:] for line in it.iter_lines() if line.startswith("event: ")]
 
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(events)
-        eventually(lambda: shared.worker_numbers()["running"] == 1)
-        time.sleep(0.3)
-        second = pool.submit(events)
-        for found in (first.result(), second.result(), events()):
-            assert found[0] == "accepted"
-            assert found[-1] == "report"
+    with ThreadPoolExecutor(1) as pool:
+        with shared.client() as client, client.stream("POST", "/v1/check/stream", json=body) as it:
+            lines = it.iter_lines()  # kept: the connection ends with it
+            assert next(line for line in lines if line == "event: claims")
+            second = pool.submit(events)
+            eventually(lambda: shared.worker_numbers()["shared"] == before + 1)
+        for found in (second.result(), events()):
+            assert (found[0], found[-1]) == ("accepted", "report")
             assert found.count("claims") == 1
-            assert found.count("verdict") >= 60
+            assert found.count("verdict") >= 30
 
 
-def test_an_operator_can_turn_the_memory_off(tmp_path: Path) -> None:
+def test_memory_can_be_turned_off(tmp_path: Path) -> None:
     settings = ServiceSettings(
         StorageSettings(f"sqlite:///{tmp_path / 'serve.db'}"), limits=Limits(report_memory=0)
     )
-    with local_service(settings) as service:
+    with http_front(settings) as service:
         for _ in range(2):
             assert post(service, SMALL)["cost"]["seconds"]
         assert service.worker_numbers()["pairs"] == 2

@@ -10,7 +10,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from halldetect import Detector
 from halldetect.config import Configuration
@@ -41,12 +41,7 @@ class ObedientVerifier(OverlapVerifier):
 class FakeDetectorPool:
     """Detectors over fakes, for `run_server` and `WorkerSupervisor`."""
 
-    def __init__(
-        self,
-        settings: CheckSettings,
-        progress: Progress,
-        checkpoint: Callable[[], None],
-    ) -> None:
+    def __init__(self, settings: CheckSettings, progress: Progress) -> None:
         self._progress = progress
         self._verifier = ObedientVerifier()
 
@@ -58,7 +53,7 @@ class FakeDetectorPool:
             time.sleep(600)
 
     def get(self, configuration: Configuration) -> Detector:
-        if configuration.extractor == "broken":
+        if configuration.verifier == "broken":
             raise LookupError("secret inside")
         extractor = SentenceExtractor()
         extractor.blocks = _Nothing()

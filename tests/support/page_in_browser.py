@@ -1,4 +1,4 @@
-"""What a visitor does with the page, in the browser."""
+"""The steps of a visitor of the page, in the browser."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Page:
         self.browser.get_log("browser")
 
     def complaints(self) -> list[str]:
-        """What the console holds, but for requests that were refused or did not get through."""
+        """Return the messages of the console, except those of failed requests."""
         rows = self.browser.get_log("browser")
         return [row["message"] for row in rows if row["source"] != "network"]
 
@@ -64,7 +64,7 @@ class Page:
         return [node for node in found if node.is_displayed()]
 
     def until(self, condition: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:
-        """What a condition finds; the page may draw anew what it looks at meanwhile."""
+        """Wait for a condition and return its value; the page may redraw meanwhile."""
         from selenium.common.exceptions import StaleElementReferenceException
 
         end = time.monotonic() + patience
@@ -89,14 +89,14 @@ class Page:
         self.until(lambda: self._pressed(selector), selector)
 
     def _pressed(self, selector: str) -> bool:
-        """Whether the node was there to be clicked."""
+        """Return True if the node was there to be clicked."""
         found = self._first(selector)
         if found is not None:
             self.run("arguments[0].click()", found)
         return found is not None
 
     def _first(self, selector: str) -> Any:
-        """The first node in sight; to ask all of them takes a while, and the page goes on."""
+        """Return the first node in sight; asking all of them takes too long."""
         found = self.browser.find_elements("css selector", selector)
         return next((node for node in found if node.is_displayed()), None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
 import signal
@@ -19,10 +20,9 @@ from typing import Any
 import httpx
 import uvicorn
 
-from halldetect_serve.dependencies import AppArguments, open_database
-from halldetect_serve.server import open_listener, uvicorn_config
+from halldetect_serve.server import create_tables, open_listener, uvicorn_config
 from halldetect_serve.settings import ServiceSettings
-from halldetect_serve.worker.detectors import DetectorPoolFactory
+from halldetect_serve.worker.process import CheckWorker, DetectorPoolFactory
 from halldetect_serve.worker.supervisor import WorkerSupervisor
 from tests.support.fake_service import FakeDetectorPool
 from tests.support.paths import ROOT
@@ -51,7 +51,7 @@ class Reachable:
             return client.get(path)
 
     def worker_numbers(self) -> dict[str, float]:
-        """What the worker counts; asked again while it is not up or too busy to answer."""
+        """Return the counts of the worker; ask again while it is not up."""
         prefix, until = "halldetect_worker_", time.monotonic() + PATIENCE
         while True:
             lines = self.get("/metrics").text.splitlines()
@@ -100,33 +100,51 @@ class LocalService(Reachable):
         return pid
 
 
+class ThreadedWorker(WorkerSupervisor):
+    """A worker in a thread of the test: it starts at once, and nothing may kill it."""
+
+    def _start(self) -> None:
+        self._connection, theirs = multiprocessing.Pipe()
+        worker = CheckWorker(self._settings, self._pool_factory, theirs)
+        Thread(target=worker.run, args=(theirs.close,), daemon=True).start()
+
+    def _end(self) -> None:
+        self._connection.send(None)
+
+
 @contextmanager
 def local_service(
     settings: ServiceSettings, pool_factory: DetectorPoolFactory = FakeDetectorPool
 ) -> Iterator[LocalService]:
-    """A worker and its HTTP side; starts faster than a process, for tests that send no signal."""
+    """A worker process and its HTTP side in a thread, for tests that send no signal."""
     with (
-        WorkerSupervisor(settings.checks, settings.limits, pool_factory) as supervisor,
-        http_front(settings, supervisor) as it,
+        WorkerSupervisor(settings.checks, pool_factory) as supervisor,
+        _http_side(settings, supervisor) as url,
     ):
-        yield it
+        yield LocalService(url, supervisor)
 
 
 @contextmanager
-def http_front(settings: ServiceSettings, supervisor: WorkerSupervisor) -> Iterator[LocalService]:
-    """The HTTP side alone, with a worker that other tests may use as well."""
+def http_front(settings: ServiceSettings) -> Iterator[Reachable]:
+    """A service whose worker is a thread, for tests that do nothing bad to it."""
+    with (
+        ThreadedWorker(settings.checks, FakeDetectorPool) as supervisor,
+        _http_side(settings, supervisor) as url,
+    ):
+        yield Reachable(url)
+
+
+@contextmanager
+def _http_side(settings: ServiceSettings, supervisor: WorkerSupervisor) -> Iterator[str]:
     with open_listener(replace(settings, port=0)) as listener:
-        database = open_database(settings)
-        if database is not None:
-            database.migrate()
-            database.close()
-        server = uvicorn.Server(uvicorn_config(AppArguments(settings, supervisor.socket)))
+        create_tables(settings)
+        server = uvicorn.Server(uvicorn_config(settings, supervisor))
         thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         _await(url, time.monotonic() + 180)
         try:
-            yield LocalService(url, supervisor)
+            yield url
         finally:
             server.should_exit = True
             thread.join(20)

@@ -1,4 +1,4 @@
-"""A chat server on loopback that says what it is told to, and remembers what it was asked."""
+"""A chat server on loopback with scripted answers, which records its requests."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.options import add_detector_options, configuration_for
@@ -13,7 +13,6 @@ from halldetect.errors import MissingExtra
 
 if TYPE_CHECKING:
     from halldetect_serve.settings import CheckSettings, ServiceSettings, UpstreamSettings
-    from halldetect_serve.storage.access_tokens import TokenStore
 
 
 def add(commands: Any) -> None:
@@ -28,34 +27,23 @@ def add(commands: Any) -> None:
         allow_abbrev=False,
     )
     _add_serving(parser.add_argument_group("where and for whom"))
-    _add_storing(parser.add_argument_group("what is kept"))
+    _add_storing(parser.add_argument_group("stored reports"))
     _add_limits(parser.add_argument_group("limits"))
     _add_proxy(parser.add_argument_group("the guarding proxy, POST /v1/chat/completions"))
     add_detector_options(parser)
-    offered = parser.add_argument_group("what a request may choose besides the above")
-    for role in ("extractor", "verifier"):
-        offered.add_argument(
-            f"--offer-{role}",
-            action="append",
-            default=[],
-            metavar="NAME",
-            help=f"a further {role}; repeatable",
-        )
+    parser.add_argument_group("what a request may choose besides the above").add_argument(
+        "--offer-verifier",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a further verifier; repeatable",
+    )
     parser.add_argument_group("repair, POST /v1/repair").add_argument(
         "--rewriter",
         metavar="NAME",
-        help="a language model that may write sentences again, as for halldetect repair",
+        help="a language model that may rewrite sentences, as for halldetect repair",
     )
     parser.set_defaults(run=run)
-
-
-def add_database(group: Any) -> None:
-    """Add the option that names the database."""
-    group.add_argument(
-        "--database",
-        metavar="URL",
-        help="sqlite:////path/file.db or postgresql://... (default: serve.db in HALLDETECT_HOME)",
-    )
 
 
 def _add_serving(group: Any) -> None:
@@ -73,8 +61,8 @@ def _add_serving(group: Any) -> None:
         metavar="N",
         help="port; 0 is any free one (default: 8000)",
     )
-    add("--workers", type=int, default=1, metavar="N", help="HTTP processes (default: 1)")
     add("--auth", action="store_true", help="require a token (see halldetect tokens)")
+    _add_tokens_file(group)
     add(
         "--allow-origin",
         action="append",
@@ -86,8 +74,12 @@ def _add_serving(group: Any) -> None:
 
 
 def _add_storing(group: Any) -> None:
-    add_database(group)
     add = group.add_argument
+    add(
+        "--database",
+        metavar="URL",
+        help="sqlite:////path/file.db or postgresql://... (default: serve.db in HALLDETECT_HOME)",
+    )
     add("--store", action="store_true", help="keep the reports of requests that ask for it")
     add("--keep-days", type=float, metavar="N", help="delete reports older than N days")
     add("--keep-reports", type=int, metavar="N", help="keep only the N newest reports")
@@ -148,7 +140,7 @@ def _add_proxy(group: Any) -> None:
         default=[],
         nargs=2,
         metavar=("BEGIN", "END"),
-        help="what stands between these words in a prompt is a source; repeatable (default: tool "
+        help="the text between these words in a prompt is a source; repeatable (default: tool "
         "messages, or the context in the usual RAG prompts)",
     )
     add(
@@ -166,7 +158,7 @@ def _add_proxy(group: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until the process is told to stop."""
+    """Serve until a signal stops the process."""
     try:
         from halldetect_serve.server import run_server
     except ModuleNotFoundError as error:
@@ -176,20 +168,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def settings_for(arguments: argparse.Namespace) -> ServiceSettings:
-    """The settings of the service that the options stand for."""
+    """Return the settings of the service for the options of the command line."""
     from halldetect_serve.settings import Limits, ServiceSettings, StorageSettings
 
     return ServiceSettings(
         storage=StorageSettings(
-            database_url(arguments),
+            arguments.database or f"sqlite:///{_home() / 'serve.db'}",
             reports=arguments.store,
             keep_days=arguments.keep_days,
             keep_reports=arguments.keep_reports,
         ),
         host=arguments.host,
         port=arguments.port,
-        workers=arguments.workers,
         auth=arguments.auth,
+        tokens=arguments.tokens or _home() / "tokens",
         checks=_check_settings(arguments),
         limits=Limits(
             max_body=arguments.max_body,
@@ -208,15 +200,12 @@ def settings_for(arguments: argparse.Namespace) -> ServiceSettings:
     )
 
 
-def database_url(arguments: argparse.Namespace) -> str:
-    """The database that the options name; by default, a file in HALLDETECT_HOME."""
+def _home() -> Path:
     from halldetect.models import home
 
-    if arguments.database is not None:
-        return str(arguments.database)
     folder = home()
     folder.mkdir(parents=True, exist_ok=True)
-    return f"sqlite:///{folder / 'serve.db'}"
+    return folder
 
 
 def _check_settings(arguments: argparse.Namespace) -> CheckSettings:
@@ -224,7 +213,6 @@ def _check_settings(arguments: argparse.Namespace) -> CheckSettings:
 
     return CheckSettings(
         configuration_for(arguments),
-        more_extractors=("sentences", *arguments.offer_extractor),
         more_verifiers=tuple(arguments.offer_verifier),
         rewriter=arguments.rewriter,
     )
@@ -232,7 +220,7 @@ def _check_settings(arguments: argparse.Namespace) -> CheckSettings:
 
 def _upstream(arguments: argparse.Namespace) -> UpstreamSettings | None:
     from halldetect_serve.proxy.rag_prompt import SourcePlaces
-    from halldetect_serve.settings import UpstreamSettings, upstream_key
+    from halldetect_serve.settings import UPSTREAM_KEY, UpstreamSettings
 
     markers = tuple((begin, end) for begin, end in arguments.source_between)
     places = SourcePlaces(markers, arguments.source_path)
@@ -244,8 +232,17 @@ def _upstream(arguments: argparse.Namespace) -> UpstreamSettings | None:
         retries=arguments.retries,
         block_unchecked=arguments.block_unchecked,
         timeout=arguments.upstream_timeout,
-        key=upstream_key(),
+        key=os.environ.get(UPSTREAM_KEY, "").strip(),
         sources=places,
+    )
+
+
+def _add_tokens_file(group: Any) -> None:
+    group.add_argument(
+        "--tokens",
+        type=Path,
+        metavar="FILE",
+        help="the file with the tokens (default: tokens in HALLDETECT_HOME)",
     )
 
 
@@ -253,8 +250,9 @@ def add_tokens(commands: Any) -> None:
     """Add the command `tokens` to the parser."""
     parser = commands.add_parser(
         "tokens",
-        help="who may use the service",
-        description="The tokens of halldetect serve --auth. Only a digest of each is kept.",
+        help="tokens for the service",
+        description="The tokens of halldetect serve --auth. The file has a line for each, with "
+        "its name, its scopes and its digest; delete the line to revoke the token.",
         allow_abbrev=False,
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True)
@@ -266,48 +264,14 @@ def add_tokens(commands: Any) -> None:
         choices=("read", "check", "admin"),
         help="repeatable; admin includes the others; default: read and check",
     )
+    _add_tokens_file(create)
     create.set_defaults(run=run_create)
-    listing = actions.add_parser("list", help="names and scopes", allow_abbrev=False)
-    listing.set_defaults(run=run_list)
-    revoke = actions.add_parser("revoke", help="delete a token", allow_abbrev=False)
-    revoke.add_argument("name", metavar="NAME", help="as `tokens list` shows it")
-    revoke.set_defaults(run=run_revoke)
-    for action in (create, listing, revoke):
-        add_database(action)
 
 
 def run_create(arguments: argparse.Namespace) -> int:
     """Make a token and print it."""
-    with _tokens(arguments) as tokens:
-        print_result(f"{tokens.create(arguments.name, arguments.scope or ('read', 'check'))}\n")
+    from halldetect_serve.access import create_token
+
+    file = arguments.tokens or _home() / "tokens"
+    print_result(f"{create_token(file, arguments.name, arguments.scope or ('read', 'check'))}\n")
     return 0
-
-
-def run_list(arguments: argparse.Namespace) -> int:
-    """Print the name, the scopes and the time of each token."""
-    with _tokens(arguments) as tokens:
-        for token in tokens.all():
-            print_result(f"{token.name}  {','.join(sorted(token.scopes))}  {token.created_at}\n")
-    return 0
-
-
-def run_revoke(arguments: argparse.Namespace) -> int:
-    """Delete a token."""
-    with _tokens(arguments) as tokens:
-        tokens.revoke(arguments.name)
-    return 0
-
-
-@contextmanager
-def _tokens(arguments: argparse.Namespace) -> Iterator[TokenStore]:
-    try:
-        from halldetect_serve.storage.access_tokens import TokenStore
-        from halldetect_serve.storage.database import Database
-    except ModuleNotFoundError as error:
-        raise MissingExtra("halldetect tokens", "serve") from error
-    database = Database(database_url(arguments))
-    try:
-        database.migrate()
-        yield TokenStore(database)
-    finally:
-        database.close()

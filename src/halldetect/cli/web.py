@@ -13,7 +13,7 @@ MAX_BYTES = 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
-    """What a server answered.
+    """The answer of a server.
 
     Attributes:
         data: the bytes.

@@ -1,44 +1,70 @@
-/** Requests to the service: the token, the error format, the stream of a check. */
+/** Requests to the service, the notices of what went wrong, and the two dialogs. */
 
 const TOKEN_KEY = "halldetect-token";
 // The server sends a keep-alive comment every ten seconds; after three misses it is gone.
 const SILENCE_MS = 35000;
+const TITLES = {
+  cut: "The connection to the server was lost before the report arrived",
+  unreachable: "The server cannot be reached",
+  unauthorized: "The server wants a valid token",
+  forbidden: "This token may not do that",
+  rate_limited: "Too many requests with this token",
+  queue_full: "The server is busy",
+  invalid_request: "The server did not accept the input",
+  unknown_model: "The server does not know this model",
+  too_large: "The texts are too large for this server",
+  pdf_unavailable: "This server cannot make PDF files",
+  storage_off: "This server keeps no reports",
+  store_unavailable: "The store of reports is not available",
+  not_found: "There is no such report",
+  page: "Something went wrong on this page",
+  model_unavailable: "A model could not be loaded",
+  worker_failed: "The verifier stopped while it was judging",
+  deadline_exceeded: "The check took longer than the server allows",
+};
+const ADVICE = {
+  cut: "Your texts are still here. The server may be restarting: try again in a moment.",
+  unreachable: "Is it running? Your texts are still here.",
+  worker_failed: "It is being started again. Your texts are still here.",
+  not_found: "It may have been deleted, or it was never kept.",
+};
 
-/** What went wrong: the server's own error, or one of ours (`unreachable`, `cut`, `cancelled`). */
+export const find = (id) => document.getElementById(id);
+
+/** A failure: the server's own error, or one of ours (`unreachable`, `cut`, `cancelled`). */
 export class Fault extends Error {
   constructor({ code, message = "", requestId = null, retryAfter = null }) {
     super(message);
-    this.code = code;
-    this.requestId = requestId;
-    this.retryAfter = retryAfter;
+    Object.assign(this, { code, requestId, retryAfter });
+  }
+
+  get title() {
+    return TITLES[this.code] ?? "Something went wrong on the server";
+  }
+
+  get advice() {
+    if (ADVICE[this.code] || !this.message) return ADVICE[this.code] ?? "";
+    return `${capital(visible(this.message))}${/[.!?]$/.test(this.message) ? "" : "."}`;
   }
 }
 
 export class Api {
+  /** The token lasts as long as the tab, or as the page without storage. */
   constructor() {
-    try {
-      this.token = sessionStorage.getItem(TOKEN_KEY);
-    } catch {
-      this.token = null; // storage is switched off: the token lasts as long as the page
-    }
+    this.token = stored((storage) => storage.getItem(TOKEN_KEY));
   }
 
   setToken(token) {
     this.token = token;
-    try {
-      if (token) sessionStorage.setItem(TOKEN_KEY, token);
-      else sessionStorage.removeItem(TOKEN_KEY);
-    } catch {
-      // as above
-    }
+    stored((storage) => (token ? storage.setItem(TOKEN_KEY, token) : storage.removeItem(TOKEN_KEY)));
   }
 
   async json(path, options) {
     return (await this.ask(path, options)).json();
   }
 
-  async text(path, options) {
-    return (await this.ask(path, options)).text();
+  async text(path) {
+    return (await this.ask(path)).text();
   }
 
   /** The answer to a request, or a Fault. Paths are relative, so any prefix works. */
@@ -47,26 +73,19 @@ export class Api {
     if (token) headers.Authorization = `Bearer ${token}`;
     if (body !== undefined) headers["Content-Type"] = "application/json";
     const init = { method, headers, body, signal, keepalive, cache: "no-store", credentials: "omit" };
-    let answer;
-    try {
-      answer = await fetch(path, init);
-    } catch (error) {
+    const answer = await fetch(path, init).catch((error) => {
       throw interrupted(error, signal, "unreachable");
-    }
+    });
     if (answer.ok) return answer;
-    const found = await answer.json().catch(() => null);
-    throw faultOf(found?.error, answer);
+    throw faultOf((await answer.json().catch(() => null))?.error, answer);
   }
 
   /** Checks one pair; `on[event](data)` for all but the last event, whose data is returned. */
   async check(request, on, signal) {
     const silence = new AbortController();
     const either = AbortSignal.any([signal, silence.signal]);
-    const answer = await this.ask("v1/check/stream", {
-      method: "POST",
-      body: JSON.stringify(request),
-      signal: either,
-    });
+    const body = JSON.stringify(request);
+    const answer = await this.ask("v1/check/stream", { method: "POST", body, signal: either });
     try {
       for await (const { name, data } of messages(answer.body, () => silence.abort())) {
         if (name === "report") return data;
@@ -74,10 +93,17 @@ export class Api {
         on[name]?.(data);
       }
     } catch (error) {
-      if (error instanceof Fault) throw error;
-      throw interrupted(error, signal, "cut");
+      throw error instanceof Fault ? error : interrupted(error, signal, "cut");
     }
     throw new Fault({ code: "cut" });
+  }
+}
+
+function stored(act) {
+  try {
+    return act(sessionStorage);
+  } catch {
+    return null;
   }
 }
 
@@ -100,22 +126,18 @@ async function* messages(body, onSilence) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   let timer;
-  const listen = () => {
-    clearTimeout(timer);
-    timer = setTimeout(onSilence, SILENCE_MS);
-  };
   try {
     for (;;) {
-      listen();
+      clearTimeout(timer);
+      timer = setTimeout(onSilence, SILENCE_MS);
       const { value, done } = await reader.read();
       if (done) return;
-      // The end of a message may lie across two pieces, so look back one character.
-      let from = Math.max(0, rest.length - 1);
-      rest += value;
-      for (let end; (end = rest.indexOf("\n\n", from)) >= 0; from = 0) {
-        const message = parsed(rest.slice(0, end));
-        rest = rest.slice(end + 2);
-        if (message) yield message;
+      const blocks = (rest + value).split("\n\n");
+      rest = blocks.pop();
+      for (const block of blocks) {
+        const [, name] = /^event: *(.*)$/m.exec(block) ?? [];
+        const [, data] = /^data: *(.*)$/m.exec(block) ?? [];
+        if (name && data) yield { name, data: JSON.parse(data) };
       }
     }
   } finally {
@@ -124,12 +146,88 @@ async function* messages(body, onSilence) {
   }
 }
 
-function parsed(block) {
-  let name = "message";
-  const data = [];
-  for (const line of block.split("\n")) {
-    if (line.startsWith("event:")) name = line.slice(6).trim();
-    else if (line.startsWith("data:")) data.push(line.slice(5).trimStart());
-  }
-  return data.length ? { name, data: JSON.parse(data.join("\n")) } : null;
+/** A box that says what happened; `actions` are {label, act, primary}. */
+export function notice(fault, actions = []) {
+  const id = fault.requestId ? `Request ${visible(fault.requestId)}` : "";
+  const buttons = actions.map(({ label, act, primary }) => {
+    const button = textButton({ class: primary ? "primary" : "quiet" }, act, label);
+    if (primary) countDown(button, label, fault.retryAfter ?? 0);
+    return button;
+  });
+  return element(
+    "section",
+    { class: "notice", role: "alert", "data-code": fault.code },
+    element("h2", {}, fault.title),
+    element("p", { dir: "auto" }, fault.advice),
+    buttons.length ? element("div", { class: "actions" }, ...buttons) : null,
+    id ? element("small", {}, id) : null,
+  );
+}
+
+/** Keeps a button shut for the server's pause. */
+function countDown(button, label, seconds) {
+  button.disabled = seconds > 0;
+  button.textContent = seconds > 0 ? `${label} in ${Math.ceil(seconds)} s` : label;
+  if (seconds > 0) setTimeout(() => countDown(button, label, seconds - 0.5), 500);
+}
+
+/** Shows a dialog; `submit` may keep it open by returning false. Resolves to whether it agreed. */
+function ask(dialog, cancel, submit) {
+  if (dialog.open) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const close = (answer) => {
+      dialog.close();
+      resolve(answer);
+    };
+    dialog.oncancel = () => resolve(false);
+    cancel.onclick = () => close(false);
+    dialog.querySelector("form").onsubmit = async (event) => {
+      event.preventDefault();
+      if ((await submit()) && dialog.open) close(true);
+    };
+    dialog.showModal();
+  });
+}
+
+/** Resolves to whether the reader said yes. */
+export function confirmed(question, yes) {
+  find("ask-text").textContent = question;
+  find("ask-yes").textContent = yes;
+  const answer = ask(find("ask-dialog"), find("ask-no"), () => true);
+  find("ask-no").focus();
+  return answer;
+}
+
+/** Asks for a token until the server takes one; resolves to whether it did. */
+export function askToken(api, take, why) {
+  const input = find("token");
+  const say = (text) => {
+    find("token-error").textContent = text;
+    find("token-error").hidden = !text;
+    input.setAttribute("aria-invalid", String(Boolean(text)));
+  };
+  find("token-why").textContent = why;
+  find("token-forget").hidden = !api.token;
+  find("token-forget").onclick = async () => {
+    api.setToken(null);
+    await api.json("v1/session").then(take, () => {});
+    find("token-cancel").click();
+  };
+  input.value = "";
+  say("");
+  return ask(find("token-dialog"), find("token-cancel"), async () => {
+    const token = input.value.trim();
+    if (!/^[\x21-\x7e]+$/.test(token)) {
+      return say(token ? "A token has no spaces and no special characters." : "Enter a token.");
+    }
+    try {
+      const session = await api.json("v1/session", { token });
+      if (!session.authenticated) return say("The server does not know this token.");
+      api.setToken(token);
+      take(session);
+      return true;
+    } catch (fault) {
+      return say(`${fault.title}.`);
+    }
+  });
 }

@@ -1,22 +1,36 @@
 /** The form of a check: texts and options in, a request out, or a word on what is missing. */
 
-import { Documents, lengthOf, readText, takeFiles } from "./documents.js";
+import { confirmed, find } from "./api.js";
 
-const find = (id) => document.getElementById(id);
-const SCORING_NOTES = {
-  calibrated: "as good as the worst claim",
-  fed: "the paper's: geometric mean over the claims",
-};
+/** The text of a file, or an error that names it: only UTF-8 and UTF-16 text can be read. */
+async function readText(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const wide = { "255,254": "utf-16le", "254,255": "utf-16be" }[`${bytes[0]},${bytes[1]}`];
+  try {
+    const text = new TextDecoder(wide ?? "utf-8", { fatal: true }).decode(bytes);
+    if (!text.includes("\0")) return text;
+  } catch {
+    // refused below, as a text with a NUL in it
+  }
+  throw new Error(`${file.name} is not a text file`);
+}
+
+/** Unicode code points, as the server counts them. */
+function lengthOf(text) {
+  return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
+}
+
+const size = (text) => (text ? plural(lengthOf(text), "character", "characters") : "");
 
 export class CheckForm {
-  /** `submit(request)` is called with what the server wants; `status(text)` speaks aloud. */
+  /** `submit(request)` is called with a request; `status(text)` speaks aloud. */
   constructor({ api, session, submit, status }) {
-    this.api = api;
-    this.session = session;
-    this.status = status;
+    Object.assign(this, { api, session, status });
     this.node = find("check-form");
     this.response = find("response");
-    this.documents = new Documents(find("documents"), () => this.complain("source", ""));
+    this.second = find("response-b");
+    this.documents = []; // {node, area, title, count, remove, name}
+    this.addDocument("");
     this.node.addEventListener("submit", (event) => {
       event.preventDefault();
       const request = this.request();
@@ -25,63 +39,111 @@ export class CheckForm {
     this.node.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.node.requestSubmit();
     });
-    this.response.addEventListener("input", () => this.count());
-    this.second = find("response-b");
-    this.second.addEventListener("input", () => this.complain("response", ""));
+    this.node.addEventListener("input", ({ target }) => {
+      this.complain(target.closest("[data-drop]")?.dataset.drop ?? "threshold", "");
+      this.label();
+    });
     find("compare").addEventListener("click", () => {
       this.compareTwo(find("second").hidden);
       if (!find("second").hidden) this.second.focus();
     });
-    find("threshold").addEventListener("input", () => this.complain("threshold", ""));
-    find("add-document").addEventListener("click", () => this.documents.add("").focus());
+    find("add-document").addEventListener("click", () => this.addDocument("").focus());
     find("example").addEventListener("click", () => this.example());
     find("clear").addEventListener("click", () => {
       this.fill({ documents: [], response: "" });
-      this.documents.first().focus();
+      this.documents[0].area.focus();
     });
-    for (const name of ["question", "extractor", "verifier", "scoring", "threshold", "exact"]) {
-      find(name).addEventListener("change", () => this.describe());
-    }
-    this.dropping();
-    this.count();
-  }
-
-  dropping() {
     // A file dropped beside the fields must not replace the page.
     for (const kind of ["dragover", "drop"]) {
       document.addEventListener(kind, (event) => {
         if (event.dataTransfer.types.includes("Files")) event.preventDefault();
       });
     }
-    takeFiles(this.node.querySelector("[data-drop=source]"), find("source-files"), (files) =>
-      this.read(files, "source", (text, name) => this.documents.add(text, name)),
-    );
-    takeFiles(this.node.querySelector("[data-drop=response]"), find("response-file"), (files) =>
-      this.read(files.slice(0, 1), "response", (text) => {
-        this.response.value = text;
-        this.count();
-      }),
-    );
+    this.takeFiles("source", find("source-files"), (text, name) => this.addDocument(text, name));
+    this.takeFiles("response", find("response-file"), (text) => {
+      this.response.value = text;
+    });
   }
 
-  async read(files, field, put) {
-    const refused = [];
-    for (const file of files) {
-      try {
-        put(await readText(file), file.name);
-        this.status(`${file.name} read`);
-      } catch (error) {
-        refused.push(error.message);
+  /** Files dropped on a field or chosen with an input; `put(text, name)` gets each. */
+  takeFiles(field, input, put) {
+    const read = async (files) => {
+      const refused = [];
+      for (const file of field === "source" ? files : files.slice(0, 1)) {
+        try {
+          put(await readText(file), file.name);
+          this.status(`${file.name} read`);
+        } catch (error) {
+          refused.push(error.message);
+        }
       }
+      this.label();
+      this.complain(field, refused.length ? `${visible(refused.join("; "))}.` : "");
+    };
+    input.addEventListener("change", () => {
+      read([...input.files]);
+      input.value = ""; // so that the same file can be chosen again
+    });
+    this.node.querySelector(`[data-drop=${field}]`).addEventListener("drop", (event) => {
+      const files = [...event.dataTransfer.files];
+      if (files.length) read(files); // dragged text: the field takes it
+    });
+  }
+
+  /** Another document; a file fills an empty field before it opens a new one. */
+  addDocument(text, name = "") {
+    let field = text && this.documents.find(({ area }) => !area.value.trim());
+    if (!field) {
+      field = this.documentField();
+      this.documents.push(field);
+      find("documents").append(field.node);
     }
-    this.complain(field, refused.length ? `${visible(refused.join("; "))}.` : "");
+    field.area.value = text;
+    field.name = name;
+    this.label();
+    return field.area;
+  }
+
+  documentField() {
+    const title = element("span", { class: "title" });
+    const count = element("small", { class: "count" });
+    const remove = textButton({ class: "remove" }, () => {
+      this.documents = this.documents.filter((other) => other !== field);
+      field.node.remove();
+      this.label();
+      this.documents.at(-1).area.focus();
+    }, "Remove");
+    const area = element("textarea", {
+      dir: "auto",
+      spellcheck: "false",
+      placeholder: "Paste the text the response should rest on, or drop text files",
+      "aria-describedby": "source-error",
+    });
+    const row = element("div", { class: "document-row" }, title, count, remove);
+    const field = { area, title, count, remove, name: "", node: element("div", { class: "box grow" }, row, area) };
+    return field;
+  }
+
+  /** Names the documents and counts the characters. */
+  label() {
+    const many = this.documents.length > 1;
+    this.documents.forEach(({ area, title, count, remove, name }, place) => {
+      const label = many ? `Document ${place + 1}` : "Source";
+      title.textContent = name ? `${label}: ${visible(name)}` : label;
+      title.classList.toggle("unseen", !many && !name);
+      area.setAttribute("aria-label", title.textContent);
+      count.textContent = size(area.value);
+      remove.hidden = !many;
+      remove.setAttribute("aria-label", `Remove ${title.textContent}`);
+    });
+    find("response-count").textContent = size(this.response.value);
   }
 
   async example() {
-    const before = this.response.value;
+    const typed = this.response.value || this.documents.some(({ area }) => area.value);
+    if (typed && !(await confirmed("Replace your texts by the example?", "Replace"))) return;
     try {
       const { source, response, question } = await this.api.json("static/example.json");
-      if (this.response.value !== before) return; // the reader has begun to write
       this.fill({ documents: source, response, question });
       find("submit").focus();
     } catch {
@@ -89,161 +151,100 @@ export class CheckForm {
     }
   }
 
-  /** Whether there is a field for a second response. */
+  /** Opens or closes the field for a second response. */
   compareTwo(on) {
     find("second").hidden = !on;
     find("compare").setAttribute("aria-pressed", String(on));
     find("submit").textContent = on ? "Compare" : "Check";
     find("store").disabled = on; // a comparison is not kept
-    this.describe();
   }
 
-  fill({ documents, document_names: names, response, question }) {
-    this.documents.set(documents, names);
+  fill({ documents, document_names: names = [], response, second = "", question }) {
+    this.documents = [];
+    find("documents").replaceChildren();
+    for (const [place, text] of (documents.length ? documents : [""]).entries()) {
+      this.addDocument(text, names[place] ?? "");
+    }
     this.response.value = response;
-    this.second.value = "";
-    this.compareTwo(false);
+    this.second.value = second;
+    this.compareTwo(Boolean(second));
     find("question").value = question ?? "";
-    this.describe();
-    this.count();
+    for (const field of ["source", "response", "threshold"]) this.complain(field, "");
+    this.label();
   }
 
-  count() {
-    const { value } = this.response;
-    find("response-count").textContent = value
-      ? plural(lengthOf(value), "character", "characters")
-      : "";
-    this.complain("response", "");
-  }
-
-  /** What can be picked, once the server has said so; until then its defaults stand. */
+  /** Offers the verifiers of the server and its threshold. */
   async offer() {
     const { storage, scopes } = this.session.data;
     find("store-label").hidden = !(storage && scopes.includes("check"));
-    if (find("store-label").hidden) find("store").checked = false;
-    let known = null;
     try {
-      known = await this.api.json("v1/models");
+      const { verifiers, defaults } = await this.api.json("v1/models");
+      const label = (name) => (name === defaults.verifier ? `Default (${name})` : name);
+      const option = ({ name, description }) =>
+        element("option", { value: name, title: description }, label(name));
+      find("verifier").replaceChildren(...verifiers.map(option));
+      find("threshold").placeholder = defaults.threshold;
     } catch {
-      // a token that may check but not read: the defaults are not known here
+      // A token that may only check cannot list the verifiers; the server has its own.
     }
-    this.models = known;
-    for (const role of ["extractor", "verifier"]) {
-      const standard = known?.default[role];
-      const names = (known?.[`${role}s`] ?? []).map(({ name }) => name);
-      const label = standard ? `Default (${standard})` : "Default";
-      const others = names.filter((name) => name !== standard);
-      options(find(role), [["", label], ...others.map((name) => [name, name])]);
-    }
-    const scoring = find("scoring");
-    const chosen = scoring.value;
-    options(scoring, known ? known.scorings.map((name) => [name, name]) : [["", "Default"]]);
-    if (known) scoring.value = known.scorings.includes(chosen) ? chosen : known.defaults.scoring;
-    if (!find("threshold").value) find("threshold").value = known?.defaults.threshold ?? "";
-    this.describe();
   }
 
-  describe() {
-    for (const role of ["extractor", "verifier"]) {
-      const name = find(role).value || this.models?.default[role];
-      const entry = this.models?.[`${role}s`].find((item) => item.name === name);
-      find(`${role}-note`).textContent = entry?.description ?? "";
-    }
-    find("scoring-note").textContent = SCORING_NOTES[find("scoring").value] ?? "";
-    find("options-summary").textContent = this.changed();
-  }
-
-  /** What is chosen, so that nothing is set behind closed options without a word. */
-  changed() {
-    const standard = this.models?.defaults;
-    const threshold = find("threshold").value;
-    return [
-      find("question").value.trim() && "question",
-      find("extractor").value,
-      find("verifier").value && `verifier ${find("verifier").value}`,
-      standard && find("scoring").value !== standard.scoring && find("scoring").value,
-      standard && threshold !== String(standard.threshold) && `threshold ${threshold}`,
-      find("exact").checked && "every pair",
-    ]
-      .filter(Boolean)
-      .join(", ");
-  }
-
-  /** Says what is wrong with a field, or with an empty text that nothing is. */
+  /** Says what is wrong with a field; an empty text says that nothing is. */
   complain(field, text) {
-    const place = find(`${field}-error`);
-    place.textContent = text;
-    place.hidden = !text;
-    const input = field === "source" ? this.documents?.first() : find(field);
+    find(`${field}-error`).textContent = text;
+    find(`${field}-error`).hidden = !text;
+    const input = field === "source" ? this.documents[0].area : find(field);
     if (text) input.setAttribute("aria-invalid", "true");
-    else input?.removeAttribute("aria-invalid");
+    else input.removeAttribute("aria-invalid");
+    return input;
+  }
+
+  /** The first thing that is wrong: the field and what to say of it; null if nothing is. */
+  problem(source, both, request) {
+    const { limits } = this.session.data;
+    const long = source.reduce((sum, document) => sum + lengthOf(document.text ?? document), 0);
+    const tooLong = (what, length, most) =>
+      length > most &&
+      `The ${what} has ${length.toLocaleString("en")} characters; this server takes ${most.toLocaleString("en")}.`;
+    const responses = both ? [this.response.value, this.second.value] : [this.response.value];
+    const { threshold } = request;
+    const valid = find("threshold").validity.valid && (threshold === null || (threshold >= 0 && threshold <= 1));
+    const bytes = new Blob([JSON.stringify(request)]).size;
+    const most = `${(limits.max_body_bytes / 1e6).toLocaleString("en")} MB`;
+    const found = [
+      ["source", !source.length && "Paste a source, or drop a text file here."],
+      ["source", tooLong("source", long, limits.max_source)],
+      ["response", !responses[0].trim() && "Paste the response to check."],
+      ["response", both && !responses[1].trim() && "Paste the second response as well."],
+      ...responses.map((text) => ["response", tooLong("response", lengthOf(text), limits.max_response)]),
+      ["threshold", !valid && "The threshold is a number between 0 and 1."],
+      ["source", bytes > limits.max_body_bytes && `The texts are larger than the ${most} this server takes.`],
+    ];
+    return found.find(([, text]) => text) ?? null;
   }
 
   /** The request, or null after saying what is missing and going there. */
   request() {
-    const { limits } = this.session.data;
-    const documents = this.documents.sources();
-    const response = this.response.value;
+    const source = this.documents
+      .filter(({ area }) => area.value.trim())
+      .map(({ area, name }) => (name ? { id: name, text: area.value } : area.value));
     const both = !find("second").hidden;
     const threshold = find("threshold").value.trim();
-    const cut = threshold === "" ? null : Number(threshold);
-    const long = documents.reduce((sum, document) => sum + lengthOf(document.text ?? document), 0);
-    const problems = [
-      ["source", !documents.length && "Paste a source, or drop a text file here."],
-      ["source", long > limits.max_source && tooLong("source", long, limits.max_source)],
-      ["response", !response.trim() && "Paste the response to check."],
-      ["response", tooLongResponse(response, limits.max_response)],
-      ["response", both && !this.second.value.trim() && "Paste the second response as well."],
-      ["response", both && tooLongResponse(this.second.value, limits.max_response)],
-      [
-        "threshold",
-        (!find("threshold").validity.valid || !(cut === null || (cut >= 0 && cut <= 1))) &&
-          "The threshold is a number between 0 and 1.",
-      ],
-    ].filter(([, text]) => text);
-    for (const field of ["source", "response", "threshold"]) this.complain(field, "");
-    for (const [field, text] of problems) this.complain(field, text);
-    if (problems.length) {
-      const [field] = problems[0];
-      if (field === "threshold") find("options").open = true;
-      (field === "source" ? this.documents.first() : find(field)).focus();
-      return null;
-    }
+    const response = this.response.value;
     const request = {
-      source: documents,
+      source,
       question: find("question").value.trim() || null,
-      extractor: find("extractor").value || null,
       verifier: find("verifier").value || null,
-      scoring: find("scoring").value || null,
-      threshold: cut,
-      exact: find("exact").checked || null,
+      threshold: threshold === "" ? null : Number(threshold),
       ...(both
         ? { a: response, b: this.second.value }
         : { response, store: find("store").checked, include: ["view", "markdown", "html"] }),
     };
-    const bytes = new Blob([JSON.stringify(request)]).size;
-    if (bytes > limits.max_body_bytes) {
-      const most = `${(limits.max_body_bytes / 1e6).toLocaleString("en")} MB`;
-      this.complain("source", `The texts are larger than the ${most} this server takes.`);
-      this.documents.first().focus();
-      return null;
-    }
-    return request;
+    const problem = this.problem(source, both, request);
+    for (const field of ["source", "response", "threshold"]) this.complain(field, "");
+    if (!problem) return request;
+    if (problem[0] === "threshold") find("options").open = true;
+    this.complain(...problem).focus();
+    return null;
   }
-}
-
-function tooLong(what, length, most) {
-  const count = length.toLocaleString("en");
-  return `The ${what} has ${count} characters; this server takes ${most.toLocaleString("en")}.`;
-}
-
-function tooLongResponse(text, most) {
-  const length = lengthOf(text);
-  return length > most && tooLong("response", length, most);
-}
-
-function options(select, pairs) {
-  const before = select.value;
-  select.replaceChildren(...pairs.map(([value, label]) => element("option", { value }, label)));
-  if (pairs.some(([value]) => value === before)) select.value = before;
 }

@@ -1,46 +1,11 @@
-/** The reports that are kept, newest first: to find, to open, to export or to delete. */
+/** The stored reports: to find, to open, to export, to delete, and to review. */
 
-import { confirmed } from "./dialogs.js";
-import { notice } from "./notices.js";
-import { saveFile } from "./outcome.js";
+import { confirmed, notice } from "./api.js";
+import { saveFile } from "./views.js";
 
 const PAGE = 50;
-// As many characters of a response the server sends with a row.
-const EXCERPT = 120;
-
-export function when(created) {
-  const time = new Date(created);
-  const text = time.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
-  return element("time", { datetime: created, title: created }, text);
-}
-
-/** A verdict with its mark, coloured like everywhere else. */
-export function verdictMark(verdict) {
-  const symbol = element(
-    "span",
-    { class: "symbol", "aria-hidden": "true" },
-    VERDICT_SYMBOLS[verdict],
-  );
-  return element("span", { class: `state ${verdict}` }, symbol, capital(verdict));
-}
-
-/** The beginning of a response, as a way to its report. */
-export function reportLink({ id, excerpt }, open) {
-  const text = visible(excerpt).trim() || "(no text)";
-  const more = [...excerpt].length >= EXCERPT ? "…" : "";
-  const link = element(
-    "a",
-    { href: `./?report=${encodeURIComponent(id)}`, dir: "auto" },
-    text + more,
-  );
-  link.addEventListener("click", (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    open(id);
-  });
-  return link;
-}
-
+const TYPING_MS = 300;
+const SAVE_MS = 600;
 const FILTERS = [
   ["", "All reports"],
   ["verdict=hallucinated", "Hallucinated"],
@@ -52,37 +17,30 @@ const FILTERS = [
   ["reviewed=true", "Reviewed"],
   ["reviewed=false", "Not reviewed"],
 ];
-const TYPING_MS = 300;
+const EXPORTS = [
+  ["", "Export …"],
+  ["reports", "Reports as JSON lines"],
+  ["labelled", "Decisions as a labelled dataset"],
+];
 
-function labelled(text, input, shown = false) {
-  return element("label", {}, element("span", shown ? {} : { class: "unseen" }, text), input);
+function choice(pairs, attributes = {}) {
+  const options = pairs.map(([value, name]) => element("option", { value }, name));
+  return element("select", attributes, ...options);
 }
 
 export class History {
   /** `open(id)` shows a report; `status(text)` speaks aloud. */
   constructor(host, { api, session, open, status }) {
-    Object.assign(this, { host, api, session, open, status });
+    Object.assign(this, { api, session, open, status });
     this.title = element("h1", { tabindex: "-1" }, "History");
-    this.trouble = element("div");
-    this.rows = element("tbody");
-    this.more = textButton({ class: "quiet", hidden: true }, () => this.load(), "Show more");
-    this.none = element("p", { class: "plain", hidden: true });
-    host.replaceChildren(
-      element("header", { class: "view-head" }, this.title, ...this.exports()),
-      this.filters(),
-      this.trouble,
-      element("div", { class: "panel table" }, this.makeTable()),
-      this.none,
-      element("div", { class: "actions" }, this.more),
-    );
-  }
-
-  /** What is looked for. */
-  filters() {
-    this.search = element("input", { type: "search", placeholder: "Search responses, questions and notes" });
-    this.kind = element("select", {}, ...FILTERS.map(([value, name]) => element("option", { value }, name)));
-    this.since = element("input", { type: "date" });
-    this.until = element("input", { type: "date" });
+    this.totals = element("p", { class: "lead" });
+    this.export = choice(EXPORTS, { "aria-label": "Export" });
+    this.export.addEventListener("change", () => this.save(this.export.value));
+    this.remove = textButton({ class: "quiet danger" }, () => this.removeChosen(), "Delete");
+    this.search = element("input", { type: "search", "aria-label": "Search", placeholder: "Search responses, questions and notes" });
+    this.kind = choice(FILTERS, { "aria-label": "Show" });
+    this.since = element("input", { type: "date", "aria-label": "From" });
+    this.until = element("input", { type: "date", "aria-label": "To" });
     this.search.addEventListener("input", () => {
       clearTimeout(this.typing);
       this.typing = setTimeout(() => this.show(), TYPING_MS);
@@ -90,80 +48,57 @@ export class History {
     for (const field of [this.kind, this.since, this.until]) {
       field.addEventListener("change", () => this.show());
     }
-    return element(
-      "form",
-      { class: "filters", role: "search" },
-      labelled("Search", this.search),
-      labelled("Show", this.kind),
-      labelled("From", this.since, true),
-      labelled("to", this.until, true),
+    this.trouble = element("div");
+    this.rows = element("tbody");
+    this.rows.addEventListener("change", () => this.settle());
+    const heads = ["", "Checked", "Verdict", "Score", "Claims", "Response", "Review"];
+    const head = heads.map((name) => element("th", { scope: "col" }, name));
+    const caption = element("caption", { class: "unseen" }, "Reports, newest first");
+    const table = element("table", { class: "past" }, caption, element("thead", {}, element("tr", {}, ...head)), this.rows);
+    this.panel = element("div", { class: "panel table" }, table);
+    this.more = textButton({ class: "quiet", hidden: true }, () => this.load(), "Show more");
+    this.none = element("p", { class: "plain", hidden: true });
+    const filters = { class: "filters", role: "search" };
+    host.replaceChildren(
+      element("header", { class: "view-head" }, this.title, this.export, this.remove),
+      this.totals,
+      element("form", filters, this.search, this.kind, this.since, this.until),
+      this.trouble,
+      this.panel,
+      this.none,
+      element("div", { class: "actions" }, this.more),
     );
   }
 
-  exports() {
-    this.export = element(
-      "select",
-      { "aria-label": "Export" },
-      element("option", { value: "" }, "Export …"),
-      element("option", { value: "reports" }, "Reports as JSON lines"),
-      element("option", { value: "labelled" }, "Decisions as a labelled dataset"),
-    );
-    this.export.addEventListener("change", () => this.save(this.export.value));
-    this.remove = textButton({ class: "quiet danger" }, () => this.removeChosen(), "Delete");
-    return [this.export, this.remove];
+  get chosen() {
+    return [...this.rows.querySelectorAll("input:checked")].map((box) => box.value);
   }
 
-  makeTable() {
-    this.every = element("input", { type: "checkbox", "aria-label": "Choose all that are shown" });
-    this.every.addEventListener("change", () => {
-      for (const box of this.boxes()) box.checked = this.every.checked;
-      this.settle();
-    });
-    const heads = ["Checked", "Verdict", "Score", "Claims", "Response", "Review"];
-    this.table = element(
-      "table",
-      { class: "past" },
-      element("caption", { class: "unseen" }, "Reports, newest first"),
-      element(
-        "thead",
-        {},
-        element(
-          "tr",
-          {},
-          element("th", { scope: "col", class: "choose" }, this.every),
-          ...heads.map((name) => element("th", { scope: "col" }, name)),
-        ),
-      ),
-      this.rows,
-    );
-    return this.table;
-  }
-
-  boxes() {
-    return [...this.rows.querySelectorAll("input[type=checkbox]")];
+  get mayDelete() {
+    return this.session.data.scopes.includes("admin");
   }
 
   /** The query of the filters, as the server reads it. */
   query() {
     const query = new URLSearchParams(this.kind.value);
-    const search = this.search.value.trim();
-    if (search) query.set("search", search);
-    if (this.since.value) query.set("since", this.since.value);
-    if (this.until.value) query.set("until", this.until.value);
+    const fields = { search: this.search.value.trim(), since: this.since.value, until: this.until.value };
+    for (const [name, value] of Object.entries(fields)) if (value) query.set(name, value);
     return query;
   }
 
   async show() {
     this.rows.replaceChildren();
-    this.every.checked = false;
     this.next = null;
-    // What they would act on is not known before the rows are there.
+    // They act on rows that are not known yet.
     for (const control of [this.export, this.remove, this.more]) control.hidden = true;
     await this.load();
-  }
-
-  get mayDelete() {
-    return this.session.data.scopes.includes("admin");
+    const { total, verdicts, hallucination_rate: rate } = await this.api
+      .json("v1/reports/summary")
+      .catch(() => ({ total: 0 }));
+    const share = rate == null ? "" : ` (${Math.round(100 * rate)} % of those judged)`;
+    this.totals.textContent = total
+      ? `Last 30 days: ${plural(total, "report", "reports")}, ${verdicts.hallucinated} hallucinated${share}.`
+      : "";
   }
 
   async load() {
@@ -171,90 +106,75 @@ export class History {
     query.set("limit", PAGE);
     if (this.next) query.set("before", this.next);
     const turn = (this.turn = (this.turn ?? 0) + 1);
-    let page;
     try {
-      page = await this.api.json(`v1/reports?${query}`);
+      const page = await this.api.json(`v1/reports?${query}`);
+      if (turn !== this.turn) return; // another choice was made meanwhile
+      this.trouble.replaceChildren();
+      this.rows.append(...page.reports.map((report) => this.row(report)));
+      this.next = page.next;
+      this.more.hidden = !this.next;
+      this.settle();
     } catch (fault) {
       if (turn === this.turn) this.fail(fault);
-      return;
     }
-    if (turn !== this.turn) return; // another choice was made meanwhile
-    this.trouble.replaceChildren();
-    this.rows.append(...page.reports.map((report) => this.row(report)));
-    this.next = page.next;
-    this.more.hidden = !this.next;
-    this.settle();
   }
 
   fail(fault) {
-    this.trouble.replaceChildren(
-      notice(fault, [{ label: "Try again", act: () => this.show(), wait: fault.retryAfter ?? 0 }]),
-    );
+    const again = { label: "Try again", act: () => this.show(), primary: true };
+    this.trouble.replaceChildren(notice(fault, [again]));
     this.settle();
   }
 
   settle() {
     const some = this.rows.children.length > 0;
-    const failed = this.trouble.hasChildNodes();
-    const chosen = this.boxes().filter((box) => box.checked).length;
     const filtered = this.query().size > 0;
-    this.table.parentElement.hidden = !some;
-    this.none.hidden = some || failed;
+    const chosen = this.chosen.length;
+    this.panel.hidden = this.export.hidden = !some;
+    this.none.hidden = some || this.trouble.hasChildNodes();
     this.none.textContent = filtered
       ? "No report fits."
       : "Nothing is kept yet. Tick “Keep in the history” when you check.";
-    this.export.hidden = !some;
     this.remove.hidden = !(some && this.mayDelete);
-    this.remove.textContent = chosen
-      ? `Delete ${plural(chosen, "report", "reports")}`
-      : filtered
-        ? "Delete all that fit"
-        : "Delete all";
-    this.every.hidden = !this.mayDelete;
+    const what = filtered ? "all that fit" : "all";
+    this.remove.textContent = `Delete ${chosen ? plural(chosen, "report", "reports") : what}`;
   }
 
-  row(report) {
-    const { id, created, verdict, score, claims, question, review } = report;
-    const counts = STATE_ORDER.filter((state) => claims[state]).map((state) =>
-      element(
-        "span",
-        { class: `tally ${state}`, title: `${claims[state]} ${state}` },
-        element("span", { "aria-hidden": "true" }, SYMBOLS[state]),
-        String(claims[state]),
-        element("span", { class: "unseen" }, ` ${state} `),
-      ),
-    );
-    const link = reportLink(report, this.open);
-    const asked = question ? element("small", { dir: "auto" }, visible(question)) : null;
-    const box = element("input", {
-      type: "checkbox",
-      value: id,
-      "aria-label": `Choose the report on: ${link.textContent}`,
+  row({ id, created, verdict, score, claims, excerpt, question, review }) {
+    const counts = STATE_ORDER.filter((state) => claims[state]).map((state) => {
+      const label = { class: `tally ${state}`, title: state };
+      return element("span", label, symbol(SYMBOLS[state]), `${claims[state]} `, element("span", { class: "unseen" }, state));
     });
-    box.addEventListener("change", () => this.settle());
-    return element(
-      "tr",
-      { "data-id": id },
-      element("td", { class: "choose" }, this.mayDelete ? box : ""),
-      element("td", { class: "when" }, when(created)),
-      element("td", {}, verdictMark(verdict)),
-      element("td", { class: "figure", "data-name": "score" }, decimal(score)),
-      element("td", { class: "tallies" }, ...(counts.length ? counts : ["none"])),
-      element("td", { class: "excerpt" }, link, asked),
-      element("td", { class: "reviewed" }, ...reviewed(review)),
-    );
+    const text = visible(excerpt).trim() || "(no text)";
+    const link = element("a", { href: `./?report=${encodeURIComponent(id)}`, dir: "auto" }, text);
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      this.open(id);
+    });
+    const box = element("input", { type: "checkbox", value: id, "aria-label": `Choose the report on: ${text}` });
+    const time = new Date(created).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+    const state = element("span", { class: `state ${verdict}` }, symbol(VERDICT_SYMBOLS[verdict]), capital(verdict));
+    const small = (words) => (words ? element("small", { dir: "auto" }, visible(words)) : null);
+    const said = review && [review.agree && `${review.agree} agreed`, review.disagree && `${review.disagree} disagreed`];
+    const cells = [
+      ["choose", this.mayDelete ? box : ""],
+      ["when", element("time", { datetime: created }, time)],
+      ["verdict-cell", state],
+      ["figure", decimal(score)],
+      ["tallies", ...(counts.length ? counts : ["none"])],
+      ["excerpt", link, small(question)],
+      ["reviewed", said ? said.filter(Boolean).join(", ") || "noted" : "", small(review?.note)],
+    ];
+    return element("tr", { "data-id": id }, ...cells.map(([name, ...parts]) => element("td", { class: name }, ...parts)));
   }
 
   /** Deletes what is ticked, or everything that the filters let through. */
   async removeChosen() {
-    const chosen = this.boxes().filter((box) => box.checked);
-    const query = chosen.length ? new URLSearchParams(chosen.map((box) => ["id", box.value])) : this.query();
-    const what = chosen.length
-      ? plural(chosen.length, "report", "reports")
-      : query.size
-        ? "all reports that fit the filters, also those not shown yet,"
-        : "all reports";
-    if (!(await confirmed(`Delete ${what} for good?`, "Delete"))) return;
+    const { chosen } = this;
+    const query = chosen.length ? new URLSearchParams(chosen.map((id) => ["id", id])) : this.query();
+    const some = chosen.length ? plural(chosen.length, "report", "reports") : "all reports that fit the filters, also those not shown yet,";
+    if (!(await confirmed(`Delete ${query.size ? some : "all reports"} for good?`, "Delete"))) return;
+    if (!query.size) query.set("all", "true");
     try {
       const { deleted } = await this.api.json(`v1/reports?${query}`, { method: "DELETE" });
       this.status(`${plural(deleted, "report", "reports")} deleted`);
@@ -282,12 +202,118 @@ export class History {
   }
 }
 
-/** What was said of a report, in a few words. */
-function reviewed(review) {
-  if (!review) return [];
-  const parts = [];
-  if (review.agree) parts.push(`${review.agree} agreed`);
-  if (review.disagree) parts.push(`${review.disagree} disagreed`);
-  const words = parts.join(", ") || "noted";
-  return [words, review.note ? element("small", { dir: "auto" }, visible(review.note)) : null];
+// Requests about reviews go one at a time, so that an older one never arrives last; a report that
+// is opened again reads what is stored after it.
+let underWay = Promise.resolve();
+
+/** A person's review of a stored report: agree or disagree with each claim, and a note. */
+export class Review {
+  /** `status(text)` speaks aloud; `mayWrite` is whether the token allows to store. */
+  constructor(api, id, { status, mayWrite }) {
+    Object.assign(this, { api, status, mayWrite });
+    this.path = `v1/reports/${encodeURIComponent(id)}/review`;
+    this.decisions = new Map();
+    this.buttons = []; // [number, decision, button]
+    this.known = this.left = false;
+    this.edits = this.stored = 0;
+    this.ends = new AbortController();
+  }
+
+  /** Adds the note below the claims, and reads what is stored. */
+  attach(list, trouble) {
+    this.trouble = trouble;
+    this.note = element("textarea", { id: "review-note", rows: "3", dir: "auto", maxlength: "20000" });
+    this.note.addEventListener("input", () => this.edited());
+    this.saved = element("small", { role: "status" });
+    const title = element("h2", {}, element("label", { for: "review-note" }, "Your note"), this.saved);
+    const hint = "Notes and decisions are stored with the report. The history exports them as a labelled dataset.";
+    list.append(element("section", { class: "panel review" }, title, this.note, element("small", {}, hint)));
+    const { signal } = this.ends;
+    window.addEventListener("pagehide", () => this.store({ keepalive: true }), { signal });
+    this.read();
+  }
+
+  /** The two buttons of a claim. */
+  choice(number) {
+    const buttons = ["agree", "disagree"].map((decision) => {
+      const button = textButton({ class: `decide ${decision}` }, () => this.decide(number, decision), capital(decision));
+      this.buttons.push([number, decision, button]);
+      return button;
+    });
+    this.mark();
+    const label = { class: "decisions", role: "group", "aria-label": `Your decision on claim ${number}` };
+    return element("div", label, ...buttons);
+  }
+
+  decide(number, decision) {
+    if (this.decisions.get(number) === decision) this.decisions.delete(number);
+    else this.decisions.set(number, decision);
+    this.mark();
+    this.edited();
+  }
+
+  mark() {
+    // Nothing can be entered before what is stored is known: it would be lost, or replace that.
+    const open = this.known && this.mayWrite;
+    if (this.note) this.note.readOnly = !open;
+    for (const [number, decision, button] of this.buttons) {
+      button.setAttribute("aria-pressed", String(this.decisions.get(number) === decision));
+      button.disabled = !open;
+    }
+  }
+
+  async read() {
+    this.mark();
+    await underWay;
+    try {
+      const { note, decisions } = await this.api.json(this.path);
+      if (this.known) return; // "Try again" was pressed twice
+      this.note.value = note;
+      this.decisions = new Map(decisions.map(({ claim, decision }) => [claim, decision]));
+      this.known = true;
+      this.trouble.replaceChildren();
+      this.mark();
+    } catch (fault) {
+      if (!this.left) this.complain(fault, () => this.read());
+    }
+  }
+
+  edited() {
+    this.edits += 1;
+    this.saved.textContent = "";
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.write(), SAVE_MS);
+  }
+
+  write() {
+    underWay = underWay.then(() => this.store());
+  }
+
+  /** Stores what has changed. `keepalive` lets the request outlive the page, up to 64 KiB. */
+  async store({ keepalive = false } = {}) {
+    clearTimeout(this.timer);
+    const edit = this.edits;
+    if (edit === this.stored) return;
+    const decisions = [...this.decisions].map(([claim, decision]) => ({ claim, decision }));
+    const body = JSON.stringify({ note: this.note.value, decisions });
+    try {
+      await this.api.ask(this.path, { method: "POST", body, keepalive });
+      this.stored = edit;
+      this.trouble.replaceChildren();
+      if (edit === this.edits) this.saved.textContent = "Saved";
+    } catch (fault) {
+      this.complain(fault, () => this.write());
+    }
+  }
+
+  complain(fault, act) {
+    if (this.left) return void this.status(`Your note is not saved. ${fault.title}`);
+    this.trouble.replaceChildren(notice(fault, [{ label: "Try again", act, primary: true }]));
+  }
+
+  leave() {
+    this.left = true;
+    this.ends.abort();
+    this.write();
+  }
 }

@@ -1,44 +1,66 @@
-"""What of a chat answer is checked, what is passed on unchecked, and what is removed.
+"""The fields of a chat answer: checked, passed on unchecked, or removed.
 
 A field of a message is one of three kinds:
 
 text        read by a person or by a tool: part of the text that is judged
 identifier  names and numbers of the protocol: passed on
-other       reasoning, sound, images, log probabilities, fields that are not known here: the check
-            cannot read them. Where answers may be blocked they are removed
+other       reasoning, sound, images, log probabilities, unknown fields: the check cannot read
+            them. Where answers may be blocked they are removed
 
-Everything here works on a whole answer and on the chunks of a stream alike.
+Everything here works on a whole answer and on the chunks of a stream alike. `GuardedChoice` is one
+choice of a stream that is judged sentence by sentence.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from halldetect.reading.sentences import sentences
+from halldetect.stream.unfinished_text import complete_sentences
 from halldetect_serve.error_responses import service_error
 
-_ANSWER_FIELDS = ("id", "object", "created", "model", "usage", "system_fingerprint", "service_tier")
+_NAME, _TEXT, _ARGUMENTS, _CONTENT = "name", "text", "arguments", "content"
+_FUNCTION = {"name": _NAME, "arguments": _ARGUMENTS}
+_TOOL_CALL = {
+    "index": _NAME,
+    "id": _NAME,
+    "type": _NAME,
+    "function": _FUNCTION,
+    "custom": {"name": _NAME, "input": _ARGUMENTS},
+}
+# The kind of each known field; nothing shows that the sound says the same as its transcript.
+_MESSAGE = {
+    "role": _NAME,
+    "content": _CONTENT,
+    "refusal": _TEXT,
+    "audio": {"id": _NAME, "expires_at": _NAME, "transcript": _TEXT},
+    "tool_calls": [_TOOL_CALL],
+    "function_call": _FUNCTION,
+}
+_ANSWER = dict.fromkeys(
+    ("id", "object", "created", "model", "system_fingerprint", "service_tier"), _NAME
+)
+_USAGE = ("prompt_tokens", "completion_tokens", "total_tokens")
+_FINISH_REASONS = ("stop", "length", "tool_calls", "content_filter", "function_call")
 _TEXT_PARTS = {"text": "text", "output_text": "text", "refusal": "refusal"}
-# The function or custom tool of a tool call: its field, and the field with its arguments.
-_TOOL_ARGUMENTS = {"function": "arguments", "custom": "input"}
+_IDENTIFIER = re.compile(r"[\w.:/+=-]{0,200}")
+_REMOVED = object()
 
 
 @dataclass(slots=True)
 class ChoiceText:
-    """What is known of one choice.
+    """The texts of one choice.
 
-    content     its text, in the pieces in which it came
-    refusal     the text of its refusal
-    transcript  what its sound says
-    arguments   of its tool calls, by tool call
-    unchecked   names of fields that the check cannot read
+    texts      by the field that they come from
+    arguments  of its tool calls, by tool call
+    unchecked  names of fields that the check cannot read
     """
 
-    content: list[str] = field(default_factory=list)
-    refusal: str = ""
-    transcript: str = ""
+    texts: dict[str, str] = field(default_factory=dict)
     arguments: dict[str, str] = field(default_factory=dict)
     unchecked: set[str] = field(default_factory=set)
 
@@ -46,23 +68,20 @@ class ChoiceText:
     def checked(self) -> dict[str, str]:
         """The texts to judge, by the field that they come from; empty ones are left out."""
         prose = [text for value in self.arguments.values() for text in _prose(value)]
-        texts = {
-            "content": "".join(self.content),
-            "refusal": self.refusal,
-            "audio.transcript": self.transcript,
-            "tool_calls": "\n\n".join(prose),
-        }
+        texts = {name: self.texts.get(name, "") for name in ("content", "refusal")}
+        texts["audio.transcript"] = self.texts.get("audio.transcript", "")
+        texts["tool_calls"] = "\n\n".join(prose)
         return {name: text for name, text in texts.items() if text.strip()}
 
     @property
     def text(self) -> str:
         """The text that is judged."""
         checked = self.checked
-        return "\n\n".join(checked.values()) if checked else "".join(self.content)
+        return "\n\n".join(checked.values()) if checked else self.texts.get("content", "")
 
 
 def choice_index(choice: Mapping[str, Any], default: int = 0) -> int:
-    """Return the index that a choice states, or the default where it states none.
+    """Return the index of a choice, or the default where it has none.
 
     Raises:
         ServiceError: `upstream_error` if the index is not a whole number; true is none either.
@@ -102,13 +121,17 @@ def streamed_choices(chunks: Sequence[Mapping[str, Any]]) -> dict[int, ChoiceTex
 
 def allowed_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of an answer or of a chunk that may be shown, without its choices."""
-    return {name: answer[name] for name in _ANSWER_FIELDS if name in answer}
+    allowed: dict[str, Any] = _read(answer, _ANSWER, (), ChoiceText())
+    usage = answer.get("usage")
+    if isinstance(usage, dict):
+        allowed["usage"] = {name: usage[name] for name in _USAGE if type(usage.get(name)) is int}
+    return allowed
 
 
 def read_choice(
     choice: Mapping[str, Any], body: str, known: ChoiceText | None = None
 ) -> tuple[dict[str, Any], ChoiceText]:
-    """Return what of a choice may be shown once it is checked, and its text.
+    """Return the part of a choice that may be shown once it is checked, and its text.
 
     Args:
         choice: of a whole answer or of a chunk.
@@ -116,129 +139,85 @@ def read_choice(
         known: the text of the choice so far, to which this is added.
     """
     text = known or ChoiceText()
-    allowed = _identifiers(choice, ("index", "finish_reason"), text.unchecked)
-    text.unchecked.update(
-        name for name, value in choice.items() if name not in (*allowed, body) and value is not None
-    )
-    message = choice.get(body)
-    if isinstance(message, dict):
-        allowed[body] = _read_message(message, text)
-    elif message is not None:
-        text.unchecked.add(body)
+    rest = {name: value for name, value in choice.items() if name not in ("finish_reason", body)}
+    allowed: dict[str, Any] = _read(rest, {"index": _NAME}, (), text)
+    reason = choice.get("finish_reason")
+    if reason is None or reason in _FINISH_REASONS:
+        allowed["finish_reason"] = reason
+    else:
+        text.unchecked.add("finish_reason")
+    if choice.get(body) is not None:
+        message = _read(choice[body], _MESSAGE, (), text)
+        if message is not _REMOVED:
+            allowed[body] = message
     return allowed, text
 
 
-def _read_message(message: Mapping[str, Any], text: ChoiceText) -> dict[str, Any]:
-    allowed = _identifiers(message, ("role",), text.unchecked)
-    for name, value in message.items():
-        if name == "role":
-            continue
-        if name == "content":
-            allowed[name] = _read_content(value, text)
-        elif name == "refusal" and isinstance(value, str):
-            text.refusal += value
-            allowed[name] = value
-        elif name == "audio" and isinstance(value, dict):
-            allowed[name] = _read_audio(value, text)
-        elif name == "tool_calls" and isinstance(value, list):
-            calls = [call for call in value if isinstance(call, dict)]
-            allowed[name] = [_read_tool_call(call, at, text) for at, call in enumerate(calls)]
-        elif name == "function_call" and isinstance(value, dict):
-            allowed[name] = _read_function(value, "arguments", name, text)
-        elif value is not None:
-            text.unchecked.add(name)
-        elif name == "refusal":
-            allowed[name] = None
-    return allowed
+def _read(value: Any, kind: Any, path: tuple[str, ...], text: ChoiceText, key: str = "") -> Any:
+    """Return the part of a value that may be shown, or _REMOVED; its texts go to `text`.
+
+    Args:
+        value: of a field.
+        kind: of the field; None for an unknown one.
+        path: names that lead to the field.
+        text: the texts of the choice.
+        key: of the tool call that the field belongs to.
+    """
+    if value is None:
+        return _REMOVED if kind is None else None
+    if isinstance(kind, dict) and isinstance(value, dict):
+        found = {
+            name: _read(item, kind.get(name), (*path, name), text, key)
+            for name, item in value.items()
+        }
+        return {name: item for name, item in found.items() if item is not _REMOVED}
+    if isinstance(kind, list) and isinstance(value, list):
+        calls = [item for item in value if isinstance(item, dict)]
+        return [
+            _read(call, kind[0], path, text, str(call.get("index", at)))
+            for at, call in enumerate(calls)
+        ]
+    if kind == _CONTENT and isinstance(value, list):
+        parts = [_read_part(part, text) for part in value]
+        return [part for part in parts if part is not _REMOVED]
+    if kind in (_CONTENT, _TEXT) and isinstance(value, str):
+        name = ".".join(path)
+        text.texts[name] = text.texts.get(name, "") + value
+        return value
+    if kind == _ARGUMENTS and isinstance(value, str):
+        name = f"{key}.{'.'.join(path)}"
+        text.arguments[name] = text.arguments.get(name, "") + value
+        return value
+    is_name = isinstance(value, str) and _IDENTIFIER.fullmatch(value) is not None
+    if kind == _NAME and (is_name or isinstance(value, (bool, int, float))):
+        return value
+    text.unchecked.add(".".join(path))
+    return _REMOVED
 
 
-def _read_content(content: object, text: ChoiceText) -> str | list[dict[str, Any]] | None:
-    if isinstance(content, str):
-        text.content.append(content)
-        return content
-    if not isinstance(content, list):
-        if content is not None:
-            text.unchecked.add("content")
-        return None
-    allowed: list[dict[str, Any]] = []
-    for part in content:
-        kind = str(part.get("type", "text")) if isinstance(part, dict) else "part"
-        key = _TEXT_PARTS.get(kind, "")
-        value = part.get(key) if isinstance(part, dict) else None
-        if not isinstance(value, str):
-            text.unchecked.add(f"content.{kind}")
-            continue
-        if text.content:
-            text.content.append("\n")
-        text.content.append(value)
-        text.unchecked.update(
-            f"content.{kind}.{name}" for name in part if name not in ("type", key)
-        )
-        allowed.append({"type": kind, key: value})
-    return allowed
-
-
-def _read_audio(audio: Mapping[str, Any], text: ChoiceText) -> dict[str, Any]:
-    """The transcript is text; nothing shows that the sound says the same, so it is not passed."""
-    allowed = _identifiers(audio, ("id", "expires_at"), text.unchecked)
-    transcript = audio.get("transcript")
-    if isinstance(transcript, str):
-        text.transcript += transcript
-        allowed["transcript"] = transcript
-    text.unchecked.update(f"audio.{name}" for name in audio if name not in allowed)
-    return allowed
-
-
-def _read_tool_call(call: Mapping[str, Any], at: int, text: ChoiceText) -> dict[str, Any]:
-    allowed = _identifiers(call, ("index", "id", "type"), text.unchecked)
-    for name, value in call.items():
-        if name in _TOOL_ARGUMENTS and isinstance(value, dict):
-            key = f"{call.get('index', at)}.{name}"
-            allowed[name] = _read_function(value, _TOOL_ARGUMENTS[name], key, text)
-        elif name not in allowed and value is not None:
-            text.unchecked.add(f"tool_calls.{name}")
-    return allowed
-
-
-def _read_function(
-    function: Mapping[str, Any], field_name: str, key: str, text: ChoiceText
-) -> dict[str, Any]:
-    allowed = _identifiers(function, ("name",), text.unchecked)
-    arguments = function.get(field_name)
-    if isinstance(arguments, str):
-        text.arguments[key] = text.arguments.get(key, "") + arguments
-        allowed[field_name] = arguments
-    text.unchecked.update(f"tool_calls.{name}" for name in function if name not in allowed)
-    return allowed
-
-
-def _identifiers(
-    values: Mapping[str, Any], names: Sequence[str], unchecked: set[str]
-) -> dict[str, Any]:
-    """Return those of the named fields that are numbers or names; text in them is not passed."""
-    allowed = {}
-    for name in names:
-        if name not in values:
-            continue
-        value = values[name]
-        is_name = isinstance(value, str) and not any(map(str.isspace, value))
-        if value is None or is_name or isinstance(value, (bool, int, float)):
-            allowed[name] = value
-        else:
-            unchecked.add(name)
-    return allowed
+def _read_part(part: object, text: ChoiceText) -> Any:
+    """Return a part of a content, if it is text."""
+    kind = str(part.get("type", "text")) if isinstance(part, dict) else "part"
+    key = _TEXT_PARTS.get(kind)
+    if not isinstance(part, dict) or key is None or not isinstance(part.get(key), str):
+        text.unchecked.add(f"content.{kind}")
+        return _REMOVED
+    if text.texts.get("content"):
+        text.texts["content"] += "\n"
+    text.texts["content"] = text.texts.get("content", "") + part[key]
+    text.unchecked.update(f"content.{kind}.{name}" for name in part if name not in ("type", key))
+    return {"type": kind, key: part[key]}
 
 
 def _prose(arguments: str) -> Iterator[str]:
     """Yield the texts in the arguments of a tool call: strings of more than one word.
 
-    Arguments that are not JSON are text as a whole.
+    Arguments that are not JSON, or in which a key comes twice, are text as a whole.
     """
     try:
-        value = json.loads(arguments)
+        remaining = [json.loads(arguments, object_pairs_hook=_unique)]
     except (ValueError, RecursionError):
-        value = arguments
-    remaining = [value]
+        remaining = [arguments]
     while remaining:
         item = remaining.pop(0)
         if isinstance(item, dict):
@@ -247,3 +226,88 @@ def _prose(arguments: str) -> Iterator[str]:
             remaining[:0] = item
         elif isinstance(item, str) and len(item.split()) > 1:
             yield item.strip()
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key comes twice")
+    return dict(pairs)
+
+
+@dataclass(slots=True)
+class GuardedChoice:
+    """One choice of a streamed answer that is judged sentence by sentence.
+
+    Only its text is judged so. A choice with anything else to check, such as a tool call, is
+    collected from there on, and shown or not when it is complete.
+
+    written        the judged text, as the upstream wrote it
+    shown          the text that was passed on
+    pending        the text since then, not judged yet
+    changes        sentences that were not passed on as they were
+    stopped        whether nothing more of it is passed on
+    finish_reason  of the upstream
+    rest           parts that are not plain text, and all that came after them
+    rest_text      the text of the rest
+    """
+
+    written: str = ""
+    shown: str = ""
+    pending: str = ""
+    changes: list[dict[str, Any]] = field(default_factory=list)
+    stopped: bool = False
+    finish_reason: str | None = None
+    rest: list[dict[str, Any]] = field(default_factory=list)
+    rest_text: ChoiceText = field(default_factory=ChoiceText)
+    unchecked: set[str] = field(default_factory=set)
+
+    def take(self, choice: Mapping[str, Any]) -> None:
+        """Add the part of the choice that a chunk brings."""
+        allowed, text = read_choice(choice, "delta")
+        self.unchecked |= text.unchecked
+        self.finish_reason = allowed.pop("finish_reason", None) or self.finish_reason
+        if self.rest or set(text.checked) - {"content"} or text.arguments:
+            read_choice(choice, "delta", self.rest_text)
+            self.rest.append(allowed)
+        elif not self.stopped:
+            self.pending += text.texts.get("content", "")
+
+    def next_sentence(self, *, ended: bool) -> str | None:
+        """Return the next sentence to judge, with the white space before it; None if none is.
+
+        Args:
+            ended: whether the upstream has ended, so that the rest is complete.
+        """
+        if self.stopped or not self.pending:
+            return None
+        ends = complete_sentences(self.pending)
+        if not ends and ended:
+            spans = sentences(self.pending)
+            ends = [spans[0].end] if len(spans) > 1 else [len(self.pending)]
+        if not ends:
+            return None
+        sentence, self.pending = self.pending[: ends[0]], self.pending[ends[0] :]
+        return sentence
+
+    def settle(self, sentence: str, shown: str | None, why: str | None = None) -> None:
+        """Record the outcome of a sentence.
+
+        Args:
+            sentence: as it was written.
+            shown: the text that is passed on; None if there is none.
+            why: why it is not passed on as it was.
+        """
+        self.written += sentence
+        self.shown += shown or ""
+        if shown != sentence:
+            after = None if shown is None else shown.strip()
+            action = "removed" if shown is None else "changed"
+            change = {"action": action, "before": sentence.strip(), "after": after, "why": why}
+            self.changes.append(change)
+
+    @property
+    def text(self) -> ChoiceText:
+        """The text of the choice as far as it was written and judged, for the annotation."""
+        rest = self.rest_text
+        content = self.written + rest.texts.get("content", "")
+        return ChoiceText({**rest.texts, "content": content}, rest.arguments, self.unchecked)

@@ -1,32 +1,31 @@
-"""What the proxy reads from a chat request and changes in the answer; pure functions."""
+"""Chat requests and the changes that the proxy makes in their answers; pure functions."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from halldetect.pair_state import CHECK_FAILED
+from halldetect.report import ClaimReport, Report
 from halldetect_serve.error_responses import service_error
 from halldetect_serve.proxy.choices import ChoiceText
 from halldetect_serve.proxy.rag_prompt import SourcePlaces, is_source, message_text
-from halldetect_serve.request_schemas import CheckOptions, Text
+from halldetect_serve.schemas import CheckOptions, Text
 from halldetect_serve.settings import CheckSettings, UpstreamSettings
-from halldetect_serve.worker.wire import FinishedReport
+from halldetect_serve.worker.process import FinishedReport
 
-_CLAIM_FIELDS = ("text", "span", "status", "support", "reason")
 _CHANGE_FIELDS = ("action", "before", "after", "why")
-_REPORT_FIELDS = ("verdict", "score", "threshold", "reason")
 
 
 class Guarding(CheckOptions):
     """The field `halldetect` of a chat request."""
 
     sources: Annotated[list[Text], Field(max_length=1000)] | None = Field(
-        default=None, description="What the answer must be faithful to."
+        default=None, description="The texts that the answer must be faithful to."
     )
 
 
@@ -41,7 +40,7 @@ class ChatRequest(BaseModel):
 
     @property
     def options(self) -> Guarding:
-        """What the request chooses for the check."""
+        """The options of the check."""
         return self.halldetect or Guarding()
 
     def upstream_body(self) -> dict[str, Any]:
@@ -49,11 +48,7 @@ class ChatRequest(BaseModel):
         return self.model_dump(exclude={"halldetect", "stream"}, exclude_unset=True)
 
     def sources(self, places: SourcePlaces) -> list[str]:
-        """Return `halldetect.sources`; without it, what the request holds.
-
-        Args:
-            places: where the operator says that sources are.
-        """
+        """Return `halldetect.sources`; without it, the texts in the operator's places."""
         if self.options.sources is not None:
             return self.options.sources
         return places.find(self.upstream_body())
@@ -70,11 +65,8 @@ class ChatRequest(BaseModel):
 class CheckedChoice:
     """One choice of an answer with its report.
 
-    index   of the choice in the answer
-    choice  its text
-    report  of the check
-    stored  the fields `stored` and `store_error` of the answer
-    repair  the outcome of a repair, as `Repair.to_dict` gives it; None if there was none
+    `stored` has the fields `stored` and `store_error` of the answer, `repair` the outcome of a
+    repair, as `Repair.to_dict` gives it.
     """
 
     index: int
@@ -89,7 +81,7 @@ class CheckedChoice:
         return str(self.report.overview["verdict"])
 
     def is_rejected(self, upstream: UpstreamSettings) -> bool:
-        """Return whether the operator does not want such an answer, or the check failed."""
+        """Return True if the operator does not want such an answer, or the check failed."""
         if self.verdict == "hallucinated":
             return True
         reason = str(json.loads(self.report.json)["reason"] or "")
@@ -100,69 +92,67 @@ class CheckedChoice:
         return upstream.block_unchecked and self.verdict == "uncheckable" and has_text
 
     def annotation(self, action: str) -> dict[str, Any]:
-        """Return what the field `halldetect` of the answer says of this choice.
-
-        Args:
-            action: what was done with it.
-        """
-        report = json.loads(self.report.json)
-        claims = [
-            {**{name: claim[name] for name in _CLAIM_FIELDS}, "passage": _passage(claim)}
-            for claim in report["claims"]
-        ]
+        """Return the entry of this choice in the field `halldetect` of the answer."""
+        report = Report.from_json(self.report.json)
         return {
             "index": self.index,
             "action": action,
-            **{name: report[name] for name in _REPORT_FIELDS},
-            "claims": claims,
+            "verdict": str(report.verdict),
+            "score": report.score,
+            "threshold": report.threshold,
+            "reason": report.reason,
+            "claims": [_claim_annotation(claim) for claim in report.claims],
             "checked_fields": list(self.choice.checked),
             "unchecked_fields": sorted(self.choice.unchecked),
             **self.stored,
-            **({} if self.repair is None else {"repair": self._repair_annotation()}),
+            **({} if self.repair is None else {"repair": _repair_annotation(self.repair)}),
         }
 
-    def _repair_annotation(self) -> dict[str, Any]:
-        repair = self.repair or {}
-        changes = [
-            {name: change[name] for name in _CHANGE_FIELDS}
-            for change in repair["changes"]
-            if change["action"] != "kept"
-        ]
-        return {"outcome": repair["outcome"], "reason": repair["reason"], "changes": changes}
+
+def _claim_annotation(claim: ClaimReport) -> dict[str, Any]:
+    passage = claim.evidence
+    return {
+        "text": claim.text,
+        "span": None if claim.span is None else asdict(claim.span),
+        "status": str(claim.status),
+        "support": claim.support,
+        "reason": claim.reason,
+        "passage": None
+        if passage is None
+        else {
+            "text": passage.text,
+            "document": passage.document,
+            "span": asdict(passage.span),
+        },
+    }
 
 
-def _passage(claim: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the passage that decides a claim, as `ClaimReport.evidence` does."""
-    contradicted = claim["status"] == "contradicted" and claim["contradicting"] is not None
-    evidence = claim["contradicting"] if contradicted else claim["entailing"]
-    evidence = evidence or claim["contradicting"]
-    if evidence is None:
-        return None
-    return {name: evidence[name] for name in ("text", "document", "span")}
+def _repair_annotation(repair: dict[str, Any]) -> dict[str, Any]:
+    changes = [
+        {name: change[name] for name in _CHANGE_FIELDS}
+        for change in repair["changes"]
+        if change["action"] != "kept"
+    ]
+    return {"outcome": repair["outcome"], "reason": repair["reason"], "changes": changes}
 
 
 def require_no_weaker(settings: CheckSettings, options: CheckOptions) -> None:
     """Refuse options that could let through what the operator wants blocked.
 
-    A request may lower the threshold, which flags more, and choose nothing else. What number a
-    named threshold stands for is not known here, so a name can only be repeated.
-
-    Args:
-        settings: what the operator chose.
-        options: what the request chooses.
+    A request may lower the threshold, which flags more. The number of a named threshold is not
+    known here, so a name can only be repeated.
 
     Raises:
         ServiceError: `invalid_request`.
     """
-    overrides = options.overrides()
-    limit = settings.configuration.threshold
-    threshold = overrides.pop("threshold", limit)
-    numbers = not isinstance(threshold, str) and not isinstance(limit, str)
-    if threshold != limit and not (numbers and threshold < limit):
+    limit, threshold = settings.configuration.threshold, options.threshold
+    if threshold not in (None, limit) and not (
+        isinstance(threshold, float) and isinstance(limit, (int, float)) and threshold < limit
+    ):
         message = f"halldetect.threshold: {limit} at most, because this service blocks answers"
         raise service_error("invalid_request", message)
-    for name in overrides:
-        message = f"halldetect.{name}: not a choice of the request where answers are blocked"
+    if options.verifier is not None:
+        message = "halldetect.verifier: not a choice of the request where answers are blocked"
         raise service_error("invalid_request", message)
 
 
@@ -175,12 +165,7 @@ def chunk_frame(chunks: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What takes the place of a choice that is not shown.
-
-    text           the repaired text, or a notice
-    finish_reason  as the protocol has it
-    action         "repaired" or "blocked"
-    """
+    """The replacement of a choice that is not shown: its repaired text, or a notice."""
 
     text: str
     finish_reason: str
@@ -188,7 +173,7 @@ class Replacement:
 
 
 def replacement(choice: CheckedChoice) -> Replacement:
-    """Return what takes the place of a rejected choice: its repair, or a notice."""
+    """Return the replacement of a rejected choice: its repair, or a notice."""
     text = None if choice.repair is None else choice.repair["text"]
     if isinstance(text, str):
         return Replacement(text, "stop", "repaired")
@@ -206,12 +191,7 @@ def block_notice(choice: CheckedChoice) -> str:
 
 
 def stop_notice(choice: CheckedChoice, shown: str) -> str:
-    """Return the text that ends a streamed answer in place of what may not be shown.
-
-    Args:
-        choice: the answer as far as it was written.
-        shown: what was passed on of it.
-    """
+    """Return the notice that ends a streamed answer, of which `shown` was passed on."""
     notice = block_notice(choice)
     if not shown.strip():
         return notice
@@ -219,12 +199,7 @@ def stop_notice(choice: CheckedChoice, shown: str) -> str:
 
 
 def retry_body(body: dict[str, Any], rejected: Sequence[CheckedChoice]) -> dict[str, Any]:
-    """Return the request for another attempt: with the answer and what is wrong with it.
-
-    Args:
-        body: the request to the upstream.
-        rejected: the choices that the operator does not want.
-    """
+    """Return the request for another attempt: with the answer and its wrong claims."""
     worst = next(choice for choice in rejected if choice.verdict != "faithful")
     claims = json.loads(worst.report.json)["claims"]
     wrong = [claim["text"] for claim in claims if claim["status"] != "supported"]
@@ -244,14 +219,7 @@ def retry_body(body: dict[str, Any], rejected: Sequence[CheckedChoice]) -> dict[
 def annotate(
     choices: Sequence[CheckedChoice], replaced: dict[int, Replacement], attempts: int, mode: str
 ) -> dict[str, Any]:
-    """Return the field `halldetect` of an answer.
-
-    Args:
-        choices: the checked choices.
-        replaced: what takes the place of choices that are not shown, by index.
-        attempts: number of requests to the upstream.
-        mode: the action that the operator chose.
-    """
+    """Return the field `halldetect` of an answer; `replaced` is by index of the choice."""
 
     def action(choice: CheckedChoice) -> str:
         if choice.index in replaced:

@@ -1,8 +1,18 @@
-"""One chat request on its way through the proxy: answered, checked, and perhaps asked again."""
+"""One chat request on its way through the proxy: answered, checked, and perhaps asked again.
+
+annotate  the answer goes through, and its field `halldetect` has the result of the check
+block     a hallucinated answer is replaced by a notice
+retry     the upstream is asked again, with the wrong claims; in the end as block
+repair    a hallucinated answer is replaced by its repair; if that fails, as block
+
+A stream that is only annotated goes through as it comes. With block and repair each sentence is
+judged when it is complete, and passed on, replaced or held back; block ends at the first sentence
+that fails. With retry a stream waits for the verdict on the whole. With all but annotate, only
+fields that were checked or that hold no text are passed on.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -13,17 +23,24 @@ from halldetect.inputs import Pair
 from halldetect.pair_state import CHECK_FAILED
 from halldetect.stream.guard import ASSERTS_NOTHING
 from halldetect.stream.unfinished_text import context_of
-from halldetect_serve.dependencies import ServiceContext
+from halldetect_serve.context import (
+    ServiceContext,
+    compact_json,
+    store_reports,
+    submit,
+    wait_for_reports,
+    with_keep_alive,
+)
 from halldetect_serve.error_responses import error_object
 from halldetect_serve.proxy.choices import (
     ChoiceText,
+    GuardedChoice,
     allowed_answer,
     answer_choices,
     choice_index,
     read_choice,
     streamed_choices,
 )
-from halldetect_serve.proxy.guarded_stream import GuardedChoice
 from halldetect_serve.proxy.messages import (
     ChatRequest,
     CheckedChoice,
@@ -35,16 +52,9 @@ from halldetect_serve.proxy.messages import (
     stop_notice,
 )
 from halldetect_serve.proxy.upstream import Chunk, UpstreamClient
-from halldetect_serve.submission import (
-    KEEP_ALIVE_COMMENT,
-    KEEP_ALIVE_SECONDS,
-    compact_json,
-    store_reports,
-    submit,
-    wait_for_reports,
-)
 
 _DONE = b"data: [DONE]\n\n"
+Guards = dict[int, GuardedChoice]
 
 
 class ProxiedChat:
@@ -55,24 +65,22 @@ class ProxiedChat:
         context: ServiceContext,
         upstream: UpstreamClient,
         request: ChatRequest,
+        sources: list[str],
         request_id: str,
     ) -> None:
         self.context = context
         self.upstream = upstream
         self.request = request
+        self.sources = sources
         self.request_id = request_id
+        self.question = request.question()
         self.body = request.upstream_body()
-        self.sources = request.sources(upstream.settings.sources)
         self.attempts = 1
 
     @property
     def mode(self) -> str:
+        """The operator's action for hallucinated answers."""
         return self.upstream.settings.action
-
-    @property
-    def _choices_asked_for(self) -> int:
-        asked = self.body.get("n")
-        return asked if isinstance(asked, int) and asked > 1 else 1
 
     async def answer(self) -> dict[str, Any]:
         """Return the whole answer, annotated, with blocked choices replaced."""
@@ -97,14 +105,20 @@ class ProxiedChat:
             answer = {**allowed_answer(answer), "choices": choices}
         return {**answer, "halldetect": self._annotation(checked, replaced)}
 
-    async def stream(self, chunks: AsyncIterator[Chunk]) -> AsyncIterator[bytes]:
-        """Yield the events of the answer; the last chunk has the annotation."""
-        parts = {
-            "annotate": self._annotated_stream,
-            "retry": self._checked_stream,
-        }.get(self.mode, self._guarded_stream)
+    async def stream(self, chunks: AsyncIterator[Chunk] | None) -> AsyncIterator[bytes]:
+        """Yield the events of the answer; the last chunk has the annotation.
+
+        Args:
+            chunks: of the upstream; None with retry, which asks for whole answers.
+        """
+        if chunks is None:
+            parts = self._late_stream()
+        elif self.mode == "annotate":
+            parts = self._annotated_stream(chunks)
+        else:
+            parts = self._guarded_stream(chunks)
         try:
-            async for part in parts(chunks):
+            async for part in with_keep_alive(parts):
                 yield part
             yield _DONE
         except ServiceError as error:
@@ -116,43 +130,33 @@ class ProxiedChat:
         async for chunk in chunks:
             seen.append(chunk)
             yield _event(chunk)
-        task = asyncio.create_task(self.check(streamed_choices(seen)))
-        async for comment in _keep_alive(task):
-            yield comment
         try:
-            annotation = self._annotation(task.result(), {})
+            annotation = self._annotation(await self.check(streamed_choices(seen)), {})
         except ServiceError as error:
             annotation = self._failed_annotation(error)
         yield _event({**chunk_frame(seen), "choices": [], "halldetect": annotation})
 
-    async def _checked_stream(self, chunks: AsyncIterator[Chunk]) -> AsyncIterator[bytes]:
-        """Check first, then send what may be shown."""
-        task = asyncio.create_task(self._collect_and_check(chunks))
-        async for comment in _keep_alive(task):
-            yield comment
-        seen, checked = task.result()
-        replaced = self._replacements(checked)
-        frame = chunk_frame(seen)
-        for chunk in seen:
-            choices = chunk.get("choices", [])
-            shown = [
-                read_choice(choice, "delta")[0]
-                for choice in choices
-                if choice_index(choice) not in replaced
-            ]
-            if shown or not choices:
-                yield _event({**allowed_answer(chunk), "choices": shown})
-        for index, other in replaced.items():
-            delta = {"role": "assistant", "content": other.text}
-            choice = {"index": index, "delta": delta, "finish_reason": other.finish_reason}
-            yield _event({**frame, "choices": [choice]})
-        annotation = self._annotation(checked, replaced)
-        yield _event({**frame, "choices": [], "halldetect": annotation})
+    async def _late_stream(self) -> AsyncIterator[bytes]:
+        """Yield a whole answer as chunks, one per choice."""
+        self.body.pop("stream_options", None)
+        answer = await self.answer()
+        frame = chunk_frame([answer])
+        for at, choice in enumerate(answer["choices"]):
+            message = dict(choice.get("message") or {})
+            calls = message.get("tool_calls")
+            if calls:
+                message["tool_calls"] = [{"index": n, **call} for n, call in enumerate(calls)]
+            index = choice_index(choice, at)
+            yield _event(_chunk(frame, index, message, choice.get("finish_reason")))
+        usage = {name: answer[name] for name in ("usage",) if name in answer}
+        yield _event({**frame, "choices": [], **usage, "halldetect": answer["halldetect"]})
 
     async def _guarded_stream(self, chunks: AsyncIterator[Chunk]) -> AsyncIterator[bytes]:
         """Judge each sentence when it is complete; nothing is read meanwhile."""
-        guards: dict[int, GuardedChoice] = {}
+        guards: Guards = {}
         frame: dict[str, Any] = {}
+        asked = self.body.get("n")
+        wanted = asked if isinstance(asked, int) and asked > 1 else 1
         async for chunk in chunks:
             frame = frame or chunk_frame([chunk])
             for choice in chunk.get("choices", []):
@@ -161,40 +165,34 @@ class ProxiedChat:
                 yield _event({**allowed_answer(chunk), "choices": []})
             async for part in self._judged_parts(guards, frame, ended=False):
                 yield part
-            if sum(guard.stopped for guard in guards.values()) >= self._choices_asked_for:
+            if sum(guard.stopped for guard in guards.values()) >= wanted:
                 break
         async for part in self._judged_parts(guards, frame, ended=True):
             yield part
         async for part in self._unguarded_parts(guards, frame):
             yield part
-        task = asyncio.create_task(self._checked_guards(guards))
-        async for comment in _keep_alive(task):
-            yield comment
-        checked, replaced = task.result()
-        notices = {item.index: stop_notice(item, guards[item.index].shown) for item in checked}
-        for index, guard in guards.items():
+        checked, replaced = await self._checked_guards(guards)
+        for item in checked:
+            guard = guards[item.index]
             if guard.stopped:
-                delta = {"role": "assistant", "content": notices[index]}
-                yield _event(_chunk(frame, index, delta, "content_filter"))
+                delta = {"role": "assistant", "content": stop_notice(item, guard.shown)}
+                yield _event(_chunk(frame, item.index, delta, "content_filter"))
             else:
-                yield _event(_chunk(frame, index, {}, guard.finish_reason))
+                yield _event(_chunk(frame, item.index, {}, guard.finish_reason))
         annotation = self._annotation(checked, replaced)
         yield _event({**frame, "choices": [], "halldetect": annotation})
 
     async def _judged_parts(
-        self, guards: dict[int, GuardedChoice], frame: dict[str, Any], *, ended: bool
+        self, guards: Guards, frame: dict[str, Any], *, ended: bool
     ) -> AsyncIterator[bytes]:
-        """Yield the sentences that may be shown, and comments while they are judged."""
+        """Yield the sentences that may be shown."""
         for index, guard in guards.items():
             while (sentence := guard.next_sentence(ended=ended)) is not None:
-                task = asyncio.create_task(self._judge_sentence(guard, sentence))
-                async for comment in _keep_alive(task):
-                    yield comment
-                if text := task.result():
+                if text := await self._judge_sentence(guard, sentence):
                     yield _event(_chunk(frame, index, {"role": "assistant", "content": text}))
 
     async def _judge_sentence(self, guard: GuardedChoice, sentence: str) -> str:
-        """Return what may be shown for a sentence; settle it."""
+        """Settle a sentence and return the text to show for it."""
         why = await self._rejection(guard.shown, sentence)
         if why is None:
             guard.settle(sentence, sentence)
@@ -208,11 +206,11 @@ class ProxiedChat:
         return ""
 
     async def _rejection(self, shown: str, sentence: str) -> str | None:
-        """Return why a sentence may not be shown behind what was shown; None if it may."""
+        """Return why a sentence may not be shown behind the text before it; None if it may."""
         context = context_of(shown)
-        pair = Pair(self.sources, context + sentence, self.request.question())
+        pair = Pair(self.sources, context + sentence, self.question)
         options = self.request.options.model_copy(update={"store": False})
-        with await submit(self.context, options, [pair], judge_from=len(context)) as job:
+        with submit(self.context, options, [pair], judge_from=len(context)) as job:
             (finished,) = await job.reports()
         verdict, reason = finished.overview["verdict"], json.loads(finished.json)["reason"]
         if verdict == "hallucinated":
@@ -223,30 +221,22 @@ class ProxiedChat:
         return None
 
     async def _repaired_sentence(self, shown: str, sentence: str) -> str | None:
-        """Return a repair of a sentence that holds behind what was shown; None if there is none."""
-        pair = Pair(self.sources, sentence.strip(), self.request.question())
-        options = self.request.options.model_copy(update={"store": False})
-        with await submit(self.context, options, [pair], repair=True) as job:
-            (finished,) = await job.reports()
-        text = json.loads(finished.json)["text"]
+        """Return a repair of a sentence that holds behind the text before it, or None."""
+        (repair,) = await self._repairs([sentence.strip()])
+        text = repair["text"]
         if not isinstance(text, str) or not text.strip():
             return None
         repaired = sentence[: len(sentence) - len(sentence.lstrip())] + text.strip()
         return repaired if await self._rejection(shown, repaired) is None else None
 
-    async def _unguarded_parts(
-        self, guards: dict[int, GuardedChoice], frame: dict[str, Any]
-    ) -> AsyncIterator[bytes]:
-        """Check what is not plain text as a whole, and yield it if it may be shown."""
+    async def _unguarded_parts(self, guards: Guards, frame: dict[str, Any]) -> AsyncIterator[bytes]:
+        """Check the parts that are not plain text as a whole, and yield what may be shown."""
         rests = {
             index: guard.rest_text
             for index, guard in guards.items()
             if guard.rest and not guard.stopped
         }
-        task = asyncio.create_task(self.check(rests))
-        async for comment in _keep_alive(task):
-            yield comment
-        for item in task.result():
+        for item in await self.check(rests):
             guard = guards[item.index]
             if item.is_rejected(self.upstream.settings):
                 guard.stopped = True
@@ -257,48 +247,29 @@ class ProxiedChat:
             guard.stopped |= bool(guard.changes) and not (guard.shown.strip() or guard.rest)
 
     async def _checked_guards(
-        self, guards: dict[int, GuardedChoice]
+        self, guards: Guards
     ) -> tuple[list[CheckedChoice], dict[int, Replacement]]:
-        """Check the choices as they were written, for the annotation, and say what was done."""
+        """Check the choices as they were written, for the annotation."""
         checked = await self.check({index: guard.text for index, guard in guards.items()})
         replaced = {
             index: Replacement(guard.shown, "", "blocked" if guard.stopped else "repaired")
             for index, guard in guards.items()
             if guard.stopped or guard.changes
         }
-        if self.mode != "repair":
-            return checked, replaced
-        outcome = {"outcome": "repaired", "reason": None}
-        return [
-            replace(item, repair={**outcome, "changes": guards[item.index].changes})
-            if guards[item.index].changes
-            else item
-            for item in checked
-        ], replaced
-
-    async def _collect_and_check(
-        self, chunks: AsyncIterator[Chunk]
-    ) -> tuple[list[Chunk], list[CheckedChoice]]:
-        seen = [chunk async for chunk in chunks]
-        checked = await self.check(streamed_choices(seen))
-        while self._prepare_retry(checked):
-            async with self.upstream.stream(self.body) as more:
-                seen = [chunk async for chunk in more]
-            checked = await self.check(streamed_choices(seen))
-        return seen, await self._repair(checked)
+        if self.mode == "repair":
+            outcome = {"outcome": "repaired", "reason": None}
+            for at, item in enumerate(checked):
+                if changes := guards[item.index].changes:
+                    checked[at] = replace(item, repair={**outcome, "changes": changes})
+        return checked, replaced
 
     async def check(self, choices: dict[int, ChoiceText]) -> list[CheckedChoice]:
-        """Check every choice of an answer against the sources of the request.
-
-        Args:
-            choices: the texts of the choices, by index.
-        """
+        """Check every choice of an answer, by index, against the sources of the request."""
         if not choices:
             return []
         options = self.request.options
-        question = self.request.question()
-        pairs = [Pair(self.sources, choice.text, question) for choice in choices.values()]
-        with await submit(self.context, options, pairs) as job:
+        pairs = [Pair(self.sources, choice.text, self.question) for choice in choices.values()]
+        with submit(self.context, options, pairs) as job:
             reports = await wait_for_reports(self.context, job)
         stored = await store_reports(self.context, options, reports, self.request_id)
         return [
@@ -309,7 +280,7 @@ class ProxiedChat:
         ]
 
     def _prepare_retry(self, checked: list[CheckedChoice]) -> bool:
-        """Return whether to ask once more, and set the request for it."""
+        """Return True if the upstream is to be asked once more, and set the request for it."""
         settings = self.upstream.settings
         rejected = [item for item in checked if item.is_rejected(settings)]
         if self.mode != "retry" or not rejected or self.attempts > settings.retries:
@@ -331,18 +302,19 @@ class ProxiedChat:
         ]
         if self.mode != "repair" or not broken:
             return checked
-        question = self.request.question()
-        pairs = [Pair(self.sources, item.choice.text, question) for item in broken]
-        with await submit(self.context, self.request.options, pairs, repair=True) as job:
-            repairs = await job.reports()
-        outcomes = {
-            item.index: json.loads(repair.json)
-            for item, repair in zip(broken, repairs, strict=True)
-        }
+        repairs = await self._repairs([item.choice.text for item in broken])
+        outcomes = {item.index: repair for item, repair in zip(broken, repairs, strict=True)}
         return [replace(item, repair=outcomes.get(item.index)) for item in checked]
 
+    async def _repairs(self, texts: list[str]) -> list[dict[str, Any]]:
+        """Return the repairs of texts, as `Repair.to_dict` gives them."""
+        options = self.request.options.model_copy(update={"store": False})
+        pairs = [Pair(self.sources, text, self.question) for text in texts]
+        with submit(self.context, options, pairs, repair=True) as job:
+            return [json.loads(finished.json) for finished in await job.reports()]
+
     def _replacements(self, checked: list[CheckedChoice]) -> dict[int, Replacement]:
-        """Return what takes the place of the choices that are rejected, by index."""
+        """Return the replacements of the choices that are rejected, by index."""
         if self.mode == "annotate":
             return {}
         rejected = (item for item in checked if item.is_rejected(self.upstream.settings))
@@ -365,16 +337,6 @@ class ProxiedChat:
             raise error
         described = error_object(error, self.request_id)
         return {"mode": self.mode, "attempts": self.attempts, "choices": [], "error": described}
-
-
-async def _keep_alive(task: asyncio.Task[Any]) -> AsyncIterator[bytes]:
-    """Yield comments until the task is done; it is cancelled if nobody reads them any more."""
-    try:
-        while not (await asyncio.wait({task}, timeout=KEEP_ALIVE_SECONDS))[0]:
-            yield KEEP_ALIVE_COMMENT
-    finally:
-        if not task.done():
-            task.cancel()
 
 
 def _chunk(

@@ -1,15 +1,15 @@
 """Finds the source in the prompt of a RAG application; pure functions of the messages.
 
-Messages with the role `tool` or `function`, or with the name `source`, are sources. Where there
-are none, the context that usual prompts put into a system or user message is taken: the text
-inside tags such as <context> or <document>, or what follows a line such as "Context:" up to the
-question. A `SourcePlaces` says where else an application puts it.
+Messages with the role `tool` or `function`, or with the name `source`, are sources. Without them,
+the context that usual prompts put into a system or user message is taken: the text inside tags
+such as <context> or <document>, or the lines after one such as "Context:" up to the question. A
+`SourcePlaces` names other places. Every function takes time linear in the length of the prompt.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,32 +19,37 @@ SOURCE_ROLES = ("tool", "function")
 SOURCE_NAME = "source"
 _PROMPT_ROLES = ("system", "developer", "user")
 
-_TAGS = "document|doc|source|passage|chunk|context|documents|sources|passages|search_results"
-_TAGGED = re.compile(rf"<({_TAGS})(?:\s[^<>]*)?>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE)
-# "Context:", "Retrieved documents:", "Context information is below."
+_TAG = re.compile(
+    r"<(/?)(document|doc|source|passage|chunk|context|documents|sources|passages|search_results)"
+    r"(?:\s[^<>]*)?>",
+    re.IGNORECASE,
+)
+# These match at the start of one line: "Context:", "Context information is below."
 _HEADING = re.compile(
-    r"^[#*\s]*(?:(?:retrieved|relevant|given|provided|the)\s+)*"
+    r"[#*\s]*(?:(?:retrieved|relevant|given|provided|the)\s+)*"
     r"(?:context|sources?|documents?|passages?|excerpts?|search results)"
     r"(?:\s+information)?(?:\s+is)?(?:\s+below)?[\s*]*[:.][\s*]*",
-    re.MULTILINE | re.IGNORECASE,
+    re.IGNORECASE,
 )
-# What usually follows the context in such a prompt.
+# The usual beginning of the line after the context.
 _END = re.compile(
-    r"^[#*\s]*(?:(?:user|the)\s+)?(?:question|query|answer|helpful answer|instructions?|task|"
+    r"[#*\s]*(?:(?:user|the)\s+)?(?:question|query|answer|helpful answer|instructions?|task|"
     r"given the context)\b",
-    re.MULTILINE | re.IGNORECASE,
+    re.IGNORECASE,
 )
-_RULE = re.compile(r"^\s*[-=_*]{3,}\s*$", re.MULTILINE)
+# Open tags that are looked through for the one that a closing tag closes.
+_MAX_DEPTH = 50
+_RULE = re.compile(r"[-=_*]{3,}")
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePlaces:
-    """Where the requests of an application have their sources; if empty, as described above.
+    """The places of the sources in the requests of an application; if empty, the usual ones.
 
     Attributes:
-        markers: pairs of words; what stands between them in a prompt is a source.
+        markers: pairs of words; the text between them in a prompt is a source.
         path: names of fields, joined by dots, that lead to the sources in the request, such as
-            "metadata.documents.text". Lists on the way are gone through.
+            "metadata.documents.text". A list on the way stands for all its items.
     """
 
     markers: tuple[tuple[str, str], ...] = ()
@@ -60,20 +65,14 @@ class SourcePlaces:
             raise ConfigurationError("--source-between: neither of the two words can be empty")
 
     def find(self, request: Mapping[str, Any]) -> list[str]:
-        """Return the sources of a request; where places are named, only from there.
-
-        Args:
-            request: the fields of a chat request.
-        """
+        """Return the sources of a chat request; where places are named, only from there."""
         messages = request.get("messages") or []
         if self.path is None and not self.markers:
             return request_sources(messages)
         found = [] if self.path is None else _texts_at(request, self.path.split("."))
-        prompts = [item for item in messages if item.get("role") in _PROMPT_ROLES]
         for begin, end in self.markers:
-            marked = re.compile(f"{re.escape(begin)}(.*?){re.escape(end)}", re.DOTALL)
-            for item in prompts:
-                found += marked.findall(message_text(item.get("content")))
+            for prompt in _prompts(messages):
+                found += _between(prompt, begin, end)
         return [text.strip() for text in found if text.strip()]
 
 
@@ -84,6 +83,17 @@ def _texts_at(value: object, names: Sequence[str]) -> list[str]:
     if not names:
         return [value] if isinstance(value, str) else []
     return _texts_at(value.get(names[0]), names[1:]) if isinstance(value, Mapping) else []
+
+
+def _between(text: str, begin: str, end: str) -> Iterator[str]:
+    start = text.find(begin)
+    while start >= 0:
+        start += len(begin)
+        stop = text.find(end, start)
+        if stop < 0:
+            return
+        yield text[start:stop]
+        start = text.find(begin, stop + len(end))
 
 
 def message_text(content: object) -> str:
@@ -97,42 +107,54 @@ def message_text(content: object) -> str:
 
 
 def request_sources(messages: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the texts that the answer to a chat request should be faithful to.
-
-    Args:
-        messages: those of the request.
-    """
+    """Return the texts that the answer to a chat request should be faithful to."""
     marked = [message_text(item.get("content")) for item in messages if is_source(item)]
-    if marked:
-        return marked
-    prompts = (item for item in messages if item.get("role") in _PROMPT_ROLES)
-    return [text for item in prompts for text in prompt_sources(message_text(item.get("content")))]
+    return marked or [text for prompt in _prompts(messages) for text in prompt_sources(prompt)]
+
+
+def _prompts(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [
+        message_text(item.get("content")) for item in messages if item.get("role") in _PROMPT_ROLES
+    ]
 
 
 def is_source(message: Mapping[str, Any]) -> bool:
-    """Return whether a whole message is a source."""
+    """Return True if a whole message is a source."""
     return message.get("role") in SOURCE_ROLES or message.get("name") == SOURCE_NAME
 
 
 def prompt_sources(prompt: str) -> list[str]:
-    """Return the context inside a prompt, one text per document; empty if there is none.
+    """Return the context inside a prompt, one text per document; empty if there is none."""
+    return _tagged(prompt) or _under_heading(prompt)
 
-    Args:
-        prompt: the text of a message.
-    """
-    tagged = [text for match in _TAGGED.finditer(prompt) for text in _innermost(match[2])]
-    if tagged:
-        return tagged
-    heading = _HEADING.search(prompt)
+
+def _tagged(prompt: str) -> list[str]:
+    """Return the texts of the innermost tags."""
+    found: list[str] = []
+    open_tags: list[tuple[str, int, int]] = []  # name, end of the tag, texts found before it
+    for tag in _TAG.finditer(prompt):
+        name = tag[2].lower()
+        if not tag[1]:
+            open_tags.append((name, tag.end(), len(found)))
+        elif any(name == other for other, _, _ in open_tags[-_MAX_DEPTH:]):
+            while (opened := open_tags.pop())[0] != name:
+                pass  # a tag inside that was never closed
+            text = prompt[opened[1] : tag.start()].strip()
+            if text and len(found) == opened[2]:
+                found.append(text)
+    return found
+
+
+def _under_heading(prompt: str) -> list[str]:
+    """Return the lines between a heading such as "Context:" and the question."""
+    lines = iter(prompt.splitlines())
+    heading = next(filter(None, map(_HEADING.match, lines)), None)
     if heading is None:
         return []
-    rest = prompt[heading.end() :]
-    end = _END.search(rest)
-    body = _RULE.sub("", rest if end is None else rest[: end.start()]).strip()
-    return [body] if body else []
-
-
-def _innermost(text: str) -> list[str]:
-    """Return the documents inside a tag, or its own text if it holds none."""
-    inner = [part for match in _TAGGED.finditer(text) for part in _innermost(match[2])]
-    return inner or ([text.strip()] if text.strip() else [])
+    body = [heading.string[heading.end() :]]
+    for line in lines:
+        if _END.match(line):
+            break
+        body.append("" if _RULE.fullmatch(line.strip()) else line)
+    text = "\n".join(body).strip()
+    return [text] if text else []

@@ -16,8 +16,8 @@ import httpx
 from pydantic import ValidationError
 
 from halldetect.errors import ServiceError
-from halldetect_serve.answer_schemas import UpstreamModel
 from halldetect_serve.error_responses import service_error
+from halldetect_serve.schemas import UpstreamModel
 from halldetect_serve.settings import UpstreamSettings
 
 Chunk = dict[str, Any]
@@ -28,11 +28,7 @@ _LIST_SECONDS = 5.0
 
 
 class UpstreamClient:
-    """Sends chat requests to the upstream.
-
-    Args:
-        settings: address, key and limits of the upstream.
-    """
+    """Sends chat requests to the upstream."""
 
     def __init__(self, settings: UpstreamSettings) -> None:
         self.settings = settings
@@ -54,9 +50,6 @@ class UpstreamClient:
     async def complete(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return one whole answer.
 
-        Args:
-            body: the request.
-
         Raises:
             ServiceError: if the upstream refuses, fails, or sends no chat completion.
         """
@@ -70,9 +63,6 @@ class UpstreamClient:
     async def stream(self, body: dict[str, Any]) -> AsyncIterator[AsyncIterator[Chunk]]:
         """Open a stream and yield its chunks as they come.
 
-        Args:
-            body: the request.
-
         Raises:
             ServiceError: if the upstream refuses, fails, or sends no chat completion.
         """
@@ -85,7 +75,7 @@ class UpstreamClient:
         Raises:
             ServiceError: if the upstream refuses, fails, or sends no list of models.
         """
-        request = self._client.build_request("GET", self.settings.models_endpoint)
+        request = self._client.build_request("GET", self.settings.endpoint("models"))
         try:
             async with asyncio.timeout(_LIST_SECONDS), self._response(request) as response:
                 text = b"".join([part async for part in self._bounded(response)])
@@ -98,7 +88,8 @@ class UpstreamClient:
         return [_model(item) for item in listed]
 
     def _post(self, body: dict[str, Any]) -> httpx.Request:
-        return self._client.build_request("POST", self.settings.endpoint, json=body)
+        url = self.settings.endpoint("chat/completions")
+        return self._client.build_request("POST", url, json=body)
 
     async def _chunks(self, response: httpx.Response) -> AsyncIterator[Chunk]:
         rest = b""
@@ -152,13 +143,17 @@ class UpstreamClient:
 
 def _decode(text: bytes) -> dict[str, Any]:
     try:
-        answer = json.loads(text)
+        answer = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict):
         message = "the upstream sent something that is no JSON object"
         raise service_error("upstream_error", message)
     return answer
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _model(item: object) -> UpstreamModel:

@@ -1,39 +1,42 @@
-"""Routes that check: one response, a batch, or one with events while it is checked."""
+"""Routes that check: one response, a batch, a stream, a repair, a comparison, a chat answer."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
 from typing import Any
 
-import anyio.to_thread
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from halldetect.errors import ServiceError
 from halldetect.inputs import Pair
-from halldetect_serve.answer_schemas import BatchResult, CheckResult
-from halldetect_serve.dependencies import Context, RequestId, ServiceContext
+from halldetect_serve import context as parts
+from halldetect_serve.context import Context, RequestId, ServiceContext, submit
 from halldetect_serve.error_responses import error_object, service_error
-from halldetect_serve.request_schemas import BatchRequest, CheckRequest, Form, Item, NamedDocument
-from halldetect_serve.strict_json import StrictJsonRoute
-from halldetect_serve.submission import (
-    KEEP_ALIVE_COMMENT,
-    KEEP_ALIVE_SECONDS,
-    cancel_on_disconnect,
-    compact_json,
-    count_reports,
-    store_reports,
-    submit,
-    wait_for_reports,
+from halldetect_serve.proxy.messages import ChatRequest, require_no_weaker
+from halldetect_serve.proxy.proxied_chat import ProxiedChat
+from halldetect_serve.routes import StrictJsonRoute
+from halldetect_serve.schemas import (
+    BatchRequest,
+    BatchResult,
+    CheckRequest,
+    CheckResult,
+    CompareRequest,
+    Form,
+    NamedDocument,
+    RepairRequest,
 )
-from halldetect_serve.worker.wire import FinishedReport
-from halldetect_serve.worker.worker_client import PendingJob
+from halldetect_serve.schemas import Source as RequestSource
+from halldetect_serve.worker.process import FinishedReport
+from halldetect_serve.worker.scheduler import PendingJob
 
 router = APIRouter(tags=["check"], route_class=StrictJsonRoute)
 _JSON = "application/json"
+_EVENTS = "text/event-stream"
 _EVENT_SCHEMA = {
     "type": "object",
     "properties": {
@@ -49,8 +52,9 @@ async def check(
     body: CheckRequest, request: Request, context: Context, request_id: RequestId
 ) -> Response:
     """Check one response against its source."""
-    with await submit(context, body, [item_pair(body)]) as job:
-        (report,) = await cancel_on_disconnect(request, wait_for_reports(context, job))
+    pair = _pair(body.source, body.response, body.question)
+    with submit(context, body, [pair]) as job:
+        (report,) = await parts.cancel_on_disconnect(request, parts.wait_for_reports(context, job))
     return Response(await _check_result(context, body, report, request_id), media_type=_JSON)
 
 
@@ -62,9 +66,10 @@ async def check_batch(
     limit = context.settings.limits.max_items
     if len(body.items) > limit:
         raise service_error("invalid_request", f"items: at most {limit}, not {len(body.items)}")
-    with await submit(context, body, [item_pair(item) for item in body.items]) as job:
-        reports = await cancel_on_disconnect(request, wait_for_reports(context, job))
-    stored = await store_reports(context, body, reports, request_id)
+    pairs = [_pair(item.source, item.response, item.question) for item in body.items]
+    with submit(context, body, pairs) as job:
+        reports = await parts.cancel_on_disconnect(request, parts.wait_for_reports(context, job))
+    stored = await parts.store_reports(context, body, reports, request_id)
     results = ",".join(map(_with_report, reports, stored))
     text = f'{{"request_id":{json.dumps(request_id)},"results":[{results}]}}'
     return Response(text.encode(), media_type=_JSON)
@@ -75,27 +80,29 @@ async def check_batch(
     response_class=StreamingResponse,
     responses={
         200: {
-            "content": {"text/event-stream": {"schema": _EVENT_SCHEMA}},
+            "content": {_EVENTS: {"schema": _EVENT_SCHEMA}},
             "description": "accepted, progress, claims, verdict..., then report or error.",
         }
     },
 )
 async def check_stream(body: CheckRequest, context: Context, request_id: RequestId) -> Response:
-    """Check one response, with claims as they are extracted and verdicts as they are reached."""
-    job = await submit(context, body, [item_pair(body)], watch=True)
-    return _EventStream(job, _events(context, body, job, request_id))
+    """Check one response, with claims and verdicts as events while it is checked."""
+    pair = _pair(body.source, body.response, body.question)
+    job = submit(context, body, [pair], watch=True)
+    stack = AsyncExitStack()
+    stack.enter_context(job)
+    return _OwningStream(stack, parts.with_keep_alive(_events(context, body, job, request_id)))
 
 
-class _EventStream(StreamingResponse):
-    """The job ends with the stream, even if the stream never begins."""
+class _OwningStream(StreamingResponse):
+    """A stream that closes what it needs at its end, even if it never begins."""
 
-    def __init__(self, job: PendingJob, events: AsyncIterator[bytes]) -> None:
-        super().__init__(events, media_type="text/event-stream")
-        self.headers["X-Accel-Buffering"] = "no"
-        self._job = job
+    def __init__(self, owned: AsyncExitStack, parts: AsyncIterator[bytes]) -> None:
+        super().__init__(parts, media_type=_EVENTS, headers={"X-Accel-Buffering": "no"})
+        self._owned = owned
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._job:
+        async with self._owned:
             await super().__call__(scope, receive, send)
 
 
@@ -103,44 +110,30 @@ async def _events(
     context: ServiceContext, body: CheckRequest, job: PendingJob, request_id: str
 ) -> AsyncIterator[bytes]:
     yield _event("accepted", {"request_id": request_id, "queued": job.queued})
-    waiting: asyncio.Task[dict[str, Any]] | None = None
     try:
         while True:
-            waiting = waiting or asyncio.create_task(job.next_event())
-            done, _ = await asyncio.wait({waiting}, timeout=KEEP_ALIVE_SECONDS)
-            if not done:
-                yield KEEP_ALIVE_COMMENT
-                continue
-            event, waiting = waiting.result(), None
-            name = event.pop("event")
+            event = await job.next_event()
+            name = event["event"]
             if name == "report":
-                report = FinishedReport(event["report"], event["overview"])
-                count_reports(context, job, [report])
-                result = await _check_result(context, body, report, request_id)
+                parts.count_reports(context, job, [event["report"]])
+                result = await _check_result(context, body, event["report"], request_id)
                 yield b"event: report\ndata: " + result + b"\n\n"
                 return
-            yield _event(name, {key: value for key, value in event.items() if key != "id"})
+            yield _event(name, {key: value for key, value in event.items() if key != "event"})
     except ServiceError as error:
         yield _event("error", {"error": error_object(error, request_id)})
-    finally:
-        if waiting is not None:
-            waiting.cancel()
 
 
 def _event(name: str, data: dict[str, Any]) -> bytes:
-    return f"event: {name}\ndata: {compact_json(data)}\n\n".encode()
+    return f"event: {name}\ndata: {parts.compact_json(data)}\n\n".encode()
 
 
-def item_pair(item: Item) -> Pair:
-    """Return the pair of a request."""
-    source = item.source
-    if isinstance(source, list):
-        return Pair([_document(one) for one in source], item.response, item.question)
-    return Pair(_document(source), item.response, item.question)
+def _pair(source: RequestSource, response: str, question: str | None) -> Pair:
+    def plain(document: str | NamedDocument) -> str | dict[str, str]:
+        return document if isinstance(document, str) else document.model_dump()
 
-
-def _document(document: str | NamedDocument) -> str | dict[str, str]:
-    return document if isinstance(document, str) else document.model_dump()
+    documents = [plain(one) for one in source] if isinstance(source, list) else plain(source)
+    return Pair(documents, response, question)
 
 
 def _with_report(report: FinishedReport, fields: dict[str, Any]) -> str:
@@ -152,10 +145,10 @@ async def _check_result(
     context: ServiceContext, body: CheckRequest, report: FinishedReport, request_id: str
 ) -> bytes:
     """Store the report if asked to, and return the JSON of a CheckResult."""
-    (stored,) = await store_reports(context, body, [report], request_id)
+    (stored,) = await parts.store_reports(context, body, [report], request_id)
     forms: dict[str, Any] = dict.fromkeys(map(str, Form))
     if body.include:
-        forms |= await anyio.to_thread.run_sync(_render, report.json, tuple(body.include))
+        forms |= await run_sync(_render, report.json, tuple(body.include))
     return _with_report(report, {**stored, **forms, "request_id": request_id}).encode()
 
 
@@ -170,3 +163,84 @@ def _render(text: str, wanted: tuple[Form, ...]) -> dict[str, Any]:
         Form.HTML: html,
     }
     return {str(form): renderers[form](report) for form in wanted}
+
+
+@router.post("/v1/repair", response_model=dict[str, Any], tags=["repair"])
+async def repair(
+    body: RepairRequest, request: Request, context: Context, request_id: RequestId
+) -> Response:
+    """Replace, rewrite or remove unsupported parts of a response, and check the result."""
+    if body.store:
+        raise service_error("invalid_request", "store: a repair cannot be stored")
+    pair = _pair(body.source, body.response, body.question)
+    with submit(context, body, [pair], repair=True) as job:
+        (finished,) = await parts.cancel_on_disconnect(request, job.reports())
+    view = await run_sync(_repair_view, finished.json)
+    text = f'{{"request_id":{json.dumps(request_id)},"repair":{finished.json},"view":{view}}}'
+    return Response(text.encode(), media_type=_JSON)
+
+
+def _repair_view(text: str) -> str:
+    from halldetect.render.repair_views import repair_view
+    from halldetect.repair.outcome import Repair
+
+    return json.dumps(repair_view(Repair.from_dict(json.loads(text))))
+
+
+@router.post("/v1/compare", response_model=dict[str, Any], tags=["compare"])
+async def compare_responses(
+    body: CompareRequest, request: Request, context: Context, request_id: RequestId
+) -> object:
+    """Check two responses and say which claims differ and which the source supports."""
+    if body.store:
+        raise service_error("invalid_request", "store: a comparison cannot be stored")
+    pairs = [_pair(body.source, text, body.question) for text in (body.a, body.b)]
+    with submit(context, body, pairs) as job:
+        finished = await parts.cancel_on_disconnect(request, parts.wait_for_reports(context, job))
+    compared = await run_sync(_compared, [report.json for report in finished])
+    return {"request_id": request_id, **compared}
+
+
+def _compared(texts: list[str]) -> dict[str, Any]:
+    from halldetect.render.comparison_views import comparison_view
+    from halldetect.report import Report
+    from halldetect.report.comparison import compare
+
+    comparison = compare(*map(Report.from_json, texts))
+    return {**comparison.to_dict(), "view": comparison_view(comparison)}
+
+
+@router.post(
+    "/v1/chat/completions",
+    response_model=dict[str, Any],
+    responses={200: {"content": {_EVENTS: {"schema": {"type": "object"}}}}},
+    tags=["proxy"],
+)
+async def chat_completions(
+    body: ChatRequest, request: Request, context: Context, request_id: RequestId
+) -> Response:
+    """Ask the upstream, and check its answer against the sources in the request.
+
+    The sources are `halldetect.sources`; without it, those in the places that the operator named,
+    by default messages of the role `tool`, those whose `name` is `source`, or the context in a
+    prompt. Without any the answer is uncheckable.
+    """
+    if context.upstream is None:
+        raise service_error("not_found", "this service has no upstream")
+    if body.options.store:
+        context.require_reports()
+    parts.resolve_options(context.settings.checks, body.options)
+    if context.upstream.settings.action != "annotate":
+        require_no_weaker(context.settings.checks, body.options)
+    # In a thread, because a prompt may be megabytes long.
+    sources = await run_sync(body.sources, context.upstream.settings.sources)
+    proxied = ProxiedChat(context, context.upstream, body, sources, request_id)
+    if not body.stream:
+        answer = await parts.cancel_on_disconnect(request, proxied.answer())
+        return Response(parts.compact_json(answer).encode(), media_type=_JSON)
+    if context.upstream.settings.action == "retry":
+        return _OwningStream(AsyncExitStack(), proxied.stream(None))
+    async with AsyncExitStack() as stack:
+        # Opened here, so that a refusal of the upstream is answered before the stream begins.
+        chunks = await stack.enter_async_context(context.upstream.stream(proxied.body))
+        return _OwningStream(stack.pop_all(), proxied.stream(chunks))

@@ -1,40 +1,70 @@
-"""Routes about the service itself: health, metrics, models, session."""
+"""Routes about the service itself (health, metrics, models, session) and the files of the page.
+
+A file is looked up in a table, never joined to a path.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from functools import cache
+from importlib import resources
 from importlib.util import find_spec
+from pathlib import PurePosixPath
+from typing import Any
 
-import anyio.to_thread
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
+from starlette.exceptions import HTTPException
 
-from halldetect import __version__
-from halldetect.claims.extractors import describe_extractor
+from halldetect import __version__, demo
 from halldetect.errors import ServiceError
-from halldetect.scoring import SCORINGS
+from halldetect.render.comparison_views import COMPARISON_STYLE
+from halldetect.render.html import SCRIPTS, VIEW_STYLES
+from halldetect.render.html_page import asset
+from halldetect.render.repair_views import REPAIR_STYLE
 from halldetect.verification.presets import describe_verifier
-from halldetect_serve.answer_schemas import Models, Session, State, UpstreamModel
-from halldetect_serve.dependencies import ANONYMOUS, Context, ServiceContext
+from halldetect_serve.access import ANONYMOUS, SCOPES, AccessToken
+from halldetect_serve.context import Context, ServiceContext
 from halldetect_serve.error_responses import service_error
 from halldetect_serve.prometheus import CONTENT_TYPE
-from halldetect_serve.request_schemas import Defaults
+from halldetect_serve.schemas import UpstreamModel
 from halldetect_serve.settings import EMBEDDED
-from halldetect_serve.storage.access_tokens import SCOPES, AccessToken
 
 router = APIRouter(tags=["service"])
 # Needs no token, even where tokens are required (see `middleware.py`).
 open_router = APIRouter(tags=["service"])
+page_router = APIRouter(include_in_schema=False)
+
+INDEX = "index.html"
+EXAMPLE = "example.json"
+FILES = ("app.css", "app.js", "api.js", "check_form.js", "history.js", "icon.svg", "views.js")
+# Stricter than the policy of the other routes: this page shows texts of strangers, so not even its
+# own scripts may turn a string into markup or code.
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+}
 
 
-@open_router.get("/healthz", response_model=State)
+@open_router.get("/healthz", response_model=dict[str, str])
 async def health() -> object:
     """The process answers."""
     return {"status": "ok"}
 
 
-@open_router.get("/readyz", response_model=State)
+@open_router.get("/readyz", response_model=dict[str, str])
 async def ready(context: Context) -> object:
     """The worker has its models and answers."""
-    if await context.worker.stats() is None:
+    if not context.worker.is_ready:
         raise service_error("worker_failed", "the worker does not answer; it is being started")
     return {"status": "ready"}
 
@@ -46,33 +76,35 @@ async def ready(context: Context) -> object:
 )
 async def counted(context: Context) -> Response:
     """Counters and histograms for Prometheus."""
-    stats = await context.worker.stats()
-    text = await anyio.to_thread.run_sync(context.metrics.to_text, stats)
+    text = await run_sync(context.metrics.to_text, context.worker.stats())
     return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
 
-@router.get("/v1/models", response_model=Models)
+@router.get("/v1/models", response_model=dict[str, Any])
 async def models(context: Context) -> object:
-    """The extractors and verifiers that a request may name, and the models of the upstream."""
+    """The verifiers that a request may name, and in `data` the models of the upstream.
+
+    Chat clients look for models there; `upstream_error` says why they are not known.
+    """
     data, upstream_error = await _upstream_models(context)
     checks = context.settings.checks
-    extractors = {name: describe_extractor(name) for name in checks.extractors}
-    verifiers = {
-        name: describe_verifier(None if name == EMBEDDED else name) for name in checks.verifiers
-    }
     return {
+        "object": "list",
         "data": data,
         "upstream_error": upstream_error,
-        "default": {"extractor": checks.extractors[0], "verifier": checks.verifiers[0]},
-        "extractors": _named(extractors),
-        "verifiers": _named(verifiers),
-        "scorings": list(SCORINGS),
-        "defaults": {name: getattr(checks.configuration, name) for name in Defaults.model_fields},
+        "verifiers": [
+            {"name": name, "description": describe_verifier(None if name == EMBEDDED else name)}
+            for name in checks.verifiers
+        ],
+        "defaults": {
+            "verifier": checks.verifiers[0],
+            "threshold": checks.configuration.threshold,
+        },
     }
 
 
 async def _upstream_models(context: ServiceContext) -> tuple[list[UpstreamModel], str | None]:
-    """The models, or why there are none; the page needs the rest of the answer in any case."""
+    """Return the models, or why there are none; the page needs the rest of the answer anyway."""
     if context.upstream is None:
         return [], None
     try:
@@ -81,13 +113,9 @@ async def _upstream_models(context: ServiceContext) -> tuple[list[UpstreamModel]
         return [], str(error)
 
 
-def _named(descriptions: dict[str, str]) -> list[dict[str, str]]:
-    return [{"name": name, "description": text} for name, text in descriptions.items()]
-
-
-@open_router.get("/v1/session", response_model=Session)
+@open_router.get("/v1/session", response_model=dict[str, Any])
 async def session(request: Request, context: Context) -> object:
-    """Who is asking, and what this service offers; needs no token."""
+    """The caller, and what this service offers; needs no token."""
     settings = context.settings
     caller: AccessToken | None = request.scope.get("caller")
     return {
@@ -106,3 +134,42 @@ async def session(request: Request, context: Context) -> object:
             "timeout_seconds": settings.limits.timeout,
         },
     }
+
+
+@page_router.get("/")
+def index(request: Request) -> Response:
+    """The page."""
+    response = _file_response(request, INDEX)
+    response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
+    return response
+
+
+@page_router.get("/static/{name}")
+def static(request: Request, name: str) -> Response:
+    """A script, style sheet or image of the page."""
+    if name == INDEX or name not in static_files():
+        raise HTTPException(404, "there is no such file")
+    return _file_response(request, name)
+
+
+@cache
+def static_files() -> dict[str, bytes]:
+    """Return every file of the page by its name; the report view is that of HTML reports."""
+    folder = resources.files("halldetect_serve") / "page"
+    texts = {name: (folder / name).read_text(encoding="utf-8") for name in (INDEX, *FILES)}
+    shared = (*VIEW_STYLES, COMPARISON_STYLE, REPAIR_STYLE, *SCRIPTS)
+    texts |= {name: asset(name) for name in shared}
+    texts[EXAMPLE] = json.dumps(
+        {"source": [demo.SOURCE], "response": demo.RESPONSE, "question": demo.QUESTION}
+    )
+    return {name: text.encode() for name, text in texts.items()}
+
+
+def _file_response(request: Request, name: str) -> Response:
+    """Return the file. Browsers ask again each time, so that versions of files never mix."""
+    body = static_files()[name]
+    etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    headers = {"ETag": etag, "Cache-Control": "no-cache"}
+    if request.headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type=_TYPES[PurePosixPath(name).suffix], headers=headers)

@@ -1,1 +1,1 @@
-"""The worker process that holds the models, and what the HTTP processes need to talk to it."""
+"""The worker process that holds the models, and the parts that talk to it."""

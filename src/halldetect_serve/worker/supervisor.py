@@ -1,19 +1,20 @@
-"""Keeps the worker process running."""
+"""Keeps the worker process running and carries its messages."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import multiprocessing
-import shutil
-import tempfile
-from multiprocessing.connection import Connection, wait
-from pathlib import Path
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
 from threading import Event, Lock, Thread
+from typing import Any
 
 from halldetect.errors import ModelError
-from halldetect_serve.settings import CheckSettings, Limits
-from halldetect_serve.worker.detectors import DetectorPoolFactory
-from halldetect_serve.worker.process import FAILED, run_worker
+from halldetect_serve.settings import CheckSettings
+from halldetect_serve.worker.process import FAILED, DetectorPoolFactory, run_worker
+from halldetect_serve.worker.scheduler import Scheduler
 
 log = logging.getLogger("halldetect_serve")
 # Seconds before the next start, by the number of starts that failed in a row.
@@ -23,29 +24,21 @@ _RESTART_DELAYS = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0)
 class WorkerSupervisor:
     """Starts the worker process, and another one whenever it dies.
 
-    Use it as a context manager: the worker runs inside the `with` block. Its socket lies in a
-    folder that only this user can enter.
+    Use it as a context manager: the worker runs inside the `with` block.
 
     Args:
         settings: how texts are checked.
-        limits: sizes of the queue and of a batch.
         pool_factory: builds the detectors inside the worker process.
     """
 
-    def __init__(
-        self, settings: CheckSettings, limits: Limits, pool_factory: DetectorPoolFactory
-    ) -> None:
+    _connection: Connection
+
+    def __init__(self, settings: CheckSettings, pool_factory: DetectorPoolFactory) -> None:
         self._settings = settings
-        self._limits = limits
         self._pool_factory = pool_factory
-        self._folder = Path(tempfile.mkdtemp(prefix="halldetect-"))
+        self._outbox: SimpleQueue[tuple[Connection, Any] | None] = SimpleQueue()
         self._stopped = Event()
         self._starting = Lock()
-
-    @property
-    def socket(self) -> Path:
-        """The path of the Unix socket on which the worker listens."""
-        return self._folder / "worker.sock"
 
     @property
     def pid(self) -> int | None:
@@ -61,27 +54,77 @@ class WorkerSupervisor:
         try:
             self._start()
             self._wait_until_ready()
-        except BaseException:  # Ctrl-C and SIGTERM too: leave no process and no folder behind
+        except BaseException:  # Ctrl-C and SIGTERM too: leave no process behind
             self._end()
             raise
-        self._thread = Thread(target=self._restart_when_it_dies, daemon=True)
-        self._thread.start()
+        Thread(target=self._carry_out, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """End the worker."""
         with self._starting:  # either no other worker is started, or `_end` ends that one
             self._stopped.set()
+        self._outbox.put(None)
         self._end()
-        self._thread.join(5)
+
+    def attach(self, scheduler: Scheduler) -> None:
+        """Carry the messages of the worker to a scheduler, in the running event loop."""
+        loop = asyncio.get_running_loop()
+
+        def call(method: Any, *arguments: Any) -> None:
+            if not self._stopped.is_set() and not loop.is_closed():
+                loop.call_soon_threadsafe(method, *arguments)
+
+        scheduler.on_ready()
+        Thread(target=self._carry_in, args=(scheduler, call), daemon=True).start()
+
+    def send(self, message: Any) -> None:
+        """Send a message to the current worker; a thread does so, because it may take a while."""
+        self._outbox.put((self._connection, message))
+
+    def _carry_out(self) -> None:
+        while (item := self._outbox.get()) is not None:
+            connection, message = item
+            with suppress(OSError):  # the worker has died, which the other thread notices
+                connection.send(message)
+
+    def _carry_in(self, scheduler: Scheduler, call: Any) -> None:
+        while True:
+            try:
+                call(scheduler.on_message, self._connection.recv())
+            except (EOFError, OSError):
+                call(scheduler.on_died)
+                if not self._restart():
+                    return
+                call(scheduler.on_ready)
+
+    def _restart(self) -> bool:
+        """Start workers until one is ready; return False if the service has stopped."""
+        failed_starts = 0
+        while not self._stopped.is_set():
+            self._process.join()
+            status = self._process.exitcode
+            log.error("the worker process ended with status %s; starting another", status)
+            delay = _RESTART_DELAYS[min(failed_starts, len(_RESTART_DELAYS) - 1)]
+            self._stopped.wait(delay)
+            with self._starting:
+                if self._stopped.is_set():
+                    break
+                self._start()
+            try:
+                self._wait_until_ready()
+                return True
+            except (ModelError, OSError) as error:
+                failed_starts += 1
+                log.error("the worker process does not start: %s", error)
+        return False
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
-        self.socket.unlink(missing_ok=True)
         self._connection, theirs = context.Pipe()
         self._process = context.Process(
             target=run_worker,
-            args=(self.socket, self._settings, self._limits, self._pool_factory, theirs),
+            args=(self._settings, self._pool_factory, theirs),
             name="halldetect-worker",
             daemon=True,
         )
@@ -89,44 +132,18 @@ class WorkerSupervisor:
         theirs.close()
 
     def _end(self) -> None:
-        self._connection.close()
+        with suppress(OSError):
+            self._connection.send(None)
         self._process.join(2)
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _wait_until_ready(self) -> None:
-        connection: Connection = self._connection
-        wait([connection, self._process.sentinel])
         try:
-            state, message = connection.recv() if connection.poll() else (FAILED, "")
-        except EOFError:
+            state, message = self._connection.recv()
+        except (EOFError, OSError):
             state, message = FAILED, ""
         if state == FAILED:
             self._process.join(5)
             raise ModelError(message or "the worker process died while it loaded the models")
-
-    def _restart_when_it_dies(self) -> None:
-        failed_starts = 0
-        while True:
-            self._process.join()
-            if self._stopped.is_set():
-                return
-            status = self._process.exitcode
-            log.error("the worker process ended with status %s; starting another", status)
-            self._connection.close()
-            if self._stopped.wait(_RESTART_DELAYS[min(failed_starts, len(_RESTART_DELAYS) - 1)]):
-                return
-            with self._starting:
-                if self._stopped.is_set():
-                    return
-                self._start()
-            try:
-                self._wait_until_ready()
-                failed_starts = 0
-            except Exception as error:
-                if self._stopped.is_set():
-                    return
-                failed_starts += 1
-                log.error("the worker process does not start: %s", error)

@@ -28,7 +28,7 @@ def browser(tmp_path_factory, downloads):
 def real_service(tmp_path_factory):
     """The command itself with the verifier of the package, open to this machine, with a store."""
     database = tmp_path_factory.mktemp("store") / "reports.db"
-    options = ("--extractor", "sentences", "--store", "--database", f"sqlite:///{database}")
+    options = ("--store", "--rate", "0", "--database", f"sqlite:///{database}")
     with serving(*options, real=True) as running:
         yield running
 
@@ -41,6 +41,6 @@ def page(browser, downloads, real_service):
     for left in downloads.iterdir():
         left.unlink()
     with real_service.client() as client:
-        client.delete("/v1/reports").raise_for_status()
+        client.delete("/v1/reports?all=true").raise_for_status()
     yield visit
     assert visit.complaints() == []

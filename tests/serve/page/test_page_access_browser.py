@@ -26,7 +26,7 @@ def stored(service, *responses, source=demo.SOURCE, question=None):
     return found
 
 
-def test_the_keyboard_alone_leads_from_the_texts_to_the_proof(page):
+def test_keyboard_alone_is_enough(page):
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.keys import Keys
 
@@ -54,10 +54,12 @@ def test_the_keyboard_alone_leads_from_the_texts_to_the_proof(page):
         Keys.CONTROL
     ).perform()
     page.reported()
-    # The reader is at the verdict; j goes to the worst claim, and its proof is shown.
+    # The reader is at the verdict; the worst claim is open, and its passage is shown.
     assert focused().tag_name == "h1"
-    keys(page.browser, "j")
     assert text_of(page.browser, ".scroller .focus").endswith(FARE)
+    tab_to(lambda node: node.get_attribute("aria-expanded") == "true")
+    keys(page.browser, Keys.ARROW_DOWN)
+    assert focused().get_attribute("aria-controls") == "detail-3"
     keys(page.browser, Keys.ESCAPE)
     assert not page.every(".card.open")
     # Around to the bar, into the history, and back to the report.
@@ -77,12 +79,11 @@ def test_the_keyboard_alone_leads_from_the_texts_to_the_proof(page):
     assert page.reported() == "Hallucinated"
 
 
-def test_every_control_has_a_name_and_every_view_a_heading(page, real_service):
+def test_controls_and_views_have_names(page, real_service):
     (identity,) = stored(real_service, demo.RESPONSE, question="How much?")
     for address, ready in (
         ("/", "#check-form"),
         ("/?view=history", ".past tbody tr"),
-        ("/?view=dashboard", ".chart"),
         (f"/?report={identity}#claim-2", ".report-view .card.open"),
     ):
         page.open(address)
@@ -99,8 +100,6 @@ def test_every_control_has_a_name_and_every_view_a_heading(page, real_service):
         assert page.browser.title.endswith(": HallDetect")
         identities = page.run("return [...document.querySelectorAll('[id]')].map((n) => n.id)")
         assert len(identities) == len(set(identities)), address
-    page.open("/?view=dashboard")
-    assert page.wait(".chart").aria_role in ("img", "image")
 
 
 def test_progress_is_spoken(page):
@@ -122,8 +121,7 @@ def test_progress_is_spoken(page):
     assert any(text.startswith(("Sending", "Started", "Judging", "Finding")) for text in heard)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 390, 820])
+@pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (390, "dark"), (820, "light")])
 def test_nothing_runs_off_the_side(page, real_service, width, scheme):
     long = "Unbrechbar" * 40
     (identity, _) = stored(real_service, demo.RESPONSE, f"The word is {long}.", question=long)
@@ -138,18 +136,15 @@ def test_nothing_runs_off_the_side(page, real_service, width, scheme):
     assert page.width() <= width, "the complaints"
     for address, ready in (
         ("/?view=history", ".past tbody tr"),
-        ("/?view=dashboard", ".chart"),
         (f"/?report={identity}#claim-2", ".report-view .card.open"),
         ("/?report=nothing", ".notice"),
     ):
         page.open(address)
         page.wait(ready)
-        if page.every("#dashboard summary"):
-            page.press("#dashboard summary")
         assert page.width() <= width, address
 
 
-def test_on_a_phone_a_check_can_be_followed_to_its_proof(page):
+def test_phone_shows_the_passage(page):
     page.begin(width=390, height=844)
     page.open()
     page.ask()
@@ -189,8 +184,6 @@ def test_hostile_text_is_read_and_not_run(page, real_service, tmp_path):
     assert EVIL in page.one(".report-view .question").text
     page.press("[data-view=history]")
     assert "<img src=x" in page.wait(".past tbody tr").text
-    page.press("[data-view=dashboard]")
-    assert "<img src=x" in page.wait(".slowest").text
     page.open("/?report=" + "%3Cimg%20src%3Dx%20onerror%3Dwindow.pwned%3D1%3E")
     page.wait(".notice")
     assert page.run("return window.pwned === undefined")
@@ -217,8 +210,6 @@ def test_the_policy_holds_and_nothing_comes_from_elsewhere(page, real_service):
     page.reported()
     page.press("[data-view=history]")
     page.wait(".past tbody tr")
-    page.press("[data-view=dashboard]")
-    page.wait(".chart")
     messages = [
         json.loads(row["message"])["message"] for row in page.browser.get_log("performance")
     ]
@@ -227,7 +218,7 @@ def test_the_policy_holds_and_nothing_comes_from_elsewhere(page, real_service):
         for message in messages
         if message["method"] == "Network.requestWillBeSent"
     }
-    assert len(asked) > 15
+    assert len(asked) > 10
     own = (f"{real_service.url}/", "data:")  # browsers draw their own controls from data
     assert {url for url in asked if not url.startswith(own)} == set()
     assert page.complaints() == []

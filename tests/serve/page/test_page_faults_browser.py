@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
 from contextlib import contextmanager
 from urllib.parse import urlsplit
@@ -12,23 +9,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from halldetect import demo
+from halldetect_serve.access import create_token
 from tests.support.page_in_browser import Page
-from tests.support.running import SOURCE, serving
+from tests.support.running import eventually, serving
 
 pytestmark = pytest.mark.browser
 
 LONG = " ".join(f"The shed in row {n} holds {n * 7} crates of pears." for n in range(1, 9))
-
-
-def token(database, name, *scopes):
-    command = [sys.executable, "-m", "halldetect", "tokens", "create", name]
-    command += ["--database", database]
-    for scope in scopes:
-        command += ["--scope", scope]
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    made = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    (found,) = (word for word in made.stdout.split() if word.startswith("hd_"))
-    return found
 
 
 @contextmanager
@@ -41,16 +28,24 @@ def visiting(browser, running):
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory):
-    """The real service with tokens; yields it and its database."""
-    database = f"sqlite:///{tmp_path_factory.mktemp('guarded') / 'serve.db'}"
-    options = ("--extractor", "sentences", "--auth", "--store", "--database", database)
+    """The real service with tokens; yields it and the file with its tokens."""
+    folder = tmp_path_factory.mktemp("guarded")
+    file = folder / "tokens"
+    options = ("--auth", "--tokens", str(file), "--store", "--database", f"sqlite:///{folder}/x.db")
     with serving(*options, real=True) as running:
-        yield running, database
+        yield running, file
 
 
-def test_a_wrong_token_is_refused_and_the_right_one_taken(browser, guarded):
-    running, database = guarded
-    good = token(database, "alice", "admin")
+def token(running, file, name, *scopes):
+    """A token that the service has noticed."""
+    made = create_token(file, name, scopes or ["read", "check"])
+    eventually(lambda: not refused(running, made))
+    return made
+
+
+def test_wrong_and_right_token(browser, guarded):
+    running, file = guarded
+    good = token(running, file, "alice", "admin")
     with visiting(browser, running) as page:
         page.open()
         page.wait("#token-dialog[open]")
@@ -80,17 +75,16 @@ def test_a_wrong_token_is_refused_and_the_right_one_taken(browser, guarded):
         assert page.run("return sessionStorage.length") == 0
 
 
-def test_a_token_that_stops_working_is_asked_for_again_and_the_check_goes_on(browser, guarded):
-    running, database = guarded
+def test_revoked_token_is_asked_for_again(browser, guarded):
+    running, file = guarded
     with visiting(browser, running) as page:
-        first, second = token(database, "first"), token(database, "second")
+        first, second = token(running, file, "first"), token(running, file, "second")
         page.open()
         page.paste("#token", first)
         page.press("#token-dialog [type=submit]")
         page.until(lambda: not page.every("#token-dialog"), "the end of the dialog")
-        command = [sys.executable, "-m", "halldetect", "tokens", "revoke", "first"]
-        environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
-        subprocess.run([*command, "--database", database], env=environment, check=True)
+        lines = file.read_text().splitlines(keepends=True)
+        file.write_text("".join(line for line in lines if not line.startswith("first ")))
         page.until(lambda: refused(running, first), "the token to be gone")
         page.ask()
         page.wait("#token-dialog[open]")
@@ -105,11 +99,11 @@ def refused(running, known):
         return client.get("/v1/models").status_code == 401
 
 
-def test_a_token_that_may_only_check_sees_no_history(browser, guarded):
-    running, database = guarded
+def test_check_token_sees_no_history(browser, guarded):
+    running, file = guarded
     with visiting(browser, running) as page:
         page.open("/?view=history")
-        page.paste("#token", token(database, "robot", "check"))
+        page.paste("#token", token(running, file, "robot", "check"))
         page.press("#token-dialog [type=submit]")
         assert page.wait(".notice").get_attribute("data-code") == "forbidden"
         assert not page.every("[data-view=history]")
@@ -119,8 +113,8 @@ def test_a_token_that_may_only_check_sees_no_history(browser, guarded):
 
 
 def test_the_server_is_restarted_half_way(browser, tmp_path):
-    """Killed while it judges: the page says so, keeps the texts, and goes on with the new one."""
-    options = ("--extractor", "sentences", "--exact", "--database", f"sqlite:///{tmp_path}/a.db")
+    """Killed while it judges: the page says so, keeps the texts, and uses the new one."""
+    options = ("--database", f"sqlite:///{tmp_path}/a.db")
     with serving(*options, real=True) as running, visiting(browser, running) as page:
         page.open()
         page.paste("#documents textarea", LONG)
@@ -152,7 +146,7 @@ def test_the_server_is_restarted_half_way(browser, tmp_path):
             assert page.reported() == "Faithful"
 
 
-def test_a_server_that_is_gone_when_the_texts_are_sent(browser):
+def test_server_gone_before_the_check(browser):
     with serving() as running, visiting(browser, running) as page:
         page.open()
         assert not page.every("[data-view=history], #store-label")  # this one keeps nothing
@@ -199,7 +193,7 @@ def metrics(running):
         return client.get("/metrics").text
 
 
-def test_a_verifier_that_dies_is_told_and_the_next_check_works(browser):
+def test_dead_worker_is_reported(browser):
     with serving() as running, visiting(browser, running) as page:
         page.open()
         page.ask("It is so.", "The verifier dies of this.")
@@ -241,7 +235,7 @@ def test_missing_texts_are_named_where_they_are_missing(page, field, source, res
     assert not page.every(".field-error")
 
 
-def test_texts_beyond_the_limits_and_a_bad_threshold_stay_here(page, real_service):
+def test_limits_are_checked_in_the_page(page, real_service):
     page.open()
     with real_service.client() as client:
         limit = client.get("/v1/session").json()["limits"]["max_response"]

@@ -1,0 +1,236 @@
+"""The parts that the routes share, and how a check gets to the worker."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+import anyio.to_thread
+from fastapi import Depends, Request
+
+from halldetect.config import Configuration
+from halldetect.errors import ConfigurationError, ServiceError
+from halldetect.inputs import Pair
+from halldetect_serve.access import RateLimiter, TokenTable
+from halldetect_serve.database import Database
+from halldetect_serve.error_responses import ClientGone, error_object, service_error
+from halldetect_serve.prometheus import ServiceMetrics
+from halldetect_serve.proxy.upstream import UpstreamClient
+from halldetect_serve.report_store import ReportStore, Retention
+from halldetect_serve.schemas import CheckOptions
+from halldetect_serve.settings import EMBEDDED, CheckSettings, ServiceSettings
+from halldetect_serve.worker.process import FinishedReport, Job
+from halldetect_serve.worker.scheduler import PendingJob, Scheduler
+
+log = logging.getLogger("halldetect_serve")
+# Seconds between two comments in an event stream, which keep the connection open.
+KEEP_ALIVE_SECONDS = 10.0
+KEEP_ALIVE_COMMENT = b":\n\n"
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceContext:
+    """The parts of the service.
+
+    settings  the settings of the service
+    worker    the queue of the worker process
+    metrics   counters for Prometheus
+    rate      limit on requests per caller
+    reports   stored reports; None where the operator has not turned storage on
+    tokens    access tokens; None where none are needed
+    upstream  chat server behind the proxy; None for no proxy
+    """
+
+    settings: ServiceSettings
+    worker: Scheduler
+    metrics: ServiceMetrics
+    rate: RateLimiter
+    reports: ReportStore | None
+    tokens: TokenTable | None
+    upstream: UpstreamClient | None
+
+    @classmethod
+    def create(cls, settings: ServiceSettings, worker: Scheduler) -> ServiceContext:
+        """Build the parts from the settings."""
+        storage, upstream = settings.storage, settings.upstream
+        retention = Retention(storage.keep_days, storage.keep_reports)
+        return cls(
+            settings=settings,
+            worker=worker,
+            metrics=ServiceMetrics(),
+            rate=RateLimiter(settings.limits.rate),
+            reports=ReportStore(Database(storage.url), retention) if storage.reports else None,
+            tokens=TokenTable(settings.tokens) if settings.auth else None,
+            upstream=None if upstream is None else UpstreamClient(upstream),
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self.upstream is not None:
+            await self.upstream.close()
+        if self.reports is not None:
+            self.reports.database.close()
+
+    def require_reports(self) -> ReportStore:
+        """Return the stored reports.
+
+        Raises:
+            ServiceError: `storage_off` where the operator has not turned storage on.
+        """
+        if self.reports is None:
+            raise service_error("storage_off", "this service keeps no reports")
+        return self.reports
+
+
+def request_id(request: Request) -> str:
+    """Return the id that the middleware gave to the request."""
+    return str(request.scope.get("request_id", ""))
+
+
+def _context(request: Request) -> ServiceContext:
+    context: ServiceContext = request.app.state.context
+    return context
+
+
+Context = Annotated[ServiceContext, Depends(_context)]
+RequestId = Annotated[str, Depends(request_id)]
+
+
+def submit(
+    context: ServiceContext,
+    options: CheckOptions,
+    pairs: Sequence[Pair],
+    *,
+    watch: bool = False,
+    repair: bool = False,
+    judge_from: int = 0,
+) -> PendingJob:
+    """Put pairs into the queue, after a check of the options; see `Job` for the arguments.
+
+    Raises:
+        ServiceError: if an option is not valid or the worker does not take the job.
+    """
+    if options.store:
+        context.require_reports()
+    configuration = resolve_options(context.settings.checks, options)
+    limit = context.settings.limits.timeout
+    timeout = min(limit, options.timeout_seconds or limit)
+    if context.settings.log_text:
+        for pair in pairs:
+            log.info("source %r response %r", pair.source, pair.response)
+    job = Job(configuration, tuple(pairs), watch, repair, judge_from)
+    return context.worker.submit(job, timeout)
+
+
+def resolve_options(settings: CheckSettings, options: CheckOptions) -> Configuration:
+    """Return the service's configuration with the options of the request.
+
+    Raises:
+        ServiceError: `unknown_model` for a verifier that is not on offer, `invalid_request` for a
+            combination that `Configuration` refuses.
+    """
+    configuration, verifier = settings.configuration, options.verifier
+    if verifier is not None and verifier not in settings.verifiers:
+        raise service_error("unknown_model", "verifier: not a name of GET /v1/models")
+    try:
+        if verifier is not None:
+            name = None if verifier == EMBEDDED else verifier
+            configuration = configuration.replaced(verifier=name)
+        if options.threshold is not None:
+            configuration = configuration.replaced(threshold=options.threshold)
+    except ConfigurationError as error:
+        raise service_error("invalid_request", str(error)) from None
+    return configuration
+
+
+async def wait_for_reports(context: ServiceContext, job: PendingJob) -> list[FinishedReport]:
+    """Wait for all reports of a job and count them.
+
+    Raises:
+        ServiceError: the error that ended the job.
+    """
+    reports = await job.reports()
+    count_reports(context, job, reports)
+    return reports
+
+
+def count_reports(context: ServiceContext, job: PendingJob, reports: list[FinishedReport]) -> None:
+    """Count the finished reports of a job, and how long the job waited in the queue."""
+    for report in reports:
+        context.metrics.count_report(report.overview)
+    worked = sum(sum(report.overview["seconds"].values()) for report in reports)
+    waited = time.monotonic() - job.started - worked
+    context.metrics.phases.labels("queue").observe(max(0.0, waited))
+
+
+async def store_reports(
+    context: ServiceContext, options: CheckOptions, reports: list[FinishedReport], request_id: str
+) -> list[dict[str, Any]]:
+    """Store the reports if the request asks for it.
+
+    Returns:
+        Per report, the fields `stored` and `store_error` of the answer. A failure of the database
+        does not keep the caller from getting the report.
+    """
+    nothing: dict[str, Any] = {"stored": None, "store_error": None}
+    if not options.store:
+        return [nothing] * len(reports)
+    try:
+        ids = await anyio.to_thread.run_sync(context.require_reports().add, reports)
+    except ServiceError as error:
+        return [{**nothing, "store_error": error_object(error, request_id)}] * len(reports)
+    return [{**nothing, "stored": {"id": id, "url": f"/v1/reports/{id}"}} for id in ids]
+
+
+async def cancel_on_disconnect(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
+    """Return the result of `work`, which is cancelled if the client of `request` leaves.
+
+    Raises:
+        ClientGone: if the client has left.
+    """
+    task = asyncio.create_task(work)
+    disconnect = asyncio.create_task(_wait_for_disconnect(request))
+    try:
+        await asyncio.wait({task, disconnect}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientGone
+        return task.result()
+    finally:
+        task.cancel()
+        disconnect.cancel()
+
+
+async def with_keep_alive(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the parts of an event stream, and a comment whenever none comes for a while."""
+    waiting: asyncio.Future[bytes] | None = None
+    try:
+        while True:
+            waiting = waiting or asyncio.ensure_future(anext(parts))
+            done, _ = await asyncio.wait({waiting}, timeout=KEEP_ALIVE_SECONDS)
+            if not done:
+                yield KEEP_ALIVE_COMMENT
+                continue
+            try:
+                part, waiting = waiting.result(), None
+            except StopAsyncIteration:
+                return
+            yield part
+    finally:
+        if waiting is not None:
+            waiting.cancel()
+
+
+async def _wait_for_disconnect(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def compact_json(value: Any) -> str:
+    """Return a value as JSON without spaces, on one line."""
+    return json.dumps(value, separators=(",", ":"))

@@ -1,0 +1,262 @@
+/** The views of a result: a check under way, a report, a comparison, a repair. */
+
+import { notice } from "./api.js";
+
+const FORMATS = {
+  json: ["JSON", "application/json", "json"],
+  html: ["HTML", "text/html", "html"],
+  markdown: ["Markdown", "text/markdown", "md"],
+  pdf: ["PDF", "application/pdf", "pdf"],
+};
+const NEWS_MS = 1500;
+
+function duration(seconds) {
+  return seconds < 90 ? `${Math.max(1, Math.round(seconds))} s` : `${Math.round(seconds / 60)} min`;
+}
+
+/** A check under way: its claims as they are found, their states as they are reached. */
+export class Watch {
+  constructor(host, response, { cancel, back, retry }) {
+    this.acts = { back, retry };
+    this.claimsFound = [];
+    this.states = [];
+    this.pane = new TextPane(response, (text, marks) => {
+      const state = worst(marks.map(({ index }) => this.states[index]).filter(Boolean));
+      return [element("span", { class: `found-claim ${state ?? "pending"}` }, text)];
+    });
+    this.title = element("h1", { tabindex: "-1" }, "Checking");
+    this.phase = element("p", { class: "phase" });
+    this.spoken = element("p", { class: "unseen", role: "status" });
+    this.progress = element("progress", { max: "1", "aria-label": "Progress of the check" });
+    this.stop = textButton({ class: "quiet" }, cancel, "Cancel");
+    this.list = element("ol", { class: "cards" });
+    this.trouble = element("div");
+    const panel = { class: "panel response", "aria-label": "Response" };
+    host.replaceChildren(
+      element("header", { class: "watch-head" }, this.title, this.phase, this.stop),
+      this.progress,
+      this.spoken,
+      this.trouble,
+      element(
+        "div",
+        { class: "watch-columns" },
+        element("section", panel, element("header", {}, element("h2", {}, "Response")), this.pane.node),
+        element("section", { class: "arriving", "aria-label": "Claims" }, this.list),
+      ),
+    );
+    this.say("Sending the texts");
+  }
+
+  say(text) {
+    this.phase.textContent = text;
+    // Not every step is worth hearing: a screen reader gets the latest one now and then.
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      this.spoken.textContent = this.phase.textContent;
+    }, this.spoken.textContent ? NEWS_MS : 0);
+  }
+
+  accepted({ queued }) {
+    this.say(queued ? `Waiting: ${plural(queued, "check", "checks")} before this one` : "Started");
+  }
+
+  advance({ phase, done, of, seconds_left: left }) {
+    this.progress.max = of || 1;
+    this.progress.value = done;
+    const rest = left == null ? "" : `, about ${duration(left)} left`;
+    const words = { extract: "Finding the claims", convert: "Converting the verifier, which is done once" };
+    const settled = this.states.filter(Boolean).length;
+    const judging = `Judging: ${settled} of ${plural(this.states.length, "claim", "claims")} settled`;
+    this.say((words[phase] ?? (phase === "verify" ? judging : "Looking for the passages")) + rest);
+  }
+
+  claims({ claims }) {
+    this.claimsFound = claims;
+    this.states = claims.map(() => null);
+    this.list.replaceChildren(
+      ...claims.map(({ text }, index) => {
+        const number = element("span", { class: "number", "aria-hidden": "true" }, String(index + 1));
+        const state = element("span", { class: "state pending" }, "Judging");
+        const said = element("span", { class: "said", dir: "auto" }, visible(text));
+        const heading = element("div", { class: "heading" }, state, said);
+        return element("li", { class: "card pending" }, element("div", { class: "row" }, number, heading));
+      }),
+    );
+    this.paint();
+  }
+
+  verdict({ place, claim: { status } }) {
+    this.states[place] = status;
+    const card = this.list.children[place];
+    card.className = `card ${status}`;
+    const state = card.querySelector(".state");
+    state.className = `state ${status}`;
+    state.replaceChildren(symbol(SYMBOLS[status]), capital(status));
+    this.paint();
+  }
+
+  paint() {
+    const marks = this.claimsFound.flatMap(({ span }, index) =>
+      span ? [{ ...this.pane.units([span.start, span.end]), index }] : [],
+    );
+    this.pane.paint("claims", marks);
+  }
+
+  /** Stops with an error; the texts are still in the form. */
+  fail(fault) {
+    const settled = this.states.filter(Boolean).length;
+    this.title.textContent = "Not checked";
+    this.phase.textContent = this.states.length
+      ? `${settled} of ${plural(this.states.length, "claim", "claims")} had been settled.`
+      : "";
+    this.stop.hidden = this.progress.hidden = true;
+    for (const state of this.list.querySelectorAll(".state.pending")) state.textContent = "Not judged";
+    const { back, retry } = this.acts;
+    const again = { label: "Try again", act: retry, primary: true };
+    this.trouble.replaceChildren(notice(fault, [again, { label: "Back to the texts", act: back }]));
+  }
+}
+
+/**
+ * A report on the page: the shared report view, and ways to take it along. `formats[name]()` gives
+ * the forms of the report (texts; PDF is a Blob), `id` is set if it is kept.
+ */
+export class Outcome {
+  constructor(host, { payload, formats, id, storeError }, { status, actions, remove, review }) {
+    Object.assign(this, { formats, status, review });
+    this.stem = `halldetect-${payload.verdict}${id ? `-${id}` : ""}`;
+    const offered = Object.keys(FORMATS).filter((value) => formats[value]);
+    const options = offered.map((value) => element("option", { value }, FORMATS[value][0]));
+    this.format = element("select", { "aria-label": "Format" }, ...options);
+    const copy = textButton({ class: "quiet" }, () => this.take("copy"), "Copy");
+    this.format.addEventListener("change", () => {
+      copy.disabled = this.format.value === "pdf";
+    });
+    const load = textButton({ class: "quiet" }, () => this.take("download"), "Download");
+    const along = { class: "group", role: "group", "aria-label": "Take the report along" };
+    this.trouble = element("div", { class: "notices" });
+    const root = element("div", { class: "report-view" });
+    const tools = [element("div", { class: "group" }, ...actions), element("div", along, this.format, copy, load, remove)];
+    host.replaceChildren(element("div", { class: "tools" }, ...tools), this.trouble, root);
+    if (storeError) {
+      const text = `The report was not kept: ${visible(storeError.message)}.`;
+      this.trouble.append(element("section", { class: "notice mild", role: "status" }, text));
+    }
+    this.view = new ReportView(root, payload, review ? (index) => review.choice(index + 1) : null);
+    review?.attach(this.view.below, this.trouble);
+    this.heading = root.querySelector("h1");
+    this.heading.setAttribute("tabindex", "-1");
+  }
+
+  async take(how) {
+    const [name, type, suffix] = FORMATS[this.format.value];
+    if (suffix === "pdf") this.status("The PDF is being made");
+    try {
+      const content = await this.formats[this.format.value]();
+      if (how === "download") {
+        saveFile(`${this.stem}.${suffix}`, content, type);
+        this.status(`${this.stem}.${suffix} downloaded`);
+      } else {
+        this.status((await copied(content)) ? `${name} copied` : "The browser did not allow copying");
+      }
+    } catch (fault) {
+      this.trouble.replaceChildren(notice(fault));
+    }
+  }
+
+  leave() {
+    this.review?.leave();
+    this.view.leave();
+  }
+}
+
+/** Gives the reader a file. */
+export function saveFile(name, content, type) {
+  const address = URL.createObjectURL(new Blob([content], { type }));
+  element("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
+
+/** Puts a text into the clipboard, which browsers allow with TLS or on this machine. */
+export async function copied(text) {
+  return (await navigator.clipboard?.writeText(text).then(() => true, () => false)) ?? false;
+}
+
+/** Two responses to one source, side by side, as the server sends them. */
+export function comparisonView({ headline, sides, groups }, actions) {
+  const rows = groups.flatMap(({ text, rows: found }) => [
+    element("h2", {}, text),
+    ...found.map(([a, b]) => element("div", { class: "compared" }, statement(a, "A"), statement(b, "B"))),
+  ]);
+  return [
+    element("div", { class: "actions" }, ...actions),
+    element("h1", { tabindex: "-1" }, headline),
+    element("div", { class: "compared" }, ...sides.map(side)),
+    element("section", { class: "relation" }, ...rows),
+  ];
+}
+
+function side({ name, verdict, symbol: mark, summary, score_line: score, response }) {
+  const text = { class: "said", dir: "auto", tabindex: "0", role: "group", "aria-label": `Text of response ${name}` };
+  return element(
+    "section",
+    { class: "panel side", "aria-label": `Response ${name}` },
+    element("p", { class: "letter" }, `Response ${name}`),
+    element("p", { class: `verdict ${verdict}` }, symbol(mark), capital(verdict)),
+    element("p", { class: "summary", dir: "auto" }, visible(summary)),
+    element("p", { class: "score" }, capital(score)),
+    element("div", text, visible(response)),
+  );
+}
+
+function statement(claim, name) {
+  if (!claim) return element("div", { class: "panel statement absent" }, `No such claim in ${name}.`);
+  const { status, symbol: mark, kind, text, label, place, quote } = claim;
+  const named = kind ? element("span", { class: "kind" }, visible(kind)) : null;
+  return element(
+    "div",
+    { class: `panel statement ${status}` },
+    element("p", { class: "state" }, symbol(mark), capital(status), named),
+    element("p", { class: "claim-text", dir: "auto" }, visible(text)),
+    element("p", { class: "where" }, visible(place ? `${label} (${place})` : label)),
+    quote ? element("blockquote", { dir: "auto" }, visible(quote)) : null,
+  );
+}
+
+/** A repaired response, as the server sends it: deletions, insertions, both texts, and why. */
+export function repairView({ headline, failed, summary, pieces, before, after, changes, response }, actions) {
+  const text = (title, parts) =>
+    element(
+      "section",
+      { class: "panel repair-text", "aria-label": title },
+      element("h2", {}, title),
+      element("div", { class: "repair-prose", dir: "auto" }, ...marked(parts)),
+    );
+  const columns = element("div", { class: "repair-columns" }, text("Before", before), text("After", after));
+  const texts = pieces.length
+    ? [text("Changes in the text", pieces), columns]
+    : [text("Response", [{ kind: "same", text: response }])];
+  const reasons = changes.map(({ action, pieces: parts, remarks }) =>
+    element(
+      "li",
+      { class: `panel ${action}` },
+      element("p", { class: "action" }, capital(action)),
+      element("p", { class: "repair-prose", dir: "auto" }, ...marked(parts)),
+      element("ul", {}, ...remarks.map((line) => element("li", { dir: "auto" }, visible(line)))),
+    ),
+  );
+  return [
+    element("div", { class: "actions" }, ...actions),
+    element("h1", { class: failed ? "repaired failed" : "repaired", tabindex: "-1" }, headline),
+    element("p", { class: "lead", dir: "auto" }, visible(summary)),
+    ...texts,
+    reasons.length
+      ? element("section", { class: "changes" }, element("h2", {}, "Why"), element("ol", {}, ...reasons))
+      : "",
+  ];
+}
+
+function marked(pieces) {
+  const tags = { deleted: "del", inserted: "ins", same: "span" };
+  return pieces.map(({ kind, text }) => element(tags[kind], {}, visible(text)));
+}

@@ -1,0 +1,285 @@
+"""Requests and answers as pydantic models; the report in them is the report's own dataclass."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from halldetect.report import Report, Status, Verdict
+from halldetect_serve.report_store import DAY_SECONDS, ReportFilter
+
+Text = Annotated[str, Field(max_length=10_000_000)]
+ReportId = Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,64}$")]
+_CURSOR = r"^[0-9]{1,12}(\.[0-9]{1,9})?~[A-Za-z0-9_-]{1,64}$"
+
+
+class Form(StrEnum):
+    """A form of the report that an answer may bring besides the JSON."""
+
+    VIEW = "view"
+    MARKDOWN = "markdown"
+    HTML = "html"
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class CheckOptions(_Request):
+    """The options of a request; null is the service's own setting."""
+
+    threshold: (
+        Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+        | Literal["recall", "balanced", "precision"]
+        | None
+    ) = Field(default=None, description="Hallucinated at this score or above.")
+    verifier: str | None = Field(default=None, description="A name of GET /v1/models.")
+    store: bool = Field(default=False, description="Store the report; otherwise nothing is stored.")
+    timeout_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+        default=None, description="Shorter than the service's own limit, if given."
+    )
+
+
+class NamedDocument(_Request):
+    """A document with the name that views of the report show."""
+
+    id: Annotated[str, Field(max_length=1000)]
+    text: Text
+
+
+Document = Text | NamedDocument
+Source = Document | Annotated[list[Document], Field(max_length=1000)]
+
+
+class Item(_Request):
+    """One response and its source."""
+
+    source: Source = Field(
+        description="The source, or several documents; a document is a text, or has id and text."
+    )
+    response: Text = Field(description="The text to check against the source.")
+    question: Text | None = Field(
+        default=None,
+        description="The question that the response answers; a short answer is judged with it.",
+    )
+
+
+class CheckRequest(Item, CheckOptions):
+    """One response and its source."""
+
+    include: list[Annotated[Form, Field(strict=False)]] = Field(
+        default=[], max_length=3, description="Further forms of the report to send along."
+    )
+
+
+_NEVER_STORED: Any = Field(
+    default=False,
+    description="Only reports of checks are stored.",
+    json_schema_extra={"enum": [False]},
+)
+
+
+class RepairRequest(Item, CheckOptions):
+    """One response to repair, and its source."""
+
+    store: bool = _NEVER_STORED
+
+
+class CompareRequest(CheckOptions):
+    """Two responses to the same source."""
+
+    store: bool = _NEVER_STORED
+    source: Source = Field(description="As of a check.")
+    a: Text = Field(description="The first response.")
+    b: Text = Field(description="The second response.")
+    question: Text | None = Field(default=None, description="As of a check.")
+
+
+class BatchRequest(CheckOptions):
+    """Many responses, each with its source, checked with the same options."""
+
+    items: Annotated[list[Item], Field(min_length=1, max_length=1000)]
+
+
+def _whole(value: object) -> object:
+    """Return 3 for 3.0: JSON knows one kind of number."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+class Decision(_Request):
+    """A person's decision on the state of a claim."""
+
+    claim: Annotated[int, Field(ge=1, le=100_000), BeforeValidator(_whole)] = Field(
+        description="Its number, from 1."
+    )
+    decision: Literal["agree", "disagree"]
+
+
+class ReviewRequest(_Request):
+    """The review of a report; it replaces the one before."""
+
+    note: Annotated[str, Field(max_length=20_000)] = ""
+    decisions: Annotated[list[Decision], Field(max_length=10_000)] = []
+
+
+class StrictQuery(BaseModel):
+    """A query in which a misspelt name is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class SummaryQuery(StrictQuery):
+    """The period of a summary."""
+
+    days: int = Field(default=30, ge=1, le=3660)
+
+
+class ReportQuery(StrictQuery):
+    """The query that selects stored reports."""
+
+    id: list[ReportId] = Field(default=[], max_length=500, description="Only these.")
+    verdict: Verdict | None = None
+    state: Status | None = Field(default=None, description="With a claim in this state.")
+    search: str | None = Field(
+        default=None, max_length=500, description="In response, question or note."
+    )
+    since: date | None = Field(default=None, description="First day, in UTC.")
+    until: date | None = Field(default=None, description="Last day, in UTC.")
+    reviewed: bool | None = None
+
+    def filter(self) -> ReportFilter:
+        """Return the filter of the store."""
+        until = _midnight(self.until)
+        return ReportFilter(
+            ids=tuple(self.id),
+            verdict=None if self.verdict is None else self.verdict.value,
+            state=None if self.state is None else self.state.value,
+            search=self.search or None,
+            since=_midnight(self.since),
+            until=None if until is None else until + DAY_SECONDS,
+            reviewed=self.reviewed,
+        )
+
+
+def _midnight(day: date | None) -> float | None:
+    if day is None:
+        return None
+    return datetime.combine(day, datetime.min.time(), UTC).timestamp()
+
+
+class ListQuery(ReportQuery):
+    """A part of the list of reports."""
+
+    limit: int = Field(default=50, ge=1, le=200)
+    before: str | None = Field(default=None, pattern=_CURSOR)
+
+
+class ExportQuery(ReportQuery):
+    """The form of an export."""
+
+    form: Literal["reports", "labelled"] = "reports"
+
+
+class DeleteQuery(ReportQuery):
+    """The reports to delete: at least one condition, or `all=true`."""
+
+    all: Literal["true"] | None = Field(
+        default=None, description="Delete every report; only without any other condition."
+    )
+
+
+class Error(BaseModel):
+    """An error; see `error_responses`."""
+
+    version: int
+    code: str
+    message: str
+    request_id: str
+
+
+class Problem(BaseModel):
+    """The body of every answer that is not a success."""
+
+    error: Error
+
+
+class Stored(BaseModel):
+    """The address of a stored report."""
+
+    id: str
+    url: str
+
+
+class Result(BaseModel):
+    """A report and where it was stored."""
+
+    report: Report
+    stored: Stored | None
+    store_error: Error | None
+
+
+class CheckResult(Result):
+    """The answer to a check; the forms are null unless the request includes them."""
+
+    request_id: str
+    view: dict[str, Any] | None
+    markdown: str | None
+    html: str | None
+
+
+class BatchResult(BaseModel):
+    """The answer to a batch, in the order of its items."""
+
+    request_id: str
+    results: list[Result]
+
+
+class ReviewCounts(BaseModel):
+    """The review of a report, in short."""
+
+    note: str
+    agree: int
+    disagree: int
+
+
+class ListedReport(BaseModel):
+    """A stored report in the list of reports."""
+
+    id: str
+    created: str
+    verdict: Verdict
+    score: float | None
+    threshold: float
+    claims: dict[Status, int]
+    seconds: float
+    excerpt: str
+    question: str | None
+    review: ReviewCounts | None
+
+
+class ReportList(BaseModel):
+    """A part of the list of reports; `next` is the cursor of the next part."""
+
+    reports: list[ListedReport]
+    next: str | None
+
+
+class ReviewAnswer(BaseModel):
+    """The review of a report; `updated` is null if there is none."""
+
+    note: str = ""
+    decisions: list[Decision] = []
+    reviewer: str | None = None
+    updated: str | None = None
+
+
+class UpstreamModel(BaseModel):
+    """A model of the chat server behind the proxy, as clients of OpenAI expect it."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int = 0
+    owned_by: str = ""

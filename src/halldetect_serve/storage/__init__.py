@@ -1,1 +1,0 @@
-"""The database with the stored reports and the access tokens."""

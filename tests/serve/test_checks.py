@@ -1,0 +1,215 @@
+"""The routes that check, repair and compare, over a small verifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import jsonschema
+import pytest
+
+from halldetect import Report
+from halldetect.config import Configuration
+from halldetect.errors import ServiceError
+from halldetect.render import json_schema
+from halldetect_serve.context import resolve_options
+from halldetect_serve.schemas import CheckOptions
+from halldetect_serve.settings import EMBEDDED, CheckSettings
+from tests.support.api_requests import (
+    ASKED,
+    RESPONSE,
+    SOURCE,
+    events,
+    local,
+    refused,
+    report_in,
+    shown,
+    untimed,
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        (SOURCE, {}),
+        ([SOURCE, "Tolls were dropped in 1990."], {"threshold": 0.9}),
+        ([{"id": "a.txt", "text": SOURCE}], {}),
+    ],
+)
+def test_check_equals_library(client: httpx.Client, source: Any, options: dict[str, Any]) -> None:
+    answer = client.post("/v1/check", json={"source": source, "response": RESPONSE, **options})
+    assert answer.status_code == 200
+    body = answer.json()
+    jsonschema.validate(body["report"], json_schema())
+    assert untimed(report_in(body)) == untimed(local(source, RESPONSE, **options))
+    nothing = ("stored", "store_error", "view", "markdown", "html")
+    assert {body[name] for name in nothing} == {None}
+    assert body["request_id"] == answer.headers["X-Request-Id"]
+
+
+def test_other_forms(client: httpx.Client) -> None:
+    hostile = "The <script>alert(1)</script> bridge opened in 1932."
+    asked = {**ASKED, "source": hostile, "include": ["view", "html", "markdown"]}
+    body = client.post("/v1/check", json=asked).json()
+    assert body["view"] == shown(report_in(body))
+    assert body["html"].startswith("<!doctype html>")
+    assert "<script>alert" not in body["html"]
+    assert "hallucinated" in body["markdown"].lower()
+
+
+def test_uncheckable_text_is_not_an_error(client: httpx.Client) -> None:
+    for response, reason in (("", "the response is empty"), ("x" * 6000, "more than the limit")):
+        answer = client.post("/v1/check", json={"source": SOURCE, "response": response})
+        report = answer.json()["report"]
+        assert (answer.status_code, report["verdict"]) == (200, "uncheckable")
+        assert reason in report["reason"]
+    failing = {"source": SOURCE, "response": "The verifier fails here."}
+    report = client.post("/v1/check", json=failing).json()["report"]
+    assert report["verdict"] == "uncheckable"
+
+
+def test_batch_order(client: httpx.Client) -> None:
+    responses = [f"The bridge opened in {year}." for year in range(1928, 1936)]
+    items = [{"source": SOURCE, "response": text} for text in responses]
+    body = client.post("/v1/check/batch", json={"items": items}).json()
+    found = [report_in(result) for result in body["results"]]
+    assert [untimed(report) for report in found] == [
+        untimed(local(SOURCE, text)) for text in responses
+    ]
+    too_many = client.post("/v1/check/batch", json={"items": items * 2})
+    assert "items: at most 8, not 16" in refused(too_many, "invalid_request")
+
+
+def test_stream_order(client: httpx.Client) -> None:
+    answer = client.post("/v1/check/stream", json={**ASKED, "include": ["view"]})
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    told = events(answer.text)
+    kinds = [kind for kind, _ in told]
+    assert (kinds[0], kinds[-1]) == ("accepted", "report")
+    assert kinds.index("claims") < kinds.index("verdict")
+    report = report_in(told[-1][1])
+    assert told[-1][1]["view"] == shown(report)
+    assert untimed(report) == untimed(local(SOURCE, RESPONSE))
+    (claims,) = [data["claims"] for kind, data in told if kind == "claims"]
+    assert [claim["text"] for claim in claims] == [claim.text for claim in report.claims]
+    assert claims[0]["span"] == {"start": 0, "end": 26}
+    last = {data["place"]: data["claim"] for kind, data in told if kind == "verdict"}
+    assert [last[place] for place in sorted(last)] == report.to_dict()["claims"]
+
+
+def test_verdicts_come_early(client: httpx.Client) -> None:
+    asked = {"source": SOURCE, "response": "Six lanes cross it. Who sleeps 100 ms is tired."}
+    arrived: list[str] = []
+    with client.stream("POST", "/v1/check/stream", json=asked) as answer:
+        for line in answer.iter_lines():
+            if line.startswith("event: "):
+                arrived.append(line.removeprefix("event: "))
+    assert arrived.index("verdict") < len(arrived) - 2
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "word"),
+    [
+        (b"{bad", "invalid_json", "not JSON"),
+        (b"\xff\xfe", "invalid_json", "JSON"),
+        (b"[" * 50_000, "invalid_json", "JSON"),
+        (b"[]", "invalid_request", "body"),
+        (b"{}", "invalid_request", "source"),
+        (b'{"source": 1, "response": "x"}', "invalid_request", "source"),
+        (b'{"source": "x", "response": "y", "extra": 1}', "invalid_request", "extra"),
+        (b'{"source": "x", "response": "y", "threshold": NaN}', "invalid_request", "threshold"),
+        (b'{"source": "x", "response": "y", "threshold": 2}', "invalid_request", "threshold"),
+        (b'{"source": "x", "response": "y", "timeout_seconds": 0}', "invalid_request", "timeout"),
+        (b'{"source": "x", "response": "y", "include": ["pdf"]}', "invalid_request", "include"),
+        (b'{"source": "x", "response": "y", "extractor": "x"}', "invalid_request", "extractor"),
+        (b'{"source": "x", "response": "y", "verifier": "hf:a/b"}', "unknown_model", "verifier"),
+        (b'{"source": "x", "response": "y' + b"z" * 100_000 + b'"}', "too_large", "100,000"),
+    ],
+)
+def test_bad_requests(client: httpx.Client, body: bytes, code: str, word: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    for path in ("/v1/check", "/v1/check/stream"):
+        message = refused(client.post(path, content=body, headers=headers), code)
+        assert word in message
+        assert "\n" not in message
+        assert len(message) < 300
+
+
+def test_odd_characters(client: httpx.Client) -> None:
+    odd = b'{"source": "The cat \\ud800 sat.\\u0000", "response": "The cat sat."}'
+    answer = client.post("/v1/check", content=odd, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (200, 422)
+    assert client.post("/v1/check", json={**ASKED, "\ud800"[:0] + "é": 1}).status_code == 422
+
+
+def test_worker_defect_shows_no_detail(client: httpx.Client) -> None:
+    answer = client.post("/v1/check", json={**ASKED, "verifier": "broken"})
+    message = refused(answer, "internal")
+    assert "secret" not in message
+    assert "LookupError" not in answer.text
+
+
+def test_named_threshold(client: httpx.Client) -> None:
+    """The small verifier has no operating points, and the service says so."""
+    answer = client.post("/v1/check", json={**ASKED, "threshold": "recall"})
+    error = answer.json()["error"]
+    assert answer.status_code == 422
+    assert "no operating point 'recall'" in error["message"]
+    assert client.post("/v1/check", json={**ASKED, "threshold": "strict"}).status_code == 422
+
+
+SETTINGS = CheckSettings(
+    Configuration(verifier="some-model", threshold=0.3, seed=7), more_verifiers=(EMBEDDED,)
+)
+
+
+def resolve(**chosen: Any) -> Configuration:
+    return resolve_options(SETTINGS, CheckOptions.model_validate(chosen))
+
+
+def test_request_overrides_service() -> None:
+    assert resolve() == resolve(verifier="some-model") == SETTINGS.configuration
+    assert resolve(threshold=0.9) == SETTINGS.configuration.replaced(threshold=0.9)
+    assert resolve(verifier=EMBEDDED).verifier is None
+    with pytest.raises(ServiceError, match=r"GET /v1/models") as caught:
+        resolve(verifier="hf:a/b")
+    assert caught.value.code == "unknown_model"
+
+
+WRONG = "The bridge opened in 1923. Six lanes cross it. Zebras sing."
+
+
+def test_repair(client: httpx.Client) -> None:
+    body = {"source": SOURCE, "response": WRONG}
+    before = client.post("/v1/check", json=body).json()["report"]
+    answer = client.post("/v1/repair", json=body).raise_for_status().json()
+    repair, view = answer["repair"], answer["view"]
+    assert "".join(piece["text"] for piece in view["before"]) == WRONG
+    assert view["failed"] is False
+    assert (repair["outcome"], repair["reason"]) == ("repaired", None)
+    assert repair["text"] == "The bridge opened in 1932. Six lanes cross it."
+    assert [change["action"] for change in repair["changes"]] == ["changed", "kept", "removed"]
+    assert repair["report"]["verdict"] == "faithful"
+    assert repair["original"]["verdict"] == before["verdict"] == "hallucinated"
+    again = client.post("/v1/check", json=body).json()["report"]
+    assert again["verdict"] == "hallucinated", "a repair is not taken for a check"
+
+
+def test_failed_repair(client: httpx.Client) -> None:
+    body = {"source": SOURCE, "response": "Zebras sing."}
+    repair = client.post("/v1/repair", json=body).json()["repair"]
+    assert (repair["outcome"], repair["text"]) == ("failed", None)
+    assert repair["reason"]
+    for bad in ({"store": True}, {"rewriter": "gguf"}, {"response": 5}):
+        refused(client.post("/v1/repair", json={**body, **bad}), "invalid_request")
+
+
+def test_compare(client: httpx.Client) -> None:
+    body = {"source": SOURCE, "a": RESPONSE, "b": "The bridge opened in 1932."}
+    answer = client.post("/v1/compare", json=body).raise_for_status().json()
+    assert answer["better"] == "b"
+    assert [pair["relation"] for pair in answer["pairs"]] == ["same", "only_a", "only_a"]
+    assert Report.from_dict(answer["a"]).response == RESPONSE
+    assert [side["verdict"] for side in answer["view"]["sides"]] == ["hallucinated", "faithful"]
+    refused(client.post("/v1/compare", json={**body, "store": True}), "invalid_request")
+    refused(client.post("/v1/compare", json={"source": SOURCE, "a": "x"}), "invalid_request")

@@ -1,0 +1,630 @@
+"""The guarding proxy in front of a real HTTP server."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from halldetect_serve.proxy.messages import ChatRequest
+from halldetect_serve.proxy.rag_prompt import SourcePlaces
+from halldetect_serve.settings import (
+    ACTIONS,
+    Limits,
+    ServiceSettings,
+    StorageSettings,
+    UpstreamSettings,
+)
+from tests.support.api_requests import refused
+from tests.support.running import Reachable, eventually, http_front
+from tests.support.upstreams import Script, upstream
+
+SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it."
+GOOD, BAD = "Six lanes cross it.", "It is 400 metres long. Six lanes cross it."
+KEY = "sk-upstream-secret"
+Proxies = dict[str, Reachable]
+ASKED = {
+    "model": "m",
+    "temperature": 0.1,
+    "messages": [{"role": "user", "content": "How long is it?"}],
+    "halldetect": {"sources": [SOURCE]},
+}
+
+
+@pytest.fixture(scope="module")
+def script() -> Iterator[Script]:
+    with upstream() as script:
+        yield script
+
+
+@pytest.fixture(scope="module")
+def proxies(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxies]:
+    """One service for each action."""
+    with ExitStack() as stack:
+        found = {}
+        for action in ACTIONS:
+            place = tmp_path_factory.mktemp(action) / "serve.db"
+            settings = ServiceSettings(
+                StorageSettings(f"sqlite:///{place}", reports=True),
+                limits=Limits(rate=0, queue=4, max_items=4),
+                upstream=UpstreamSettings(script.url, action, key=KEY, timeout=5, max_bytes=50_000),
+            )
+            found[action] = stack.enter_context(http_front(settings))
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def forgetful(script: Script) -> None:
+    fresh = Script()
+    for item in fields(Script):
+        if item.name != "url":
+            setattr(script, item.name, getattr(fresh, item.name))
+
+
+def chat(service: Reachable, **more: Any) -> httpx.Response:
+    with service.client() as client:
+        return client.post("/v1/chat/completions", json={**ASKED, **more})
+
+
+def streamed(answer: httpx.Response) -> tuple[list[dict[str, Any]], bool]:
+    """The chunks, and whether the stream came to its proper end."""
+    data = [line[6:] for line in answer.text.splitlines() if line.startswith("data: ")]
+    done = data[-1] == "[DONE]"
+    return [json.loads(item) for item in (data[:-1] if done else data)], done
+
+
+def said(chunks: list[dict[str, Any]], index: int = 0) -> str:
+    deltas = [
+        choice["delta"].get("content") or ""
+        for chunk in chunks
+        for choice in chunk["choices"]
+        if choice["index"] == index
+    ]
+    return "".join(deltas).strip()
+
+
+def test_an_answer_is_annotated(proxies: Proxies, script: Script) -> None:
+    script.answers = [[BAD, GOOD]]
+    body = chat(proxies["annotate"]).json()
+    assert [choice["message"]["content"] for choice in body["choices"]] == [BAD, GOOD]
+    found = body["halldetect"]
+    assert (found["mode"], found["attempts"], found["error"]) == ("annotate", 1, None)
+    bad, good = found["choices"]
+    assert (bad["verdict"], bad["action"]) == ("hallucinated", "annotated")
+    assert bad["claims"][0]["status"] == "contradicted"
+    assert bad["claims"][0]["span"] == {"start": 0, "end": 22}
+    assert bad["claims"][0]["passage"] == {
+        "text": "It is 503 metres long.",
+        "document": 0,
+        "span": {"start": 27, "end": 49},
+    }
+    assert (good["verdict"], good["action"]) == ("faithful", "passed")
+
+
+def test_operator_names_source_places(script: Script, tmp_path: Path) -> None:
+    places = SourcePlaces(markers=(("[[KB]]", "[[/KB]]"),), path="metadata.documents.text")
+    settings = ServiceSettings(
+        StorageSettings(f"sqlite:///{tmp_path / 'x.db'}"),
+        upstream=UpstreamSettings(script.url, sources=places),
+    )
+    prompt = {"role": "system", "content": f"Answer from [[KB]]{SOURCE}[[/KB]] only."}
+    with http_front(settings) as service:
+        for more in (
+            {"messages": [prompt, *ASKED["messages"]]},
+            {"metadata": {"documents": [{"text": SOURCE}]}},
+        ):
+            script.answers = [[BAD]]
+            (choice,) = chat(service, halldetect=None, **more).json()["halldetect"]["choices"]
+            assert choice["verdict"] == "hallucinated"
+            assert "503" in choice["claims"][0]["passage"]["text"]
+        script.answers = [[BAD]]
+        (choice,) = chat(service, halldetect=None).json()["halldetect"]["choices"]
+        assert choice["verdict"] == "uncheckable"
+
+
+def test_upstream_sees_nothing_of_ours(proxies: Proxies, script: Script) -> None:
+    with proxies["annotate"].client("hd_callers-token") as client:
+        client.post("/v1/chat/completions", json=ASKED, headers={"X-Private": "1"})
+    assert script.asked == [
+        {"model": "m", "temperature": 0.1, "messages": ASKED["messages"], "stream": False}
+    ]
+    assert script.paths == ["/v1/chat/completions"]
+    (seen,) = script.seen
+    assert seen["authorization"] == f"Bearer {KEY}"
+    assert "hd_callers-token" not in json.dumps(seen)
+    assert "x-private" not in seen
+
+
+def test_a_request_cannot_name_an_upstream(proxies: Proxies, script: Script) -> None:
+    for more in ({"base_url": "http://127.0.0.1:1"}, {"upstream": "http://127.0.0.1:1"}):
+        assert chat(proxies["annotate"], **more).status_code == 200
+    inside_ours = {"halldetect": {"sources": [SOURCE], "upstream": "http://127.0.0.1:1"}}
+    refused(chat(proxies["annotate"], **inside_ours), "invalid_request")
+    assert len(script.asked) == 2, "both went to the one and only"
+
+
+def test_a_stream_is_annotated_as_it_passes(proxies: Proxies, script: Script) -> None:
+    script.answers, script.pause = [[BAD]], 0.02
+    with (
+        proxies["annotate"].client() as client,
+        client.stream("POST", "/v1/chat/completions", json={**ASKED, "stream": True}) as answer,
+    ):
+        lines = answer.iter_lines()
+        first = next(line for line in lines if "It" in line)
+        assert "halldetect" not in first, "text comes before the verdict"
+        rest = [line for line in lines if line.startswith("data: ")]
+    assert rest[-1] == "data: [DONE]"
+    last = json.loads(rest[-2][6:])
+    assert last["choices"] == []
+    assert last["halldetect"]["choices"][0]["verdict"] == "hallucinated"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_bad_answer_is_blocked(proxies: Proxies, script: Script, stream: bool) -> None:
+    script.answers = [[BAD, GOOD]]
+    answer = chat(proxies["block"], stream=stream, n=2)
+    if stream:
+        chunks, done = streamed(answer)
+        assert done
+        texts = [said(chunks, 0), said(chunks, 1)]
+        found = chunks[-1]["halldetect"]
+        ends = [
+            choice.get("finish_reason")
+            for chunk in chunks
+            for choice in chunk["choices"]
+            if choice["index"] == 0
+        ]
+        assert ends == ["content_filter"]
+    else:
+        body = answer.json()
+        texts = [choice["message"]["content"] for choice in body["choices"]]
+        found = body["halldetect"]
+        assert body["choices"][0]["finish_reason"] == "content_filter"
+    claims = 1 if stream else 2  # a stream ends with the first sentence that fails
+    assert [text.strip() for text in texts] == [
+        f"This answer was held back: 1 of {claims} claims are not backed by the sources.",
+        GOOD,
+    ]
+    assert "400 metres" not in json.dumps(texts)
+    assert [choice["action"] for choice in found["choices"]] == ["blocked", "passed"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_bad_answer_is_asked_again(proxies: Proxies, script: Script, stream: bool) -> None:
+    script.answers = [[BAD], [GOOD]]
+    answer = chat(proxies["retry"], stream=stream)
+    found = streamed(answer)[0][-1]["halldetect"] if stream else answer.json()["halldetect"]
+    assert (found["attempts"], found["choices"][0]["action"]) == (2, "passed")
+    text = (
+        said(streamed(answer)[0]) if stream else answer.json()["choices"][0]["message"]["content"]
+    )
+    assert text == GOOD
+    again = script.asked[1]["messages"]
+    assert again[:1] == ASKED["messages"]
+    assert again[1] == {"role": "assistant", "content": BAD}
+    assert "It is 400 metres long." in again[2]["content"]
+    assert "Six lanes" not in again[2]["content"]
+
+
+def test_retries_end_and_then_it_blocks(proxies: Proxies, script: Script) -> None:
+    script.answers = [[BAD]]
+    body = chat(proxies["retry"]).json()
+    assert len(script.asked) == 3
+    assert body["halldetect"]["attempts"] == 3
+    assert body["choices"][0]["message"]["content"].startswith("This answer was held back")
+
+
+def test_where_the_sources_are_found() -> None:
+    messages: list[dict[str, Any]] = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "name": "source", "content": [{"type": "text", "text": "One."}, {"x": 1}]},
+        {"role": "tool", "content": "Two."},
+        {"role": "user", "content": "And?"},
+        {"role": "assistant", "content": None},
+    ]
+    request = ChatRequest(messages=messages)
+    assert (request.sources(SourcePlaces()), request.question()) == (["One.", "Two."], "And?")
+    named = ChatRequest.model_validate(
+        {"messages": messages, "halldetect": {"sources": ["Three."]}}
+    )
+    assert named.sources(SourcePlaces()) == ["Three."]
+
+
+def test_no_source_is_never_faithful(proxies: Proxies, script: Script) -> None:
+    body = chat(proxies["block"], halldetect=None).json()
+    (found,) = body["halldetect"]["choices"]
+    assert (found["verdict"], found["reason"]) == ("uncheckable", "the source has no text")
+    assert (found["action"], body["choices"][0]["message"]["content"]) == ("passed", GOOD)
+
+
+def test_an_answer_without_text_passes(proxies: Proxies, script: Script) -> None:
+    call = {"id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    script.body = json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
+    body = chat(proxies["block"]).json()
+    assert body["choices"][0]["message"]["tool_calls"] == [call]
+    assert body["halldetect"]["choices"][0]["verdict"] == "uncheckable"
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "body", "code", "word"),
+    [
+        (302, {"Location": "http://127.0.0.1:1/"}, b"", "upstream_error", "answered 302"),
+        (500, {}, b"a trace", "upstream_error", "answered 500"),
+        (401, {}, KEY.encode(), "upstream_error", "answered 401"),
+        (400, {}, b"bad model; key " + KEY.encode(), "invalid_request", "bad model; key ***"),
+        (429, {"Retry-After": "7"}, b"", "rate_limited", "too often"),
+        (200, {}, b"<html>", "upstream_error", "no JSON"),
+        (200, {}, b'{"choices": 1}', "upstream_error", "no chat completion"),
+        (200, {}, b'{"choices": [1]}', "upstream_error", "no chat completion"),
+        (200, {}, b'{"choices": "' + b"x" * 60_000 + b'"}', "upstream_error", "too large"),
+    ],
+)
+def test_an_upstream_that_fails(
+    proxies: Proxies,
+    script: Script,
+    status: int,
+    headers: dict[str, str],
+    body: bytes,
+    code: str,
+    word: str,
+) -> None:
+    script.status, script.headers, script.body = status, headers, body
+    answer = chat(proxies["annotate"])
+    assert word in refused(answer, code)
+    assert KEY not in answer.text
+    assert len(script.asked) == 1, "no redirect is followed"
+    if code == "rate_limited":
+        assert answer.headers["Retry-After"] == "7"
+    if status != 200:
+        refused(chat(proxies["annotate"], stream=True), code)
+
+
+def test_an_upstream_that_is_not_there(tmp_path: Path) -> None:
+    nowhere = UpstreamSettings("http://127.0.0.1:9/v1", timeout=2)
+    settings = ServiceSettings(StorageSettings(f"sqlite:///{tmp_path / 'x.db'}"), upstream=nowhere)
+    with http_front(settings) as service:
+        assert "ConnectError" in refused(chat(service), "upstream_error")
+
+
+def listed(service: Reachable) -> tuple[list[dict[str, Any]], str | None]:
+    """The models of the upstream, and why they are not known."""
+    with service.client() as client:
+        answer = client.get("/v1/models")
+    assert answer.status_code == 200
+    found = answer.json()
+    assert found["object"] == "list"
+    assert found["verifiers"][0]["name"] == "embedded"  # what the page needs is always there
+    return found["data"], found["upstream_error"]
+
+
+def test_models_of_upstream(proxies: Proxies, script: Script) -> None:
+    script.models = [
+        {"id": "small", "object": "model", "created": 7, "owned_by": "us", "path": "/secret"},
+        {"id": "bare", "created": None},
+    ]
+    assert listed(proxies["block"]) == (
+        [
+            {"id": "small", "object": "model", "created": 7, "owned_by": "us"},
+            {"id": "bare", "object": "model", "created": 0, "owned_by": ""},
+        ],
+        None,
+    )
+    assert script.paths == ["/v1/models"]
+    assert script.seen[0]["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ({"status": 404}, "answered 404"),
+        ({"status": 302, "headers": {"Location": "/v1/other"}}, "answered 302"),
+        ({"body": b"<html>"}, "no JSON object"),
+        ({"body": b'{"data": {"id": "m"}}'}, "no list of models"),
+        ({"body": b" " * 60_000}, "too large"),
+        ({"models": [{"id": "m"}, {"name": "n"}]}, "cannot be read"),
+        ({"models": ["m"]}, "cannot be read"),
+        ({"models": [{"id": "\ud800"}]}, "cannot be read"),
+        ({"pause": 1.0}, "within 0 seconds"),
+    ],
+)
+def test_unlisted_models(
+    proxies: Proxies,
+    script: Script,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: dict[str, Any],
+    message: str,
+) -> None:
+    if "pause" in answer:
+        monkeypatch.setattr("halldetect_serve.proxy.upstream._LIST_SECONDS", 0.1)
+    for name, value in answer.items():
+        setattr(script, name, value)
+    found, why = listed(proxies["annotate"])
+    assert found == []
+    assert why is not None
+    assert message in why
+    assert KEY not in why
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_failed_check_is_reported(proxies: Proxies, script: Script, stream: bool) -> None:
+    script.answers = [["Somebody sleeps 500 ms a day."]]
+    late = {"sources": [SOURCE], "timeout_seconds": 0.1}
+    answer = chat(proxies["annotate"], halldetect=late, stream=stream)
+    body = streamed(answer)[0][-1] if stream else answer.json()
+    assert body["halldetect"]["error"]["code"] == "deadline_exceeded"
+    answer = chat(proxies["block"], halldetect=late, stream=stream)
+    if stream:
+        chunks, done = streamed(answer)
+        assert (chunks[-1]["error"]["code"], done) == ("deadline_exceeded", False)
+    else:
+        refused(answer, "deadline_exceeded")
+    assert "Somebody" not in answer.text
+
+
+def test_answers_are_kept_where_asked_for(proxies: Proxies, script: Script) -> None:
+    asked = {"sources": [SOURCE], "store": True}
+    (choice,) = chat(proxies["annotate"], halldetect=asked).json()["halldetect"]["choices"]
+    with proxies["annotate"].client() as client:
+        kept = client.get(choice["stored"]["url"]).json()
+    assert (kept["response"], kept["question"]) == (GOOD, "How long is it?")
+
+
+def raw_answer(*choices: dict[str, Any]) -> bytes:
+    return json.dumps({"id": "c-1", "choices": list(choices)}).encode()
+
+
+def raw_stream(*choices: dict[str, Any]) -> bytes:
+    lines = [f"data: {json.dumps({'id': 'c-1', 'choices': [choice]})}\n\n" for choice in choices]
+    return "".join([*lines, "data: [DONE]\n\n"]).encode()
+
+
+@pytest.mark.parametrize("first", [0, False, None, "absent"])
+@pytest.mark.parametrize("action", ["annotate", "block", "retry"])
+def test_two_choices_with_one_index(
+    proxies: Proxies, script: Script, first: object, action: str
+) -> None:
+    indices: list[dict[str, Any]] = [{} if first == "absent" else {"index": first}, {"index": 0}]
+    script.body = raw_answer(
+        {**indices[0], "message": {"content": BAD}}, {**indices[1], "message": {"content": GOOD}}
+    )
+    answer = chat(proxies[action])
+    if action == "annotate":  # the answer is passed with the error: nothing is called faithful
+        found = answer.json()["halldetect"]
+        assert (found["choices"], found["error"]["code"]) == ([], "upstream_error")
+    else:
+        assert "index" in refused(answer, "upstream_error")
+        assert "400 metres" not in answer.text
+
+
+@pytest.mark.parametrize("index", [False, "0", 0.0, -1, [0]])
+def test_bad_index_in_a_stream(proxies: Proxies, script: Script, index: object) -> None:
+    good = {"index": 0, "delta": {"content": GOOD}}
+    script.body = raw_stream(good, {"index": index, "delta": {"content": BAD}})
+    chunks, done = streamed(chat(proxies["block"], stream=True))
+    assert (chunks[-1]["error"]["code"], done) == ("upstream_error", False)
+    assert "400 metres" not in json.dumps(chunks)
+
+
+def tool_call(**arguments: Any) -> list[dict[str, Any]]:
+    function = {"name": "send", "arguments": json.dumps(arguments)}
+    return [{"index": 0, "id": "t", "type": "function", "function": function}]
+
+
+READ_FIELDS: dict[str, dict[str, Any]] = {
+    "refusal": {"content": GOOD, "refusal": BAD},
+    "refusal part": {"content": [{"type": "refusal", "refusal": BAD}]},
+    "output text": {"content": [{"type": "output_text", "text": BAD}]},
+    "second part": {
+        "content": [{"type": "text", "text": GOOD}, {"type": "text", "text": BAD}],
+    },
+    "transcript": {"content": None, "audio": {"id": "a", "transcript": BAD, "data": "UklGRg=="}},
+    "tool arguments": {"content": None, "tool_calls": tool_call(to="ann", body={"text": [BAD]})},
+    "tool arguments, key": {"content": GOOD, "tool_calls": tool_call(**{BAD: 1})},
+    "arguments that are no JSON": {
+        "tool_calls": [{"id": "t", "function": {"name": "send", "arguments": BAD}}]
+    },
+    "custom tool": {"tool_calls": [{"id": "t", "custom": {"name": "send", "input": BAD}}]},
+    "function call": {"function_call": {"name": "send", "arguments": json.dumps({"t": BAD})}},
+}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("name", READ_FIELDS)
+def test_every_field_with_text_is_checked(
+    proxies: Proxies, script: Script, name: str, stream: bool
+) -> None:
+    message = {"role": "assistant", **READ_FIELDS[name]}
+    body = "delta" if stream else "message"
+    choice = {"index": 0, body: message, "finish_reason": "stop"}
+    script.body = raw_stream(choice) if stream else raw_answer(choice)
+    answer = chat(proxies["block"], stream=stream)
+    assert "answer was held back: 1 of" in answer.text
+    found = streamed(answer)[0][-1] if stream else answer.json()
+    (checked,) = found["halldetect"]["choices"]
+    assert (checked["verdict"], checked["action"]) == ("hallucinated", "blocked")
+    shown = streamed(answer)[0][:-1] if stream else answer.json()["choices"]
+    assert "400 metres" not in json.dumps(shown)
+
+
+def test_top_level_fields_carry_no_prose(proxies: Proxies, script: Script) -> None:
+    message = {"role": "assistant", "content": GOOD}
+    choice = {"index": 0, "message": message, "finish_reason": BAD.replace(" ", "_")}
+    prose = dict.fromkeys(("id", "model", "system_fingerprint", "usage"), BAD)
+    usage = {"total_tokens": 3, "note": BAD}
+    script.body = json.dumps({**prose, "usage": usage, "choices": [choice]}).encode()
+    answer = chat(proxies["block"])
+    assert "400" not in answer.text
+    assert answer.json()["usage"] == {"total_tokens": 3}
+
+
+@pytest.mark.parametrize("body", [b'{"choices": [], "x": NaN}', b'{"choices": [], "x": "\\ud800"}'])
+def test_odd_json_of_upstream(proxies: Proxies, script: Script, body: bytes) -> None:
+    script.body = body
+    assert chat(proxies["annotate"]).status_code in (200, 502)
+
+
+def test_long_prompt_does_not_hold_up_others(proxies: Proxies, script: Script) -> None:
+    hostile = ["Hi" + "\n" * 100_000 + "x", "<context>" * 20_000, "context " * 30_000]
+    messages = [{"role": "user", "content": text} for text in hostile]
+    began = time.monotonic()
+    assert chat(proxies["annotate"], messages=messages, halldetect=None).status_code == 200
+    assert time.monotonic() - began < 5
+
+
+UNREAD_FIELDS: dict[str, dict[str, Any]] = {
+    "reasoning_content": {"reasoning_content": BAD},
+    "reasoning": {"reasoning": BAD},
+    "content.thinking": {
+        "content": [{"type": "text", "text": GOOD}, {"type": "thinking", "thinking": BAD}]
+    },
+    "content.text.note": {"content": [{"type": "text", "text": GOOD, "note": BAD}]},
+    "audio.data": {"audio": {"id": "a", "data": "NDAwIG1ldHJlcw=="}},
+    "role": {"role": BAD},
+    "annotations": {"annotations": [{"type": "url_citation", "title": BAD}]},
+}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("name", UNREAD_FIELDS)
+def test_unchecked_fields_are_removed(
+    proxies: Proxies, script: Script, name: str, stream: bool
+) -> None:
+    message = {"role": "assistant", "content": GOOD, **UNREAD_FIELDS[name]}
+    body = "delta" if stream else "message"
+    choice = {"index": 0, body: message, "logprobs": {"content": [{"token": "400 metres"}]}}
+    script.body = raw_stream(choice) if stream else raw_answer(choice)
+    for action in ("block", "annotate"):
+        answer = chat(proxies[action], stream=stream)
+        found = streamed(answer)[0][-1] if stream else answer.json()
+        (checked,) = found["halldetect"]["choices"]
+        assert checked["verdict"] == "faithful"
+        assert checked["unchecked_fields"] == sorted([name, "logprobs"])
+        assert GOOD in answer.text
+        removed = "400 metres" not in answer.text and "NDAw" not in answer.text
+        assert removed == (action == "block")
+
+
+@pytest.mark.parametrize("action", ["block", "retry"])
+def test_caller_can_only_be_stricter(proxies: Proxies, script: Script, action: str) -> None:
+    script.answers = [[BAD]]
+    for weaker in (
+        {"threshold": 1.0},
+        {"threshold": 0.51},
+        {"threshold": "recall"},
+        {"verifier": "embedded"},
+    ):
+        answer = chat(proxies[action], halldetect={"sources": [SOURCE], **weaker})
+        assert next(iter(weaker)) in refused(answer, "invalid_request")
+    assert script.asked == [], "refused before the upstream is asked"
+    stricter = {"sources": [SOURCE], "threshold": 0.2}
+    (found,) = chat(proxies[action], halldetect=stricter).json()["halldetect"]["choices"]
+    assert (found["threshold"], found["action"]) == (0.2, "blocked")
+    loose = {"sources": [SOURCE], "threshold": 1.0}
+    assert chat(proxies["annotate"], halldetect=loose).status_code == 200
+
+
+def test_repair_mends_the_answer(proxies: Proxies, script: Script) -> None:
+    script.answers = [["It is 400 metres long. Six lanes cross it."]]
+    answer = chat(proxies["repair"]).json()
+    assert (
+        answer["choices"][0]["message"]["content"] == "It is 503 metres long. Six lanes cross it."
+    )
+    assert answer["choices"][0]["finish_reason"] == "stop"
+    (choice,) = answer["halldetect"]["choices"]
+    assert choice["action"] == "repaired"
+    assert choice["verdict"] == "hallucinated"
+    assert choice["repair"]["outcome"] == "repaired"
+    assert [change["action"] for change in choice["repair"]["changes"]] == ["changed"]
+
+
+def test_what_cannot_be_repaired_is_blocked(proxies: Proxies, script: Script) -> None:
+    script.answers = [["Zebras sing loudly."]]
+    for stream in (False, True):
+        answer = chat(proxies["repair"], stream=stream)
+        assert "Zebras" not in answer.text.partition('"halldetect"')[0]
+        assert "held back" in answer.text
+        assert '"action":"blocked"' in answer.text.replace(": ", ":")
+
+
+def test_stream_is_guarded_by_sentence(proxies: Proxies, script: Script) -> None:
+    """Supported sentences come while the upstream is still writing; no others come."""
+    answer = f"{GOOD} The bridge opened in 1932. It is 400 metres long. {GOOD}"
+    script.answers, script.pause = [[answer]], 0.06
+    arrived: list[tuple[float, str]] = []
+    with (
+        proxies["block"].client() as client,
+        client.stream("POST", "/v1/chat/completions", json={**ASKED, "stream": True}) as stream,
+    ):
+        for line in stream.iter_lines():
+            arrived.append((time.monotonic(), line))
+    contents = [(at, line) for at, line in arrived if '"content"' in line]
+    assert GOOD in contents[0][1]
+    assert arrived[-1][0] - contents[0][0] > 0.2, "the first sentence did not wait for the last"
+    chunks = [json.loads(line[6:]) for _, line in arrived if line.startswith("data: {")]
+    shown, notice = said(chunks).split("\n\n")
+    assert shown == f"{GOOD} The bridge opened in 1932."
+    assert notice.startswith("The rest of this answer was held back")
+    assert "400 metres" not in json.dumps(chunks[:-1])
+    (choice,) = chunks[-1]["halldetect"]["choices"]
+    assert (choice["verdict"], choice["action"]) == ("hallucinated", "blocked")
+
+
+def test_slow_verifier_lets_nothing_through(proxies: Proxies, script: Script) -> None:
+    script.answers = [[f"{GOOD} The verifier sleeps 700 ms. {GOOD} {GOOD}"]]
+    arrived: list[tuple[float, str]] = []
+    with (
+        proxies["block"].client() as client,
+        client.stream("POST", "/v1/chat/completions", json={**ASKED, "stream": True}) as stream,
+    ):
+        for line in stream.iter_lines():
+            arrived.append((time.monotonic(), line))
+    first, *others = [(at, line) for at, line in arrived if '"content"' in line]
+    assert GOOD in first[1]
+    assert others[0][0] - first[0] > 0.5, "something came before the second sentence was judged"
+    chunks = [json.loads(line[6:]) for _, line in arrived if line.startswith("data: {")]
+    assert said(chunks).startswith(f"{GOOD}\n\nThe rest of this answer was held back")
+    assert said(chunks).count(GOOD) == 1
+
+
+@pytest.mark.parametrize("action", ["block", "repair"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_failing_verifier_lets_nothing_through(
+    proxies: Proxies, script: Script, action: str, stream: bool
+) -> None:
+    script.answers = [[f"{GOOD} The verifier fails here."]]
+    answer = chat(proxies[action], stream=stream)
+    if stream:
+        shown = said(streamed(answer)[0])
+    else:
+        shown = answer.json()["choices"][0]["message"]["content"]
+    assert "verifier fails" not in shown
+    assert "held back" in shown or shown == GOOD
+
+
+def test_a_sentence_of_a_stream_is_mended(proxies: Proxies, script: Script) -> None:
+    answer = f"{GOOD} The bridge opened in 1923. Zebras sing. {GOOD}"
+    script.answers = [[answer]]
+    chunks, done = streamed(chat(proxies["repair"], stream=True))
+    assert done
+    assert said(chunks).strip() == f"{GOOD} The bridge opened in 1932. {GOOD}"
+    (choice,) = chunks[-1]["halldetect"]["choices"]
+    assert choice["action"] == "repaired"
+    assert [change["action"] for change in choice["repair"]["changes"]] == ["changed", "removed"]
+
+
+def test_leaving_client_ends_upstream(proxies: Proxies, script: Script) -> None:
+    script.answers, script.pause = [[f"{GOOD} " * 200]], 0.02
+    with (
+        proxies["block"].client() as client,
+        client.stream("POST", "/v1/chat/completions", json={**ASKED, "stream": True}) as stream,
+    ):
+        next(stream.iter_lines())
+    eventually(lambda: script.broken == 1)

@@ -1,0 +1,305 @@
+"""Which pairs go to the worker, in which order, and who gets the reports."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from multiprocessing import Pipe
+from typing import Any
+
+import pytest
+
+from halldetect.config import Configuration
+from halldetect.errors import ServiceError
+from halldetect.inputs import Pair
+from halldetect.report import Report
+from halldetect_serve.settings import CheckSettings, Limits
+from halldetect_serve.worker import process
+from halldetect_serve.worker.process import (
+    Abandon,
+    Batch,
+    BatchAbandoned,
+    BatchEnd,
+    BatchEvent,
+    CheckWorker,
+    FinishedReport,
+    Job,
+    ModelDetectorPool,
+)
+from halldetect_serve.worker.scheduler import (
+    BATCH_TOKENS,
+    PendingJob,
+    RememberedCheck,
+    ReportMemory,
+    Scheduler,
+    estimated_tokens,
+    work_key,
+)
+from tests.support.report_samples import town
+
+USUAL = Configuration()
+OTHER = Configuration(threshold=0.25)
+CLAIMS = {"event": "claims", "claims": []}
+
+
+def in_a_loop(test: Callable[[], None]) -> Callable[[], None]:
+    @wraps(test)
+    def run() -> None:
+        async def inside() -> None:
+            test()
+
+        asyncio.run(inside())
+
+    return run
+
+
+class Desk(Scheduler):
+    """A scheduler whose worker is the test: `sent` has its messages."""
+
+    def __init__(self, **limits: Any) -> None:
+        self.sent: list[Batch | Abandon] = []
+        defaults = {"queue": 10, "max_items": 1, "batch": 4}
+        super().__init__(Limits(**{**defaults, **limits}), self.sent.append)
+        self.on_ready()
+
+    def ask(self, *texts: str, timeout: float = 60, **how: Any) -> PendingJob:
+        how.setdefault("configuration", USUAL)
+        pairs = tuple(Pair("source", text) for text in texts)
+        return self.submit(Job(pairs=pairs, **how), timeout)
+
+    def ask_sized(self, name: str, characters: int, **how: Any) -> PendingJob:
+        text = (name * characters)[:characters]
+        return self.submit(Job(USUAL, (Pair(text, text),), **how), 60)
+
+    def texts(self) -> list[list[str]]:
+        """The responses of the batches sent so far."""
+        batches = (item for item in self.sent if isinstance(item, Batch))
+        return [[pair.response[:5] for pair in batch.job.pairs] for batch in batches]
+
+    def finish(self, at: int = -1, *, seconds: float = 0.1, remember: bool = False) -> None:
+        batch = self.sent[at]
+        assert isinstance(batch, Batch)
+        reports = [FinishedReport(pair.response, {}) for pair in batch.job.pairs]
+        kept = [(report, report if remember else None) for report in reports]
+        self.on_message(BatchEnd(batch.id, seconds, kept))
+
+
+def events(job: PendingJob) -> list[str]:
+    found = []
+    while not job._inbox.empty():
+        found.append(job._inbox.get_nowait()["event"])
+    return found
+
+
+@in_a_loop
+def test_pairs_of_several_requests_go_together() -> None:
+    desk = Desk(batch=3)
+    for text in ("busy", "a", "b", "c", "d"):
+        desk.ask(text)
+    assert desk.texts() == [["busy"]]
+    desk.finish()
+    assert desk.texts()[1:] == [["a", "b", "c"]]
+    assert (desk.stats() or {})["queued"] == 1
+
+
+@in_a_loop
+def test_only_equal_options_go_together() -> None:
+    desk = Desk()
+    desk.ask("busy")
+    for text, configuration in (("a", USUAL), ("b", OTHER), ("c", USUAL), ("d", OTHER)):
+        desk.ask(text, configuration=configuration)
+    desk.ask("e", repair=True)
+    for _ in range(3):
+        desk.finish()
+    assert desk.texts()[1:] == [["a", "c"], ["b", "d"], ["e"]]
+
+
+@in_a_loop
+def test_full_queue_takes_all_or_nothing() -> None:
+    desk = Desk(queue=4)
+    desk.ask("busy")
+    assert desk.ask("a", "b", "c").queued == 0
+    with pytest.raises(ServiceError) as caught:
+        desk.ask("d", "e")
+    assert (caught.value.code, caught.value.retry_after) == ("queue_full", 4)
+    assert desk.ask("f").queued == 3
+    desk.finish(seconds=2.5)
+    with pytest.raises(ServiceError) as caught:
+        desk.ask(*"ghijk")
+    assert caught.value.retry_after == 10, "four pairs at the pace of the last batch"
+
+
+@in_a_loop
+def test_unwanted_work_is_dropped_or_abandoned() -> None:
+    desk = Desk()
+    running, waiting = desk.ask("running"), desk.ask("waiting")
+    desk.ask("other")
+    with waiting:
+        pass
+    with running:
+        pass
+    assert desk.sent[-1] == Abandon(0)
+    desk.on_message(BatchEnd(0, 0.1, None))
+    assert desk.texts() == [["runni"], ["other"]]
+
+
+@in_a_loop
+def test_joined_work_survives_abandonment() -> None:
+    desk = Desk()
+    with desk.ask("same"):
+        pass
+    joined = desk.ask("same")
+    desk.on_message(BatchEnd(0, 0.1, None))
+    desk.finish()
+    assert desk.texts() == [["same"], ["same"]]
+    assert events(joined) == ["report"]
+
+
+@in_a_loop
+def test_small_check_interrupts_large_one() -> None:
+    desk = Desk()
+    desk.ask_sized("large", 100_000)
+    desk.ask_sized("small", 200)
+    desk.ask_sized("other", 200)
+    desk.ask_sized("huge ", 200_000)
+    assert desk.texts() == [["large"], ["small"]], "the other small one waits for the first"
+    desk.finish()
+    assert desk.texts()[2:] == [["other"]]
+    desk.finish()
+    assert len(desk.sent) == 3, "a larger one waits"
+
+
+@in_a_loop
+def test_large_check_waits_for_its_size() -> None:
+    desk = Desk(batch=1)
+    text = "x" * 20_000
+    desk.ask_sized("x", 20_000)
+    between = 0
+    for at in range(100_000):
+        before = len(desk.sent)
+        desk.ask_sized(f"{at} ", 1000)
+        if len(desk.sent) == before:
+            break
+        last = desk.sent[-1]
+        assert isinstance(last, Batch)
+        between += estimated_tokens(last.job.pairs[0])
+        desk.finish()
+    own = estimated_tokens(Pair(text, text))
+    assert 0.9 * own < between <= own
+
+
+@in_a_loop
+def test_batch_is_small_enough_to_end_soon() -> None:
+    desk = Desk(queue=100, batch=100)
+    for at in range(60):
+        desk.ask_sized(f"{at} ", 1000)
+    desk.finish()
+    batch = desk.sent[-1]
+    assert isinstance(batch, Batch)
+    assert 1 < len(batch.job.pairs) < 60
+    assert sum(map(estimated_tokens, batch.job.pairs)) <= BATCH_TOKENS
+
+
+@in_a_loop
+def test_equal_work_is_done_once() -> None:
+    desk = Desk(queue=1)
+    desk.ask("busy")
+    first = desk.ask("same")
+    twice = desk.ask("same", "same", watch=True)
+    desk.finish()
+    desk.on_message(BatchEvent(1, 0, CLAIMS))
+    late = desk.ask("same", watch=True)
+    desk.on_message(BatchEvent(1, None, {"event": "progress"}))
+    desk.finish(remember=True)
+    assert events(first) == ["report"]
+    assert events(twice) == ["claims", "progress", "report", "report"]
+    assert events(late) == ["claims", "progress", "report"], "with the events before it came"
+    after = desk.ask("same", watch=True)
+    assert events(after) == ["claims", "report"]
+    assert len(desk.sent) == 2
+    stats = desk.stats() or {}
+    assert (stats["shared"], stats["remembered"]) == (3, 1)
+
+
+def test_dead_worker_ends_every_job() -> None:
+    async def run() -> None:
+        desk = Desk()
+        jobs = [desk.ask("running"), desk.ask("waiting")]
+        desk.on_died()
+        for job in jobs:
+            with pytest.raises(ServiceError, match="another is being started"):
+                await job.reports()
+        with pytest.raises(ServiceError, match="not running yet"):
+            desk.ask("early")
+        assert desk.stats() is None
+        desk.on_ready()
+        desk.on_message(BatchEnd(0, 0.1, None))  # of the dead one
+        with pytest.raises(ServiceError, match="time is up"):
+            await desk.ask("late", timeout=0.01).reports()
+
+    asyncio.run(run())
+
+
+def test_named_document_counts_by_its_text() -> None:
+    text = "word " * 2000
+    sources: list[Any] = [text, [text], {"id": "a", "text": text}, [{"id": "a", "text": text}]]
+    assert len({estimated_tokens(Pair(source, "answer")) for source in sources}) == 1
+    assert estimated_tokens(Pair(text, "answer")) > 2000
+
+
+def test_other_options_or_texts_are_other_work() -> None:
+    pair = Pair("source", "response", None)
+    job = Job(USUAL, (pair,))
+    keys = {
+        work_key(job, pair),
+        work_key(Job(OTHER, (pair,)), pair),
+        work_key(replace(job, repair=True), pair),
+        work_key(job, Pair("source", "response", "question")),
+        work_key(job, Pair(["source"], "response", None)),
+        work_key(job, Pair("sourcer", "esponse", None)),
+    }
+    assert len(keys) == 6
+    assert work_key(job, Pair("source", "response", None)) in keys
+
+
+def test_memory_drops_longest_unused() -> None:
+    memory = ReportMemory(40)
+    reports = {name: RememberedCheck(FinishedReport(name * 8, {})) for name in "abc"}
+    for name in "ab":
+        memory.put(name.encode(), reports[name])
+    assert memory.get(b"a") is reports["a"]
+    memory.put(b"c", reports["c"])
+    assert [memory.get(name.encode()) for name in "abc"] == [reports["a"], None, reports["c"]]
+    memory.put(b"long", RememberedCheck(FinishedReport("x" * 21, {})))
+    assert memory.get(b"long") is None
+    nothing = ReportMemory(0)
+    nothing.put(b"a", reports["a"])
+    assert nothing.get(b"a") is None
+
+
+def timed(**seconds: float) -> Report:
+    report = town()
+    return replace(report, cost=replace(report.cost, seconds=seconds))
+
+
+def test_interruptions_do_not_count() -> None:
+    reports = [timed(extract=1.0, verify=6.0), timed(extract=1.0, verify=2.0)]
+    running = process._RunningBatch(Batch(0, Job(USUAL, ())), {"verify": 4.0, "fetch": 9.0})
+    found = process._without_interruptions(reports, running)
+    assert [report.cost.seconds for report in found] == [
+        {"extract": 1.0, "verify": 3.0},
+        {"extract": 1.0, "verify": 1.0},
+    ]
+
+
+def test_conversion_is_not_interrupted() -> None:
+    ours, theirs = Pipe()
+    worker = CheckWorker(CheckSettings(), ModelDetectorPool, theirs)
+    worker._running.append(process._RunningBatch(Batch(7, Job(USUAL, ()))))
+    worker._inbox.put(Abandon(7))
+    worker._on_progress("convert", 1, 2)
+    with pytest.raises(BatchAbandoned):
+        worker._on_progress("verify", 1, 2)
+    ours.close()
