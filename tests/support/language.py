@@ -7,10 +7,8 @@ python -m tests.support.language FILE ...  list every place in some files
 from __future__ import annotations
 
 import ast
-import io
 import re
 import sys
-import tokenize
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,17 +43,21 @@ NOT_VERBS = frozenset(
     whether which who whose why with without""".split()
 )
 _CODE = re.compile(r"(?s:```.*?```)|`[^`\n]*`|^\|.*$|https?://\S+", re.MULTILINE)
+_COMMENT = re.compile(r"(?:^ *|  )# (.*)$", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def docstrings(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
     """Return every docstring of a module with what it documents."""
-    for node in ast.walk(tree):
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             text = ast.get_docstring(node)
             if text:
                 yield node, text
+        pending += getattr(node, "body", [])  # statements only: expressions hold no docstrings
 
 
 def prose(path: Path) -> str:
@@ -64,10 +66,7 @@ def prose(path: Path) -> str:
     if path.suffix != ".py":
         return _CODE.sub(" ", text)
     found = [_CODE.sub(" ", doc) for _, doc in docstrings(ast.parse(text))]
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            found.append(token.string.lstrip("# "))
-    return "\n".join(found)
+    return "\n".join([*found, *_COMMENT.findall(text)])
 
 
 def count(text: str) -> Counter[str]:
