@@ -202,6 +202,20 @@ class Detector:
                 self._paper = self._loader.load_paper(self._extractor)
             return self._paper
 
+    def sharing(self, configuration: Configuration) -> Detector:
+        """Return a detector with other options that shares index, extractor and rewriters."""
+        other = copy(self)
+        other.configuration = configuration
+        other._loader = replace(
+            self._loader,
+            configuration=configuration,
+            verifier=configuration.verifier,
+            knowledge=None if configuration.paper else self.models.knowledge,
+        )
+        other._extractor = self.extractor if configuration.paper else None
+        other._models, other._paper = None, None
+        return other
+
     def description(self) -> dict[str, Any]:
         """Return everything besides the texts that reports depend on; loads the models."""
         found: dict[str, Any] = {"configuration": self.configuration.to_dict()}

@@ -13,9 +13,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from halldetect.claims import Claim
 from halldetect.claims.extraction import extract_claims
 from halldetect.claims.extractors import load_extractor
+from halldetect.verification.rounds import JudgedClaim, verify
+from halldetect.verification.scales import GRANULARITIES, source_windows
+from halldetect.verification.tasks import Task
+
+from halldetect.claims import Claim
 from halldetect.errors import ConfigurationError
 from halldetect.protocols import Verifier
 from halldetect.reading.document import Document, Span
@@ -24,9 +28,6 @@ from halldetect.reading.sources import read_source
 from halldetect.report import Cost, rounded
 from halldetect.scoring import Calibration, contradiction_of, fed
 from halldetect.verification.injections import blank_injections
-from halldetect.verification.rounds import JudgedClaim, verify
-from halldetect.verification.scales import GRANULARITIES, source_windows
-from halldetect.verification.tasks import Task
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, documents
 

@@ -9,6 +9,7 @@ from typing import Any
 from halldetect.claims.extraction import Draft, extract_claims
 from halldetect.claims.extractors import prompt
 from halldetect.claims.extractors.gguf import MAX_NEW_TOKENS, STOP, TEMPERATURE
+
 from halldetect.detector import Detector
 from halldetect.errors import ExtractionError
 from halldetect.inputs import Pair

@@ -18,6 +18,9 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
+from halldetect.verification.rounds import JudgedClaim, verify
+from halldetect.verification.scales import Window
+from halldetect.verification.tasks import Task
 from numpy.typing import NDArray
 
 from halldetect.claims import Claim
@@ -25,9 +28,6 @@ from halldetect.protocols import Verifier
 from halldetect.reading.document import Document, Span
 from halldetect.reading.sentences import read_document, sentences
 from halldetect.report import Cost, Probabilities
-from halldetect.verification.rounds import JudgedClaim, verify
-from halldetect.verification.scales import Window
-from halldetect.verification.tasks import Task
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, documents
 

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from halldetect.claims.extraction import CLAIMS_PER_SENTENCE
 from halldetect.claims.extractors import prompt
 from halldetect.claims.extractors.gguf import STOP
+
 from halldetect.reading.overlap import content_keys
 from halldetect.report import Cost
 from halldetect_bench.datasets.labelled_rows import Row

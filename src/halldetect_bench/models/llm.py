@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from halldetect import models
 from halldetect.claims.extractors import prompt
+
+from halldetect import models
 from halldetect.errors import CheckError, ModelError, one_line
 from halldetect.models.gguf import read_header
 from halldetect.models.llama import default_threads, is_stored, start

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.claims.extractors import prompt
+
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError, one_line
 from halldetect.models.integrity import digest_of
 from halldetect_bench.models.llm import CONTEXT, Question, Reply, TooLong, locate_model, without

@@ -24,7 +24,7 @@ from halldetect.config import Configuration
 from halldetect.detector import Detector
 from halldetect.errors import ConfigurationError, HallDetectError
 from halldetect.inputs import Pair
-from halldetect.pair_state import ClaimsExtracted, Event, Progress
+from halldetect.protocols import ClaimsExtracted, Event, Progress
 from halldetect.report import Report, Status
 from halldetect.verification.remaining_time import RemainingTime
 from halldetect_serve.settings import CheckSettings
@@ -136,19 +136,20 @@ class ModelDetectorPool:
 
     def load(self) -> None:
         """Load the default models, and open the index if there is one."""
-        detector = self.get(self._default)
-        _ = detector.extractor, detector.knowledge, detector.verifier
+        self.get(self._default).description()
 
     def get(self, configuration: Configuration) -> Detector:
         """Return the detector with that configuration."""
         found = self._detectors.get(configuration)
         if found is None:
-            found = Detector(config=configuration, progress=self._progress)
-            if (default := self._detectors.get(self._default)) is not None:
-                # A request chooses a verifier, which the process shares, and nothing else that
-                # is large. The rest of the default detector serves all others.
-                found.extractor, found.knowledge = default.extractor, default.knowledge
-                found.rewriters = default.rewriters
+            default = self._detectors.get(self._default)
+            # A request chooses a verifier, which the process shares, and nothing else that is
+            # large. The rest of the default detector serves all others.
+            found = (
+                Detector(config=configuration, progress=self._progress)
+                if default is None
+                else default.sharing(configuration)
+            )
             if len(self._detectors) >= MAX_DETECTORS:
                 oldest = next(key for key in self._detectors if key != self._default)
                 del self._detectors[oldest]
