@@ -19,7 +19,6 @@ from halldetect.claims.extraction import Draft
 from halldetect.cli import main
 from halldetect.errors import ExtractionError
 from tests.support.batch_files import (
-    BASE,
     GOOD,
     SOURCE,
     WRONG,
@@ -227,7 +226,7 @@ def test_the_command_keeps_a_cache(tmp_path: Path) -> None:
     source = str(write_jsonl(tmp_path / "in.jsonl", rows(5)))
     kept = str(tmp_path / "kept")
     for name, more in (("a", ["--cache", kept]), ("b", ["--cache", kept]), ("c", ["--no-cache"])):
-        assert main(["batch", source, str(tmp_path / f"{name}.jsonl"), *BASE, *more]) == 0
+        assert main(["batch", source, str(tmp_path / f"{name}.jsonl"), *more]) == 0
     assert (
         untimed(tmp_path / "a.jsonl")
         == untimed(tmp_path / "b.jsonl")

@@ -20,7 +20,6 @@ from halldetect.batch.local import BatchOutcome, run_local
 from halldetect.cli import main
 from halldetect.errors import CheckError, InputError
 from tests.support.batch_files import (
-    BASE,
     detector,
     results,
     rows_of_all_kinds,
@@ -47,8 +46,7 @@ class Slow(OverlapVerifier):
 verifiers.load_verifier = lambda spec, **_: Slow()
 
 def batch(source, out, *more):
-    options = ["--extractor", "sentences", "--batch-size", "4"]
-    return main(["batch", source, out, *options, *more])
+    return main(["batch", source, out, "--batch-size", "4", *more])
 
 def forked(work):
     # A fork has everything imported already; killing it is as real as any kill -9.
@@ -242,9 +240,9 @@ def test_ctrl_c_finishes_the_rows_in_hand(tmp_path: Path) -> None:
     status, err = interrupt(tmp_path, pause=30, times=2)
     assert status == 130
     assert "the same command with --resume" in err.splitlines()[-1]
-    arguments = ["batch", str(source), str(tmp_path / "out.jsonl"), "--quiet", *BASE]
+    arguments = ["batch", str(source), str(tmp_path / "out.jsonl"), "--quiet"]
     assert main([*arguments, "--resume"]) == 0
-    assert main(["batch", str(source), str(tmp_path / "whole.jsonl"), "--quiet", *BASE]) == 0
+    assert main(["batch", str(source), str(tmp_path / "whole.jsonl"), "--quiet"]) == 0
     assert same_results(tmp_path / "out.jsonl", tmp_path / "whole.jsonl")
 
 
@@ -345,13 +343,13 @@ def test_a_full_disk_is_one_line_and_resumable(
 
     with monkeypatch.context() as patched:
         patched.setattr(os, call, full)
-        assert main(["batch", str(source), str(out), "--quiet", *BASE]) == 3
+        assert main(["batch", str(source), str(out), "--quiet"]) == 3
     err = capsys.readouterr().err
     assert "No space left on device, after " in err
     assert "--resume" in err
     assert err.count("\n") == 1
-    assert main(["batch", str(source), str(out), "--quiet", "--resume", *BASE]) == 0
-    assert main(["batch", str(source), str(tmp_path / "whole.jsonl"), "--quiet", *BASE]) == 0
+    assert main(["batch", str(source), str(out), "--quiet", "--resume"]) == 0
+    assert main(["batch", str(source), str(tmp_path / "whole.jsonl"), "--quiet"]) == 0
     assert same_results(out, tmp_path / "whole.jsonl")
 
 

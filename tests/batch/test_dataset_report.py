@@ -14,7 +14,6 @@ from halldetect.batch.local import run_local
 from halldetect.batch.results import read_results
 from halldetect.cli import main
 from tests.support.batch_files import (
-    BASE,
     GOOD,
     SOURCE,
     WRONG,
@@ -57,7 +56,7 @@ def test_the_report_shows_hostile_text_and_runs_none_of_it(
     ]
     source = str(write_jsonl(tmp_path / "in.jsonl", given_rows))
     folder = tmp_path / "report"
-    arguments = ["batch", source, str(tmp_path / "out.jsonl"), *BASE, "--report", str(folder)]
+    arguments = ["batch", source, str(tmp_path / "out.jsonl"), "--report", str(folder)]
     assert main(arguments) == 0
     assert "the report is in" in capsys.readouterr().err
     page = (folder / "index.html").read_text(encoding="utf-8")
@@ -85,13 +84,13 @@ def test_a_report_is_refused_before_the_work(
     source = str(write_jsonl(tmp_path / "in.jsonl", rows(3)))
     folder = str(tmp_path / "report")
     for target, more in (("-", []), (str(tmp_path / "o.jsonl"), ["--level", "claim"])):
-        assert main(["batch", source, target, *BASE, "--report", folder, *more]) == 2
+        assert main(["batch", source, target, "--report", folder, *more]) == 2
         assert "--report needs results per response" in capsys.readouterr().err
     other = tmp_path / "mine"
     other.mkdir()
     (other / "thesis.txt").touch()
     target = str(tmp_path / "o.jsonl")
-    assert main(["batch", source, target, *BASE, "--report", str(other)]) == 2
+    assert main(["batch", source, target, "--report", str(other)]) == 2
     assert "holds other files" in capsys.readouterr().err
     assert not Path(target).exists()
 

@@ -23,7 +23,6 @@ from halldetect.batch.results import read_results
 from halldetect.cli import main
 from halldetect.errors import InputError, MissingExtra
 from tests.support.batch_files import (
-    BASE,
     GOOD,
     ROWS,
     SOURCE,
@@ -209,7 +208,7 @@ def test_standard_streams(
 ) -> None:
     data = b"".join(dumps(row).encode() + b"\n" for row in ROWS)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), "ascii"))
-    assert main(["batch", "-", "-", *BASE]) == 0
+    assert main(["batch", "-", "-"]) == 0
     captured = capsys.readouterr()
     assert [json.loads(line)["verdict"] for line in captured.out.splitlines()] == VERDICTS
     assert "4 rows (4 in" in captured.err

@@ -271,7 +271,8 @@ def test_detectors_fill_cluster_within_memory() -> None:
 
 def test_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from halldetect.batch.local import run_settings
-    from halldetect.batch.ray import PartsFolder, _Checker, _packed, _Part
+    from halldetect.batch.parts import PartsFolder
+    from halldetect.batch.ray import _Checker, _packed, _Part
 
     def full(self: Any, name: str, data: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -296,7 +297,7 @@ sys.exit(main(sys.argv[1:]))
 def command(*arguments: object) -> subprocess.Popen[bytes]:
     """In a process and a session of its own, as from a shell."""
     return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "batch", *map(str, arguments), "--extractor", "sentences"],
+        [sys.executable, "-c", COMMAND, "batch", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
