@@ -30,7 +30,9 @@ AFTER = {
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
-def test_what_got_worse(ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_worse_rows_are_named(
+    ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     if ending == "parquet":
         pytest.importorskip("pyarrow")
     assert run(tmp_path, f"old.{ending}", BEFORE) == 0
@@ -50,7 +52,7 @@ def test_what_got_worse(ending: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "failed by worse>2: 3 rows got worse" in lines
 
 
-def test_two_finished_runs_are_compared_without_a_check(
+def test_finished_runs_are_compared_without_checking(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(tmp_path, "old.jsonl", BEFORE) == run(tmp_path, "new.jsonl", AFTER) == 0
@@ -60,7 +62,7 @@ def test_two_finished_runs_are_compared_without_a_check(
     assert run(tmp_path, "new.jsonl", AFTER, *options, "--fail-if", "worse>0") == 1
 
 
-def test_rows_with_the_same_id_are_compared_in_their_order(tmp_path: Path) -> None:
+def test_rows_with_one_id_pair_in_order(tmp_path: Path) -> None:
     for name, responses in (("old", (GOOD, WRONG)), ("new", (WRONG, WRONG))):
         lines = [{"id": "a", "source": SOURCE, "response": text} for text in responses]
         write_jsonl(tmp_path / f"{name}-in.jsonl", lines)
@@ -91,7 +93,7 @@ def test_only_the_first_rows_are_shown(tmp_path: Path) -> None:
         (["--baseline", "rows.jsonl", "--level", "claim"], "results per response"),
     ],
 )
-def test_what_cannot_be_compared_is_refused_before_the_work(
+def test_unusable_baseline_is_refused_first(
     options: list[str],
     message: str,
     tmp_path: Path,

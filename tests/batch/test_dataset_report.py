@@ -25,7 +25,7 @@ from tests.support.batch_files import (
 HOSTILE = '<script>alert(1)</script> & "quoted" | \u202ereversed'
 
 
-def test_the_summary_counts_every_row(tmp_path: Path) -> None:
+def test_summary_counts_every_row(tmp_path: Path) -> None:
     given_rows = [*rows(30), {"source": SOURCE}, {"source": SOURCE, "response": ""}]
     source = str(write_jsonl(tmp_path / "in.jsonl", given_rows))
     run_local(detector(), Job(source, str(tmp_path / "out.jsonl")))
@@ -47,9 +47,7 @@ def test_the_summary_counts_every_row(tmp_path: Path) -> None:
     assert wilson_interval(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-3)
 
 
-def test_the_report_shows_hostile_text_and_runs_none_of_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hostile_text_stays_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given_rows = [
         {"id": HOSTILE, "source": SOURCE, "response": f"{WRONG} {HOSTILE}", HOSTILE: HOSTILE},
         {"id": "../../etc/passwd", "source": SOURCE, "response": GOOD, HOSTILE: "plain"},
@@ -78,7 +76,7 @@ def test_the_report_shows_hostile_text_and_runs_none_of_it(
     assert main([*arguments, "--resume", "--by", HOSTILE]) == 0
 
 
-def test_a_report_is_refused_before_the_work(
+def test_report_is_refused_before_the_work(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = str(write_jsonl(tmp_path / "in.jsonl", rows(3)))
@@ -95,26 +93,19 @@ def test_a_report_is_refused_before_the_work(
     assert not Path(target).exists()
 
 
-def test_a_report_of_csv_is_that_of_json_lines(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_report_of_each_format(tmp_path: Path, ending: str) -> None:
     source = str(write_jsonl(tmp_path / "in.jsonl", [*rows(6), 5]))
-    summaries = []
-    for name in ("out.csv", "out.jsonl"):
-        run_local(detector(), Job(source, str(tmp_path / name)))
-        summaries.append(summarise(read_results(tmp_path / name)))
-    assert summaries[0].counts == summaries[1].counts
-    assert summaries[0].counts.rows == 7
-
-
-def test_a_report_of_parquet_and_of_nothing(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    source = str(write_jsonl(tmp_path / "in.jsonl", rows(6)))
-    run_local(detector(), Job(source, str(tmp_path / "out.parquet")))
-    assert write_report(tmp_path / "out.parquet", tmp_path / "a").counts.rows == 6
-    run_local(
-        detector(),
-        Job(str(write_jsonl(tmp_path / "no.jsonl", [5])), str(tmp_path / "no-out.jsonl")),
-    )
-    write_report(tmp_path / "no-out.jsonl", tmp_path / "b")
-    assert "Nothing could be checked" in (tmp_path / "b" / "index.html").read_text("utf-8")
-    for file in (tmp_path / "a" / "rows").iterdir():
+    run_local(detector(), Job(source, str(tmp_path / f"out.{ending}")))
+    summary = write_report(tmp_path / f"out.{ending}", tmp_path / "report")
+    assert summary.counts.by_kind == {"faithful": 3, "hallucinated": 3, "bad": 1}
+    for file in (tmp_path / "report" / "rows").iterdir():
         assert "HallDetect report" in file.read_text(encoding="utf-8")
+
+
+def test_report_of_nothing(tmp_path: Path) -> None:
+    source = str(write_jsonl(tmp_path / "in.jsonl", [5]))
+    run_local(detector(), Job(source, str(tmp_path / "out.jsonl")))
+    write_report(tmp_path / "out.jsonl", tmp_path / "report")
+    page = (tmp_path / "report" / "index.html").read_text("utf-8")
+    assert "Nothing could be checked" in page
