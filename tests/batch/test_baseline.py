@@ -8,14 +8,14 @@ import pytest
 
 from halldetect.batch.baseline import SHOWN_ROWS, compare_with_baseline
 from halldetect.cli import main
-from tests.support.batch_files import BASE, GOOD, SOURCE, WRONG, rows, write_jsonl
+from tests.support.batch_files import GOOD, SOURCE, WRONG, rows, write_jsonl
 
 
 def run(folder: Path, name: str, responses: dict[str, str], *options: str) -> int:
     """Check one row per response, by id, and write the results to `name`."""
     lines = [{"id": id, "source": SOURCE, "response": text} for id, text in responses.items()]
     source = write_jsonl(folder / f"rows-{name}.jsonl", lines)
-    return main(["batch", str(source), str(folder / name), *options, *BASE])
+    return main(["batch", str(source), str(folder / name), *options])
 
 
 BEFORE = {"same": GOOD, "breaks": GOOD, "mended": WRONG, "gone": GOOD, "more": WRONG, "empty": GOOD}
@@ -30,7 +30,9 @@ AFTER = {
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
-def test_what_got_worse(ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_worse_rows_are_named(
+    ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     if ending == "parquet":
         pytest.importorskip("pyarrow")
     assert run(tmp_path, f"old.{ending}", BEFORE) == 0
@@ -50,7 +52,7 @@ def test_what_got_worse(ending: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "failed by worse>2: 3 rows got worse" in lines
 
 
-def test_two_finished_runs_are_compared_without_a_check(
+def test_finished_runs_are_compared_without_checking(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(tmp_path, "old.jsonl", BEFORE) == run(tmp_path, "new.jsonl", AFTER) == 0
@@ -60,12 +62,12 @@ def test_two_finished_runs_are_compared_without_a_check(
     assert run(tmp_path, "new.jsonl", AFTER, *options, "--fail-if", "worse>0") == 1
 
 
-def test_rows_with_the_same_id_are_compared_in_their_order(tmp_path: Path) -> None:
+def test_rows_with_one_id_pair_in_order(tmp_path: Path) -> None:
     for name, responses in (("old", (GOOD, WRONG)), ("new", (WRONG, WRONG))):
         lines = [{"id": "a", "source": SOURCE, "response": text} for text in responses]
         write_jsonl(tmp_path / f"{name}-in.jsonl", lines)
         files = [str(tmp_path / f"{name}-in.jsonl"), str(tmp_path / f"{name}.jsonl")]
-        assert main(["batch", *files, *BASE]) == 0
+        assert main(["batch", *files]) == 0
     found = compare_with_baseline(tmp_path / "old.jsonl", tmp_path / "new.jsonl")
     assert dict(found.changes) == {"worse": 1, "unchanged": 1, "gone": 0}
 
@@ -74,7 +76,7 @@ def test_only_the_first_rows_are_shown(tmp_path: Path) -> None:
     for name, response in (("old", GOOD), ("new", WRONG)):
         write_jsonl(tmp_path / f"{name}-in.jsonl", rows(SHOWN_ROWS + 5, [response]))
         files = [str(tmp_path / f"{name}-in.jsonl"), str(tmp_path / f"{name}.jsonl")]
-        assert main(["batch", *files, *BASE]) == 0
+        assert main(["batch", *files]) == 0
     found = compare_with_baseline(tmp_path / "old.jsonl", tmp_path / "new.jsonl")
     assert found.changes["worse"] == SHOWN_ROWS + 5
     assert len(found.worse_rows) == SHOWN_ROWS
@@ -91,7 +93,7 @@ def test_only_the_first_rows_are_shown(tmp_path: Path) -> None:
         (["--baseline", "rows.jsonl", "--level", "claim"], "results per response"),
     ],
 )
-def test_what_cannot_be_compared_is_refused_before_the_work(
+def test_unusable_baseline_is_refused_first(
     options: list[str],
     message: str,
     tmp_path: Path,
@@ -101,6 +103,6 @@ def test_what_cannot_be_compared_is_refused_before_the_work(
     monkeypatch.chdir(tmp_path)
     write_jsonl(tmp_path / "rows.jsonl", rows(1))
     (tmp_path / "broken.jsonl").write_text("{", encoding="utf-8")
-    assert main(["batch", "rows.jsonl", "out.jsonl", *options, *BASE]) == 2
+    assert main(["batch", "rows.jsonl", "out.jsonl", *options]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()

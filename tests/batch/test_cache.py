@@ -5,21 +5,19 @@ from __future__ import annotations
 import multiprocessing
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from halldetect import Detector, Pair, Report
+from halldetect import Detector, Pair
 from halldetect.batch.cache import ReportCache
-from halldetect.batch.job import Job, Level
+from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
 from halldetect.claims.extraction import Draft
 from halldetect.cli import main
 from halldetect.errors import ExtractionError
 from tests.support.batch_files import (
-    BASE,
     GOOD,
     SOURCE,
     WRONG,
@@ -37,60 +35,29 @@ def counted(folder: Path | None, **options: Any) -> tuple[Detector, ReportCache]
     return made, ReportCache(folder, run_settings(made), **options)
 
 
-def judged(made: Detector) -> int:
-    assert isinstance(made.verifier, OverlapVerifier)
-    return sum(map(len, made.verifier.calls))
-
-
-@pytest.mark.parametrize("level", list(Level))
-def test_a_second_run_costs_nothing_and_says_the_same(tmp_path: Path, level: Level) -> None:
-    given_rows = [*rows(10), {"source": [SOURCE, "More."], "response": WRONG, "question": "When?"}]
-    source = str(write_jsonl(tmp_path / "in.jsonl", given_rows))
-    run_local(detector(), Job(source, str(tmp_path / "none.jsonl"), level=level))
-    for name, works in (("first", True), ("second", False)):
-        made, cache = counted(tmp_path / "kept")
-        job = Job(source, str(tmp_path / f"{name}.jsonl"), level=level, batch_size=4)
-        run_local(made, job, cache=cache)
-        cache.close()
-        assert bool(judged(made)) is works
-        assert untimed(tmp_path / f"{name}.jsonl") == untimed(tmp_path / "none.jsonl")
-
-
-def test_what_comes_again_in_a_run_is_checked_once(tmp_path: Path) -> None:
+def test_repeated_pairs_are_checked_once(tmp_path: Path) -> None:
     source = str(write_jsonl(tmp_path / "in.jsonl", rows(40)))
     made, cache = counted(None)
     run_local(made, Job(source, str(tmp_path / "out.jsonl"), batch_size=8), cache=cache)
     cache.close()
     assert isinstance(made.extractor, SentenceExtractor)
     assert len(made.extractor.blocks) == 2
-    found = results(tmp_path / "out.jsonl")
-    assert [bool(row["report"]["cost"]["seconds"]) for row in found][:4] == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    timed = [bool(row["report"]["cost"]["seconds"]) for row in results(tmp_path / "out.jsonl")]
+    assert timed == [True, True, *[False] * 38]
 
 
-def test_other_settings_or_other_content_are_other_keys(tmp_path: Path) -> None:
+def test_keys_depend_on_texts_and_settings(tmp_path: Path) -> None:
     pair = Pair(SOURCE, GOOD)
     _, cache = counted(tmp_path)
     other = ReportCache(tmp_path, run_settings(detector(threshold=0.25)))
     assert cache.key(pair) == cache.key(Pair([SOURCE], GOOD))
-    assert len(
-        {
-            cache.key(pair),
-            other.key(pair),
-            cache.key(Pair(SOURCE, GOOD, "Why?")),
-            cache.key(Pair([SOURCE, ""], GOOD)),
-            cache.key(Pair(GOOD, SOURCE)),
-        }
-    ) == 5  # fmt: skip
+    pairs = (pair, Pair(SOURCE, GOOD, "Why?"), Pair([SOURCE, ""], GOOD), Pair(GOOD, SOURCE))
+    assert len({other.key(pair), *map(cache.key, pairs)}) == 5
     cache.close()
     other.close()
 
 
-def test_the_cache_stays_within_its_limit_and_keeps_what_is_used(tmp_path: Path) -> None:
+def test_limit_drops_least_recently_used(tmp_path: Path) -> None:
     made, cache = counted(tmp_path, limit=60_000)
     pairs = [Pair(SOURCE, f"{GOOD} It has {n} rooms.") for n in range(60)]
     reports = made.check_many(pairs)
@@ -115,18 +82,6 @@ def test_failures_are_not_kept(tmp_path: Path) -> None:
     keys = {cache.key(pair): pair for pair in pairs}
     cache.put(dict(zip(keys, made.check_many(pairs), strict=True)))
     assert cache.get(keys) == {}
-    cache.close()
-
-
-def test_reports_survive_the_cache_unchanged(tmp_path: Path) -> None:
-    made, cache = counted(tmp_path)
-    pair = Pair([SOURCE, "Rye \ud800 bread."], f"{GOOD} {WRONG}", "What?")
-    (report,) = made.check_many([pair])
-    key = cache.key(pair)
-    cache.put({key: report})
-    (found,) = cache.get({key: pair}).values()
-    assert found == replace(report, cost=replace(report.cost, seconds={}))
-    assert isinstance(found, Report)
     cache.close()
 
 
@@ -162,7 +117,7 @@ def test_damaged_entries_are_made_again(tmp_path: Path, damage: str) -> None:
 
 
 @pytest.mark.parametrize("content", ["no database", "damaged", "other format"])
-def test_a_file_that_is_no_cache_is_put_aside(tmp_path: Path, content: str) -> None:
+def test_other_file_is_put_aside(tmp_path: Path, content: str) -> None:
     file = tmp_path / "reports.sqlite"
     if content == "no database":
         file.write_bytes(b"no database at all" * 99)
@@ -185,7 +140,7 @@ def test_a_file_that_is_no_cache_is_put_aside(tmp_path: Path, content: str) -> N
     cache.close()
 
 
-def test_a_cache_that_fails_half_way_costs_no_result(tmp_path: Path) -> None:
+def test_failing_cache_costs_no_result(tmp_path: Path) -> None:
     source = str(write_jsonl(tmp_path / "in.jsonl", rows(20)))
     told: list[str] = []
     made, cache = counted(tmp_path / "kept", notice=told.append)
@@ -210,7 +165,7 @@ def _fill(folder: str, start: int) -> None:
     cache.close()
 
 
-def test_several_processes_share_a_cache(tmp_path: Path) -> None:
+def test_processes_share_a_cache(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=_fill, args=(str(tmp_path), 8 * at)) for at in range(2)]
     for worker in workers:
@@ -227,10 +182,6 @@ def test_the_command_keeps_a_cache(tmp_path: Path) -> None:
     source = str(write_jsonl(tmp_path / "in.jsonl", rows(5)))
     kept = str(tmp_path / "kept")
     for name, more in (("a", ["--cache", kept]), ("b", ["--cache", kept]), ("c", ["--no-cache"])):
-        assert main(["batch", source, str(tmp_path / f"{name}.jsonl"), *BASE, *more]) == 0
-    assert (
-        untimed(tmp_path / "a.jsonl")
-        == untimed(tmp_path / "b.jsonl")
-        == untimed(tmp_path / "c.jsonl")
-    )
+        assert main(["batch", source, str(tmp_path / f"{name}.jsonl"), *more]) == 0
+    assert len({untimed(tmp_path / f"{name}.jsonl") for name in "abc"}) == 1
     assert not any(row["report"]["cost"]["seconds"] for row in results(tmp_path / "b.jsonl"))

@@ -9,7 +9,6 @@ import pytest
 
 from halldetect.cli import main
 from tests.support.batch_files import (
-    BASE,
     ROWS,
     results,
     rows,
@@ -20,25 +19,25 @@ from tests.support.batch_files import (
 def test_statuses_and_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = str(write_jsonl(tmp_path / "in.jsonl", [*ROWS, ROWS[0], 5]))
     out = tmp_path / "o.jsonl"
-    assert main(["batch", source, str(out), *BASE]) == 0
+    assert main(["batch", source, str(out)]) == 0
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "3 faithful, 1 hallucinated, 0 abstained, 1 uncheckable, 1 bad" in captured.err
     assert "the first bad row: row 6: line 6: a row must be" in captured.err
     assert len(results(out)) == 6
 
-    assert main(["batch", source, str(out), *BASE]) == 2
+    assert main(["batch", source, str(out)]) == 2
     assert "--overwrite begins again" in capsys.readouterr().err
-    assert main(["batch", source, str(out), "--resume", *BASE]) == 0
+    assert main(["batch", source, str(out), "--resume"]) == 0
     assert "is complete" in capsys.readouterr().err
-    assert main(["batch", source, str(out), "--overwrite", "--strict", *BASE]) == 2
+    assert main(["batch", source, str(out), "--overwrite", "--strict"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert len(results(out)) == 6  # the old results stay until there are new ones
-    assert main(["batch", source, str(out), "--overwrite", "--quiet", *BASE]) == 0
+    assert main(["batch", source, str(out), "--overwrite", "--quiet"]) == 0
     assert capsys.readouterr().err == ""
 
     nothing = str(write_jsonl(tmp_path / "nothing.jsonl", [{"source": "a"}]))
-    assert main(["batch", nothing, str(tmp_path / "n.jsonl"), *BASE]) == 3
+    assert main(["batch", nothing, str(tmp_path / "n.jsonl")]) == 3
     assert len(results(tmp_path / "n.jsonl")) == 1
 
 
@@ -48,7 +47,7 @@ def test_resume_compares_finished_results_with_input(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, level: str
 ) -> None:
     source = write_jsonl(tmp_path / "in.jsonl", [*ROWS, 5])
-    options = [str(tmp_path / f"out.{kind}"), "--resume", "--level", level, *BASE]
+    options = [str(tmp_path / f"out.{kind}"), "--resume", "--level", level]
     assert main(["batch", str(source), *options]) == 0
     assert main(["batch", str(source), *options]) == 0
     assert "is complete" in capsys.readouterr().err
@@ -65,7 +64,7 @@ def test_resume_compares_finished_options(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = str(write_jsonl(tmp_path / "in.jsonl", ROWS))
-    arguments = ["batch", source, str(tmp_path / "out.jsonl"), "--resume", *BASE]
+    arguments = ["batch", source, str(tmp_path / "out.jsonl"), "--resume"]
     assert main(arguments) == 0
     assert main([*arguments, "--threshold", "0.25"]) == 2
     assert "another configuration" in capsys.readouterr().err
@@ -99,7 +98,7 @@ def test_wrong_usage(
     monkeypatch.chdir(tmp_path)
     write_jsonl(tmp_path / "in.jsonl", ROWS)
     (tmp_path / "folder.jsonl").mkdir()
-    assert main(["batch", *arguments, *BASE]) == 2
+    assert main(["batch", *arguments]) == 2
     captured = capsys.readouterr()
     assert (captured.out, captured.err.count("\n")) == ("", 1)
     assert message in captured.err
@@ -112,9 +111,9 @@ def test_without_ray_the_extra_is_named(
     for name in ("ray", "ray.data"):
         monkeypatch.setitem(sys.modules, name, None)
     source = str(write_jsonl(tmp_path / "in.jsonl", rows(1)))
-    assert main(["batch", source, str(tmp_path / "o.jsonl"), *BASE, "--engine", "ray"]) == 3
+    assert main(["batch", source, str(tmp_path / "o.jsonl"), "--engine", "ray"]) == 3
     assert "pip install 'halldetect[ray]'" in capsys.readouterr().err
-    assert main(["batch", source, "-", *BASE, "--engine", "ray"]) == 2
+    assert main(["batch", source, "-", "--engine", "ray"]) == 2
     assert "not standard input or output" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl"]
 
@@ -138,9 +137,9 @@ def test_conditions_under_which_a_run_fails(
 ) -> None:
     source = str(write_jsonl(tmp_path / "in.jsonl", ROWS))
     out = str(tmp_path / "out.jsonl")
-    assert main(["batch", source, out, "--quiet", *options, *BASE]) == status
+    assert main(["batch", source, out, "--quiet", *options]) == status
     assert message in capsys.readouterr().err
-    assert main(["batch", source, out, "--resume", *options, *BASE]) == status
+    assert main(["batch", source, out, "--resume", *options]) == status
     assert message in capsys.readouterr().err
 
 

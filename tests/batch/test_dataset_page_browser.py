@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from halldetect import Detector
 from halldetect.batch.dataset_report import write_report
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local
+from tests.support.batch_files import GOOD, SOURCE, WRONG, detector, write_jsonl
 from tests.support.chromium import chromium, look
-from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 pytestmark = pytest.mark.browser
-
-SOURCE = "The mill was built in 1790. Today it is a museum."
-RESPONSES = (
-    "Today it is a museum.",
-    "The mill was built in 1850.",
-    "It has a roof of <b>gold</b>.",
-)
+RESPONSES = (GOOD, WRONG, "It has a roof of <b>gold</b>.")
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +30,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
         for n in range(60)
     ]
-    (folder / "in.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    out = folder / "out.jsonl"
-    run_local(Detector(OverlapVerifier()), Job(str(folder / "in.jsonl"), str(out)))
-    write_report(out, folder / "report")
+    source = write_jsonl(folder / "in.jsonl", rows)
+    run_local(detector(), Job(str(source), str(folder / "out.jsonl")))
+    write_report(folder / "out.jsonl", folder / "report")
     return folder / "report" / "index.html"
 
 
@@ -53,46 +44,30 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
-def test_the_page_fits_and_obeys_its_own_policy(
-    browser: Any, page: Path, width: int, scheme: str
-) -> None:
+def test_page_fits_and_obeys_its_policy(browser: Any, page: Path, width: int, scheme: str) -> None:
     look(browser, width=width, height=900, scheme=scheme)
     browser.get_log("browser")
     browser.get(page.as_uri())
     assert browser.get_log("browser") == []
     wide = "return document.documentElement.scrollWidth <= window.innerWidth"
     assert browser.execute_script(wide)
-    bars = (
-        "return [...document.querySelectorAll('.histogram rect')]"
+    fills = (
+        "return [...document.querySelectorAll('.bar rect')]"
+        ".filter(bar => bar.getBoundingClientRect().width > 1)"
         ".map(bar => getComputedStyle(bar).fill)"
     )
-    shown = [
-        chart
-        for chart in browser.find_elements("css selector", ".histogram")
-        if chart.is_displayed()
-    ]
-    assert len(shown) == 1
-    box = shown[0].rect
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= width  # all bars are on the screen, up to the score 1
-    size = "return parseFloat(getComputedStyle(arguments[0]).fontSize) * arguments[1]"
-    scale = box["width"] / float(shown[0].get_dom_attribute("viewBox").split()[2])
-    assert browser.execute_script(size, browser.find_element("css selector", ".axis"), scale) > 9
-    colours = set(browser.execute_script(bars))
-    assert len(colours) == 2  # faithful and hallucinated, both coloured by the page
+    colours = set(browser.execute_script(fills))
+    assert len(colours) > 2
     assert "rgb(0, 0, 0)" not in colours
-    assert browser.find_elements("css selector", "b, i") == browser.find_elements(
-        "css selector", ".legend b"
-    )
-    assert "<i>de</i>" in browser.find_element("css selector", ".groups").text
+    assert not browser.find_elements("css selector", "td b, td i")
+    assert "<i>de</i>" in browser.find_element("css selector", "main").text
 
 
-def test_an_id_leads_to_its_audit_page(browser: Any, page: Path) -> None:
+def test_an_id_leads_to_its_page(browser: Any, page: Path) -> None:
     look(browser, width=1280, height=900, scheme="light")
     browser.get(page.as_uri())
-    browser.find_element("css selector", ".worst a").click()
+    browser.find_element("css selector", "td a").click()
     end = time.monotonic() + 60
     while "/rows/" not in browser.current_url and time.monotonic() < end:
         time.sleep(0.05)
-    assert "/rows/" in browser.current_url
     assert "Hallucinated" in browser.title

@@ -14,7 +14,6 @@ from halldetect.batch.local import run_local
 from halldetect.batch.results import read_results
 from halldetect.cli import main
 from tests.support.batch_files import (
-    BASE,
     GOOD,
     SOURCE,
     WRONG,
@@ -26,7 +25,7 @@ from tests.support.batch_files import (
 HOSTILE = '<script>alert(1)</script> & "quoted" | \u202ereversed'
 
 
-def test_the_summary_counts_every_row(tmp_path: Path) -> None:
+def test_summary_counts_every_row(tmp_path: Path) -> None:
     given_rows = [*rows(30), {"source": SOURCE}, {"source": SOURCE, "response": ""}]
     source = str(write_jsonl(tmp_path / "in.jsonl", given_rows))
     run_local(detector(), Job(source, str(tmp_path / "out.jsonl")))
@@ -48,16 +47,14 @@ def test_the_summary_counts_every_row(tmp_path: Path) -> None:
     assert wilson_interval(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-3)
 
 
-def test_the_report_shows_hostile_text_and_runs_none_of_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hostile_text_stays_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given_rows = [
         {"id": HOSTILE, "source": SOURCE, "response": f"{WRONG} {HOSTILE}", HOSTILE: HOSTILE},
         {"id": "../../etc/passwd", "source": SOURCE, "response": GOOD, HOSTILE: "plain"},
     ]
     source = str(write_jsonl(tmp_path / "in.jsonl", given_rows))
     folder = tmp_path / "report"
-    arguments = ["batch", source, str(tmp_path / "out.jsonl"), *BASE, "--report", str(folder)]
+    arguments = ["batch", source, str(tmp_path / "out.jsonl"), "--report", str(folder)]
     assert main(arguments) == 0
     assert "the report is in" in capsys.readouterr().err
     page = (folder / "index.html").read_text(encoding="utf-8")
@@ -79,43 +76,36 @@ def test_the_report_shows_hostile_text_and_runs_none_of_it(
     assert main([*arguments, "--resume", "--by", HOSTILE]) == 0
 
 
-def test_a_report_is_refused_before_the_work(
+def test_report_is_refused_before_the_work(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = str(write_jsonl(tmp_path / "in.jsonl", rows(3)))
     folder = str(tmp_path / "report")
     for target, more in (("-", []), (str(tmp_path / "o.jsonl"), ["--level", "claim"])):
-        assert main(["batch", source, target, *BASE, "--report", folder, *more]) == 2
+        assert main(["batch", source, target, "--report", folder, *more]) == 2
         assert "--report needs results per response" in capsys.readouterr().err
     other = tmp_path / "mine"
     other.mkdir()
     (other / "thesis.txt").touch()
     target = str(tmp_path / "o.jsonl")
-    assert main(["batch", source, target, *BASE, "--report", str(other)]) == 2
+    assert main(["batch", source, target, "--report", str(other)]) == 2
     assert "holds other files" in capsys.readouterr().err
     assert not Path(target).exists()
 
 
-def test_a_report_of_csv_is_that_of_json_lines(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_report_of_each_format(tmp_path: Path, ending: str) -> None:
     source = str(write_jsonl(tmp_path / "in.jsonl", [*rows(6), 5]))
-    summaries = []
-    for name in ("out.csv", "out.jsonl"):
-        run_local(detector(), Job(source, str(tmp_path / name)))
-        summaries.append(summarise(read_results(tmp_path / name)))
-    assert summaries[0].counts == summaries[1].counts
-    assert summaries[0].counts.rows == 7
-
-
-def test_a_report_of_parquet_and_of_nothing(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    source = str(write_jsonl(tmp_path / "in.jsonl", rows(6)))
-    run_local(detector(), Job(source, str(tmp_path / "out.parquet")))
-    assert write_report(tmp_path / "out.parquet", tmp_path / "a").counts.rows == 6
-    run_local(
-        detector(),
-        Job(str(write_jsonl(tmp_path / "no.jsonl", [5])), str(tmp_path / "no-out.jsonl")),
-    )
-    write_report(tmp_path / "no-out.jsonl", tmp_path / "b")
-    assert "Nothing could be checked" in (tmp_path / "b" / "index.html").read_text("utf-8")
-    for file in (tmp_path / "a" / "rows").iterdir():
+    run_local(detector(), Job(source, str(tmp_path / f"out.{ending}")))
+    summary = write_report(tmp_path / f"out.{ending}", tmp_path / "report")
+    assert summary.counts.by_kind == {"faithful": 3, "hallucinated": 3, "bad": 1}
+    for file in (tmp_path / "report" / "rows").iterdir():
         assert "HallDetect report" in file.read_text(encoding="utf-8")
+
+
+def test_report_of_nothing(tmp_path: Path) -> None:
+    source = str(write_jsonl(tmp_path / "in.jsonl", [5]))
+    run_local(detector(), Job(source, str(tmp_path / "out.jsonl")))
+    write_report(tmp_path / "out.jsonl", tmp_path / "report")
+    page = (tmp_path / "report" / "index.html").read_text("utf-8")
+    assert "Nothing could be checked" in page

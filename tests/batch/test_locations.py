@@ -22,7 +22,7 @@ from tests.support.batch_files import (
 )
 
 
-def test_several_files_and_patterns_are_read_in_order(
+def test_files_and_patterns_are_read_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -54,8 +54,11 @@ def test_a_run_over_several_files_is_resumable(tmp_path: Path) -> None:
     assert untimed(tmp_path / "out.jsonl") == untimed(tmp_path / "whole.jsonl")
 
 
-def test_inputs_that_make_no_sense(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_impossible_inputs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    write_jsonl(tmp_path / "[a].jsonl", rows(1))
+    assert expand_inputs(["[a].jsonl"]) == ("[a].jsonl",)  # the file itself, not a pattern
+    (tmp_path / "[a].jsonl").unlink()
     write_jsonl(tmp_path / "a.jsonl", [])
     (tmp_path / "b.csv").write_text("source,text\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"no file matches 'x\*.jsonl'"):
@@ -68,21 +71,14 @@ def test_inputs_that_make_no_sense(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         run_local(detector(), Job(("a.jsonl", "b.csv"), "out.jsonl"))
     with pytest.raises(InputError, match="is the input"):
         Job("*.jsonl", "a.jsonl", overwrite=True)
+    with pytest.raises(InputError, match=r"\.parquet for a folder"):
+        Job("a.jsonl", "s3://bucket/out.csv", in_parts=True)
     with pytest.raises(InputError, match="only --engine ray"):
         Job("a.jsonl", "s3://bucket/out.jsonl")
     assert not list(tmp_path.glob("*.partial*"))
 
 
-def test_a_file_with_the_name_of_a_pattern_is_meant_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_jsonl(tmp_path / "[a].jsonl", rows(1))
-    run_local(detector(), Job("[a].jsonl", "out.jsonl"))
-    assert len(results(tmp_path / "out.jsonl")) == 1
-
-
-def test_addresses_are_read_through_pyarrow(tmp_path: Path) -> None:
+def test_urls_are_read_through_pyarrow(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     (tmp_path / "deep" / "er").mkdir(parents=True)
     write_jsonl(tmp_path / "deep" / "a.jsonl", rows(2))

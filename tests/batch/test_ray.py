@@ -68,7 +68,7 @@ def here(source: Any, target: Path, **options: Any) -> Path:
     return target
 
 
-def test_the_same_bytes_as_the_local_engine(tmp_path: Path) -> None:
+def test_same_bytes_as_local_engine(tmp_path: Path) -> None:
     """With a line per claim; the other tests have a line per response."""
     source = str(write_jsonl(tmp_path / "in.jsonl", [*rows_of_all_kinds(50), "no row"]))
     expected = here(source, tmp_path / "here.jsonl", level=Level.CLAIM)
@@ -86,7 +86,7 @@ def test_the_same_bytes_as_the_local_engine(tmp_path: Path) -> None:
     ]
 
 
-def test_many_files_of_many_formats_into_parquet(tmp_path: Path) -> None:
+def test_several_files_into_parquet(tmp_path: Path) -> None:
     from pyarrow.parquet import read_table
 
     for at in range(3):
@@ -103,7 +103,7 @@ def test_many_files_of_many_formats_into_parquet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
-def test_a_folder_of_parts_at_an_address(tmp_path: Path, ending: str) -> None:
+def test_folder_of_parts_at_a_url(tmp_path: Path, ending: str) -> None:
     from pyarrow.parquet import read_table
 
     source = str(write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(30)))
@@ -145,7 +145,7 @@ class Dying(OverlapVerifier):
         raise AssertionError
 
 
-def test_a_killed_actor_costs_no_row(tmp_path: Path) -> None:
+def test_killed_actor_costs_no_row(tmp_path: Path) -> None:
     source = str(write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(40)))
     expected = here(source, tmp_path / "here.jsonl")
     mark = tmp_path / "killed"
@@ -166,7 +166,7 @@ def _named(verifier: OverlapVerifier) -> OverlapVerifier:
     return verifier
 
 
-def test_stopped_and_resumed_the_results_are_the_same(tmp_path: Path) -> None:
+def test_stopped_run_resumes_to_same_bytes(tmp_path: Path) -> None:
     from halldetect.batch.ray import Cluster, run_on_ray
 
     source = str(write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(80)))
@@ -220,9 +220,7 @@ def _slow(made: Detector, seen: Path) -> Detector:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:99999"])
-def test_a_cluster_that_is_not_there_is_told_at_once(
-    monkeypatch: pytest.MonkeyPatch, address: str
-) -> None:
+def test_missing_cluster_fails_at_once(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     import ray
 
     from halldetect.batch.ray import connected
@@ -232,7 +230,7 @@ def test_a_cluster_that_is_not_there_is_told_at_once(
         pass
 
 
-def test_what_ends_a_run_is_one_line(tmp_path: Path) -> None:
+def test_errors_that_end_a_run(tmp_path: Path) -> None:
     source = str(write_jsonl(tmp_path / "in.jsonl", rows_of_all_kinds(20)))
     with pytest.raises(InputError, match=r"row \d+: 'response' is missing \(--strict stops here\)"):
         on_ray(source, tmp_path / "strict.jsonl", strict=True)
@@ -271,7 +269,8 @@ def test_detectors_fill_cluster_within_memory() -> None:
 
 def test_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from halldetect.batch.local import run_settings
-    from halldetect.batch.ray import PartsFolder, _Checker, _packed, _Part
+    from halldetect.batch.parts import PartsFolder
+    from halldetect.batch.ray import _Checker, _packed, _Part
 
     def full(self: Any, name: str, data: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -296,7 +295,7 @@ sys.exit(main(sys.argv[1:]))
 def command(*arguments: object) -> subprocess.Popen[bytes]:
     """In a process and a session of its own, as from a shell."""
     return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "batch", *map(str, arguments), "--extractor", "sentences"],
+        [sys.executable, "-c", COMMAND, "batch", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
@@ -319,7 +318,7 @@ def museum(folder: Path) -> Path:
     )
 
 
-def test_the_command_with_the_embedded_models(tmp_path: Path) -> None:
+def test_command_with_embedded_models(tmp_path: Path) -> None:
     """Interrupted as a terminal does it, killed, finished; benchmarks/batch.py has more rows."""
     source, target = museum(tmp_path), tmp_path / "there.jsonl"
     parts = tmp_path / "there.jsonl.parts"

@@ -22,8 +22,6 @@ ROWS: list[dict[str, Any]] = [
     {"id": "d", "source": SOURCE, "response": "", "lang": ""},
 ]
 VERDICTS = ["faithful", "hallucinated", "faithful", "uncheckable"]
-# Options of every command: the verifier is replaced by a fixture, the extractor is by rule.
-BASE = ["--extractor", "sentences"]
 
 
 def detector(**options: Any) -> Detector:

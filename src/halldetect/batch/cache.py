@@ -34,8 +34,6 @@ _DROP_OLDEST = """
 DELETE FROM reports WHERE key IN (
     SELECT key FROM reports ORDER BY used LIMIT (SELECT COUNT(*) / 10 + 1 FROM reports))
 """
-# The folder (None: temporary) and the limit in bytes of a cache.
-CacheOptions = tuple[str | None, int]
 
 
 class ReportCache:
@@ -50,7 +48,7 @@ class ReportCache:
 
     def __init__(
         self,
-        folder: Path | None,
+        folder: Path | str | None,
         settings: Mapping[str, Any],
         *,
         limit: int = DEFAULT_LIMIT_BYTES,
@@ -63,24 +61,11 @@ class ReportCache:
         self._store: sqlite3.Connection | None = None
         try:
             if folder is not None:
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._store = _opened("") if folder is None else self._open(folder / FILE_NAME)
+                Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._store = _opened("") if folder is None else self._open(Path(folder, FILE_NAME))
         except (OSError, sqlite3.Error) as error:
             if folder is not None:  # without room for temporary files, do without
                 raise InputError(f"cannot use the cache {str(folder)!r}: {error}") from error
-
-    @classmethod
-    def opened(
-        cls,
-        options: CacheOptions | None,
-        settings: Mapping[str, Any],
-        notice: Callable[[str], None] = lambda line: None,
-    ) -> ReportCache:
-        """Return the cache of a run; without options, one that holds nothing."""
-        if options is None:
-            return cls.disabled()
-        folder, limit = options
-        return cls(Path(folder) if folder else None, settings, limit=limit, notice=notice)
 
     @classmethod
     def disabled(cls) -> ReportCache:
@@ -149,13 +134,9 @@ class ReportCache:
         if data[:_DIGEST_BYTES] != self._digest(key + content):
             return None
         taken = clean_pair(pair)
-        texts = {
-            "response": taken.response,
-            "documents": list(taken.documents),
-            "document_names": list(taken.document_names),
-            "question": taken.question,
-        }
-        return Report.from_dict({**json.loads(zlib.decompress(content)), **texts})
+        texts = (taken.response, [*taken.documents], [*taken.document_names], taken.question)
+        kept = json.loads(zlib.decompress(content))
+        return Report.from_dict({**kept, **dict(zip(_TEXTS, texts, strict=True))})
 
     @contextmanager
     def _using(self) -> Iterator[Any]:
@@ -169,17 +150,14 @@ class ReportCache:
                     yield self._store
             except sqlite3.Error as error:
                 self._notice(f"continuing without the cache: {error}")
-                self._abandon()
-
-    def _abandon(self) -> None:
-        if self._store is not None:
-            store, self._store = self._store, None
-            store.close()
+                self._store = None
 
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            self._abandon()
+            if self._store is not None:
+                self._store.close()
+            self._store = None
 
 
 def _opened(path: str) -> sqlite3.Connection:

@@ -28,7 +28,6 @@ WORST_ROWS = 50
 MAX_VALUES = 20
 OTHER_VALUES, NO_VALUE = "(other values)", "(none)"
 _HELD_REASONS = 500
-_COSTS = ("generative_passes", "pairs_judged", "verifier_tokens")
 # A text, a share that is drawn as a bar, or the text and the target of a link.
 Cell = str | float | tuple[str, str]
 
@@ -54,7 +53,6 @@ class Summary:
         errors: failing claims by kind of error.
         reasons: why rows were not checked, and how often.
         groups: per carried column and value, rows by outcome.
-        cost: summed costs of all checks, with seconds by phase.
         worst: number of the row (from 1) and result, the highest scores first.
     """
 
@@ -64,7 +62,6 @@ class Summary:
     errors: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     groups: dict[str, dict[str, RowCounts]] = field(default_factory=dict)
-    cost: dict[str, float] = field(default_factory=dict)
     worst: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
 
 
@@ -128,11 +125,6 @@ def _count_report(summary: Summary, report: dict[str, Any]) -> None:
         if claim["status"] in (Status.CONTRADICTED, Status.UNSUPPORTED):
             error = claim.get("error")
             summary.errors[error["kind"] if error else "not known"] += 1
-    spent = {name.replace("_", " "): report["cost"].get(name, 0) for name in _COSTS}
-    for phase, seconds in report["cost"]["seconds"].items():
-        spent[f"seconds: {phase}"] = seconds
-    for name, value in spent.items():
-        summary.cost[name] = summary.cost.get(name, 0) + value
 
 
 def headline(counts: RowCounts) -> str:
@@ -162,9 +154,6 @@ def tables(summary: Summary) -> Iterator[Table]:
     if summary.reasons:
         reasons = [(why[:300], f"{n:,}") for why, n in summary.reasons.most_common(10)]
         yield Table("Why rows were not checked", ["reason", "rows"], reasons)
-    total = summary.counts.rows or 1
-    costs = [(name, f"{n:,.6g}", f"{n / total:,.3g}") for name, n in summary.cost.items() if n]
-    yield Table("Cost", ["", "total", "per row"], costs)
 
 
 def _shares(title: str, counts: Sequence[tuple[str, int]], kind: str = "") -> Table:

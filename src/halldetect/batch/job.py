@@ -83,8 +83,6 @@ class Job:
     in_parts: bool = False
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise InputError(f"--batch-size must be 1 or more, not {self.batch_size}")
         files = self.files
         if self.in_parts and STANDARD_STREAM in (self.target, *files):
             raise InputError("--engine ray reads and writes files, not standard input or output")
@@ -110,9 +108,7 @@ class Job:
         if out.exists() and not out.is_file():
             raise InputError(f"{self.target!r} is not a file; - is standard output")
         if not out.parent.is_dir():
-            raise InputError(
-                f"cannot write {self.target!r}: there is no folder {str(out.parent)!r}"
-            )
+            raise InputError(f"there is no folder {str(out.parent)!r} for {self.target!r}")
         if any(file != STANDARD_STREAM and Path(os.path.realpath(file)) == out for file in files):
             raise InputError(f"{self.target!r} is the input")
         other = partial_file(out) if self.in_parts else parts_folder(out)

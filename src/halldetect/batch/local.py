@@ -71,6 +71,7 @@ def run_local(
         progress: shows the progress after each block.
     """
     require_columns(job, detector.configuration)
+    cache = cache or ReportCache.disabled()
     counts, interrupted, fraction = RowCounts(), False, None
     with ExitStack() as stack:
         rows = stack.enter_context(closing(input_rows(job, detector.configuration)))
@@ -92,7 +93,7 @@ def run_local(
         while not interrupted and (taken := list(islice(rows, job.batch_size))):
             block = [row for row, _ in taken]
             done = counts.rows
-            outcomes = check_rows(detector, block, cache or ReportCache.disabled())
+            outcomes = check_rows(detector, block, cache)
             append(block_lines(block, outcomes, job, counts), done)
             if progress:
                 progress.advance(counts, taken[-1][1])

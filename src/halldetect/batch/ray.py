@@ -1,8 +1,8 @@
 """Run a batch job on Ray Data: tasks read parts of the input, a pool of actors checks and writes.
 
-A part is a file of results in a folder, anywhere pyarrow can write. Its name holds the index of
-the input file, the number of the first row, and a digest of all rows. So the names in order are
-the input in order, an existing part need not be made again, and one made twice is the same.
+The name of a part holds the index of the input file, the number of the first row, and a digest of
+all rows. So the names in order are the input in order, an existing part need not be made again,
+and one made twice is the same.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import logging
 import os
 import pickle
 import socket
-import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -21,19 +20,18 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from itertools import islice
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from halldetect.batch.cache import CacheOptions, ReportCache
+from halldetect.batch.cache import ReportCache
 from halldetect.batch.counts import RowCounts
 from halldetect.batch.formats import open_records
-from halldetect.batch.job import HOW_TO_RESUME, Job, already_exists, partial_file, parts_folder
+from halldetect.batch.job import HOW_TO_RESUME, Job, partial_file, parts_folder
 from halldetect.batch.local import BatchOutcome, BatchProgress, block_lines, check_rows
 from halldetect.batch.local import run_settings as settings_of
-from halldetect.batch.locations import file_system, is_url
+from halldetect.batch.locations import is_url
+from halldetect.batch.parts import DONE_FILE, STOP_FILE, PartsFolder
 from halldetect.batch.results import convert, count_result, read_results, write_parquet
-from halldetect.batch.resume import require_same_settings
 from halldetect.batch.rows import Row, read_rows
 from halldetect.config import Configuration
 from halldetect.detector import Detector
@@ -46,9 +44,8 @@ _CONNECT_SECONDS = 30.0
 # would ever reach them.
 _DETECTOR_SHARE, _READER_CPUS = 0.95, 0.025
 _POLL_SECONDS = 0.5
-RUN_FILE, DONE_FILE, STOP_FILE = "_run.json", "_done.json", "_stop"
-# In these stores a file appears whole or not at all.
-_OBJECT_STORES = ("s3", "gcs", "abfs")
+# The folder (None: temporary) and the limit in bytes of a cache.
+CacheOptions = tuple[str | None, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,63 +129,6 @@ def _require_listener(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
 
 
-class PartsFolder:
-    """A folder of parts; it has no open files, so that it can be sent to workers.
-
-    Args:
-        location: the path or URL of the folder.
-    """
-
-    def __init__(self, location: str) -> None:
-        self.location = location.rstrip("/")
-        self.system, self._folder = file_system(self.location)
-
-    def path(self, name: str = "") -> str:
-        """Return the path of a file of the folder within its file system."""
-        return f"{self._folder}/{name}"
-
-    def names(self, prefix: str = "part-") -> list[str]:
-        """Return the files that begin so; parts are in the order of the input."""
-        from pyarrow.fs import FileSelector
-
-        found = self.system.get_file_info(FileSelector(self._folder, allow_not_found=True))
-        return sorted(item.base_name for item in found if item.base_name.startswith(prefix))
-
-    def write(self, name: str, data: bytes) -> None:
-        """Write a file so that it exists as a whole or not at all."""
-        is_whole = self.system.type_name in _OBJECT_STORES
-        draft = self.path(name if is_whole else f".{name}.{uuid.uuid4().hex}")
-        with self.system.open_output_stream(draft) as stream:
-            stream.write(data)
-        if self.system.type_name == "local":
-            with Path(draft).open("rb") as file:
-                os.fsync(file.fileno())
-        if not is_whole:
-            self.system.move(draft, self.path(name))
-
-    def read(self, name: str) -> bytes:
-        """Return the content of a file."""
-        with self.system.open_input_stream(self.path(name), compression=None) as stream:
-            return bytes(stream.read())
-
-    def begin(self, settings: dict[str, Any], job: Job) -> None:
-        """Make the folder empty, or make sure that it holds the run to resume."""
-        try:
-            found = self.names("")
-            if found and not (job.resume or job.overwrite):
-                raise already_exists(self.location)
-            if found and job.resume:
-                require_same_settings(dict(json.loads(self.read(RUN_FILE))), settings)
-                for name in {STOP_FILE, DONE_FILE}.intersection(found):
-                    self.system.delete_file(self.path(name))
-                return
-            self.system.create_dir(self._folder, recursive=True)
-            self.system.delete_dir_contents(self._folder)
-            self.write(RUN_FILE, json.dumps(settings, indent=1).encode())
-        except (OSError, ValueError, TypeError) as error:
-            raise InputError(f"cannot write or resume {self.location!r}: {error}") from error
-
-
 @dataclass(frozen=True, slots=True)
 class _Part:
     """A part on its way through Ray: read, then written and counted; a problem ends the run."""
@@ -252,7 +192,7 @@ class _Checker:
         part = pickle.loads(row["data"])
         try:
             if part.problem is None and part.is_new:
-                if self.parts.system.get_file_info(self.parts.path(STOP_FILE)).is_file:
+                if self.parts.files.get_file_info(STOP_FILE).is_file:
                     return []
                 part = replace(part, counts=self._check(part.name, part.rows), rows=[])
             elif part.problem is None:
@@ -284,7 +224,10 @@ class _Checker:
                 "a worker has other models or another version than this machine: install the "
                 "same halldetect and the same models everywhere"
             )
-        return detector, ReportCache.opened(self.cache, self.expected)
+        if self.cache is None:
+            return detector, ReportCache.disabled()
+        folder, limit = self.cache
+        return detector, ReportCache(folder, self.expected, limit=limit)
 
 
 def _write_failed(target: str, error: OSError) -> CheckError:
@@ -320,7 +263,7 @@ def run_on_ray(
         cluster: the cluster, and how to use it.
         make_detector: builds a worker's detector; by default, from the configuration.
         cache: where each worker keeps its cache of reports; none by default.
-        stop: is asked regularly and returns True to end early.
+        stop: returns True to end early.
         progress: shows the progress.
     """
     require_ray()
@@ -424,7 +367,7 @@ def _finish(job: Job, parts: PartsFolder, names: set[str], counts: RowCounts) ->
     lines = partial_file(job.out)
     try:
         for stale in set(parts.names()) - names:
-            parts.system.delete_file(parts.path(stale))
+            parts.files.delete_file(stale)
         done = {"rows": counts.rows, **counts.by_kind}
         parts.write(DONE_FILE, json.dumps(done, indent=1).encode())
         if not job.is_folder:
@@ -434,6 +377,6 @@ def _finish(job: Job, parts: PartsFolder, names: set[str], counts: RowCounts) ->
                 os.fsync(out.fileno())
             convert(lines, job.out, job.suffix, job.level)
             lines.unlink(missing_ok=True)
-            parts.system.delete_dir(parts.path())
+            parts.files.base_fs.delete_dir(parts.files.base_path)
     except OSError as error:
         raise _write_failed(job.target, error) from error

@@ -246,7 +246,10 @@ def _run_engine(
     options = None if arguments.no_cache else (folder, arguments.cache_size << 20)
     progress = BatchDisplay(display)
     if not job.in_parts:
-        cache = ReportCache.opened(options, run_settings(detector), display.notice)
+        cache = ReportCache.disabled()
+        if options is not None:
+            settings, (folder, limit) = run_settings(detector), options
+            cache = ReportCache(folder, settings, limit=limit, notice=display.notice)
         with closing(cache):
             return run_local(detector, job, cache=cache, stop=stop, progress=progress)
     from halldetect.batch.ray import Cluster, run_on_ray
