@@ -86,7 +86,7 @@ def test_the_views_show_both_sides_and_escape_them() -> None:
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, page = tmp_path / "source.txt", tmp_path / "both.html"
     source.write_text(SOURCE)
-    base = ["--extractor", "sentences", "--quiet"]
+    base = ["--quiet"]
     same = "Entry costs four euros."
     assert main(["compare", str(source), same, same, "--html", str(page), *base]) == 0
     assert "equally well; 0 claims differ" in capsys.readouterr().out
