@@ -27,7 +27,6 @@ from tests.support.paths import ROOT
 SOURCE = "The mill was built in 1790. Today it is a museum."
 GOOD = "Today it is a museum."
 WRONG = "The mill was built in 1850."
-BASE: list[str] = []
 
 
 @pytest.fixture(autouse=True)
@@ -53,18 +52,18 @@ def status_of(arguments: list[str]) -> int:
 
 
 def test_faithful_is_0_hallucinated_1_uncheckable_3(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", SOURCE, GOOD, *BASE]) == 0
+    assert main(["check", SOURCE, GOOD]) == 0
     assert "FAITHFUL" in capsys.readouterr().out
-    assert main(["check", SOURCE, WRONG, *BASE]) == 1
+    assert main(["check", SOURCE, WRONG]) == 1
     out = capsys.readouterr().out
     assert "HALLUCINATED" in out
     assert "built in 1790" in out
-    assert main(["check", SOURCE, "", *BASE]) == 3
+    assert main(["check", SOURCE, ""]) == 3
     assert "the response is empty" in capsys.readouterr().out
 
 
 def test_json_is_the_only_thing_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", SOURCE, WRONG, "--json", *BASE]) == 1
+    assert main(["check", SOURCE, WRONG, "--json"]) == 1
     captured = capsys.readouterr()
     report = Report.from_json(captured.out)
     assert report.verdict is Verdict.HALLUCINATED
@@ -80,7 +79,7 @@ def test_files_are_read_and_reports_written(
     response.write_text(GOOD, encoding="utf-8")
     page, notes = tmp_path / "report.html", tmp_path / "report.md"
     arguments = ["check", str(source), str(response), "--html", str(page), "--markdown", str(notes)]
-    assert main([*arguments, *BASE]) == 0
+    assert main(arguments) == 0
     text = page.read_text(encoding="utf-8")
     assert text.lstrip().lower().startswith("<!doctype html>")
     assert "source.txt" in text
@@ -93,7 +92,7 @@ def test_files_are_read_and_reports_written(
 def test_a_report_is_written_as_pdf(tmp_path: Path) -> None:
     pytest.importorskip("weasyprint", exc_type=ImportError)
     sheet = tmp_path / "report.pdf"
-    assert main(["check", SOURCE, GOOD, "--pdf", str(sheet), *BASE]) == 0
+    assert main(["check", SOURCE, GOOD, "--pdf", str(sheet)]) == 0
     assert sheet.read_bytes().startswith(b"%PDF-")
 
 
@@ -102,7 +101,7 @@ def test_a_pdf_without_its_library_is_refused(
 ) -> None:
     monkeypatch.setitem(sys.modules, "weasyprint", None)
     monkeypatch.setattr("halldetect.detector.Detector.check", None)
-    assert main(["check", SOURCE, GOOD, "--pdf", str(tmp_path / "a.pdf"), *BASE]) == 3
+    assert main(["check", SOURCE, GOOD, "--pdf", str(tmp_path / "a.pdf")]) == 3
     assert "[pdf]" in capsys.readouterr().err
 
 
@@ -110,19 +109,19 @@ def test_a_pdf_without_its_library_is_refused(
 def test_encodings_that_announce_themselves(tmp_path: Path, encoding: str) -> None:
     source = tmp_path / "source.txt"
     source.write_text("Das Café öffnet um 7 Uhr.", encoding=encoding)
-    assert main(["check", str(source), "Das Café öffnet um 7 Uhr.", *BASE]) == 0
+    assert main(["check", str(source), "Das Café öffnet um 7 Uhr."]) == 0
 
 
 def test_standard_input_for_either(
     stdin: Callable[[bytes], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     stdin("Das Café öffnet um 7 Uhr.".encode())
-    assert main(["check", "-", "Das Café öffnet um 7 Uhr.", *BASE]) == 0
+    assert main(["check", "-", "Das Café öffnet um 7 Uhr."]) == 0
     stdin(WRONG.encode())
-    assert main(["check", SOURCE, "-", *BASE]) == 1
+    assert main(["check", SOURCE, "-"]) == 1
     capsys.readouterr()
     stdin(b"text")
-    assert main(["check", "-", "-", *BASE]) == 2
+    assert main(["check", "-", "-"]) == 2
     assert "only once" in capsys.readouterr().err
 
 
@@ -130,18 +129,18 @@ def test_several_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     first, second = tmp_path / "a.txt", tmp_path / "b.txt"
     first.write_text("Rye bread needs a long rest.", encoding="utf-8")
     second.write_text(SOURCE, encoding="utf-8")
-    further = ["--source", str(first), "--source", str(second), "--json", *BASE]
+    further = ["--source", str(first), "--source", str(second), "--json"]
     assert main(["check", GOOD, *further]) == 0
     assert len(Report.from_json(capsys.readouterr().out).documents) == 2
     assert main(["check", "Tea is hot.", GOOD, *further]) == 0
     assert len(Report.from_json(capsys.readouterr().out).documents) == 3
-    assert main(["check", GOOD, "--source", "no such words", *BASE]) == 2
+    assert main(["check", GOOD, "--source", "no such words"]) == 2
 
 
 def test_text_forces_literals(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", SOURCE, "museum.txt", *BASE]) == 2
+    assert main(["check", SOURCE, "museum.txt"]) == 2
     assert "--text" in capsys.readouterr().err
-    assert main(["check", SOURCE, "museum.txt", "--text", *BASE]) in (1, 3)
+    assert main(["check", SOURCE, "museum.txt", "--text"]) in (1, 3)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +171,7 @@ def test_what_looks_like_a_path(words: str, path: bool) -> None:
 
 
 def test_a_response_that_begins_with_a_dash_is_a_response() -> None:
-    assert main(["check", SOURCE, "- Today it is a museum.", *BASE]) == 0
+    assert main(["check", SOURCE, "- Today it is a museum."]) == 0
 
 
 @pytest.mark.parametrize(
@@ -201,7 +200,7 @@ def test_wrong_usage_is_one_line_and_status_2(
 
 def test_options_reach_the_report(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--threshold", "0.25", "--seed", "3", "--threads", "2"]
-    main(["check", SOURCE, GOOD, "--json", "--question", "Is it?", *options, *BASE])
+    main(["check", SOURCE, GOOD, "--json", "--question", "Is it?", *options])
     report = Report.from_json(capsys.readouterr().out)
     assert report.question == "Is it?"
     assert report.threshold == 0.25
@@ -234,7 +233,7 @@ def test_an_interrupt_is_one_line_and_status_130(
     monkeypatch.setattr(
         "halldetect.verification.verifiers.load_verifier", lambda spec, **_: Interrupted()
     )
-    assert main(["check", SOURCE, GOOD, *BASE]) == 130
+    assert main(["check", SOURCE, GOOD]) == 130
     captured = capsys.readouterr()
     assert captured.err.splitlines()[-1] == "halldetect: interrupted"
     assert captured.out == ""
@@ -247,11 +246,11 @@ def test_a_defect_is_one_line_and_status_3(
         raise KeyError("colour")
 
     monkeypatch.setattr(render, "terminal", broken)
-    assert main(["check", SOURCE, GOOD, *BASE]) == 3
+    assert main(["check", SOURCE, GOOD]) == 3
     assert capsys.readouterr().err.count("\n") == 1
     monkeypatch.setenv("HALLDETECT_DEBUG", "1")
     with pytest.raises(KeyError):
-        main(["check", SOURCE, GOOD, *BASE])
+        main(["check", SOURCE, GOOD])
 
 
 def halldetect_process(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
@@ -406,11 +405,11 @@ def test_the_script_catches_an_early_ctrl_c() -> None:
 
 
 def test_demo_says_what_came_out_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", *BASE]) == 3  # words alone cannot tell four euros from six
+    assert main(["demo"]) == 3  # words alone cannot tell four euros from six
     captured = capsys.readouterr()
     assert "SOURCE" in captured.out
     assert "'A single ticket costs six euros.' is supported, not contradicted" in captured.err
-    main(["demo", "--json", "--quiet", *BASE])
+    main(["demo", "--json", "--quiet"])
     captured = capsys.readouterr()
     assert Report.from_json(captured.out).response == demo.RESPONSE
     assert captured.err == ""
@@ -418,7 +417,7 @@ def test_demo_says_what_came_out_otherwise(capsys: pytest.CaptureFixture[str]) -
 
 @pytest.mark.slow
 def test_demo_with_real_weights_recognises_all_three_claims() -> None:
-    process = halldetect_process("demo", "--json", *BASE)
+    process = halldetect_process("demo", "--json")
     out, err = output_of(process, 300)
     assert process.returncode == 0, err.decode()
     report = Report.from_json(out.decode())
@@ -435,7 +434,7 @@ def unnumbered(text: str) -> str:
 @pytest.mark.slow
 def test_the_readme_shows_what_the_demo_prints() -> None:
     environment = {**os.environ, "COLUMNS": "88"}
-    process = halldetect_process("demo", *BASE, env=environment)
+    process = halldetect_process("demo", env=environment)
     out, _ = output_of(process, 300)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = readme.partition("```text\n")[2].partition("```")[0]
@@ -499,7 +498,7 @@ def test_a_source_can_be_given_a_name(tmp_path: Path, capsys: pytest.CaptureFixt
     file = tmp_path / "a=b.txt"
     file.write_text(SOURCE)
     named, plain = f"history={file}", str(file)
-    assert main(["check", GOOD, "--source", named, "--source", plain, "--json", *BASE]) == 0
+    assert main(["check", GOOD, "--source", named, "--source", plain, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["document_names"] == ["history", "a=b.txt"]
-    assert main(["check", GOOD, "--source", "history=none.txt", *BASE]) == 2
+    assert main(["check", GOOD, "--source", "history=none.txt"]) == 2
     assert "none.txt" in capsys.readouterr().err
