@@ -3,8 +3,9 @@
     python -m training.large.train WORK --out run1 --seconds 420
 
 WORK holds base.gguf, train_groups.jsonl.xz and dev_groups.jsonl.xz. The learning rate follows the
-share of the time used up, so that a run ends on time with a rate of zero. WORK/run1/adapter.safetensors is written again and again, and
-WORK/run1/log.jsonl holds a line of JSON for every report.
+share of the time used up, so that a run ends on time with a rate of zero.
+WORK/run1/adapter.safetensors is written again and again, and WORK/run1/log.jsonl holds a line of
+JSON for every report.
 """
 
 from __future__ import annotations
