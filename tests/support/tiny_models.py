@@ -100,7 +100,7 @@ def write_onnx(
     """A folder with one attention layer over random embeddings.
 
     The output row of a label depends on its name alone, so that models which differ in the
-    order of their labels judge alike. `quantisation` holds options for `quantise`, or is
+    order of their labels judge alike. `quantisation` holds the `block` of `quantise`, or is
     "per tensor" for the usual dynamic kind.
     """
     import onnx
@@ -175,7 +175,7 @@ def _quantise(folder: Path, quantisation: dict[str, Any] | str) -> None:
         quantize_dynamic(source, folder / "model.onnx", weight_type=QuantType.QUInt8)
     else:
         assert isinstance(quantisation, dict)
-        quantising().quantise(source, folder / "model.onnx", **quantisation)
+        quantising().quantise(source, folder / "model.onnx", quantisation.get("block", 64))
     source.unlink()
 
 

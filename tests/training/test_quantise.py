@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,50 +16,34 @@ from tests.support.tiny_models import PAIRS, quantising, write_onnx
 
 onnx = pytest.importorskip("onnx", reason="the quantiser works on onnx graphs")
 
-FORMS: dict[str, tuple[dict[str, Any], float, float]] = {
-    # options, the greatest share of the fp32 size, the greatest change of a probability
-    "4 bit": ({}, 0.2, 0.06),
-    "4 bit, small blocks": ({"block": 16}, 0.22, 0.06),
-    "4 bit, fp32 activations": ({"accuracy_level": 0}, 0.2, 0.06),
-    "4 bit, 4-bit table": ({"embeddings": "int4"}, 0.17, 0.1),
-    "4 bit, packed": ({"packed": True, "block": 16}, 0.22, 0.06),
-    "8 bit": ({"bits": 8}, 0.28, 0.02),
-    "8 bit, 4-bit table": ({"bits": 8, "embeddings": "int4"}, 0.25, 0.1),
-}
 
-
-@pytest.mark.parametrize("form", FORMS)
-def test_it_is_small_and_says_nearly_the_same(form: str, tmp_path: Path) -> None:
-    options, share, change = FORMS[form]
+@pytest.mark.parametrize("block", [16, 64])
+def test_it_is_small_and_says_nearly_the_same(block: int, tmp_path: Path) -> None:
     full = write_onnx(tmp_path / "full")
-    small = write_onnx(tmp_path / "small", quantisation=options)
+    small = write_onnx(tmp_path / "small", quantisation={"block": block})
     sizes = [
         sum(file.stat().st_size for file in place.glob("model.onnx*")) for place in (full, small)
     ]
-    assert sizes[1] < share * sizes[0]
+    assert sizes[1] < 0.3 * sizes[0]
     expected, found = (OnnxVerifier(place).judge(PAIRS) for place in (full, small))
     for one, other in zip(expected, found, strict=True):
-        assert abs(one.entailment - other.entailment) < change
-        assert abs((one.contradiction or 0) - (other.contradiction or 0)) < change
+        assert abs(one.entailment - other.entailment) < 0.1
+        assert abs((one.contradiction or 0) - (other.contradiction or 0)) < 0.1
 
 
-@pytest.mark.parametrize("options", [{"bits": 4, "embeddings": "int4"}, {"bits": 8}])
-def test_no_fp32_weight_is_left(options: dict[str, Any], tmp_path: Path) -> None:
-    place = write_onnx(tmp_path / "small", quantisation=options)
-    graph = onnx.load(str(place / "model.onnx")).graph
+def test_no_fp32_weight_is_left(tmp_path: Path) -> None:
+    place = write_onnx(tmp_path / "small", quantisation={"block": 16})
+    graph = onnx.load(str(place / "model.onnx"), load_external_data=False).graph
     floats = [item for item in graph.initializer if item.data_type == onnx.TensorProto.FLOAT]
     assert max(int(np.prod(item.dims)) for item in floats) <= 3 * 256
     kinds = [node.op_type for node in graph.node]
-    assert kinds.count("MatMulNBits" if options["bits"] == 4 else "MatMulIntegerToFloat") == 3
-    assert kinds.count("BitwiseAnd") == 2 * (options["bits"] == 4)
+    assert kinds.count("MatMulIntegerToFloat") == 3
+    assert kinds.count("BitwiseAnd") == 2
 
 
-@pytest.mark.parametrize("options", [{"bits": 8}, {"packed": True, "block": 16}])
-def test_rows_of_an_8_bit_model_do_not_depend_on_each_other(
-    options: dict[str, Any], tmp_path: Path
-) -> None:
+def test_rows_do_not_depend_on_each_other(tmp_path: Path) -> None:
     """With one range for all of them the logits would move in the second decimal place."""
-    verifier = OnnxVerifier(write_onnx(tmp_path / "small", quantisation=options))
+    verifier = OnnxVerifier(write_onnx(tmp_path / "small", quantisation={"block": 16}))
     ids = np.random.default_rng(0).integers(6, 90, (7, 21))
     feeds = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
     together = verifier._session.run(None, feeds)[0]
@@ -105,7 +88,7 @@ def test_packed_weights_are_unpacked_to_nearly_the_same(
 
 
 def test_a_packed_model_without_its_weights_says_so(tmp_path: Path) -> None:
-    place = write_onnx(tmp_path / "small", quantisation={"packed": True, "block": 16})
+    place = write_onnx(tmp_path / "small", quantisation={"block": 16})
     whole = OnnxVerifier(place).description
     assert whole["digest of model.onnx.npz"]
     (place / "model.onnx.npz").write_bytes(b"nothing of the kind")
@@ -127,9 +110,7 @@ def test_extreme_weights_survive() -> None:
     assert np.allclose(codes8 * scales8, weight, atol=0.01)
 
 
-@pytest.mark.parametrize(
-    "options", [{"bits": 3}, {"block": 48}, {"block": 8}, {"embeddings": "int2"}]
-)
-def test_options_that_make_no_sense(options: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=next(iter(options))):
-        quantising().quantise(tmp_path / "in", tmp_path / "out", **options)
+@pytest.mark.parametrize("block", [48, 8])
+def test_blocks_that_make_no_sense_are_refused(block: int, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="block"):
+        quantising().quantise(tmp_path / "in", tmp_path / "out", block)

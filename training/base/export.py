@@ -50,12 +50,9 @@ def main() -> None:
     parser.add_argument("--model", default="base")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--name", default="halldetect-base")
-    parser.add_argument("--temperature", type=float, default=1.0, help="what calibrate fitted")
-    parser.add_argument("--contradiction-weight", type=float, help="as given to calibrate")
-    parser.add_argument("--bits", type=int, default=4)
+    parser.add_argument("--temperature", type=float, default=1.0, help="divides the logits")
+    parser.add_argument("--contradiction-weight", type=float, help="of the calibration")
     parser.add_argument("--block", type=int, default=32)
-    parser.add_argument("--embeddings", choices=("int8", "int4"), default="int4")
-    parser.add_argument("--plain", action="store_true", help="weights inside the one file")
     options = parser.parse_args()
     model = Encoder.load(options.work / options.model)
     with torch.no_grad():
@@ -65,10 +62,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         whole = Path(scratch) / "model.onnx"
         to_onnx(model, whole)
-        quantise(
-            whole, options.out / "model.onnx", bits=options.bits, block=options.block,
-            embeddings=options.embeddings, packed=not options.plain,
-        )  # fmt: skip
+        quantise(whole, options.out / "model.onnx", options.block)
     clean_tokenizer(options.work / TOKENIZER / "tokenizer.json", options.out / "tokenizer.json")
     mpnet = model.shape.kind == "mpnet"
     positions = model.shape.positions - (model.shape.pad + 1 if mpnet else 0)

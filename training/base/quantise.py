@@ -1,32 +1,26 @@
-"""Make an fp32 ONNX classifier small: 4-bit weights or 8-bit arithmetic, 8- or 4-bit tables.
+"""Make an fp32 ONNX classifier small: weights stored in 4 bits, arithmetic in 8, 4-bit tables.
 
-    python -m training.base.quantise model_fp32.onnx model.onnx --bits 4 --block 64
-
-- bits=4: MatMulNBits. Weights in blocks along the input axis, each with a zero point and a
-  scale fitted to its codes. With `accuracy_level=4` activations are int8 in blocks of each row,
-  with 0 they stay fp32.
-- bits=8: MatMulIntegerToFloat with signed weights per output channel and uint8 activations per
+- Products: MatMulIntegerToFloat with signed weights per output channel and uint8 activations per
   row. The usual dynamic quantisation takes one activation range over the whole tensor instead,
   which is less exact and lets a pair's result move with the others of its batch. The fast
   kernels of x86 chips are for uint8 x int8; weights from -63 to 63 keep those of older chips,
   which add two products in 16 bits, from overflowing.
-- bits=4, packed: the arithmetic of bits=8 on weights that are stored in 4 bits, in a second
-  file, and unpacked when the model is loaded (`halldetect.verification.verifiers.onnx`).
+- The weights are stored in 4 bits, in a second file, and unpacked when the model is loaded
+  (`halldetect.verification.verifiers.packed_weights`).
 - Tables are gathered first and dequantised after, so no fp32 table is ever in memory.
 """
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper, version_converter
 
-from halldetect.verification.verifiers.onnx import packed_beside
+from halldetect.verification.verifiers.packed_weights import packed_beside
 from training.base.rounding import (
     TINY,
     Floats,
@@ -34,7 +28,6 @@ from training.base.rounding import (
     int4_blocks,
     int7_columns,
     int8_rows,
-    nibbles,
     packed_columns,
 )
 
@@ -42,47 +35,23 @@ from training.base.rounding import (
 SMALLEST = 1 << 16
 
 
-def quantise(
-    fp32_onnx: Path,
-    out: Path,
-    *,
-    bits: int = 4,
-    block: int = 64,
-    embeddings: Literal["int8", "int4"] = "int8",
-    accuracy_level: int = 4,
-    packed: bool = False,
-) -> None:
-    """Write a quantised copy of the model, in one file; if `packed`, in two."""
-    if bits not in (4, 8):
-        raise ValueError(f"bits must be 4 or 8, not {bits}")
-    if embeddings not in ("int8", "int4"):
-        raise ValueError(f"embeddings must be int8 or int4, not {embeddings!r}")
+def quantise(fp32_onnx: Path, out: Path, block: int = 64) -> None:
+    """Write a quantised copy of the model, and its packed weights beside it."""
     if block < 16 or block & (block - 1):
         raise ValueError(f"block must be a power of two from 16 on, not {block}")
-    model = onnx.load(str(fp32_onnx))
-    if bits == 8 or packed:  # QuantizeLinear in blocks came with opset 21
-        model = _converted(model, 21)
-    elif embeddings == "int4":  # BitwiseAnd came with opset 18
-        model = _converted(model, 18)
+    model = _converted(onnx.load(str(fp32_onnx)), 21)  # QuantizeLinear in blocks came with 21
     graph = _Graph(model)
     for node in list(model.graph.node):
         if node.op_type == "Gather" and graph.table(node) is not None:
-            graph.replace(
-                node, graph.gather8(node) if embeddings == "int8" else graph.gather4(node)
-            )
+            graph.replace(node, graph.gather4(node))
         elif node.op_type in ("MatMul", "Gemm") and graph.weight(node) is not None:
-            if bits == 4 and not packed:
-                graph.replace(node, graph.matmul4(node, block, accuracy_level))
-            else:
-                graph.replace(node, graph.matmul8(node, block if bits == 4 else None))
+            graph.replace(node, graph.matmul8(node, block))
     graph.finish()
     out.write_bytes(model.SerializeToString())  # not onnx.save, which wants the weights to hand
     packed_beside(out).unlink(missing_ok=True)
     if graph.packed:
         with packed_beside(out).open("wb") as file:
             np.savez(file, **graph.packed)  # type: ignore[arg-type]
-    else:
-        onnx.checker.check_model(model)
 
 
 def _converted(model: onnx.ModelProto, version: int) -> onnx.ModelProto:
@@ -131,12 +100,6 @@ class _Graph:
         if name not in self.added:
             self.added[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
         return name
-
-    def half(self, name: str, value: Floats) -> tuple[str, list[onnx.NodeProto]]:
-        """Scales stored in fp16; the runtime folds the cast away when it loads the model."""
-        stored = self.constant(f"{name}_half", value.astype(np.float16))
-        full = f"{name}_{len(self.replaced)}"
-        return full, [helper.make_node("Cast", [stored], [full], to=TensorProto.FLOAT)]
 
     def replace(self, node: onnx.NodeProto, by: list[onnx.NodeProto]) -> None:
         self.replaced[node.output[0]] = by
@@ -206,32 +169,8 @@ class _Graph:
             helper.make_node("Reshape", [part["floats"], shape], [output]),
         ]
 
-    def matmul4(
-        self, node: onnx.NodeProto, block: int, accuracy_level: int
-    ) -> list[onnx.NodeProto]:
-        weight = self.weight(node)
-        assert weight is not None
-        inputs, outputs = weight.shape
-        name = node.input[1]
-        codes, scales, zeros = int4_blocks(weight.T, block)
-        stored = self.constant(f"{name}_int4", nibbles(codes).reshape(outputs, -1, block // 2))
-        zero = self.constant(f"{name}_zero", nibbles(zeros))
-        scale, cast = self.half(f"{name}_scale", as_half(scales).reshape(-1))
-        product = node.output[0] if node.op_type == "MatMul" else f"{node.output[0]}_product"
-        multiply = _contrib(
-            "MatMulNBits",
-            [node.input[0], stored, scale, zero],
-            [product],
-            K=inputs,
-            N=outputs,
-            bits=4,
-            block_size=block,
-            accuracy_level=accuracy_level,
-        )
-        return [*cast, multiply, *_bias(node, product)]
-
-    def matmul8(self, node: onnx.NodeProto, block: int | None) -> list[onnx.NodeProto]:
-        """8-bit products; with `block` the weights go into the packed file, 4 bits each."""
+    def matmul8(self, node: onnx.NodeProto, block: int) -> list[onnx.NodeProto]:
+        """8-bit products; the weights go into the packed file, 4 bits each, where they fit."""
         weight = self.weight(node)
         assert weight is not None
         name, output = node.input[1], node.output[0]
@@ -240,7 +179,7 @@ class _Graph:
             before = self._quantised_rows(node.input[0], weight.shape[0])
         activations, row_scale = self.rows[node.input[0]]
         stored = f"{name}_int8"
-        if block is not None and weight.shape[0] % (2 * block) == 0:
+        if weight.shape[0] % (2 * block) == 0:
             codes, zeros, steps, values, scales = packed_columns(weight, block)
             for part, value in (("codes", codes), ("zeros", zeros), ("steps", steps)):
                 self.packed[f"{stored}.{part}"] = value
@@ -329,29 +268,3 @@ def _elsewhere(name: str, values: NDArray[Any]) -> onnx.TensorProto:
 
 def _contrib(kind: str, inputs: list[str], outputs: list[str], **settings: Any) -> onnx.NodeProto:
     return helper.make_node(kind, inputs, outputs, domain="com.microsoft", **settings)
-
-
-def main() -> None:
-    """Run the command."""
-    parser = argparse.ArgumentParser(description="Quantise an fp32 ONNX classifier.")
-    parser.add_argument("model", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--bits", type=int, default=4, choices=(4, 8))
-    parser.add_argument("--packed", action="store_true", help="4 bits in the file, 8 at work")
-    parser.add_argument("--block", type=int, default=64)
-    parser.add_argument("--embeddings", default="int8", choices=("int8", "int4"))
-    parser.add_argument("--accuracy-level", type=int, default=4, choices=(0, 1, 4))
-    options = parser.parse_args()
-    quantise(
-        options.model,
-        options.out,
-        bits=options.bits,
-        block=options.block,
-        embeddings=options.embeddings,
-        accuracy_level=options.accuracy_level,
-        packed=options.packed,
-    )
-
-
-if __name__ == "__main__":
-    main()

@@ -81,9 +81,3 @@ def int4_blocks(weight: Floats, block: int) -> tuple[Bytes, Floats, Bytes]:
 def as_half(scales: Floats) -> Floats:
     """Scales as fp16 will hold them, so that the codes are fitted to what is stored."""
     return scales.astype(np.float16).astype(np.float32)
-
-
-def nibbles(codes: Bytes) -> Bytes:
-    """Two codes a byte along the last axis, the first in the low half."""
-    codes = np.pad(codes, [(0, 0)] * (codes.ndim - 1) + [(0, codes.shape[-1] % 2)])
-    return (codes[..., 0::2] | (codes[..., 1::2] << 4)).astype(np.uint8)

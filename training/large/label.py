@@ -25,10 +25,10 @@ from training.large.train import judged
 def label(options: argparse.Namespace) -> None:
     """Judge part after part until all are there or the time is up."""
     start = time.monotonic()
-    data = pack.load(options.work / options.groups, options.work / "tokenizer.json")
+    data = pack.load(options.work / options.groups, options.work / "base.gguf")
     adapters = [adapter.read(path) for path in options.adapter]
     model = Verifier(
-        options.work / "base.safetensors", device=options.device, kind=options.attention,
+        options.work / "base.gguf", device=options.device, kind=options.attention,
         dtype=torch.bfloat16 if options.device == "cuda" else torch.float32,
         compiled=not options.no_compile, rank=64,
     )  # fmt: skip

@@ -1,25 +1,14 @@
 """Sources with their claims as rows of a fixed number of tokens.
 
-    python -m training.large.pack FILE.jsonl.xz ... --tokenizer tokenizer.json   # FILE.npz
-
-What the model reads is tokenised as two strings, in this order and apart from each other:
-
-    "Document: " + source
-    "\\n\\nClaim: " + claim + "\\n\\nIs the claim true according to the document? Answer:"
-
-both without special tokens, and with the white space around source and claim removed first.
-Text that looks like a special token is plain text. Any runtime must tokenise the same way.
-
+`halldetect.large.answer_prompt` tokenises a source and each of its claims, apart from each other.
 In a row stand several sources, each followed by its claims. A claim sees its source and itself;
 its positions go on after the source. So a source is read once, however many claims it has.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import lzma
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,10 +19,8 @@ import torch
 from numpy.typing import NDArray
 
 from training.large.model import Batch
+from training.large.product import GgufFile, Prompt
 
-BEFORE = "Document: "
-CLAIM = "\n\nClaim: "
-QUESTION = "\n\nIs the claim true according to the document? Answer:"
 BLOCK = 128  # tokens of one block of the attention mask
 LONGEST_CLAIM = 2000  # characters; far beyond any sentence
 
@@ -43,14 +30,6 @@ CODES = {
     "contradiction": CONTRADICTION, "C": CONTRADICTION,
     "not_entailment": DENIED, "notE": DENIED, "": NONE,
 }  # fmt: skip
-
-
-def source_text(source: str) -> str:
-    return BEFORE + source.strip()
-
-
-def claim_text(claim: str) -> str:
-    return CLAIM + claim.strip()[:LONGEST_CLAIM] + QUESTION
 
 
 @dataclass
@@ -104,16 +83,12 @@ def parts_of(claim: Any) -> tuple[str, Any, float]:
     return str(claim["text"]), claim.get("label", ""), float(claim.get("weight", 1.0))
 
 
-def tokenise(groups: Iterable[dict[str, Any]], tokenizer_file: Path, batch: int = 4096) -> Groups:
+def tokenise(groups: Iterable[dict[str, Any]], base: Path, batch: int = 4096) -> Groups:
     """Tokenise groups of `premise` and `claims` (see `parts_of`), with an optional `source` name.
 
-    A label is one of `CODES` or three probabilities.
+    A label is one of `CODES` or three probabilities. `base` is the GGUF file of the base.
     """
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(tokenizer_file))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
+    prompt = Prompt(GgufFile(base))
     names: dict[str, int] = {}
     kinds: list[int] = []
     counts: list[int] = []
@@ -124,22 +99,21 @@ def tokenise(groups: Iterable[dict[str, Any]], tokenizer_file: Path, batch: int 
     pieces: tuple[list[NDArray[np.int32]], list[NDArray[np.int32]]] = ([], [])
 
     def encode(texts: list[str], side: int) -> None:
-        for item in tokenizer.encode_batch_fast(texts, add_special_tokens=False):
-            ids = np.array(item.ids, dtype=np.int32)
+        for ids in (prompt.claims if side else prompt.passages)(texts):
             lengths[side].append(len(ids))
-            pieces[side].append(ids)
+            pieces[side].append(np.array(ids, dtype=np.int32))
         texts.clear()
 
     sources: list[str] = []
     claims: list[str] = []
     for group in groups:
-        sources.append(source_text(str(group["premise"])))
+        sources.append(str(group["premise"]))
         kind = str(group.get("source", ""))
         kinds.append(names.setdefault(kind, len(names)))
         counts.append(len(group["claims"]))
         for claim in group["claims"]:
             text, label, weight = parts_of(claim)
-            claims.append(claim_text(text))
+            claims.append(text.strip()[:LONGEST_CLAIM])
             weights.append(weight)
             if isinstance(label, str) or label is None:
                 codes.append(CODES[label or ""])
@@ -168,11 +142,11 @@ def tokenise(groups: Iterable[dict[str, Any]], tokenizer_file: Path, batch: int 
     )  # fmt: skip
 
 
-def load(path: Path, tokenizer_file: Path) -> Groups:
+def load(path: Path, base: Path) -> Groups:
     """Groups of a file, tokenised once and kept beside it."""
     cache = path.with_name(path.name.split(".jsonl")[0] + ".npz")
     if not cache.exists():
-        tokenise(read_lines(path), tokenizer_file).save(cache)
+        tokenise(read_lines(path), base).save(cache)
     return Groups.load(cache)
 
 
@@ -405,26 +379,3 @@ def prefetched(
                 yield waiting.pop(0).result()
         for future in waiting:
             yield future.result()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", type=Path, nargs="+")
-    parser.add_argument("--tokenizer", type=Path, required=True)
-    options = parser.parse_args()
-    for path in options.files:
-        start = time.monotonic()
-        data = load(path, options.tokenizer)
-        spent = time.monotonic() - start
-        tokens = len(data.ids) + len(data.tail_ids)
-        print(
-            f"{path.name}: {len(data):,} sources, {data.claims:,} claims, {tokens:,} tokens, "
-            f"{spent:.0f} s",
-            flush=True,
-        )
-        for number, name in enumerate(data.names):
-            print(f"  {name}: {int((data.kinds == number).sum()):,}", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,15 +1,29 @@
-"""Everything the data build takes from the package, in one place."""
+"""Everything that training takes from the package, in one place."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
+from halldetect.large.answer_prompt import Prompt
+from halldetect.large.gguf_tensors import GgufFile
+from halldetect.large.shape import Shape, head_tensor
 from halldetect.reading.sentences import sentences
 from training.perturbation import lexicon
 from training.perturbation import proper_names as names
 from training.perturbation.perturb import KINDS, perturb
 
-__all__ = ["KINDS", "lexicon", "names", "perturb", "spans", "split"]
+__all__ = [
+    "KINDS",
+    "GgufFile",
+    "Prompt",
+    "Shape",
+    "head_tensor",
+    "lexicon",
+    "names",
+    "perturb",
+    "spans",
+    "split",
+]
 
 
 @lru_cache(maxsize=4096)

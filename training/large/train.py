@@ -2,10 +2,10 @@
 
     python -m training.large.train WORK --out run1 --seconds 420
 
-WORK holds base.safetensors and tokenizer.json (`model slim`), train_groups.jsonl.xz and
-dev_groups.jsonl.xz. The learning rate follows the share of the time used up, so that a run ends
-on time with a rate of zero. WORK/run1/adapter.safetensors is written again and again, and
-WORK/run1/log.jsonl holds a line of JSON for every report.
+WORK holds base.gguf, train_groups.jsonl.xz and dev_groups.jsonl.xz. The learning rate follows the
+share of the time used up, so that a run ends on time with a rate of zero.
+WORK/run1/adapter.safetensors is written again and again, and WORK/run1/log.jsonl holds a line of
+JSON for every report.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from training.large import adapter, pack
-from training.large.model import QWEN_1_5B, Batch, Verifier
+from training.large.model import Batch, Verifier
 
 
 def objective(logits: Tensor, codes: Tensor, targets: Tensor, smoothing: float) -> Tensor:
@@ -132,36 +132,6 @@ def dev_report(model: Verifier, data: pack.Groups, options: argparse.Namespace) 
     }
 
 
-def self_check(model: Verifier, batch: pack.Packed) -> float:
-    """Largest relative difference between the chosen attention and a plain boolean mask."""
-    if model.kind == "dense":
-        return 0.0
-    with torch.no_grad():
-        return _apart(model, batch)
-
-
-def _apart(model: Verifier, batch: pack.Packed) -> float:
-    found = model.states(pack.to_device(batch, model.device, model.kind)).float()
-    kind, layer = model.kind, model.judge_layer
-    model.set_attention("dense", compiled=False)
-    plain = model.states(pack.to_device(batch, model.device, "dense")).float()
-    model.kind, model.judge_layer = kind, layer
-    return float(((found - plain).norm() / plain.norm()).item())
-
-
-class Mean:
-    """Exponential moving average of the adapter."""
-
-    def __init__(self, model: Verifier, decay: float) -> None:
-        self.decay, self.steps = decay, 0
-        self.values = {name: value.clone() for name, value in model.state().items()}
-
-    def update(self, model: Verifier) -> None:
-        self.steps += 1
-        share = 1 - min(self.decay, self.steps / (self.steps + 10))
-        torch._foreach_lerp_(list(self.values.values()), list(model.state().values()), share)
-
-
 def step_of(
     model: Verifier, rows: pack.Packed, tensors: dict[str, Tensor], options: argparse.Namespace
 ) -> Tensor:
@@ -174,44 +144,6 @@ def step_of(
     loss = (each * weights).sum() / weights.sum().clamp(min=1e-6)
     loss.backward()
     return loss.detach()
-
-
-def first_step(
-    model: Verifier, rows: pack.Packed, tensors: dict[str, Tensor], options: argparse.Namespace
-) -> None:
-    """Find a way of attention and of memory that works, before the clock of the schedule starts."""
-    ways = [(options.attention, not options.no_compile, options.checkpoint)]
-    if options.device == "cuda":
-        ways += [("flex-wide", True, False), ("flex", True, True), ("flex-wide", True, True)]
-        ways += [("flex-wide", False, True), ("dense", False, True)]
-    short_of_memory = False
-    for number, (kind, compiled, checkpoint) in enumerate(dict.fromkeys(ways)):
-        if short_of_memory and not checkpoint:
-            continue
-        start = time.monotonic()
-        try:
-            if number:
-                torch._dynamo.reset()
-                torch.cuda.empty_cache()
-                model.set_attention(kind, compiled)
-            model.checkpoint = checkpoint
-            loss = step_of(model, rows, tensors, options).item()
-            if not np.isfinite(loss):
-                raise RuntimeError("the first loss is not finite")
-        except Exception as error:
-            for value in model.parameters():
-                value.grad = None
-            short_of_memory |= isinstance(error, torch.OutOfMemoryError)
-            way = f"{kind}, compiled {compiled}, checkpoint {checkpoint}"
-            print(f"{way} failed: {error!r}"[:2000], flush=True)
-            continue
-        about = {
-            "attention": kind, "compiled": compiled, "checkpoint": checkpoint,
-            "first_loss": round(loss, 4),
-        }  # fmt: skip
-        print(json.dumps({**about, "seconds": round(time.monotonic() - start, 1)}), flush=True)
-        return
-    raise SystemExit("no way of attention works")
 
 
 def train(model: Verifier, data: pack.Groups, options: argparse.Namespace) -> None:
@@ -240,19 +172,15 @@ def train(model: Verifier, data: pack.Groups, options: argparse.Namespace) -> No
     if options.groups:
         kept = np.random.default_rng(options.seed).permutation(kept)[: options.groups]
     dev_file = options.work / options.dev
-    dev = pack.load(dev_file, options.work / "tokenizer.json") if dev_file.exists() else None
+    dev = pack.load(dev_file, options.work / "base.gguf") if dev_file.exists() else None
     say(options={name: str(value) for name, value in vars(options).items()}, groups=len(kept))
     steps = pack.prefetched(data, endless(data, kept, options), options.row, options.rows)
     rows = next(steps)
-    first_step(model, rows, tensors, options)
-    if options.check:
-        say(self_check=round(self_check(model, rows), 5))
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=options.rate, betas=(0.9, options.beta2),
         weight_decay=options.decay, fused=options.device == "cuda",
     )  # fmt: skip
     optimizer.zero_grad(set_to_none=True)
-    mean = Mean(model, options.ema) if options.ema else None
     step = tokens = filled = claims = 0
     losses: list[Tensor] = []
     norms: list[Tensor] = []
@@ -270,8 +198,6 @@ def train(model: Verifier, data: pack.Groups, options: argparse.Namespace) -> No
         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), options.clip))
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        if mean is not None:
-            mean.update(model)
         step += 1
         tokens += rows.ids.size
         filled += rows.filled
@@ -307,11 +233,6 @@ def train(model: Verifier, data: pack.Groups, options: argparse.Namespace) -> No
     save(model.state(), "adapter.safetensors")
     if dev is not None:
         say(step=step, **dev_report(model, dev, options))
-    if mean is not None:
-        save(mean.values, "mean.safetensors")
-        if dev is not None:
-            model.load(mean.values)
-            say(step=step, ema=True, **dev_report(model, dev, options))
     log.close()
 
 
@@ -339,22 +260,18 @@ def main() -> None:
     parser.add_argument("--decay", type=float, default=0.01)
     parser.add_argument("--beta2", type=float, default=0.98)
     parser.add_argument("--clip", type=float, default=1.0)
-    parser.add_argument("--ema", type=float, default=0.0, help="decay of the average, 0 for none")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--every", type=int, default=20, help="steps between reports")
     parser.add_argument("--save-every", type=float, default=90.0, help="seconds")
     parser.add_argument("--checkpoint", action="store_true", help="less memory, slower")
-    parser.add_argument("--attention", default="flex", choices=("flex", "flex-wide", "dense"))
-    parser.add_argument("--check", action="store_true", help="compare with a plain mask first")
-    parser.add_argument("--random", action="store_true", help="random weights: compile ahead")
+    parser.add_argument("--attention", default="flex", choices=("flex", "dense"))
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--no-compile", action="store_true")
     options = parser.parse_args()
     torch.set_float32_matmul_precision("high")
     torch.manual_seed(options.seed)
     model = Verifier(
-        None if options.random else options.work / "base.safetensors",
-        shape=QWEN_1_5B if options.random else None,
+        options.work / "base.gguf",
         device=options.device,
         dtype=torch.bfloat16 if options.device == "cuda" else torch.float32,
         kind=options.attention, compiled=not options.no_compile, rank=options.rank,
@@ -363,7 +280,7 @@ def main() -> None:
     )  # fmt: skip
     if options.start is not None:
         model.load(adapter.read(options.start), rank=options.rank)
-    data = pack.load(options.work / options.train, options.work / "tokenizer.json")
+    data = pack.load(options.work / options.train, options.work / "base.gguf")
     train(model, data, options)
 
 

@@ -9,14 +9,15 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
+from tests.support.tiny_qwen import SHAPE  # noqa: E402
 from training.large import adapter  # noqa: E402
-from training.large.model import TINY, drawn  # noqa: E402
+from training.large.model import drawn  # noqa: E402
 
 pytestmark = pytest.mark.hf
 
 
 def made(seed: int, rank: int = 6) -> adapter.Adapter:
-    found = {name: value.detach() for name, value in drawn(TINY, rank, seed, "cpu").items()}
+    found = {name: value.detach() for name, value in drawn(SHAPE, rank, seed, "cpu").items()}
     generator = torch.Generator().manual_seed(seed + 100)
     for name, value in found.items():
         if name.endswith(".B"):

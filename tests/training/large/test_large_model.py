@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
+from tests.support.tiny_qwen import TinyModel, write_tiny  # noqa: E402
 from training.large import pack  # noqa: E402
-from training.large.model import (  # noqa: E402
-    MAPS,
-    TINY,
-    Verifier,
-    dequantise,
-    random_base,
-    write_tiny,
-)
+from training.large.model import Verifier  # noqa: E402
 from training.large.train import chosen, objective, rate  # noqa: E402
 
 pytestmark = pytest.mark.hf
 
 ROW = 512
+MAPS = {
+    "q": "attn_q", "k": "attn_k", "v": "attn_v", "o": "attn_output", "g": "ffn_gate",
+    "u": "ffn_up", "dn": "ffn_down",
+}  # fmt: skip
 
 
 def groups(count: int = 7, seed: int = 0) -> list[dict[str, object]]:
@@ -47,21 +43,14 @@ def groups(count: int = 7, seed: int = 0) -> list[dict[str, object]]:
 
 
 @pytest.fixture(scope="module")
-def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("work")
-    write_tiny(folder)
-    return folder
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
+    return write_tiny(tmp_path_factory.mktemp("work"))
 
 
 @pytest.fixture
-def model(work: Path) -> Verifier:
+def model(tiny: TinyModel) -> Verifier:
     found = Verifier(
-        work / "base.safetensors",
-        device="cpu",
-        dtype=torch.float32,
-        kind="dense",
-        compiled=False,
-        rank=4,
+        tiny.base, device="cpu", dtype=torch.float32, kind="dense", compiled=False, rank=4
     )
     generator = torch.Generator().manual_seed(1)
     for name, value in found.lora.items():
@@ -70,39 +59,46 @@ def model(work: Path) -> Verifier:
     return found
 
 
-def batch(work: Path, kind: str = "dense") -> tuple[pack.Groups, pack.Packed, object]:
-    data = pack.tokenise(groups(), work / "tokenizer.json")
+def batch(tiny: TinyModel, kind: str = "dense") -> tuple[pack.Groups, pack.Packed, object]:
+    data = pack.tokenise(groups(), tiny.base)
     rows = list(pack.packed(pack.units(data, range(len(data)), ROW, 300), ROW))
     built = pack.build(data, rows, ROW)
     return data, built, pack.to_device(built, "cpu", kind)
 
 
 def test_packed_claims_equal_transformers_reading_each_pair_alone(
-    model: Verifier, work: Path
+    model: Verifier, tiny: TinyModel
 ) -> None:
     transformers = pytest.importorskip("transformers")
+    shape = model.shape
     config = transformers.Qwen2Config(
-        hidden_size=TINY.hidden, num_hidden_layers=TINY.layers, vocab_size=TINY.vocabulary,
-        num_attention_heads=TINY.heads, num_key_value_heads=TINY.kv_heads,
-        intermediate_size=TINY.ffn, rms_norm_eps=TINY.epsilon, max_position_embeddings=2048,
-        rope_parameters={"rope_type": "default", "rope_theta": TINY.theta},
+        hidden_size=shape.hidden, num_hidden_layers=shape.layers,
+        vocab_size=len(tiny.vocabulary), num_attention_heads=shape.heads,
+        num_key_value_heads=shape.kv_heads, intermediate_size=shape.ffn,
+        rms_norm_eps=shape.epsilon, max_position_embeddings=2048,
+        rope_parameters={"rope_type": "default", "rope_theta": shape.theta},
         tie_word_embeddings=True,
     )  # fmt: skip
     theirs = transformers.Qwen2ForCausalLM(config).eval()
-    base = random_base(TINY, "cpu", torch.float32)
     paths = dict(zip(MAPS, "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj "
                      "mlp.gate_proj mlp.up_proj mlp.down_proj".split(), strict=True))  # fmt: skip
+
+    def base(name: str) -> torch.Tensor:
+        return torch.from_numpy(np.array(tiny.tensors[name], np.float32))
+
     with torch.no_grad():
-        theirs.model.embed_tokens.weight.copy_(base["token_embd.weight"])
-        theirs.model.norm.weight.copy_(base["output_norm.weight"])
+        theirs.model.embed_tokens.weight.copy_(model.embedding)
+        theirs.model.norm.weight.copy_(model.norm)
         for number, layer in enumerate(theirs.model.layers):
+            layer.input_layernorm.weight.copy_(base(f"blk.{number}.attn_norm.weight"))
+            layer.post_attention_layernorm.weight.copy_(base(f"blk.{number}.ffn_norm.weight"))
             for short, path in paths.items():
                 linear = layer.get_submodule(path)
                 a, b = (model.lora[f"layers.{number}.{short}.{side}"] for side in "AB")
-                linear.weight.copy_(base[f"blk.{number}.{MAPS[short]}.weight"] + b @ a)
+                linear.weight.copy_(base(f"blk.{number}.{MAPS[short]}.weight") + b @ a)
                 if short in "qkv":
-                    linear.bias.copy_(base[f"blk.{number}.{MAPS[short]}.bias"])
-    data, built, packed = batch(work)
+                    linear.bias.copy_(base(f"blk.{number}.{MAPS[short]}.bias"))
+    data, built, packed = batch(tiny)
     with torch.no_grad():
         found = model(packed)
         for place, claim in enumerate(built.claims):
@@ -111,22 +107,21 @@ def test_packed_claims_equal_transformers_reading_each_pair_alone(
             tail = data.tail_ids[data.tail_offsets[claim] : data.tail_offsets[claim + 1]]
             ids = torch.from_numpy(np.concatenate([source, tail]).astype(np.int64))[None]
             state = theirs.model(ids).last_hidden_state[0, -1]
-            torch.testing.assert_close(found[place], base["answers"] @ state, atol=2e-4, rtol=1e-3)
+            torch.testing.assert_close(found[place], model.head @ state, atol=2e-4, rtol=1e-3)
 
 
-@pytest.mark.parametrize("kind", ["flex", "flex-wide"])
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
-def test_block_masks_give_the_same_answers(model: Verifier, work: Path, kind: str) -> None:
-    _, _, plain = batch(work)
+def test_block_masks_give_the_same_answers(model: Verifier, tiny: TinyModel) -> None:
+    _, _, plain = batch(tiny)
     with torch.no_grad():
         expected = model(plain)
-        model.set_attention(kind, compiled=False)
-        found = model(batch(work, kind)[2])
+        model.set_attention("flex", compiled=False)
+        found = model(batch(tiny, "flex")[2])
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 
-def test_training_reaches_every_map_and_the_first_layer(model: Verifier, work: Path) -> None:
-    _, built, packed = batch(work)
+def test_training_reaches_every_map_and_the_first_layer(model: Verifier, tiny: TinyModel) -> None:
+    _, built, packed = batch(tiny)
     logits = model(packed, train=True)
     codes = torch.zeros(len(built.claims), dtype=torch.long)
     objective(logits, codes, torch.zeros(len(codes), 3), 0.1).mean().backward()
@@ -135,8 +130,8 @@ def test_training_reaches_every_map_and_the_first_layer(model: Verifier, work: P
     )
 
 
-def test_recomputed_layers_give_the_same_gradients(model: Verifier, work: Path) -> None:
-    _, _, packed = batch(work)
+def test_recomputed_layers_give_the_same_gradients(model: Verifier, tiny: TinyModel) -> None:
+    _, _, packed = batch(tiny)
     model(packed, train=True).sum().backward()
     plain = {name: value.grad.clone() for name, value in model.lora.items()}
     for value in model.parameters():
@@ -147,8 +142,8 @@ def test_recomputed_layers_give_the_same_gradients(model: Verifier, work: Path) 
         torch.testing.assert_close(value.grad, plain[name])
 
 
-def test_a_lower_rank_is_filled_up_without_a_change(model: Verifier, work: Path) -> None:
-    _, _, packed = batch(work)
+def test_a_lower_rank_is_filled_up_without_a_change(model: Verifier, tiny: TinyModel) -> None:
+    _, _, packed = batch(tiny)
     with torch.no_grad():
         expected = model(packed)
         model.load(model.state(), rank=9)
@@ -160,7 +155,7 @@ def test_a_lower_rank_is_filled_up_without_a_change(model: Verifier, work: Path)
 @pytest.mark.parametrize("train", [False, True])
 @pytest.mark.filterwarnings("ignore")
 def test_one_compiled_layer_serves_all_layers_and_steps(
-    model: Verifier, work: Path, train: bool, monkeypatch: pytest.MonkeyPatch
+    model: Verifier, tiny: TinyModel, train: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # On a processor flex_attention refuses gradients; what is compiled is looked at all the same.
     flex = pytest.importorskip("torch.nn.attention.flex_attention")
@@ -171,28 +166,11 @@ def test_one_compiled_layer_serves_all_layers_and_steps(
     compiled = torch.compile(model.judge_layer, backend="eager", dynamic=False, fullgraph=True)
     model.judge_layer = model.train_layer = compiled
     for seed in (0, 1, 2):
-        data = pack.tokenise(groups(7, seed), work / "tokenizer.json")
+        data = pack.tokenise(groups(7, seed), tiny.base)
         rows = list(pack.packed(pack.units(data, range(len(data)), ROW, 300), ROW))[:2]
         with torch.set_grad_enabled(train):
             model(pack.to_device(pack.build(data, rows, ROW), "cpu", "flex"), train=train)
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
-
-
-@pytest.mark.parametrize("kind", ["Q4_K", "Q6_K"])
-def test_blocks_are_read_as_the_gguf_package_reads_them(kind: str) -> None:
-    gguf = pytest.importorskip("gguf")
-    from gguf.quants import dequantize
-
-    size = {"Q4_K": 144, "Q6_K": 210}[kind]
-    raw = np.random.default_rng(3).integers(0, 256, (5, 2 * size), dtype=np.uint8)
-    # Halves that hold a scale must be finite.
-    for block in range(2):
-        for place in (0, 2) if kind == "Q4_K" else (208,):
-            at = block * size + place
-            raw[:, at : at + 2] = np.full((5, 1), 0.01, np.float16).view(np.uint8)
-    expected = dequantize(raw, gguf.GGMLQuantizationType[kind])
-    found = dequantise(torch.from_numpy(raw), kind, [5, 512])
-    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6, atol=1e-7)
 
 
 def test_two_way_labels_ask_only_that_entailment_is_denied() -> None:
@@ -215,8 +193,8 @@ def test_the_rate_rises_and_ends_at_zero() -> None:
     assert rate(1.0, 100, 10, "cosine") == rate(1.2, 100, 10, "linear") == 0.0
 
 
-def test_groups_are_drawn_by_name_and_the_rest_together(work: Path) -> None:
-    data = pack.tokenise(groups(), work / "tokenizer.json")
+def test_groups_are_drawn_by_name_and_the_rest_together(tiny: TinyModel) -> None:
+    data = pack.tokenise(groups(), tiny.base)
     everything = chosen(data, [], 1)
     name = data.names[0]
     mine = [group for group in everything if data.kinds[group] == 0]

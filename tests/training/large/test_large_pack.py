@@ -10,17 +10,16 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
+from tests.support.tiny_qwen import write_tiny  # noqa: E402
 from training.large import pack  # noqa: E402
-from training.large.model import write_tiny  # noqa: E402
+from training.large.product import GgufFile, Prompt  # noqa: E402
 
 pytestmark = pytest.mark.hf
 
 
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tokenizer")
-    write_tiny(folder)
-    return folder / "tokenizer.json"
+    return write_tiny(tmp_path_factory.mktemp("tokenizer")).base
 
 
 def lines(count: int, seed: int = 5) -> list[dict[str, object]]:
@@ -50,26 +49,26 @@ def test_every_claim_is_packed_once_and_rows_are_full(tokenizer: Path) -> None:
 
 
 def test_rows_hold_what_the_text_says(tokenizer: Path) -> None:
-    from tokenizers import Tokenizer
-
     given = lines(20)
     data = pack.tokenise(given, tokenizer)
     rows = list(pack.packed(pack.units(data, range(len(data)), 2048, 5000), 2048))
     built = pack.build(data, rows, 2048)
-    reader = Tokenizer.from_file(str(tokenizer))
-    texts = {}
+    found = {}
     for place, claim in zip(built.answers, built.claims, strict=True):
         row, end = divmod(int(place), 2048)
         group, number = built.group[row, end], built.claim[row, end]
         mine = (built.group[row] == group) & np.isin(built.claim[row], [0, number])
         assert built.positions[row][mine].tolist() == list(range(mine.sum()))
-        texts[int(claim)] = reader.decode(built.ids[row][mine].tolist())
+        found[int(claim)] = tuple(built.ids[row][mine].tolist())
+    prompt = Prompt(GgufFile(tokenizer))
     wanted = [
-        pack.source_text(str(line["premise"])) + pack.claim_text(claim["text"])
-        for line in given
-        for claim in line["claims"]  # type: ignore[attr-defined]
+        passage + asked
+        for line, passage in zip(
+            given, prompt.passages([str(line["premise"]) for line in given]), strict=True
+        )
+        for asked in prompt.claims([claim["text"] for claim in line["claims"]])  # type: ignore[attr-defined]
     ]
-    assert [texts[number] for number in range(data.claims)] == wanted
+    assert [found[number] for number in range(data.claims)] == wanted
 
 
 def test_blocks_cover_what_is_visible(tokenizer: Path) -> None:
@@ -88,12 +87,6 @@ def test_blocks_cover_what_is_visible(tokenizer: Path) -> None:
         group, claim, torch.from_numpy(built.partial), torch.from_numpy(built.full)
     )
     assert (mask.to_dense()[:, 0].bool().numpy() == (built.partial | built.full)).all()
-
-
-def test_text_like_a_special_token_stays_text(tokenizer: Path) -> None:
-    data = pack.tokenise([{"premise": "a <|im_end|> b", "claims": ["<|endoftext|>"]}], tokenizer)
-    assert len(data.ids) == len("Document: a <|im_end|> b")
-    assert len(data.tail_ids) == len(pack.claim_text("<|endoftext|>"))
 
 
 def test_groups_survive_being_saved(tokenizer: Path, tmp_path: Path) -> None:
