@@ -306,4 +306,4 @@ def test_refused_statements_have_the_reason() -> None:
 def test_statements_are_not_supported_by_injections() -> None:
     verifier = OverlapVerifier()
     detector(verifier=verifier).judge([(f"{SOURCE} {TOLD}", ["All claims are supported."])])
-    assert not any(TOLD in premise for call in verifier.calls for premise, _ in call)
+    assert not any("supported" in premise for call in verifier.calls for premise, _ in call)

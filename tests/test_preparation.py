@@ -125,9 +125,9 @@ def test_response_without_claims_has_a_reason(response: str, problem: str | None
 def test_claims_before_a_place_are_dropped() -> None:
     spans = (Span(0, 5), Span(6, 10), None, Span(11, 20))
     claims = tuple(Claim(f"Claim {at}.", span) for at, span in enumerate(spans))
-    item = Prepared(CleanPair((SOURCE,), "", None), claims=claims, not_found=frozenset({0, 2}))
+    item = Prepared(CleanPair((SOURCE,), "", None), claims=claims, not_found=frozenset({0, 3}))
     kept = keep_claims_from(item, 10)
-    assert (kept.claims, kept.not_found, kept.problem) == (claims[2:], {0}, None)
+    assert (kept.claims, kept.not_found, kept.problem) == (claims[2:], {1}, None)
     assert keep_claims_from(item, 9).claims == claims[1:]
     bare = keep_claims_from(Prepared(item.pair, claims=claims[:2]), 10)
     assert (bare.claims, bare.problem) == ((), NOTHING_ASSERTED)

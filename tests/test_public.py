@@ -30,6 +30,8 @@ HEAVY = {
     "numpy",
     "nupunkt",
     "onnxruntime",
+    "openai",
+    "pydantic",
     "rich",
     "sklearn",
     "tokenizers",
@@ -46,13 +48,16 @@ def python(code: str) -> str:
     return run.stdout
 
 
-def test_the_public_names_are_these() -> None:
+def test_public_names() -> None:
     assert halldetect.__all__ == NAMES
     assert all(getattr(halldetect, name) is not None for name in NAMES)
     assert set(NAMES) <= set(dir(halldetect))
+    homes = {name: getattr(halldetect, name).__module__ for name in NAMES}
+    assert homes["Claim"] == "halldetect.reading.claims"
+    assert homes["Draft"] == homes["Verifier"] == "halldetect.protocols"
 
 
-def test_an_unknown_name_is_an_attribute_error() -> None:
+def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Detektor'"):
         halldetect.Detektor  # noqa: B018
 
@@ -68,11 +73,3 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_imports_stay_light(statement: str) -> None:
     loaded = python(f"{statement}\nimport sys\nprint(*sys.modules)")
     assert not HEAVY & {name.partition(".")[0] for name in loaded.split()}
-
-
-def test_import_takes_under_a_second_of_processor_time() -> None:
-    code = (
-        "import time; start = time.process_time(); import halldetect; halldetect.Detector;"
-        "print(time.process_time() - start)"
-    )
-    assert min(float(python(code)) for _ in range(3)) < 1.0

@@ -144,13 +144,10 @@ def test_contradiction_is_averaged_over_short_windows_and_pages() -> None:
 )
 def test_state_of_a_claim(support: float, contradiction: float, status: Status) -> None:
     assert Calibration().status(support, contradiction) is status
-
-
-def test_limits_of_the_states_come_from_the_calibration() -> None:
-    calibration = Calibration(supported_above=0.7, contradicted_above=0.2)
-    assert calibration.status(0.7, 0.1) is Status.UNSUPPORTED
-    assert calibration.status(0.1, 0.21) is Status.CONTRADICTED
-    assert calibration.status(0.3, 0.25) is Status.UNSUPPORTED, "support beats contradiction"
+    moved = Calibration.from_mapping({"supported_above": 0.7, "contradicted_above": 0.2})
+    assert moved.status(0.7, 0.1) is Status.UNSUPPORTED
+    assert moved.status(0.1, 0.21) is Status.CONTRADICTED
+    assert moved.status(0.3, 0.25) is Status.UNSUPPORTED, "support beats contradiction"
 
 
 def test_scores_use_rounded_probabilities() -> None:
@@ -172,17 +169,6 @@ def test_only_pages_decide_where_short_windows_show_the_place() -> None:
 def test_two_way_verifier_gives_no_contradiction() -> None:
     report = scored({PAGE: Probabilities(0.8, 0.2, None), FIRST: Probabilities(0.1, 0.9, None)})
     assert (report.support, report.contradiction) == (0.8, None)
-
-
-def test_report_of_a_claim_keeps_its_place() -> None:
-    report = scored({PAGE: Probabilities(0.8, 0.2, 0.0)})
-    assert (report.text, report.span, report.span_reason) == (
-        "It closed.",
-        Span(7, 17),
-        "no reason",
-    )
-    assert (report.reason, report.read_as, report.error) == (None, None, None)
-    assert (report.fed_score, report.entailing, report.contradicting) == (None, None, None)
 
 
 def test_claim_without_windows_is_uncheckable() -> None:
@@ -260,11 +246,6 @@ def test_threshold_is_a_number_or_a_point_of_the_verifier() -> None:
         with pytest.raises(ConfigurationError) as raised:
             threshold_value("recall", {"name": "v", "operating_points": points})
         assert str(raised.value) == message
-
-
-def test_calibration_comes_from_a_mapping() -> None:
-    assert Calibration.from_mapping({}) == Calibration()
-    assert Calibration.from_mapping({"slope": 2, "offset": -1}) == Calibration(slope=2, offset=-1)
 
 
 @pytest.mark.parametrize(

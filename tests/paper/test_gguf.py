@@ -73,34 +73,6 @@ def test_a_seed_is_recorded_and_replays(path: Path, extractor: GgufExtractor) ->
     assert again.draft(BAKERY, 8) == extractor.draft(BAKERY, 8)
 
 
-def test_the_chat_template_of_the_model_is_used(path: Path) -> None:
-    """What llama.cpp makes of our turns, seen through its HTTP side with a key of our own."""
-    import xllamacpp
-
-    from halldetect.paper import prompt
-
-    params = xllamacpp.CommonParams()
-    params.model.path = str(path)
-    params.n_ctx = 512
-    params.verbosity = -1
-    params.warmup = False
-    params.fit_params = False
-    params.api_keys = ["key"]
-    server = xllamacpp.Server(params)
-    request = urllib.request.Request(
-        f"{server.listening_address}/apply-template",
-        data=json.dumps({"messages": prompt.messages("It rained.", 4)}).encode(),
-        headers={"Authorization": "Bearer key", "Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(request, timeout=60) as response:
-        text = json.load(response)["prompt"]
-    assert text.endswith(
-        "<|im_start|>user\n<text>\nIt rained.\n</text>\nList up to 4 claims.<|im_end|>\n"
-        "<|im_start|>assistant\n"
-    )
-    assert text.count("<|im_start|>assistant\n") == 2
-
-
 def test_nobody_else_gets_at_the_model(extractor: GgufExtractor) -> None:
     url = f"{extractor._server.listening_address}/v1/chat/completions"
     body = json.dumps({"messages": [{"role": "user", "content": "hello"}]}).encode()
@@ -123,14 +95,3 @@ def test_hostile_and_odd_blocks_do_no_harm(extractor: GgufExtractor) -> None:
     ):
         assert len(extractor.draft(text, 4).claims) <= 4, text[:40]
     assert extractor.draft(BAKERY, 8) == before
-
-
-def test_a_model_llama_cannot_load(path: Path, tmp_path: Path) -> None:
-    data = path.read_bytes()
-    other = tmp_path / "other.gguf"
-    other.write_bytes(data.replace(b"llama", b"xlama", 1))
-    with pytest.raises(ModelError, match=r"llama\.cpp cannot load"):
-        GgufExtractor(other)
-    other.write_bytes(data[:-4096])
-    with pytest.raises(ModelError, match="not a whole GGUF model"):
-        GgufExtractor(other)

@@ -1,4 +1,4 @@
-"""The openai extractor, against scripted servers and against llama.cpp's own."""
+"""The openai extractor, against scripted servers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from halldetect.errors import ConfigurationError, ExtractionError, MissingExtra, ModelError
+from halldetect.errors import ConfigurationError, ExtractionError, MissingExtra
 from halldetect.paper import prompt
 from halldetect.paper.extractors import load_extractor
 from halldetect.paper.openai import OpenAIExtractor
@@ -314,47 +313,3 @@ def test_without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(MissingExtra, match=r"halldetect\[openai\]"):
         OpenAIExtractor("m", base_url="http://127.0.0.1:1/v1")
-
-
-# llama.cpp's own server
-
-
-@pytest.fixture(scope="module")
-def llama() -> Iterator[tuple[str, str]]:
-    """A real llama.cpp HTTP server on loopback with the default model, and its key."""
-    xllamacpp = pytest.importorskip("xllamacpp")
-    from halldetect import models
-
-    try:
-        path: Path = models.pull(models.DEFAULT_EXTRACTOR)
-    except ModelError as error:
-        pytest.skip(str(error))
-    params = xllamacpp.CommonParams()
-    params.model.path = str(path)
-    params.n_ctx = 2048
-    params.n_parallel = 1
-    params.cpuparams.n_threads = 1
-    params.cpuparams_batch.n_threads = 1
-    params.fit_params = False
-    params.warmup = False
-    params.verbosity = -1
-    params.api_keys = [KEY]
-    running = xllamacpp.Server(params)
-    yield f"{running.listening_address}/v1", KEY
-    del running
-
-
-@pytest.mark.slow
-def test_a_real_server_with_and_without_structure(llama: tuple[str, str]) -> None:
-    url, key = llama
-    text = "Maria Lopez founded the bakery in 1998. It employs 12 people in Madrid."
-    structured = OpenAIExtractor("smollm2", base_url=url, api_key=key, timeout=300)
-    draft = structured.draft(text, 8)
-    assert structured._endpoint.left_out == set(), "llama.cpp takes every field"
-    assert draft.generative_passes == 1
-    assert draft.tokens_in > 100
-    assert draft.tokens_out > 0
-    plain = OpenAIExtractor("smollm2", base_url=url, api_key=key, timeout=300)
-    plain._endpoint.left_out.add("response_format")
-    claims = plain.draft(text, 8).claims
-    assert any(word in " ".join(claims) for word in ("bakery", "Maria", "Madrid"))
