@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halldetect.explanation.error_kinds import error_candidates
 from halldetect.explanation.word_types import (
     CERTAINTY,
     QUANTIFIERS,
@@ -30,6 +29,8 @@ from halldetect.explanation.word_types import (
     is_number,
     is_unit,
 )
+
+from halldetect.explanation.error_kinds import error_candidates
 from halldetect.reading.sentences import sentences
 from halldetect.report import ErrorKind
 

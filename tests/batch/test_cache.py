@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from halldetect.claims.extraction import Draft
 
 from halldetect import Detector, Pair
 from halldetect.batch.cache import ReportCache
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
-from halldetect.claims.extraction import Draft
 from halldetect.cli import main
 from halldetect.errors import ExtractionError
 from tests.support.batch_files import (

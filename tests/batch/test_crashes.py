@@ -27,7 +27,7 @@ from tests.support.batch_files import (
     without_seconds,
     write_jsonl,
 )
-from tests.support.fakes import OverlapVerifier, SentenceExtractor
+from tests.support.fakes import OverlapVerifier
 from tests.support.paths import ROOT
 
 DRIVER = """

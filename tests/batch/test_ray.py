@@ -30,7 +30,7 @@ from tests.support.batch_files import (
     untimed,
     write_jsonl,
 )
-from tests.support.fakes import OverlapVerifier, SentenceExtractor
+from tests.support.fakes import OverlapVerifier
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from halldetect.claims.extraction import extract_claims
 from halldetect.claims.extractors.by_rule import ClauseExtractor
+
 from halldetect.cli import build_parser, main
 from halldetect.integrations.pytest_plugin import assert_grounded
 from halldetect.reading.response import read_response

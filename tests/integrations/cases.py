@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from halldetect import Detector
-from tests.support.fakes import OverlapVerifier, SentenceExtractor
+from tests.support.fakes import OverlapVerifier
 
 SOURCE = "The boat leaves at 6. A ticket costs 4 euros."
 QUESTION = "What does the timetable say?"

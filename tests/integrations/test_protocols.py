@@ -114,7 +114,7 @@ def test_an_event_of_opentelemetry_belongs_to_the_span_of_the_response(case: Cas
     from opentelemetry.sdk.trace import TracerProvider
 
     from halldetect.integrations import opentelemetry as ours
-    from tests.support.fakes import OverlapVerifier, SentenceExtractor
+    from tests.support.fakes import OverlapVerifier
 
     events, reader = InMemoryLogRecordExporter(), InMemoryMetricReader()
     logs = LoggerProvider()

@@ -15,7 +15,7 @@ from halldetect.integrations.sentence_transformers import (
     VerifierCrossEncoder,
 )
 from tests.integrations.cases import CASES, Case, detector
-from tests.support.fakes import OverlapVerifier, SentenceExtractor
+from tests.support.fakes import OverlapVerifier
 
 WORDS = "[PAD] [UNK] [CLS] [SEP] [MASK] the a boat ticket costs leaves at it rains .".split()
 

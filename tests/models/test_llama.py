@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 import pytest
-
 from halldetect.claims.extractors import load_extractor
+
 from halldetect.errors import MissingExtra
 
 

@@ -7,7 +7,7 @@ import pytest
 from halldetect import Detector
 from halldetect.reading.citations import cited_documents
 from halldetect.report import CitationScores, Status
-from tests.support.fakes import OverlapVerifier, SentenceExtractor
+from tests.support.fakes import OverlapVerifier
 
 DOCUMENTS = ["The bridge opened in 1932.", "The tower is 40 metres tall.", "Olaf sold the mill."]
 

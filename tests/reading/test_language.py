@@ -8,7 +8,7 @@ import pytest
 
 from halldetect import Detector, Verdict
 from halldetect.reading.language import is_foreign
-from tests.support.fakes import OverlapVerifier, SentenceExtractor
+from tests.support.fakes import OverlapVerifier
 
 FOREIGN = [
     "Le moulin a été construit en 1790 et il est devenu un musée.",

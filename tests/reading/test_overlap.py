@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from halldetect.paper.windows import source_windows
 from halldetect.reading.overlap import WordIndex, content_keys, content_words, shared_part
 from halldetect.reading.sentences import read_document
-from halldetect.paper.windows import source_windows
 
 
 def test_content_words_leave_function_words_out_and_join_inflections() -> None:

@@ -12,7 +12,6 @@ from halldetect import Detector, Report
 from halldetect.render import payload
 from halldetect_serve.error_responses import STATUS_BY_CODE
 from tests.support.fake_service import ObedientVerifier
-from tests.support.fakes import SentenceExtractor
 
 SOURCE = "The bridge opened in 1932. It is 503 metres long. Six lanes cross it."
 RESPONSE = "The bridge opened in 1932. It is 400 metres long. Whales live nearby."

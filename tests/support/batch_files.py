@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from halldetect import Detector
-from tests.support.fakes import OverlapVerifier, SentenceExtractor
+from tests.support.fakes import OverlapVerifier
 
 SOURCE = "The mill was built in 1790. Today it is a museum."
 GOOD = "Today it is a museum."

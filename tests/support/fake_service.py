@@ -12,9 +12,10 @@ import sys
 import time
 from collections.abc import Sequence
 
+from halldetect.pair_state import Progress
+
 from halldetect import Detector
 from halldetect.config import Configuration
-from halldetect.pair_state import Progress
 from halldetect.report import Probabilities
 from halldetect_serve.settings import CheckSettings
 from tests.support.fakes import OverlapVerifier, SentenceExtractor

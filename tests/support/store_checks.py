@@ -19,7 +19,7 @@ from halldetect_serve.report_store import (
     Review,
 )
 from halldetect_serve.worker.process import FinishedReport, report_overview
-from tests.support.fakes import OverlapVerifier, SentenceExtractor
+from tests.support.fakes import OverlapVerifier
 
 SOURCE = "The bridge opened in 1932. It is 503 metres long."
 
