@@ -74,7 +74,7 @@ WON = "Anna Brandt won the regatta."
         (["regatta"], WON),
         (["nurse"], "She is a nurse."),
         (["regatta", "nurse"], f"{WON} The weather was fine. She is a nurse."),
-        (["regatta", "fine"], f"{WON} The weather was fine."),
+        (["regatta", ". "], f"{WON} The weather was fine."),  # shorter than with the one before
         (["dredged", "fine"], SOURCE[: SOURCE.index(" She")]),
         (["dredged", "lamp"], SOURCE[: SOURCE.index(" Nobody")]),
         (["harbour", "Fireworks"], SOURCE),
