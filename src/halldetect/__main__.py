@@ -1,4 +1,4 @@
-"""The `halldetect` command, also as python -m halldetect"""
+"""The command `halldetect`, also as python -m halldetect."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> int:
-    """Run the command line; Ctrl-C while it is still being imported gives one line, too."""
+    """Run the command line; Ctrl-C during the imports gives one line, too."""
     try:
         from halldetect.cli import main as run
 

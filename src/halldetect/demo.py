@@ -1,4 +1,4 @@
-"""A built-in example: a short notice, and an answer that gets one of three things right."""
+"""A built-in example: a short notice, and an answer with one right claim of three."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ QUESTION = "What should I know before I take the ferry this winter?"
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A sentence of the response and the state a check must find for it."""
+    """A sentence of the response and the state that a check must find for it."""
 
     sentence: str
     status: Status
@@ -42,7 +42,7 @@ EXPECTED = (
 
 
 def deviations(report: Report) -> list[str]:
-    """Where a report of the example differs from what it should say; empty if nowhere."""
+    """Return the differences of a report of the example from the expected one."""
     lines = []
     if report.verdict is not Verdict.HALLUCINATED:
         lines.append(f"the verdict is {report.verdict}, not {Verdict.HALLUCINATED}")

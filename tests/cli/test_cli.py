@@ -44,7 +44,7 @@ def stdin(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
 
 
 def status_of(arguments: list[str]) -> int:
-    """The exit status, also where argparse exits by itself."""
+    """The exit status, also where argparse exits."""
     try:
         return main(arguments)
     except SystemExit as stop:
@@ -275,7 +275,7 @@ def test_help_comes_in_half_a_second() -> None:
     """Half a second of a processor on which Python itself starts in 40 ms."""
 
     def seconds(start: Callable[[], subprocess.Popen[bytes]], says: bytes) -> float:
-        """Of processor time: a busy machine is no defect of ours."""
+        """Of processor time: independent of the load of the machine."""
         before = os.times()
         process = start()
         out, _ = output_of(process)

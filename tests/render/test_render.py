@@ -252,7 +252,7 @@ def test_terminal_colours_only_where_it_may(monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     report = samples.town()
-    assert "\x1b" not in render.terminal(report)  # the test's standard output is no terminal
+    assert "\x1b" not in render.terminal(report)  # the test's standard output is not a terminal
     monkeypatch.setattr(sys, "stdout", Screen())
     assert "\x1b[1;31m" in render.terminal(report)
     monkeypatch.setenv("NO_COLOR", "1")

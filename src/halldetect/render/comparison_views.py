@@ -33,11 +33,7 @@ RELATION_TEXT = {
 
 
 def comparison_view(comparison: Comparison) -> dict[str, Any]:
-    """Return the data of a page: two heads, and the claims in rows of two.
-
-    Args:
-        comparison: the comparison.
-    """
+    """Return the data of a page: two heads, and the claims in rows of two."""
     a, b = comparison.a, comparison.b
     passages = Passages(a)
 
@@ -88,11 +84,7 @@ def headline(comparison: Comparison) -> str:
 
 
 def comparison_html(comparison: Comparison) -> str:
-    """Return a comparison as one HTML page that loads nothing and runs no script.
-
-    Args:
-        comparison: the comparison.
-    """
+    """Return a comparison as one HTML page that loads nothing and runs no script."""
     return html_page(
         "halldetect.render",
         "comparison.html.jinja",

@@ -81,11 +81,7 @@ def html_page(
 
 
 def inline_json(value: Any) -> Any:
-    """Return a value as JSON that can stand in a script element of a template.
-
-    Args:
-        value: plain JSON values.
-    """
+    """Return a value as JSON that can stand in a script element of a template."""
     from markupsafe import Markup
 
     # A lone surrogate has no UTF-8 form; its replacement is one character too, so spans hold.

@@ -34,22 +34,14 @@ _MENTION = re.compile(r"@(?=\w)")
 
 
 def escape(text: str) -> str:
-    """Return a text as one line of Markdown that shows the text and has no other effect.
-
-    Args:
-        text: any text.
-    """
+    """Return a text as one line of Markdown that shows the text and has no other effect."""
     text = _SPECIAL.sub(lambda match: "\\" + match[0], one_line(text))
     text = _ADDRESS.sub(lambda match: "\\" + match[0], text)
     return _MENTION.sub("@&#8203;", text)
 
 
 def markdown(report: Report) -> str:
-    """Return the report as GitHub Markdown.
-
-    Args:
-        report: the report.
-    """
+    """Return the report as GitHub Markdown."""
     passages = Passages(report)
     parts = [
         f"# {VERDICT_SYMBOL[report.verdict]} {report.verdict.capitalize()}",

@@ -41,9 +41,6 @@ class Passages:
 
         The passage is the evidence. Evidence that settles nothing can be a whole page: the passage
         is then the sentence of it that shares most with the claim.
-
-        Args:
-            claim: the claim.
         """
         evidence = claim.evidence
         if evidence is None:

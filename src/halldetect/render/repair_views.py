@@ -128,11 +128,7 @@ def repair_terminal(repair: Repair, *, width: int | None = None, color: bool | N
 
 
 def repair_markdown(repair: Repair) -> str:
-    """Return a repair as GitHub Markdown, deletions struck out and insertions in bold.
-
-    Args:
-        repair: the outcome of a repair.
-    """
+    """Return a repair as GitHub Markdown, deletions struck out and insertions in bold."""
     parts = [f"# {_HEADLINE[repair.outcome].title()}", f"**{escape(repair_summary(repair))}**"]
     if repair.changes:
         lines = "".join(_marked(piece) for piece in _pieces(repair)).strip().splitlines()
@@ -161,11 +157,7 @@ def _marked(piece: Piece) -> str:
 
 
 def repair_view(repair: Repair) -> dict[str, Any]:
-    """Return the data of a page: a headline, both texts in pieces, and the changes.
-
-    Args:
-        repair: the outcome of a repair.
-    """
+    """Return the data of a page: a headline, both texts in pieces, and the changes."""
     pieces = [asdict(piece) for piece in _pieces(repair)] if repair.changes else []
     return {
         "headline": _HEADLINE[repair.outcome].title(),
@@ -187,11 +179,7 @@ def repair_view(repair: Repair) -> dict[str, Any]:
 
 
 def repair_html(repair: Repair) -> str:
-    """Return a repair as one HTML page: the marked text and a list of changes.
-
-    Args:
-        repair: the outcome of a repair.
-    """
+    """Return a repair as one HTML page: the marked text and a list of changes."""
     return html_page(
         "halldetect.render",
         "repair.html.jinja",

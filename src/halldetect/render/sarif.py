@@ -75,11 +75,7 @@ def sarif(report: Report, uri: str | None = None, *, lines: bool = True) -> str:
 
 
 def sarif_log(files: Sequence[CheckedFile]) -> str:
-    """Return the reports on several responses as a SARIF log of one run.
-
-    Args:
-        files: the reports with their files.
-    """
+    """Return the reports on several responses as a SARIF log of one run."""
     rules = [{"id": name, "shortDescription": {"text": text}} for name, text in _RULES.items()]
     run = {
         "tool": {"driver": {"name": "halldetect", "version": __version__, "rules": rules}},

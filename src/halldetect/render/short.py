@@ -19,11 +19,7 @@ _MAX_PASSAGE = 200
 
 
 def short(report: Report) -> str:
-    """Return the verdict in a line, then each claim that is not supported with its passage.
-
-    Args:
-        report: the report.
-    """
+    """Return the verdict in a line, then each claim that is not supported with its passage."""
     score = "" if report.score is None else f" ({score_line(report)})"
     passages = Passages(report)
     lines = [

@@ -61,11 +61,7 @@ class Block(NamedTuple):
 
 
 def text_layout(text: str) -> tuple[Block, ...] | None:
-    """Return the blocks of a Markdown text in order; None for plain text and for HTML.
-
-    Args:
-        text: any text.
-    """
+    """Return the blocks of a Markdown text in order; None for plain text and for HTML."""
     if len(text) > MAX_LENGTH or not _MARKDOWN.search(text) or _HTML.search(text):
         return None
     blocks = tuple(_complete(text, sorted(_blocks(text), key=lambda block: block.start)))
