@@ -250,7 +250,7 @@ def test_errors_that_end_a_run(tmp_path: Path) -> None:
     from halldetect.batch.ray import Cluster, run_on_ray
 
     job = Job(source, str(tmp_path / "gpu.jsonl"), in_parts=True)
-    with pytest.raises(InputError, match="this cluster has no GPU"):
+    with pytest.raises(InputError, match="this cluster has no such GPU"):
         run_on_ray(detector(), job, Cluster(gpus=0.5))
     assert not (tmp_path / "gpu.jsonl.parts").exists()
 

@@ -71,8 +71,8 @@ class Cluster:
         import ray
 
         total = ray.cluster_resources()
-        if self.gpus and not total.get("GPU"):  # Ray would wait for one to be added
-            raise InputError("--gpus-per-worker: this cluster has no GPU")
+        if self.gpus < 0 or (self.gpus and not total.get("GPU")):  # Ray would wait for one
+            raise InputError(f"--gpus-per-worker {self.gpus}: this cluster has no such GPU")
         if self.workers is not None:
             return self.workers
         room = total["GPU"] / self.gpus if self.gpus else total.get("CPU", 1) / self.cpus

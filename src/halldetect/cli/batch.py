@@ -11,6 +11,8 @@ from contextlib import closing, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from halldetect.batch.counts import ROW_KINDS, WORSE, Condition, RowCounts
+from halldetect.batch.job import HOW_TO_RESUME, ColumnNames, Job, Level
+from halldetect.batch.locations import STANDARD_STREAM, is_url
 from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, OF_VERDICT, interruptible
 from halldetect.cli.options import LOADING_PHASES, add_detector_options, detector_for
 from halldetect.cli.parser import path_argument
@@ -19,7 +21,6 @@ from halldetect.errors import InputError
 from halldetect.report import Verdict
 
 if TYPE_CHECKING:
-    from halldetect.batch.job import Job
     from halldetect.batch.local import BatchOutcome
     from halldetect.detector import Detector
 
@@ -49,39 +50,33 @@ def _condition(text: str) -> Condition:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-_LIST: dict[str, Any] = {"action": "append", "default": []}
-_FLAG: dict[str, Any] = {"action": "store_true"}
-_COUNT: dict[str, Any] = {"type": _positive, "metavar": "N"}
-_COLUMN: dict[str, Any] = {"metavar": "NAME"}
-_PATH: dict[str, Any] = {"type": path_argument}
-_ROW_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
-    "--id-column": (_COLUMN, "(default: id; if it is missing, the number of the row)"),
-    "--source-column": (_COLUMN, "(default: source)"),
-    "--response-column": (_COLUMN, "(default: response)"),
-    "--question-column": (_COLUMN, "(default: question; may be missing)"),
-    "--level": (
-        {"choices": ("response", "claim"), "default": "response"},
-        "the unit of one result (default: response)",
-    ),
+Settings = dict[str, Any]
+_FLAG: Settings = {"action": "store_true"}
+_NAME: Settings = {"metavar": "NAME"}
+_NAMES: Settings = {"metavar": "NAME", "action": "append", "default": []}
+_LEVEL: Settings = {"choices": ("response", "claim"), "default": "response"}
+_KINDS: Settings = {**_NAMES, "metavar": "KIND", "choices": ROW_KINDS}
+_CONDITIONS: Settings = {**_NAMES, "metavar": "CONDITION", "type": _condition}
+_FILE: Settings = {"metavar": "FILE", "type": path_argument}
+_FOLDER: Settings = {"metavar": "DIR", "type": path_argument}
+_COUNT: Settings = {"metavar": "N", "type": _positive}
+_ENGINES: Settings = {"choices": ("local", "ray"), "default": "local"}
+_ROW_OPTIONS = {
+    "--id-column": (_NAME, "the column with the id (default: id; if missing, the row's number)"),
+    "--source-column": (_NAME, "the column with the source (default: source)"),
+    "--response-column": (_NAME, "the column with the response (default: response)"),
+    "--question-column": (_NAME, "the column with the question (default: question)"),
+    "--level": (_LEVEL, "the unit of one result (default: response)"),
     "--strict": (_FLAG, "stop at the first bad row"),
-    "--fail-on": (
-        {**_LIST, "choices": ROW_KINDS, "metavar": "KIND"},
-        f"exit with 1 if a row is {', '.join(ROW_KINDS[:-1])} or {ROW_KINDS[-1]}; repeatable",
-    ),
+    "--fail-on": (_KINDS, "exit with 1 if there is such a row; repeatable"),
     "--fail-if": (
-        {**_LIST, "type": _condition, "metavar": "CONDITION"},
+        _CONDITIONS,
         'exit with 1 if it is met, as in "rate>0.05", "uncheckable>=10" or, with --baseline, '
         '"worse>0"; repeatable',
     ),
-    "--baseline": (
-        {**_PATH, "metavar": "FILE"},
-        "the results of an earlier run over the same rows: say which rows got worse, and why",
-    ),
-    "--report": ({**_PATH, "metavar": "DIR"}, "also write a report of all results, as HTML"),
-    "--by": (
-        {**_LIST, "metavar": "NAME"},
-        "in the report, break down by this column; repeatable",
-    ),
+    "--baseline": (_FILE, "the results of an earlier run: say which rows got worse, and why"),
+    "--report": (_FOLDER, "also write a report of all results, as HTML"),
+    "--by": (_NAMES, "in the report, break down by this column; repeatable"),
     "--quiet": (_FLAG, "nothing but errors on standard error"),
 }
 _EXISTING = {
@@ -89,28 +84,19 @@ _EXISTING = {
     "--overwrite": (_FLAG, "replace OUT if it exists"),
 }
 _CACHE = {
-    "--cache": ({"metavar": "DIR"}, "keep reports there for later runs"),
+    "--cache": (_FOLDER, "keep reports there for later runs"),
     "--no-cache": (_FLAG, "check repeated pairs again"),
 }
-_RUN_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
+_RUN_OPTIONS = {
     "--batch-size": ({**_COUNT, "default": 32}, "rows that are checked together (default: 32)"),
-    "--cache-size": (
-        {"type": _positive, "metavar": "MB", "default": 1024},
-        "delete the least recently used beyond this (default: 1024)",
-    ),
-    "--engine": (
-        {"choices": ("local", "ray"), "default": "local"},
-        "where to run (default: local)",
-    ),
+    "--cache-size": ({**_COUNT, "default": 1024}, "megabytes of the cache (default: 1024)"),
+    "--engine": (_ENGINES, "where to run (default: local)"),
 }
-_RAY_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
+_RAY_OPTIONS = {
     "--address": ({"metavar": "HOST:PORT"}, "of a Ray cluster (default: this machine alone)"),
     "--workers": (_COUNT, "detectors on the cluster (default: as many as fit)"),
     "--cpus-per-worker": (_COUNT, "processors per detector (default: 1)"),
-    "--gpus-per-worker": (
-        {"type": float, "metavar": "X"},
-        "GPUs per detector, may be a fraction (default: 0)",
-    ),
+    "--gpus-per-worker": ({"metavar": "X", "type": float}, "GPUs per detector (default: 0)"),
     "--part-rows": (_COUNT, "rows per part of a run with ray (default: 256)"),
 }
 
@@ -129,12 +115,13 @@ def add(commands: Any) -> None:
     parser.add_argument("input", metavar="IN", nargs="+", help="the rows to check")
     parser.add_argument("output", metavar="OUT", help="where the results go")
     run_group = parser.add_argument_group("how to run")
-    for group, options in (
+    groups: tuple[tuple[Any, dict[str, tuple[Settings, str]]], ...] = (
         (parser, _ROW_OPTIONS),
         (parser.add_mutually_exclusive_group(), _EXISTING),
         (parser.add_mutually_exclusive_group(), _CACHE),
         (run_group, {**_RUN_OPTIONS, **_RAY_OPTIONS}),
-    ):
+    )
+    for group, options in groups:
         for flag, (settings, text) in options.items():
             group.add_argument(flag, help=text, **settings)
     add_detector_options(parser)
@@ -171,14 +158,16 @@ def run(arguments: argparse.Namespace) -> int:
                 message = _interrupted_message(job, counts.rows)
                 print(f"halldetect: {message}", file=sys.stderr)
                 return INTERRUPTED
-        _write_report(arguments, job, display)
+        if arguments.report is not None:
+            from halldetect.batch.dataset_report import PAGE, write_report
+
+            write_report(job.out, arguments.report, arguments.by)
+            display.notice(f"the report is in {str(arguments.report / PAGE)!r}")
         failed = _gate(arguments, job, counts, conditions, display)
     return failed or (0 if counts.checked else COULD_NOT_CHECK)
 
 
 def _job(arguments: argparse.Namespace) -> Job:
-    from halldetect.batch.job import ColumnNames, Job, Level
-
     return Job(
         source=tuple(arguments.input),
         target=arguments.output,
@@ -201,9 +190,6 @@ def _require_usable_options(
     arguments: argparse.Namespace, job: Job, conditions: list[Condition]
 ) -> None:
     """Refuse before the long work a run whose results could not be used as asked."""
-    from halldetect.batch.job import Level
-    from halldetect.batch.locations import STANDARD_STREAM, is_url
-
     if arguments.baseline is None and any(item.name == WORSE for item in conditions):
         raise InputError(f"--fail-if {WORSE!r} needs --baseline FILE")
     if arguments.by and arguments.report is None:
@@ -211,9 +197,7 @@ def _require_usable_options(
     is_unreadable = job.target == STANDARD_STREAM or is_url(job.target) or job.level is Level.CLAIM
     for flag in ("report", "baseline"):
         if getattr(arguments, flag) and is_unreadable:
-            raise InputError(
-                f"--{flag} needs results per response, in a file or folder of this machine"
-            )
+            raise InputError(f"--{flag} needs results per response, in a file of this machine")
     if arguments.report is not None:
         from halldetect.batch.dataset_report import require_folder
 
@@ -243,12 +227,11 @@ def _run_engine(
     from halldetect.batch.local import run_local, run_settings
 
     folder = os.path.realpath(arguments.cache) if arguments.cache else None
-    options = None if arguments.no_cache else (folder, arguments.cache_size << 20)
-    progress = BatchDisplay(display)
+    limit, progress = arguments.cache_size << 20, BatchDisplay(display)
     if not job.in_parts:
         cache = ReportCache.disabled()
-        if options is not None:
-            settings, (folder, limit) = run_settings(detector), options
+        if not arguments.no_cache:
+            settings = run_settings(detector)
             cache = ReportCache(folder, settings, limit=limit, notice=display.notice)
         with closing(cache):
             return run_local(detector, job, cache=cache, stop=stop, progress=progress)
@@ -263,16 +246,9 @@ def _run_engine(
     )
     # Ray prints messages about its workers; standard output is for results.
     messages = io.StringIO() if arguments.quiet or sys.stderr is None else sys.stderr
+    kept = None if arguments.no_cache else (folder, limit)
     with redirect_stdout(messages):
-        return run_on_ray(detector, job, cluster, cache=options, stop=stop, progress=progress)
-
-
-def _write_report(arguments: argparse.Namespace, job: Job, display: ProgressDisplay) -> None:
-    if arguments.report is not None:
-        from halldetect.batch.dataset_report import PAGE, write_report
-
-        write_report(job.out, arguments.report, arguments.by)
-        display.notice(f"the report is in {str(arguments.report / PAGE)!r}")
+        return run_on_ray(detector, job, cluster, cache=kept, stop=stop, progress=progress)
 
 
 def _gate(
@@ -298,9 +274,6 @@ def _gate(
 
 
 def _interrupted_message(job: Job, rows: int | None) -> str:
-    from halldetect.batch.job import HOW_TO_RESUME
-    from halldetect.batch.locations import STANDARD_STREAM
-
     done = "interrupted" if rows is None else f"interrupted after {rows} rows"
     return done if job.target == STANDARD_STREAM else f"{done}; {HOW_TO_RESUME}"
 
