@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from halldetect.errors import InputError
 from training.perturbation import lexicon
-from training.perturbation.perturb import KINDS, perturb, perturb_any
+from training.perturbation.perturb import KINDS, perturb
 
 SOURCE = (
     "On Tuesday Maria Keller told reporters that Acme would close its plant in Ohio. "
@@ -116,14 +116,6 @@ def test_what_does_not_apply_gives_none() -> None:
 def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(InputError, match="there are number"):
         perturb("A.", "A.", "colour", random.Random(0))
-
-
-def test_any_gives_its_kind() -> None:
-    found = perturb_any("The plant was closed in 1998.", SOURCE, random.Random(4))
-    assert found is not None
-    text, kind = found
-    assert kind in KINDS
-    assert text != "The plant was closed in 1998."
 
 
 @given(st.text(max_size=120), st.text(max_size=120), st.sampled_from(KINDS), st.integers(0, 99))

@@ -1,4 +1,4 @@
-"""The student: an MPNet or BERT encoder with a three-way head, lean enough to train fast.
+"""The student: an MPNet encoder with a three-way head, lean enough to train fast.
 
 The weights are those of the published base models. Attention is fused; the relative position
 bias of MPNet is computed once for all layers and kept fixed, which lets the fused kernel take
@@ -25,7 +25,7 @@ TOKENIZER = "mpnet"  # the folder whose tokenizer students of every size use
 class Shape:
     """The sizes and special tokens of an encoder."""
 
-    kind: str  # "mpnet" or "bert"
+    kind: str  # "mpnet"
     vocabulary: int
     hidden: int
     layers: int
@@ -71,11 +71,9 @@ class Encoder(nn.Module):
         self.shape = shape
         self.words = nn.Embedding(shape.vocabulary, shape.hidden, padding_idx=shape.pad)
         self.places = nn.Embedding(shape.positions, shape.hidden)
-        self.segments = nn.Embedding(2, shape.hidden) if shape.kind == "bert" else None
         self.norm = nn.LayerNorm(shape.hidden, eps=shape.epsilon)
-        self.distance = nn.Embedding(shape.buckets, shape.heads) if shape.kind == "mpnet" else None
-        if self.distance is not None:
-            self.distance.weight.requires_grad_(False)
+        self.distance = nn.Embedding(shape.buckets, shape.heads)
+        self.distance.weight.requires_grad_(False)
         self.layers = nn.ModuleList(Layer(shape, dropout) for _ in range(shape.layers))
         self.dense = nn.Linear(shape.hidden, shape.hidden)
         self.classify = nn.Linear(shape.hidden, len(LABELS))
@@ -88,25 +86,17 @@ class Encoder(nn.Module):
         x = self.dropout(self.embedded(input_ids, steps))
         hidden = (1.0 - attention_mask[:, None, None, :].to(x.dtype)) * -30000.0
         bias = hidden.to(self.qkv_dtype(x))
-        far = self.relative(steps)
-        bias = bias.expand(-1, 1, length, -1) if far is None else bias + far.to(bias.dtype)
+        bias = bias + self.relative(steps).to(bias.dtype)
         for layer in self.layers:
             x = layer(x, bias)
         return self.classify(self.dropout(torch.tanh(self.dense(self.dropout(x[:, 0])))))
 
     def embedded(self, input_ids: Tensor, steps: Tensor) -> Tensor:
         """The embeddings of tokens at the positions `steps`."""
-        first = self.shape.pad + 1 if self.shape.kind == "mpnet" else 0
-        x = self.words(input_ids) + self.places(steps + first)
-        if self.segments is not None:
-            ends = (input_ids == self.shape.separator).long()
-            x = x + self.segments((ends.cumsum(1) - ends).clamp(max=1))
-        return self.norm(x)
+        return self.norm(self.words(input_ids) + self.places(steps + self.shape.pad + 1))
 
-    def relative(self, steps: Tensor) -> Tensor | None:
-        """What attention adds for the distance of two tokens, (1, heads, length, length)."""
-        if self.distance is None:
-            return None
+    def relative(self, steps: Tensor) -> Tensor:
+        """Return the attention bias for the distance of two tokens, (1, heads, length, length)."""
         far = self.distance(self._bucket(steps[None, :] - steps[:, None]))
         return far.permute(2, 0, 1)[None]
 

@@ -64,8 +64,7 @@ def main() -> None:
         to_onnx(model, whole)
         quantise(whole, options.out / "model.onnx", options.block)
     clean_tokenizer(options.work / TOKENIZER / "tokenizer.json", options.out / "tokenizer.json")
-    mpnet = model.shape.kind == "mpnet"
-    positions = model.shape.positions - (model.shape.pad + 1 if mpnet else 0)
+    positions = model.shape.positions - model.shape.pad - 1
     config = {
         "name": options.name,
         "model_type": model.shape.kind,

@@ -24,7 +24,7 @@ class Lean(nn.Module):
         super().__init__()
         self.model = model
         *lower, last = model.layers
-        self.far = None if model.distance is None else Far(model)
+        self.far = Far(model)
         self.layers = nn.ModuleList([*map(LeanLayer, lower), LeanLayer(last, first_only=True)])
 
     def forward(self, input_ids: Tensor) -> Tensor:
@@ -32,9 +32,7 @@ class Lean(nn.Module):
         model = self.model
         length = input_ids.shape[1]
         x = model.embedded(input_ids, torch.arange(length))
-        far = None
-        if self.far is not None and model.distance is not None:
-            far = self.far(model.distance.weight)[:, :, :length, :length]
+        far = self.far(model.distance.weight)[:, :, :length, :length]
         for layer in self.layers:
             x = layer(x, far)
         return model.classify(torch.tanh(model.dense(x[:, 0])))
@@ -72,13 +70,13 @@ class LeanLayer(nn.Module):
             weight = getattr(layer, name).weight.detach()
             self.register_parameter(name, nn.Parameter(weight.T.contiguous()))
 
-    def forward(self, x: Tensor, far: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, far: Tensor) -> Tensor:
         """The output of the layer; `far` is the bias for distances."""
         layer, width = self.layer, x.shape[-1]
         parts = (x @ self.qkv).split(width, -1)
         if self.query is not None:
             x = x[:, :1]
-            far = None if far is None else far[:, :, :1]
+            far = far[:, :, :1]
             parts = (x @ self.query, *parts)
         mixed = symbolic(
             "com.microsoft::MultiHeadAttention",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 
 from halldetect.errors import InputError
@@ -51,23 +51,6 @@ def perturb(sentence: str, source: str, kind: str, rng: random.Random) -> str | 
         text = _with_fitting_article(edit.apply(sentence), edit)
         if _plain(text) != _plain(sentence) and _plain(text) not in source_words:
             return text
-    return None
-
-
-def perturb_any(
-    sentence: str, source: str, rng: random.Random, kinds: Iterable[str] = KINDS
-) -> tuple[str, str] | None:
-    """A text with one edit of any kind that applies, with the kind; None where none applies.
-
-    sentence: the sentence or summary to edit. source: its source. rng: makes the random
-    choices. kinds: the kinds to choose from, each with the same probability.
-    """
-    order = list(kinds)
-    rng.shuffle(order)
-    for kind in order:
-        text = perturb(sentence, source, kind, rng)
-        if text is not None:
-            return text, kind
     return None
 
 
