@@ -31,7 +31,7 @@ from halldetect.render.markdown import escape
 from halldetect.render.passages import Passages, segments, shorten
 from halldetect.render.phrases import STATE_SYMBOL, one_line, summary, visible
 from halldetect.render.schema import published
-from halldetect.report import Evidence, Probabilities, Status, Verdict
+from halldetect.report import Evidence, Status, Verdict
 from tests.support import report_samples as samples
 
 SAMPLES = pytest.mark.parametrize("build", samples.ALL.values(), ids=samples.ALL.keys())
@@ -74,15 +74,11 @@ def test_the_schema_refuses_other_data(spoil):
 
 
 def proved(status, proof):
-    """The town report with one claim, whose windows coincide and whose proof is this."""
+    """The town report with one claim and this passage."""
     town = samples.town()
     start = samples.OPERATOR.index(proof)
-    judged = Probabilities(0.1, 0.1, 0.8)
-    found = Evidence(proof, 1, Span(start, start + len(proof)), (16,), judged)
-    window = dataclasses.replace(found, text=samples.OPERATOR, span=Span(0, len(samples.OPERATOR)))
-    claim = dataclasses.replace(
-        town.claims[2], status=status, entailing=window, contradicting=window, proof=found
-    )
+    found = Evidence(proof, 1, Span(start, start + len(proof)))
+    claim = dataclasses.replace(town.claims[2], status=status, evidence=found)
     return dataclasses.replace(town, claims=(claim,))
 
 
@@ -92,11 +88,10 @@ def static_text(report):
 
 @pytest.mark.parametrize("status", [Status.SUPPORTED, Status.CONTRADICTED])
 def test_every_view_shows_the_whole_proof(status):
-    """Also where both windows coincide and the proof has two sentences."""
     proof = "Punctuality stood at 93.1 per cent. Most delays came from the lift bridge"
     report = proved(status, proof)
     (claim,) = report.claims
-    assert Passages(report).span(claim) == claim.proof.span
+    assert Passages(report).span(claim) == claim.evidence.span
     place, start, end = render.payload(report)["view"]["claims"][0]["passage"]
     assert report.documents[place][start:end] == proof
     plain = render.terminal(report, width=100, color=False)
@@ -124,18 +119,16 @@ def test_a_table_row_is_quoted_with_its_headers():
 
 @SAMPLES
 def test_default_views_mention_nothing_of_the_paper(build):
-    report = dataclasses.replace(build(), scoring="calibrated")
     if build is samples.hostile:
         return
-    kept = dataclasses.replace(report.provenance, configuration={"threshold": 0.5})
-    report = dataclasses.replace(report, provenance=kept)
+    report = build()
     views = [render.terminal(report, color=False), render.markdown(report), str(report)]
     for text in (*views, static_text(report), json.dumps(render.payload(report)["view"])):
         assert not re.search(r"\bFED\b|m = \d|P\(E\)|[Ss]kipped|[Ss]coring|[Gg]ranularit", text)
 
 
 def test_a_paper_report_has_its_score():
-    report = dataclasses.replace(samples.town(), scoring="fed")
+    report = dataclasses.replace(samples.town(), fed_score=1.0)
     for text in (render.terminal(report), render.markdown(report), static_text(report)):
         assert "FED score of the paper: 1.00" in text
 

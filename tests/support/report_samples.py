@@ -10,7 +10,6 @@ from halldetect.report import (
     ClaimReport,
     Cost,
     Evidence,
-    Probabilities,
     Provenance,
     Report,
     Status,
@@ -78,7 +77,7 @@ def evidence(
     scales: tuple[int, ...] = (16,),
 ) -> Evidence:
     span = span_of(documents[document], part)
-    return Evidence(part, document, span, scales, Probabilities(*chances))
+    return Evidence(part, document, span)
 
 
 def between(text: str, first: str, last: str) -> str:
@@ -93,8 +92,6 @@ COST = Cost(
     pairs_judged=214,
     pairs_skipped=32,
     verifier_tokens=21_430,
-    claims_dropped=1,
-    claims_restored=1,
     seconds={"extract": 1.912, "windows": 0.004, "verify": 3.377, "score": 0.001},
 )
 PROVENANCE = Provenance(
@@ -106,13 +103,7 @@ PROVENANCE = Provenance(
         "settings": {"temperature": 0.2, "context": 2048},
     },
     verifier={"name": "onnx", "model": "embedded", "digest": "sha256:90b7e2a155cd"},
-    configuration={
-        "scoring": "calibrated",
-        "threshold": 0.5,
-        "granularities": [1, 2, 4, 8, 16],
-        "exact": False,
-    },
-    seed=7,
+    configuration={"threshold": 0.5, "device": "auto"},
     notes=("One claim of the extractor was dropped: it said more than the response.",),
 )
 
@@ -131,9 +122,6 @@ def report(
         verdict=decide(score, claims, threshold),
         reason=reason,
         score=score,
-        fed_score=None if score is None else 1.0,
-        calibrated_score=score,
-        scoring="calibrated",
         threshold=threshold,
         claims=claims,
         response=response,
@@ -154,10 +142,7 @@ def claim(
     by_scale: tuple[Evidence, ...] = (),
     **rest: str | None,
 ) -> ClaimReport:
-    fed = None
-    if entailing is not None:
-        against = contradicting.probabilities.contradiction if contradicting else None
-        fed = entailing.probabilities.entailment - (against or 0.0)
+    decides = contradicting if status is Status.CONTRADICTED else entailing
     return ClaimReport(
         text=text,
         span=span,
@@ -165,11 +150,7 @@ def claim(
         status=status,
         reason=rest.get("reason"),
         support=score,
-        fed_score=fed,
-        entailing=entailing,
-        contradicting=contradicting,
-        by_scale=by_scale,
-        origin=rest.get("origin") or "extracted",
+        evidence=decides or contradicting,
     )
 
 
@@ -337,12 +318,11 @@ def hostile() -> Report:
         )
     base = report(tuple(claims), response, docs, 0.9, question="<script>window.pwned=5</script>")
     settings = {"<b>name</b>": "</script><script>window.pwned=6</script>", "ticks": "````"}
-    provenance = Provenance("<i>0</i>", settings, settings, settings, 1, HOSTILE)
+    provenance = Provenance("<i>0</i>", settings, settings, HOSTILE, settings)
     return Report(
         **{
             **{name: getattr(base, name) for name in base.__dataclass_fields__},
             "provenance": provenance,
-            "scoring": "<u>calibrated</u>",
         }
     )
 

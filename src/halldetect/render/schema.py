@@ -22,7 +22,7 @@ _SHARE = {"minimum": 0, "maximum": 1}
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of the JSON that `Report.to_json` writes."""
-    derived = report_adapter().json_schema(mode="serialization")
+    derived = report_adapter(Report).json_schema(mode="serialization")
     types = {Report.__name__: derived, **derived["$defs"]}
     objects = {name: _object(name, types) for name in types if "properties" in types[name]}
     return {
