@@ -24,8 +24,9 @@ def options(**changed: Any) -> Any:
 def test_every_run_is_a_command(runs: Any) -> None:
     found = list(runs(options()))
     assert {run.dataset for run in found} <= set(evaluation.DATASETS)
-    for run in found:
-        build_parser().parse_args(run.command(["-o", "out"])[3:])
+    parser = build_parser()
+    for run in {(run.action, run.options): run for run in found}.values():
+        parser.parse_args(run.command(["-o", "out"])[3:])
     plain = list(runs(options(llm=None, embedder=None, large=False)))
     assert not any("--llm" in run.options or "large" in run.options for run in plain)
 
