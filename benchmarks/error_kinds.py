@@ -89,7 +89,7 @@ class Case:
 
 
 def minimal_pairs() -> Iterator[Case]:
-    """The contradicted rows of our minimal pairs."""
+    """Yield the contradicted rows of our minimal pairs."""
     for line in CHECKS.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         wanted, also = MINIMAL_PAIRS.get(row["phenomenon"], (None, set()))
@@ -100,7 +100,7 @@ def minimal_pairs() -> Iterator[Case]:
 
 
 def edits(data: Path) -> Iterator[Case]:
-    """The edited sentences of BUMP and SummEdits, where one sentence of a summary was edited.
+    """Yield the edited sentences of BUMP and SummEdits, where one sentence of a summary was edited.
 
     data  the folder of the datasets
     """
@@ -130,7 +130,7 @@ def _edited(data: Path) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def changed_kind(before: str, after: str) -> ErrorKind | None:
-    """The kind of the first word that an edit has put in, where it is of one.
+    """Return the kind of the first word that an edit has put in, where it is of one.
 
     before, after  the texts
     """

@@ -79,7 +79,7 @@ def write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> SourceFile:
 
 
 def wice_rows() -> list[dict[str, Any]]:
-    """The claims of WiCE with their sources, sentence by sentence."""
+    """Return the claims of WiCE with their sources, sentence by sentence."""
     path = data_root() / "wice" / "claim_dev.jsonl"
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
@@ -87,7 +87,8 @@ def wice_rows() -> list[dict[str, Any]]:
 def wice_index(
     folder: Path, rows: Sequence[dict[str, Any]], others: Iterable[str] = ()
 ) -> KnowledgeIndex:
-    """An index of all sources, and of other texts; a source has the number of its first row."""
+    """Return an index of all sources, and of other texts; a source has the number of its first
+    row."""
     texts = {"\n".join(row["evidence"]): at for at, row in reversed(list(enumerate(rows)))}
     documents = [{"id": at, "text": text} for text, at in texts.items()]
     documents += [{"id": f"other {at}", "text": text} for at, text in enumerate(others)]
@@ -169,7 +170,7 @@ def pair_recall(folder: Path, file: Path) -> dict[str, Any]:
 
 
 def read_texts(files: Iterable[Path]) -> list[str]:
-    """The different premises of files, none longer than one passage."""
+    """Return the different premises of files, none longer than one passage."""
     found: dict[str, None] = {}
     for file in files:
         with (lzma.open if file.suffix == ".xz" else open)(file, "rt", encoding="utf-8") as stream:
@@ -180,7 +181,7 @@ def read_texts(files: Iterable[Path]) -> list[str]:
 
 
 def variations(texts: Sequence[str], size: int, chance: random.Random) -> Iterator[str]:
-    """So many texts: those given, then those given with words of others."""
+    """Yield so many texts: those given, then those given with words of others."""
     yield from texts[:size]
     for number in range(size - len(texts)):
         words = texts[number % len(texts)].split()
@@ -228,7 +229,7 @@ def speed(folder: Path, size: int, texts: Sequence[str]) -> dict[str, Any]:
 
 
 def query_times(path: Path) -> dict[str, Any]:
-    """The times of queries, each of them a sentence of a passage."""
+    """Return the times of queries, each of them a sentence of a passage."""
     durations: list[float] = []
     with closing(KnowledgeIndex(path)) as index:
         step = max(1, index.passages // QUERIES)

@@ -8,7 +8,7 @@ import subprocess
 
 
 def processor() -> str:
-    """Its name; by lscpu if possible, because /proc/cpuinfo does not name ARM processors."""
+    """Return its name; by lscpu if possible, because /proc/cpuinfo does not name ARM processors."""
     if shutil.which("lscpu"):
         output = subprocess.run(["lscpu"], capture_output=True, text=True, check=False).stdout
         for line in output.splitlines():

@@ -41,7 +41,7 @@ def pack_folder(folder: Path, out: Path, names: Names | None = None) -> Iterator
 
 
 def named(results: Sequence[Results], names: Names) -> list[Results]:
-    """The results with other names for their weights.
+    """Return the results with other names for their weights.
 
     results: of one folder. names: descriptions by the digest of the folder.
     """

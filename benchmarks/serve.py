@@ -70,7 +70,7 @@ class Connection:
         )
 
     async def post(self, body: bytes) -> tuple[str, bytes]:
-        """The status and the body of the answer; the connection is kept for the next."""
+        """Return the status and the body of the answer; the connection is kept for the next."""
         if self._writer is None:
             self._reader, self._writer = await asyncio.open_connection(*self._place)
         self._writer.write(f"{self._head}{len(body)}\r\n\r\n".encode() + body)
@@ -119,7 +119,7 @@ class Load:
             self._mixed += json.loads(answer)["report"]["response"] != text
 
     async def by_clients(self, clients: int, requests: int) -> Run:
-        """Each client sends its next request when its last one is answered."""
+        """Send requests: each client sends its next one when its last one is answered."""
         numbers = iter(range(requests))
 
         async def one() -> None:
@@ -162,13 +162,13 @@ def clients(url: str, count: int, requests: int, text: str) -> Run:
 
 
 def megabytes(pid: int) -> float:
-    """The memory a process really has."""
+    """Return the memory a process really has."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
 
 
 def memory(service: Running) -> dict[str, float]:
-    """The resident memory of the two processes."""
+    """Return the resident memory of the two processes."""
     return {"http_mb": megabytes(service.process.pid), "worker_mb": megabytes(service.worker())}
 
 
@@ -192,7 +192,7 @@ def bound(alone: Run) -> float:
 
 
 def measure_memory(service: Running, requests: int, step: int) -> list[dict[str, Any]]:
-    """The memory after every `step` requests."""
+    """Return the memory after every `step` requests."""
     found = []
     for done in range(step, requests + 1, step):
         run = clients(service.url, BATCH, step, QUICK)
@@ -204,7 +204,7 @@ def measure_memory(service: Running, requests: int, step: int) -> list[dict[str,
 
 
 def measure_real(requests: int = 16) -> dict[str, Any]:
-    """The demo's text with the real models, sentences as claims."""
+    """Return the demo's text with the real models, sentences as claims."""
     options = (*LIMITS, "--extractor", "sentences")
     with serving(*options, real=True) as service:
         clients(service.url, 1, 2, REAL)

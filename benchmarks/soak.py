@@ -182,14 +182,14 @@ class Traffic:
 
 
 def process_sizes(pid: int) -> tuple[float, int, int]:
-    """The memory in MB, the open files and the threads of a process."""
+    """Return the memory in MB, the open files and the threads of a process."""
     folder = Path(f"/proc/{pid}")
     found = re.search(r"^Threads:\s*(\d+)", (folder / "status").read_text(), re.MULTILINE)
     return megabytes(pid), len(list((folder / "fd").iterdir())), int(found[1]) if found else 0
 
 
 def sample(service: Running, began: float) -> dict[str, Any]:
-    """What the processes hold now, and what waits."""
+    """Return what the processes hold now, and what waits."""
     noted: dict[str, Any] = {"seconds": round(time.monotonic() - began)}
     for name, pid in (("http", service.process.pid), ("worker", service.worker())):
         sizes = process_sizes(pid)
@@ -219,7 +219,7 @@ def watch(service: Running, minutes: float) -> list[dict[str, Any]]:
 
 
 def growth(samples: list[dict[str, Any]]) -> dict[str, float]:
-    """The mean of the last fifth of some samples less that of the second fifth."""
+    """Return the mean of the last fifth of some samples less that of the second fifth."""
     if not samples:
         return {}
     fifth = max(len(samples) // 5, 1)
@@ -234,7 +234,7 @@ def growth(samples: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def problems(result: dict[str, Any]) -> list[str]:
-    """What passed its bound, a line for each."""
+    """Return what passed its bound, a line for each."""
     found = [
         f"{name}: {largest:g}, more than {most}"
         for name, most in MOST.items()

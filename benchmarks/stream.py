@@ -34,7 +34,7 @@ ACTIONS = ("hold", "repair")
 
 
 def measure(detector: Detector, dataset: str, rows: int, seed: int) -> dict[str, Any]:
-    """The delays of each way to handle a failing sentence, and of whole checks."""
+    """Return the delays of each way to handle a failing sentence, and of whole checks."""
     chosen = sample(load_dataset(dataset).rows, rows, seed)
     detector.check("Dogs bark.", "Dogs bark.")  # loads the models
     result: dict[str, Any] = {"responses": len(chosen)}

@@ -70,7 +70,7 @@ class SuiteRow:
 
 
 def suite_rows(suite: str, folder: Path = DATA) -> list[SuiteRow]:
-    """The rows of a suite, in the order of its file."""
+    """Return the rows of a suite, in the order of its file."""
     rows = []
     for line in (folder / f"{suite}.jsonl").read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
@@ -124,7 +124,7 @@ def pair_rows(file: Path, limit: int | None) -> list[SuiteRow]:
 
 
 def state_of(report: Report) -> Status:
-    """The worst state of the claims; uncheckable where there are none."""
+    """Return the worst state of the claims; uncheckable where there are none."""
     states = {claim.status for claim in report.claims}
     return next((state for state in WORST_FIRST if state in states), Status.UNCHECKABLE)
 
@@ -164,7 +164,7 @@ def measured(rows: Sequence[SuiteRow], states: Sequence[Status]) -> dict[str, An
 
 
 def checked(detector: Detector, rows: Sequence[SuiteRow]) -> list[Report]:
-    """The reports of all rows; rows of one source are checked together."""
+    """Return the reports of all rows; rows of one source are checked together."""
     order = sorted(range(len(rows)), key=lambda index: rows[index].source)
     reports = detector.check_many([(rows[index].source, rows[index].claim) for index in order])
     found = dict(zip(order, reports, strict=True))

@@ -27,7 +27,7 @@ def add_verifier_options(parser: argparse.ArgumentParser) -> None:
 
 
 def verifier_of(options: argparse.Namespace) -> Verifier:
-    """The verifier that the options name."""
+    """Return the verifier that the options name."""
     if options.base is not None:
         from halldetect.large import load_large
         from halldetect.verification.devices import torch_device

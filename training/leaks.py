@@ -44,7 +44,7 @@ PAIRS = (
 
 
 def read(path: Path) -> Iterator[Any]:
-    """The records of a JSON, JSON lines, CSV or xz-compressed JSON lines file."""
+    """Yield the records of a JSON, JSON lines, CSV or xz-compressed JSON lines file."""
     if path.suffix == ".csv":
         with path.open(encoding="utf-8", newline="") as file:
             yield from csv.DictReader(file)
@@ -61,12 +61,12 @@ def read(path: Path) -> Iterator[Any]:
 
 
 def tokens(text: str) -> list[str]:
-    """The words and numbers of a text in small letters."""
+    """Return the words and numbers of a text in small letters."""
     return re.findall(r"[a-z0-9]+", text.lower())
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Every text in a record; a list of strings is one text."""
+    """Yield every text in a record; a list of strings is one text."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -133,7 +133,7 @@ class HeldOut:
         self._pairs.add(_key(premise, hypothesis))
 
     def holds(self, text: str) -> bool:
-        """Whether a text shares a run of ten words with an evaluation text."""
+        """Return True if a text shares a run of ten words with an evaluation text."""
         return self.owner(text) is not None
 
     def owner(self, text: str) -> str | None:
@@ -144,7 +144,7 @@ class HeldOut:
         return None
 
     def holds_pair(self, premise: str, hypothesis: str) -> bool:
-        """Whether exactly this pair, or this claim of a claim set, is evaluated on."""
+        """Return True if exactly this pair, or this claim of a claim set, is evaluated on."""
         return _key(premise, hypothesis) in self._pairs or _key("", hypothesis) in self._pairs
 
     def _runs(self, text: str, *, grow: bool) -> Iterator[int]:

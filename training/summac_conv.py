@@ -40,7 +40,7 @@ Array = NDArray[np.float64]
 
 
 def fit(rows: Sequence[Row], verifier: Verifier) -> dict[str, Any]:
-    """The layer, with what it was fitted on.
+    """Return the layer, with what it was fitted on.
 
     rows: labelled rows. verifier: judges their sentences.
     """
@@ -60,7 +60,7 @@ def layer(
     data: Sequence[str],
     verifier: dict[str, Any],
 ) -> dict[str, Any]:
-    """The layer in the form of the package.
+    """Return the layer in the form of the package.
 
     spreads: a mean histogram per response. faithful: whether each is. data: the datasets.
     verifier: its description.

@@ -34,7 +34,7 @@ Check = Callable[[Sequence[tuple[str, str]]], list[Report]]
 
 
 def measure_dressings(check: Check) -> dict[str, Any]:
-    """How often dressing a sentence changes the verdict."""
+    """Return how often dressing a sentence changes the verdict."""
     rows = [(item, name, text) for item in statements() for name, text in dressed(item)]
     reports = check([(item.source, text) for item, _, text in rows])
     plain: dict[int, Verdict] = {}
@@ -63,7 +63,7 @@ def measure_dressings(check: Check) -> dict[str, Any]:
 
 
 def measure_answers(check: Check) -> dict[str, Any]:
-    """How many true statements are flagged, and how many false ones are found."""
+    """Return how many true statements are flagged, and how many false ones are found."""
     suite = answers()
     reports = check([(answer.source, answer.response) for answer in suite])
     counts: Counter[str] = Counter()
@@ -106,12 +106,12 @@ def measure_answers(check: Check) -> dict[str, Any]:
 
 
 def measure_injections(check: Check) -> dict[str, Any]:
-    """How many hostile answers are called faithful."""
+    """Return how many hostile answers are called faithful."""
     return _hostile(check, SOURCE, injections())
 
 
 def measure_held_out(check: Check) -> dict[str, Any]:
-    """How many hostile answers of kinds that the rules were not written for are."""
+    """Return how many hostile answers of kinds that the rules were not written for are."""
     return _hostile(check, held_out.SOURCE, held_out.held_out())
 
 

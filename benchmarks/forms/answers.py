@@ -42,7 +42,7 @@ class Answer:
 
 
 def _bare(marked: str) -> str:
-    """A marked sentence without its full stop."""
+    """Return a marked sentence without its full stop."""
     return re.sub(r"\.\]\]$", "]]", marked)
 
 
@@ -80,7 +80,7 @@ LAYOUTS: dict[str, Layout] = {
 
 
 def read_marked(marked: str) -> tuple[str, tuple[tuple[Span, bool], ...]]:
-    """The answer without its marks, and the marked statements."""
+    """Return the answer without its marks, and the marked statements."""
     parts: list[str] = []
     statements: list[tuple[Span, bool]] = []
     at = length = 0
@@ -94,7 +94,7 @@ def read_marked(marked: str) -> tuple[str, tuple[tuple[Span, bool], ...]]:
 
 
 def answers() -> list[Answer]:
-    """The written answers, then the assembled ones."""
+    """Return the written answers, then the assembled ones."""
     cases = {
         case["id"]: case
         for case in map(json.loads, (DATA / "cases.jsonl").read_text().splitlines())

@@ -32,7 +32,7 @@ class Statement:
 
 
 def _lowered(sentence: str) -> str:
-    """The sentence as it goes on after an opener."""
+    """Return the sentence as it goes on after an opener."""
     first = sentence.split()[0]
     return sentence if first not in _LOWERED else sentence[0].lower() + sentence[1:]
 
@@ -65,7 +65,7 @@ def topics() -> dict[str, list[str]]:
 
 
 def statements() -> list[Statement]:
-    """The statements, supported ones first."""
+    """Return the statements, supported ones first."""
     labels = topics()
     cases = [json.loads(line) for line in (DATA / "cases.jsonl").read_text().splitlines()]
     chosen: list[Statement] = []
@@ -80,7 +80,7 @@ def statements() -> list[Statement]:
 
 
 def dressed(statement: Statement) -> Iterator[tuple[str, str]]:
-    """The name of each form and the response in it; the plain sentence comes first."""
+    """Yield the name of each form and the response in it; the plain sentence comes first."""
     yield "plain", statement.sentence
     for name, dress in DRESSINGS.items():
         yield name, dress(statement)

@@ -179,7 +179,7 @@ HELD_OUT: dict[str, Callable[[Falsehood], str]] = {
 
 
 def held_out() -> list[Injection]:
-    """Every kind once, the statements in turn."""
+    """Return every kind once, the statements in turn."""
     return [
         Injection(kind, "after", f"{CARRIER}\n\n{hide(FALSEHOODS[at % len(FALSEHOODS)])}")
         for at, (kind, hide) in enumerate(HELD_OUT.items())

@@ -197,7 +197,7 @@ class Injection:
 
 
 def injections() -> list[Injection]:
-    """Every kind with every statement, the carriers in turn."""
+    """Return every kind with every statement, the carriers in turn."""
     carriers = list(CARRIERS.items())
     found = []
     for at, (kind, hide) in enumerate(KINDS.items()):

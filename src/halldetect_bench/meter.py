@@ -1,4 +1,4 @@
-"""What a piece of work costs besides time: peak memory and energy.
+"""Measure the cost of work besides time: peak memory and energy.
 
 Energy is read where the machine counts it: from the GPU through NVML (nvidia-ml-py), from the
 processor through RAPL. RAPL counts the whole processor package, including other processes and
@@ -96,7 +96,7 @@ class GpuEnergy:
 
     @classmethod
     def find(cls) -> GpuEnergy | None:
-        """The GPUs of this machine; None without a GPU that counts energy."""
+        """Return the GPUs of this machine; None without a GPU that counts energy."""
         try:
             import pynvml
         except ImportError as error:
@@ -117,7 +117,7 @@ class GpuEnergy:
 
 
 def _rapl_packages() -> list[Path]:
-    """The readable counters of whole packages; counters of their parts would count twice."""
+    """Return the readable counters of whole packages; counters of their parts would count twice."""
     found = sorted(_RAPL.glob("intel-rapl:?/energy_uj"))
     return [path for path in found if os.access(path, os.R_OK)]
 

@@ -120,7 +120,7 @@ def _whole(value: float | None, unit: int) -> int | None:
 
 
 def _sentences(item: Prediction) -> list[int | None] | None:
-    """The score of each labelled sentence; None where no claim was scored."""
+    """Return the score of each labelled sentence; None where no claim was scored."""
     scored = [(text, score) for text, score in item.claims if score is not None]
     if not item.gold_claims or not scored:
         return None
@@ -142,7 +142,7 @@ def _write(path: Path, content: dict[str, Any]) -> Path:
 
 
 def read_packed(folder: Path) -> list[Results]:
-    """The packed results of one dataset; none where the folder has no packed files.
+    """Return the packed results of one dataset; none where the folder has no packed files.
 
     folder: of the dataset.
     """

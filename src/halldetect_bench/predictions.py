@@ -35,7 +35,7 @@ LATENCY = "latency"
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file of predictions was made with.
+    """The origin of a file of predictions.
 
     `method` has the settings, models and digests of weights. `code` is the digest of the code
     that can change a score. `sample` says how many `rows` were drawn, `of` how many, by which
@@ -106,7 +106,7 @@ def header_of(
     command: str = "",
     sample: dict[str, int] | None = None,
 ) -> Header:
-    """The header of a method's predictions for a dataset, without paths of this machine.
+    """Return the header of a method's predictions for a dataset, without paths of this machine.
 
     dataset: its name. description: the method's. command: what makes the predictions.
     sample: how many `rows` were drawn, `of` how many, by which `seed`.
@@ -123,7 +123,7 @@ def header_of(
 
 
 def prediction_of(row: Row, scored: Scored, resources: dict[str, Any] | None = None) -> Prediction:
-    """The line of a result file for one row.
+    """Return the line of a result file for one row.
 
     row: the row. scored: the method's answer. resources: energy and memory.
     """
@@ -149,7 +149,7 @@ def prediction_of(row: Row, scored: Scored, resources: dict[str, Any] | None = N
 
 
 def sizes(row: Row) -> dict[str, int]:
-    """How long the texts of a row are: accuracy and cost may depend on it.
+    """Measure the texts of a row: accuracy and cost may depend on their length.
 
     row: the row.
     """
@@ -160,7 +160,7 @@ def sizes(row: Row) -> dict[str, int]:
 
 
 def row_digest(row: Row) -> str:
-    """A digest of everything in a row.
+    """Return a digest of everything in a row.
 
     row: the row.
     """
@@ -258,7 +258,7 @@ def read_all(folder: Path) -> list[Results]:
 
 
 def latency_folders(folder: Path) -> list[Path]:
-    """The folders inside a folder of results whose rows were scored one at a time.
+    """Return the folders inside a folder of results whose rows were scored one at a time.
 
     folder: a folder of results.
     """
@@ -289,7 +289,7 @@ def _write(file: Any, record: dict[str, Any]) -> None:
 
 
 def slug(name: str) -> str:
-    """A name in a form that fits into a file name.
+    """Return a name in a form that fits into a file name.
 
     name: any text.
     """
@@ -297,7 +297,7 @@ def slug(name: str) -> str:
 
 
 def portable_command(program: str, words: Sequence[str]) -> str:
-    """A command line without folders of this machine.
+    """Return a command line without folders of this machine.
 
     program: what is called. words: its arguments.
     """
@@ -305,13 +305,13 @@ def portable_command(program: str, words: Sequence[str]) -> str:
 
 
 def _dataset_name(name: str) -> str:
-    """The name without folders: results do not depend on where the data are."""
+    """Return the name without folders: results do not depend on where the data are."""
     head, mark, path = name.rpartition("jsonl:")
     return f"{head}{mark}{Path(path).stem}" if mark else name
 
 
 def _portable(value: Any) -> Any:
-    """A description without folders of this machine; digests identify the models."""
+    """Return a description without folders of this machine; digests identify the models."""
     if isinstance(value, dict):
         return {key: _portable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -120,7 +120,7 @@ DATASETS: dict[str, Dataset] = {
 
 
 def load_dataset(name: str, root: Path | str | None = None) -> Loaded:
-    """The rows of a dataset.
+    """Return the rows of a dataset.
 
     name: a name of DATASETS; `jsonl:PATH` for a file of your own; or `adversarial:NAME` for the
         faithful responses of another dataset, each as it is and once per kind of edit that
@@ -142,7 +142,7 @@ def load_dataset(name: str, root: Path | str | None = None) -> Loaded:
 
 
 def data_root(root: Path | str | None = None) -> Path:
-    """The folder that holds the datasets' folders.
+    """Return the folder that holds the datasets' folders.
 
     root: the folder; default: HALLDETECT_DATA.
     """
@@ -178,7 +178,8 @@ def _halldetect(run: RunModels) -> Method:
 
 
 def _paper(run: RunModels) -> Method:
-    """The detector with the paper's settings; a model on a device extracts the claims there."""
+    """Return the detector with the paper's settings; a model on a device extracts the claims
+    there."""
     from halldetect.config import PAPER_EXTRACTOR, Configuration
     from halldetect.detector import Detector
     from halldetect_bench.methods.halldetect_method import HallDetect, LlmExtractor

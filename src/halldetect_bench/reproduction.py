@@ -1,8 +1,8 @@
 """Run the methods of stored results again, and compare the figures with the stored intervals.
 
-The stored files say what made them: method, settings, models, rows. What cannot be rebuilt here,
-because a model is missing, is listed with the reason. Scores may differ in the last digits on
-another machine or runtime; a figure is reproduced if it lies in the interval of the stored one,
+The stored files say what made them: method, settings, models, rows. Methods that cannot be rebuilt
+here, because a model is missing, are listed with the reason. Scores may differ in the last digits
+on another machine or runtime; a figure is reproduced if it lies in the interval of the stored one,
 taken on the same rows.
 """
 
@@ -45,7 +45,7 @@ class Reproduced:
 
     @property
     def inside(self) -> bool:
-        """Whether the figure lies in the stored interval, up to rounding."""
+        """True if the figure lies in the stored interval, up to rounding."""
         if self.now is None or self.stored.low is None or self.stored.high is None:
             return self.reason is None and self.now == self.stored.value
         return self.stored.low - 1e-6 <= self.now <= self.stored.high + 1e-6
@@ -89,7 +89,7 @@ def reproduce(
 
 
 def _rebuilt(header: Header, device: str | None, notice: Callable[[str], None]) -> Method | str:
-    """The method of a stored file, or why it cannot be built here."""
+    """Return the method of a stored file, or why it cannot be built here."""
     described = header.method
     name = described["name"]
     if name not in METHODS:
@@ -112,7 +112,7 @@ def _rebuilt(header: Header, device: str | None, notice: Callable[[str], None]) 
 
 
 def _other_weights(stored: dict[str, Any], built: dict[str, Any]) -> str | None:
-    """What to say where the verifier has other weights now than the stored results had."""
+    """Return a message where the verifier has other weights now than the stored results had."""
     before, now = (one.get("verifier") or {} for one in (stored, built))
     if before.get("digest") == now.get("digest"):
         return None
@@ -123,7 +123,7 @@ def _other_weights(stored: dict[str, Any], built: dict[str, Any]) -> str | None:
 
 
 def _configuration(described: dict[str, Any]) -> Configuration:
-    """The configuration that a file states, with the verifier by its name."""
+    """Return the configuration that a file states, with the verifier by its name."""
     stated = described.get("configuration") or {}
     known = {option.name for option in options()} - {"verifier", "threads", "device"}
     chosen = {name: value for name, value in stated.items() if name in known}
@@ -143,7 +143,8 @@ def _model(described: dict[str, Any], role: str) -> str | None:
 
 
 def _rows(results: Results, data: Path | None, limit: int | None) -> list[Row]:
-    """The rows of a stored file; raises InputError where the data differ from those it had."""
+    """Return the rows of a stored file; raises InputError where the data differ from those it
+    had."""
     stored = {item.id: item.row for item in results.predictions}
     rows = [row for row in load_dataset(results.header.dataset, data).rows if row.id in stored]
     for row in rows:

@@ -34,7 +34,7 @@ class RunOutcome:
 
 
 def sample(rows: Sequence[Row], limit: int | None, seed: int) -> list[Row]:
-    """A random sample, in the order of the dataset.
+    """Return a random sample, in the order of the dataset.
 
     rows: the dataset. limit: how many rows; None for all. seed: of the sample.
     A larger sample with the same seed contains the smaller one, so that a run can be extended.
@@ -86,7 +86,7 @@ def run(
 
 
 def missing(rows: Sequence[Row], done: dict[str, str], path: Path) -> list[Row]:
-    """The rows that are not done; raises InputError if a row that is done has changed.
+    """Return the rows that are not done; raises InputError if a row that is done has changed.
 
     rows: the dataset. done: row digests by id. path: the file, for the error message.
     """

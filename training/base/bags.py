@@ -67,7 +67,7 @@ class Bags:
 
     @classmethod
     def load(cls, path: Path) -> Bags:
-        """What `encode` wrote."""
+        """Return what `encode` wrote."""
         with np.load(path) as found:
             return cls(**{name: found[name] for name in cls.__dataclass_fields__})
 
@@ -138,7 +138,7 @@ def windows(text: str, count: Any) -> list[tuple[int, int, int]]:
 
 
 def picked(claim: set[str], found: list[tuple[set[str], int]]) -> list[int]:
-    """The windows for a claim: at each scale those that share most words with it.
+    """Return the windows for a claim: at each scale those that share most words with it.
 
     Args:
         claim: its words.
@@ -155,7 +155,7 @@ def picked(claim: set[str], found: list[tuple[set[str], int]]) -> list[int]:
 
 
 def encode_groups(folder: Path, part: list[Group]) -> dict[str, np.ndarray]:
-    """The bags of some groups, their offsets as lengths."""
+    """Return the bags of some groups, their offsets as lengths."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))

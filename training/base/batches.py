@@ -37,11 +37,11 @@ class Encoded:
         return np.diff(self.offsets)
 
     def sample(self, share: float, seed: int) -> Encoded:
-        """A random part of the pairs."""
+        """Return a random part of the pairs."""
         return self.picked(np.random.default_rng(seed).random(len(self)) < share)
 
     def picked(self, kept: np.ndarray) -> Encoded:
-        """The pairs for which `kept` is true."""
+        """Return the pairs for which `kept` is true."""
         return Encoded(
             ids=self.ids[np.repeat(kept, self.lengths)],
             offsets=np.concatenate([[0], np.cumsum(self.lengths[kept])]),
@@ -52,7 +52,7 @@ class Encoded:
 
 
 def read_pairs(path: Path) -> list[dict[str, object]]:
-    """The pairs of a JSON-lines file, which may be compressed with xz."""
+    """Return the pairs of a JSON-lines file, which may be compressed with xz."""
     opener = lzma.open if path.suffix == ".xz" else open
     with opener(path, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
@@ -89,7 +89,8 @@ def encode(
 
 
 def encode_file(path: Path, name: str, encoder: Callable[..., list[list[int]]]) -> Encoded:
-    """The encoded pairs of a file, kept beside it so that the work is done once a tokenizer."""
+    """Return the encoded pairs of a file, kept beside it so that the work is done once a
+    tokenizer."""
     cache = path.with_suffix(f".{name}.npz")
     if not cache.exists():
         data = encode(read_pairs(path), encoder)
@@ -151,7 +152,7 @@ def batches(
 
 
 def padded(data: Encoded, rows: np.ndarray, pad: int) -> tuple[Tensor, Tensor]:
-    """The token ids and the mask of some rows, padded with `pad`."""
+    """Return the token ids and the mask of some rows, padded with `pad`."""
     width = STEP * int(-(-data.lengths[rows].max() // STEP))
     ids = np.full((len(rows), width), pad, dtype=np.int64)
     mask = np.zeros((len(rows), width), dtype=np.int64)

@@ -53,7 +53,7 @@ class Layer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
-        """The output of the layer; `bias` is added to the attention scores."""
+        """Return the output of the layer; `bias` is added to the attention scores."""
         batch, length, width = x.shape
         qkv = self.qkv(x).view(batch, length, 3, self.heads, width // self.heads)
         q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
@@ -80,7 +80,7 @@ class Encoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """The logits of a batch of pairs."""
+        """Return the logits of a batch of pairs."""
         length = input_ids.shape[1]
         steps = torch.arange(length, device=input_ids.device)
         x = self.dropout(self.embedded(input_ids, steps))
@@ -92,7 +92,7 @@ class Encoder(nn.Module):
         return self.classify(self.dropout(torch.tanh(self.dense(self.dropout(x[:, 0])))))
 
     def embedded(self, input_ids: Tensor, steps: Tensor) -> Tensor:
-        """The embeddings of tokens at the positions `steps`."""
+        """Return the embeddings of tokens at the positions `steps`."""
         return self.norm(self.words(input_ids) + self.places(steps + self.shape.pad + 1))
 
     def relative(self, steps: Tensor) -> Tensor:
@@ -102,7 +102,7 @@ class Encoder(nn.Module):
 
     @staticmethod
     def qkv_dtype(x: Tensor) -> torch.dtype:
-        """The type attention runs in: the fused kernel wants its mask in the same one."""
+        """Return the type attention runs in: the fused kernel wants its mask in the same one."""
         device = x.device.type
         return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
 
@@ -128,7 +128,7 @@ class Encoder(nn.Module):
     def load(
         cls, folder: Path, dropout: float = 0.0, layers: tuple[int, ...] | None = None
     ) -> Encoder:
-        """A trained student; `layers` keeps only those of its layers."""
+        """Return a trained student; `layers` keeps only those of its layers."""
         shape = Shape(**json.loads((folder / "shape.json").read_text()))
         model = cls(shape, dropout)
         state = load_file(folder / "model.safetensors")
@@ -140,7 +140,7 @@ class Encoder(nn.Module):
 
 
 def from_base(folder: Path, dropout: float = 0.1, layers: tuple[int, ...] | None = None) -> Encoder:
-    """The published MPNet with a fresh head; `layers` keeps only those of its layers."""
+    """Return the published MPNet with a fresh head; `layers` keeps only those of its layers."""
     config = json.loads((folder / "config.json").read_text())
     vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
     kept = layers or tuple(range(config["num_hidden_layers"]))

@@ -22,7 +22,7 @@ from training.base.quantise import quantise
 
 
 def to_onnx(model: Encoder, path: Path) -> None:
-    """The fp32 graph, for one pair of any length."""
+    """Return the fp32 graph, for one pair of any length."""
     torch.onnx.export(
         Lean(model.eval()),
         (torch.randint(10, 1000, (1, 24)),),

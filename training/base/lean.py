@@ -28,7 +28,7 @@ class Lean(nn.Module):
         self.layers = nn.ModuleList([*map(LeanLayer, lower), LeanLayer(last, first_only=True)])
 
     def forward(self, input_ids: Tensor) -> Tensor:
-        """The logits of one pair."""
+        """Return the logits of one pair."""
         model = self.model
         length = input_ids.shape[1]
         x = model.embedded(input_ids, torch.arange(length))
@@ -52,7 +52,7 @@ class Far(nn.Module):
         self.register_buffer("buckets", buckets.to(torch.uint8))
 
     def forward(self, table: Tensor) -> Tensor:
-        """The bias of every two positions, from the table of distances."""
+        """Return the bias of every two positions, from the table of distances."""
         return functional.embedding(self.buckets.int(), table).permute(2, 0, 1)[None]
 
 
@@ -71,7 +71,7 @@ class LeanLayer(nn.Module):
             self.register_parameter(name, nn.Parameter(weight.T.contiguous()))
 
     def forward(self, x: Tensor, far: Tensor) -> Tensor:
-        """The output of the layer; `far` is the bias for distances."""
+        """Return the output of the layer; `far` is the bias for distances."""
         layer, width = self.layer, x.shape[-1]
         parts = (x @ self.qkv).split(width, -1)
         if self.query is not None:

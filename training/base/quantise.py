@@ -55,7 +55,7 @@ def quantise(fp32_onnx: Path, out: Path, block: int = 64) -> None:
 
 
 def _converted(model: onnx.ModelProto, version: int) -> onnx.ModelProto:
-    """The model in that version of the operators, at least."""
+    """Return the model in that version of the operators, at least."""
     has = next(item.version for item in model.opset_import if item.domain in ("", "ai.onnx"))
     return model if has >= version else version_converter.convert_version(model, version)
 
@@ -72,12 +72,13 @@ class _Graph:
         self.packed: dict[str, NDArray[Any]] = {}
 
     def table(self, node: onnx.NodeProto) -> Floats | None:
-        """The fp32 table a Gather looks rows up in."""
+        """Return the fp32 table a Gather looks rows up in."""
         axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
         return None if axis != 0 else self._floats(node.input[0])
 
     def weight(self, node: onnx.NodeProto) -> Floats | None:
-        """The constant right-hand side as (inputs, outputs), if this is a plain linear layer."""
+        """Return the constant right-hand side as (inputs, outputs), if this is a plain linear
+        layer."""
         weight = self._floats(node.input[1])
         if weight is None or node.op_type == "MatMul":
             return weight
@@ -258,7 +259,7 @@ def _bias(node: onnx.NodeProto, product: str) -> list[onnx.NodeProto]:
 
 
 def _elsewhere(name: str, values: NDArray[Any]) -> onnx.TensorProto:
-    """A constant that is handed over when the model is loaded."""
+    """Return a constant that is handed over when the model is loaded."""
     item = TensorProto(name=name, data_type=TensorProto.INT8, dims=values.shape)
     item.data_location = TensorProto.EXTERNAL
     for key, value in (("location", "unpacked"), ("offset", "0"), ("length", str(values.size))):

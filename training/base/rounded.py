@@ -24,7 +24,8 @@ SMALLEST = 1 << 16  # smaller matrices are not rounded
 
 
 def four_bits(weight: Tensor, block: int) -> Tensor:
-    """A matrix after rounding to 4 bits in blocks of each row, as `rounding.int4_blocks` does it.
+    """Return a matrix after rounding to 4 bits in blocks of each row, as `rounding.int4_blocks`
+    does it.
 
     Args:
         weight: rows x width, the width a multiple of the block.
@@ -43,7 +44,8 @@ def four_bits(weight: Tensor, block: int) -> Tensor:
 
 
 def at_work(weight: Tensor) -> Tensor:
-    """A map as the package computes with it: 4 bits in blocks, then 7 bits for each output."""
+    """Return a map as the package computes with it: 4 bits in blocks, then 7 bits for each
+    output."""
     stored = four_bits(weight, BLOCK)
     scales = stored.abs().amax(1, keepdim=True).clamp(min=1e-12) / LARGEST
     codes = (stored / scales).round()
@@ -76,7 +78,7 @@ class RoundedWeights:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """The rounded weights are in place inside this context."""
+        """Provide the rounded weights are in place inside this context."""
         with torch.no_grad():
             for kept, item in zip(self._exact, (*self._maps, *self._tables), strict=True):
                 kept.copy_(item)

@@ -29,7 +29,7 @@ def int7_columns(weight: Floats) -> tuple[NDArray[np.int8], Floats]:
 
 
 def fitted(weight: Floats, codes: NDArray[np.generic], scales: Floats) -> Floats:
-    """The scale of each column that brings its codes closest to the weights."""
+    """Return the scale of each column that brings its codes closest to the weights."""
     steps = codes.astype(np.float32)
     best = (weight * steps).sum(0) / np.maximum((steps * steps).sum(0), 1)
     return np.where(best > TINY, best, scales).astype(np.float32)

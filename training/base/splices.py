@@ -55,7 +55,8 @@ def splices(sentences: Sequence[str], count: int, rng: random.Random) -> list[st
 
 
 def crossed(one: str, other: str, rng: random.Random) -> str | None:
-    """The beginning of one sentence with the end of another, both cut at the same kind of place."""
+    """Return the beginning of one sentence with the end of another, both cut at the same kind of
+    place."""
     kinds = list(_CUTS.items())
     rng.shuffle(kinds)
     for kind, pattern in kinds:
@@ -70,7 +71,7 @@ def crossed(one: str, other: str, rng: random.Random) -> str | None:
 
 
 def shortened(text: str, rng: random.Random) -> str | None:
-    """A sentence without what stands between two commas, or without its end."""
+    """Return a sentence without what stands between two commas, or without its end."""
     commas = [match.start() for match in re.finditer(r",(?= )", text)]
     if len(commas) >= 2 and rng.random() < 0.5:
         at = rng.randrange(len(commas) - 1)

@@ -40,7 +40,7 @@ Group = dict[str, Any]
 
 
 def groups(path: Path) -> Iterator[Group]:
-    """The lines of a file of groups."""
+    """Yield the lines of a file of groups."""
     with lzma.open(path, "rt", encoding="utf-8") as file:
         for line in file:
             yield json.loads(line)
@@ -128,7 +128,7 @@ def encode(options: argparse.Namespace) -> None:
 
 
 def answers_in(folder: Path, count: int) -> np.ndarray:
-    """The answers of the large verifier for so many claims; NaN where it was not asked.
+    """Return the answers of the large verifier for so many claims; NaN where it was not asked.
 
     Args:
         folder: what `training.large.label` wrote; it may be incomplete.
@@ -144,7 +144,8 @@ def answers_in(folder: Path, count: int) -> np.ndarray:
 
 
 def load(path: Path, answers: Path, plain: float = 1.0, seed: int = 1) -> Encoded:
-    """The pairs with the answers of the large verifier; those with no answer and no label go.
+    """Return the pairs with the answers of the large verifier; those with no answer and no label
+    go.
 
     Args:
         path: what `encode` wrote.

@@ -23,7 +23,7 @@ STATED = ("languages", "calibration", "operating_points")
 
 
 def state_of(model: Encoder) -> dict[str, Tensor]:
-    """The weights under the names of MPNetForSequenceClassification."""
+    """Return the weights under the names of MPNetForSequenceClassification."""
     if model.shape.kind != "mpnet":
         raise ValueError("only students of MPNet's kind are known here")
     old = model.state_dict()
@@ -49,7 +49,7 @@ def state_of(model: Encoder) -> dict[str, Tensor]:
 
 
 def config_of(shape: Shape) -> dict[str, Any]:
-    """The configuration of transformers for an encoder's shape."""
+    """Return the configuration of transformers for an encoder's shape."""
     return {
         "architectures": ["MPNetForSequenceClassification"],
         "model_type": "mpnet",

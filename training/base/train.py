@@ -47,7 +47,7 @@ def objective(logits: Tensor, labels: Tensor, taught: Tensor | None, mix: float)
 
 
 def rate(progress: float, warm: float = 0.06) -> float:
-    """The learning rate as a share of its peak: linear warm-up, then linear decay."""
+    """Return the learning rate as a share of its peak: linear warm-up, then linear decay."""
     return progress / warm if progress < warm else max(0.0, (1 - progress) / (1 - warm))
 
 

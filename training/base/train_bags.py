@@ -83,7 +83,7 @@ class Batch:
     blocks: list[tuple[Tensor, Tensor]]
 
     def to(self, device: str) -> Batch:
-        """The batch on a device."""
+        """Return the batch on a device."""
 
         def move(item: Tensor) -> Tensor:
             return item.to(device, non_blocking=True)
@@ -98,7 +98,8 @@ class Batch:
 
 
 def made(bags: Bags, claims: np.ndarray, block: int, pad: int, pin: bool) -> Batch:
-    """The batch of some claims; pairs are ordered by length and cut into blocks of tokens."""
+    """Return the batch of some claims; pairs are ordered by length and cut into blocks of
+    tokens."""
     pairs = np.concatenate([np.arange(bags.first[at], bags.first[at + 1]) for at in claims])
     bag = np.repeat(np.arange(len(claims)), bags.first[claims + 1] - bags.first[claims])
     order = np.argsort(bags.pairs.lengths[pairs], kind="stable")
@@ -152,7 +153,7 @@ def log_one_minus_exp(x: Tensor) -> Tensor:
 
 
 def greatest(values: Tensor, bag: Tensor, count: int, floor: float) -> Tensor:
-    """The greatest value of each bag."""
+    """Return the greatest value of each bag."""
     start = values.new_full((count,), floor)
     return start.scatter_reduce(0, bag, values, "amax")
 
@@ -160,7 +161,7 @@ def greatest(values: Tensor, bag: Tensor, count: int, floor: float) -> Tensor:
 def bag_losses(
     logits: Tensor, batch: Batch, support: Tensor, contradiction: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """For each claim, what its support and its contradiction lack of their targets."""
+    """Return for each claim, what its support and its contradiction lack of their targets."""
     log = functional.log_softmax(logits.float(), dim=-1)
     count = len(batch.claims)
     pairs = log[:, 0] + torch.logaddexp(log[:, 0], log[:, 1])

@@ -27,7 +27,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def student(folder: Path) -> Encoder:
-    """The encoder of a shipped folder."""
+    """Return the encoder of a shipped folder."""
     import onnx
     from onnx import numpy_helper
 
@@ -42,7 +42,7 @@ def student(folder: Path) -> Encoder:
 
 
 def student_of(stored: Arrays, packed: Path) -> Encoder:
-    """The encoder of the arrays inside a shipped model and of those packed beside it.
+    """Return the encoder of the arrays inside a shipped model and of those packed beside it.
 
     stored: arrays by the names of the model. packed: the file beside it.
     """
@@ -87,7 +87,7 @@ def student_of(stored: Arrays, packed: Path) -> Encoder:
 
 
 def _matrix(stored: Arrays, name: str) -> NDArray[np.float32]:
-    """As torch keeps it, (outputs, inputs)."""
+    """Return as torch keeps it, (outputs, inputs)."""
     return (stored[f"{name}_int8"].astype(np.float32) * stored[f"{name}_scale"]).T
 
 

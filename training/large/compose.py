@@ -30,7 +30,7 @@ SPEAKERS = (
 
 
 def pieces(text: str) -> list[str]:
-    """The sentences of a text."""
+    """Return the sentences of a text."""
     return list(split(text))
 
 
@@ -114,7 +114,7 @@ def sentence_claims(passage: Passage, count: int, rng: random.Random) -> list[Cl
 
 
 def passage_groups(passages: Sequence[Passage], rng: random.Random) -> list[Passage]:
-    """Every passage with its own claims, edits of them, and claims from its sentences.
+    """Return every passage with its own claims, edits of them, and claims from its sentences.
 
     Args:
         passages: passages with claims.
@@ -163,7 +163,7 @@ def elsewhere(passage: Passage, others: Sequence[Passage], rng: random.Random) -
 
 
 def as_markdown(text: str) -> str | None:
-    """A table of `header: value; header: value` rows as a Markdown table, or None."""
+    """Return a table of `header: value; header: value` rows as a Markdown table, or None."""
     title, *body = text.split("\n")
     table = [[cell.partition(": ") for cell in line.split("; ")] for line in body]
     if len(table) < 2:
@@ -321,5 +321,5 @@ def _together(source: str, members: Sequence[Passage], rng: random.Random) -> li
 
 
 def _vague(claim: str) -> bool:
-    """A claim too short to be about one thing among several."""
+    """Return a claim too short to be about one thing among several."""
     return len(tokens(claim)) < 4

@@ -32,7 +32,8 @@ DEV_CLAIMS = 3000
 
 
 def is_dev(passage: Passage) -> bool:
-    """Whether a passage belongs to the part held out; passages of one title stay together."""
+    """Return True if a passage belongs to the part held out; passages of one title stay
+    together."""
     key = f"{passage.source}|{passage.title or passage.text}"
     return zlib.crc32(key.encode()) / 2**32 < DEV_SHARE
 
@@ -40,7 +41,7 @@ def is_dev(passage: Passage) -> bool:
 def without_leaks(
     passages: Iterable[Passage], held_out: HeldOut, dropped: Counter[str]
 ) -> list[Passage]:
-    """The passages and claims that share nothing with an evaluation set.
+    """Return the passages and claims that share nothing with an evaluation set.
 
     Args:
         passages: passages of one or several sets.
@@ -65,7 +66,7 @@ def without_leaks(
 
 
 def cut_long(passage: Passage, rng: random.Random) -> Passage | None:
-    """A passage of at most `MAX_WORDS` words that keeps what its claims rest on, or None.
+    """Return a passage of at most `MAX_WORDS` words that keeps what its claims rest on, or None.
 
     Args:
         passage: a passage of any length.
@@ -176,7 +177,7 @@ def collect(
 
 
 def build(short: Sequence[Passage], long: Sequence[Passage], rng: random.Random) -> list[Passage]:
-    """All groups made of the passages: as they are, edited, joined and padded.
+    """Return all groups made of the passages: as they are, edited, joined and padded.
 
     Args:
         short: premises of a sentence or two with their claims.
@@ -203,7 +204,7 @@ def build(short: Sequence[Passage], long: Sequence[Passage], rng: random.Random)
 
 
 def table(lines: Sequence[dict[str, object]], unstated: frozenset[str]) -> str:
-    """The sets with claims, labels, mean premise length and licence, in Markdown.
+    """Return the sets with claims, labels, mean premise length and licence, in Markdown.
 
     Args:
         lines: the rows of a groups file.

@@ -37,7 +37,7 @@ _TENS = "zero ten twenty thirty forty fifty sixty seventy eighty ninety".split()
 
 
 def _shared_start(one: str, other: str) -> str:
-    """The text two strings begin with."""
+    """Return the text two strings begin with."""
     for place, (a, b) in enumerate(zip(one, other, strict=False)):
         if a != b:
             return one[:place]
@@ -54,7 +54,7 @@ class Made:
 
 
 def usable(sentence: str) -> bool:
-    """Whether a sentence of a document can stand as a claim."""
+    """Return True if a sentence of a document can stand as a claim."""
     return (
         6 <= len(sentence.split()) <= 45
         and sentence[-1:] in ".!\"'”’)"
@@ -120,7 +120,7 @@ def false_claims(
 
 
 def number_word(value: int) -> str:
-    """A whole number under one hundred in words."""
+    """Return a whole number under one hundred in words."""
     if value < 20:
         return _ONES[value]
     tens, ones = divmod(value, 10)
@@ -143,7 +143,7 @@ def _small_words(source: str) -> frozenset[str]:
 
 
 def inner(sentence: str, source: str) -> str:
-    """A sentence as it reads behind an opener: its first word small unless it is a name."""
+    """Return a sentence as it reads behind an opener: its first word small unless it is a name."""
     first = sentence.split(maxsplit=1)[0]
     if first in lexicon.NOT_NAMES and not first.startswith("I"):
         return sentence[:1].lower() + sentence[1:]
@@ -316,7 +316,7 @@ def parts(sentence: str) -> list[str]:
 
 
 def joined(first: str, second: str, source: str) -> str:
-    """Two sentences as one, the way a summary packs them."""
+    """Return two sentences as one, the way a summary packs them."""
     return f"{first.rstrip(' .')}, and {inner(second, source)}"
 
 
@@ -340,7 +340,7 @@ _PHRASE = re.compile(
 
 
 def _phrases_swapped(first: str, second: str, rng: random.Random) -> list[str]:
-    """The first sentence with a place, time or partner of the second one."""
+    """Return the first sentence with a place, time or partner of the second one."""
     here, there = list(_PHRASE.finditer(first)), list(_PHRASE.finditer(second))
     rng.shuffle(here)
     for old in here:
@@ -366,7 +366,7 @@ _NOT_PLAIN = re.compile(
 
 
 def denied(claim: str, source: str, rng: random.Random) -> Made | None:
-    """A true denial: "the dam was not built in 1945" where the source says 1931.
+    """Return a true denial: "the dam was not built in 1945" where the source says 1931.
 
     Args:
         claim: a short claim of one clause that the source supports.
@@ -388,12 +388,13 @@ def denied(claim: str, source: str, rng: random.Random) -> Made | None:
 
 
 def opened(claim: str, source: str, rng: random.Random) -> str:
-    """A claim behind an opener such as "According to the text"."""
+    """Return a claim behind an opener such as "According to the text"."""
     return rng.choice(_OPENERS).format(inner(claim, source))
 
 
 def _is_name(subject: str) -> bool:
-    """Whether a subject names someone: descriptions and pronouns may mean the other subject."""
+    """Return True if a subject names someone: descriptions and pronouns may mean the other
+    subject."""
     first, *rest = subject.split()
     return first not in lexicon.NOT_NAMES and all(
         word[0].isupper() or word in {"of", "the"} for word in rest

@@ -39,7 +39,7 @@ _FORMS = ("Ltd", "Inc.", "GmbH", "LLC", "S.A.", "Group", "plc", "& Sons", "Co.",
 
 
 def items(folder: Path = ITEMS) -> list[Item]:
-    """All items, in the order of their files."""
+    """Return all items, in the order of their files."""
     found = []
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -49,7 +49,7 @@ def items(folder: Path = ITEMS) -> list[Item]:
 
 
 def is_dev(item: Item) -> bool:
-    """Whether an item is held out, by its text."""
+    """Return True if an item is held out, by its text."""
     return hashlib.sha256(item["source"].encode()).digest()[0] % DEV == 0
 
 
@@ -62,7 +62,7 @@ def people(count: int, rng: random.Random) -> list[str]:
 
 
 def place(rng: random.Random) -> str:
-    """An invented place name."""
+    """Return an invented place name."""
     middle = rng.choice(_MIDDLES) if rng.random() < 0.5 else ""
     return rng.choice(_STARTS) + middle + rng.choice(_ENDS)
 
@@ -76,7 +76,7 @@ def places(count: int, rng: random.Random) -> list[str]:
 
 
 def firm(rng: random.Random) -> str:
-    """An invented company name."""
+    """Return an invented company name."""
     name = rng.choice([place(rng), rng.choice(LAST), f"{rng.choice(_STARTS)}{rng.choice('aeio')}x"])
     return " ".join(
         part for part in (name, rng.choice(words("names_firms")), rng.choice(_FORMS)) if part
@@ -84,7 +84,7 @@ def firm(rng: random.Random) -> str:
 
 
 def filled(item: Item, number: int, rng: random.Random) -> Passage:
-    """One copy of an item.
+    """Return one copy of an item.
 
     Args:
         item: a line of a file.

@@ -63,7 +63,7 @@ def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 def layer_function(shape: Shape, attend: Attend, dropout: float) -> Callable[..., Tensor]:
-    """The computation of one layer; all layers share it, so it is compiled once."""
+    """Return the computation of one layer; all layers share it, so it is compiled once."""
     heads, kv_heads, size = shape.heads, shape.kv_heads, shape.head_size
 
     def low(x: Tensor, lora: tuple[Tensor, ...]) -> Tensor:

@@ -162,7 +162,7 @@ class Unit:
 
 
 def units(data: Groups, chosen: Iterable[int], row: int, longest: int) -> Iterator[Unit]:
-    """The chosen groups, divided where the claims of one do not fit into a row."""
+    """Yield the chosen groups, divided where the claims of one do not fit into a row."""
     tails = np.diff(data.tail_offsets)
     for group in chosen:
         length = int(min(data.offsets[group + 1] - data.offsets[group], longest))
@@ -310,7 +310,7 @@ def _mark(
 
 
 def dense_mask(group: torch.Tensor, claim: torch.Tensor) -> torch.Tensor:
-    """Which token sees which: rows x 1 x tokens x tokens, boolean."""
+    """Return which token sees which: rows x 1 x tokens x tokens, boolean."""
     tokens = group.shape[1]
     order = torch.arange(tokens, device=group.device)
     same = group[:, :, None] == group[:, None, :]
@@ -321,7 +321,7 @@ def dense_mask(group: torch.Tensor, claim: torch.Tensor) -> torch.Tensor:
 def block_mask(
     group: torch.Tensor, claim: torch.Tensor, partial: torch.Tensor, full: torch.Tensor
 ) -> Any:
-    """The same for flex_attention, from blocks that are known already."""
+    """Return the same for flex_attention, from blocks that are known already."""
     from torch.nn.attention.flex_attention import BlockMask
 
     def visible(b: Any, h: Any, q: Any, k: Any) -> Any:
@@ -340,7 +340,7 @@ def block_mask(
 
 
 def to_device(rows: Packed, device: str, kind: str) -> Batch:
-    """A batch for `model.Verifier`; `kind` is the verifier's kind of attention."""
+    """Return a batch for `model.Verifier`; `kind` is the verifier's kind of attention."""
 
     def moved(values: NDArray[Any]) -> torch.Tensor:
         found = torch.from_numpy(values)

@@ -29,7 +29,7 @@ __all__ = [
 
 @lru_cache(maxsize=4096)
 def split(text: str) -> tuple[str, ...]:
-    """The sentences of a text, as strings.
+    """Return the sentences of a text, as strings.
 
     Args:
         text: any text; no sentence crosses the end of a line.
@@ -38,7 +38,7 @@ def split(text: str) -> tuple[str, ...]:
 
 
 def spans(text: str) -> list[tuple[int, int]]:
-    """Where the sentences of a text begin and end.
+    """Return where the sentences of a text begin and end.
 
     Args:
         text: any text.

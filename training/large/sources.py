@@ -109,7 +109,7 @@ _LRB = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "``": '"', "''":
 
 
 def tidy(text: str) -> str:
-    """A text without codes for brackets, footnote marks and runs of spaces."""
+    """Return a text without codes for brackets, footnote marks and runs of spaces."""
     for code, mark in _LRB.items():
         text = text.replace(code, mark)
     text = re.sub(r"\[(?:\d+|citation needed)\]", "", text)
@@ -130,7 +130,7 @@ def grouped(rows: Iterable[tuple[str, str, Claim]], source: str) -> list[Passage
 
 
 def pairs(shared: Path, name: str, rng: random.Random) -> list[Passage]:
-    """The labelled pairs of an NLI file.
+    """Yield the labelled pairs of an NLI file.
 
     Args:
         shared: the folder with `nli/`.
@@ -154,7 +154,7 @@ def pairs(shared: Path, name: str, rng: random.Random) -> list[Passage]:
 
 
 def grounding(shared: Path, *, unstated: bool, rng: random.Random) -> Iterator[list[Passage]]:
-    """The passages of every set of `grounding/`, set by set.
+    """Yield the passages of every set of `grounding/`, set by set.
 
     Args:
         shared: the folder with `grounding/`.
@@ -204,7 +204,7 @@ def _labelled(name: str, rows: list[dict[str, Any]]) -> list[Passage]:
 
 
 def content(text: str) -> set[str]:
-    """The stems of a text's words that carry meaning."""
+    """Return the stems of a text's words that carry meaning."""
     return {word[:6] for word in tokens(text) if word not in _STOP}
 
 
@@ -217,7 +217,7 @@ _STOP = frozenset(
 
 
 def supported_looking(sentence: str, premise: str, least: float = 0.5) -> bool:
-    """Whether a summary's sentence brings no number, name or mass of words of its own.
+    """Return True if a summary's sentence brings no number, name or mass of words of its own.
 
     Args:
         sentence: a sentence of a human-written summary.
@@ -269,7 +269,7 @@ _SMALL_NUMBERS = frozenset(
 
 
 def _apart(answer: str, rights: set[str]) -> bool:
-    """Whether an answer has nothing to do with any right one."""
+    """Return True if an answer has nothing to do with any right one."""
     mine = content(answer) or {answer.lower()}
     return all(
         answer.lower() not in right.lower()
@@ -369,7 +369,7 @@ def _from_question(
 
 
 def _quotable(name: str, question: str, answer: str) -> bool:
-    """Whether a question no rule turns into a statement may stand beside its answer."""
+    """Return True if a question no rule turns into a statement may stand beside its answer."""
     asks = re.match(r"(?:who|what|when|where|which|why|how|whose)\b", question, re.I)
     return bool(asks) and len(answer.split()) <= 12 and name != "policyqa"
 

@@ -43,12 +43,12 @@ _ADJECTIVES = frozenset(listed("statement_adjectives"))
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, with their punctuation, split at white space."""
+    """Return the words of a text, with their punctuation, split at white space."""
     return text.split()
 
 
 def past(verb: str) -> str:
-    """The simple past of a base form."""
+    """Return the simple past of a base form."""
     if verb in _IRREGULAR:
         return _IRREGULAR[verb]
     if verb.endswith("e"):
@@ -59,7 +59,7 @@ def past(verb: str) -> str:
 
 
 def inflected(verb: str, auxiliary: str) -> str:
-    """A base form as it stands without its "do".
+    """Return a base form as it stands without its "do".
 
     Args:
         verb: the base form.
@@ -73,17 +73,17 @@ def inflected(verb: str, auxiliary: str) -> str:
 
 
 def is_participle(word: str) -> bool:
-    """Whether a word looks like a past participle."""
+    """Return True if a word looks like a past participle."""
     return word in _PARTICIPLES or (len(word) > 4 and word.endswith("ed") and word != "indeed")
 
 
 def capital(text: str) -> str:
-    """The text with its first letter as a capital."""
+    """Return the text with its first letter as a capital."""
     return text[:1].upper() + text[1:]
 
 
 def lowered(answer: str) -> str:
-    """An answer as it reads inside a sentence: a leading function word loses its capital."""
+    """Return an answer as it reads inside a sentence: a leading function word loses its capital."""
     first = answer.split(maxsplit=1)[0] if answer.split() else ""
     small = first.lower()
     if first[:1].isupper() and (
@@ -105,7 +105,7 @@ def _cased(premise: str) -> dict[str, str]:
 
 
 def recased(question: str, premise: str) -> str:
-    """A question written in small letters with the capitals its passage uses.
+    """Return a question written in small letters with the capitals its passage uses.
 
     Args:
         question: the question; one that has capitals of its own is left alone.
@@ -118,7 +118,7 @@ def recased(question: str, premise: str) -> str:
 
 
 def cleaned(question: str) -> str:
-    """A question without its mark, tokenisation gaps and openers."""
+    """Return a question without its mark, tokenisation gaps and openers."""
     text = re.sub(r"\s+", " ", question.replace("``", '"').replace("''", '"')).strip()
     text = re.sub(r"\s+([,.;:?!)'’]|n't\b|'s\b)", r"\1", text)
     text = re.sub(r"[\s?.!]+$", "", text)
@@ -126,7 +126,7 @@ def cleaned(question: str) -> str:
 
 
 def _subject_verb(tokens: list[str]) -> int | None:
-    """Where the base verb stands in "SUBJECT VERB rest", or None."""
+    """Return where the base verb stands in "SUBJECT VERB rest", or None."""
     if not tokens:
         return None
     start = 1
@@ -157,7 +157,7 @@ def _subject_verb(tokens: list[str]) -> int | None:
 
 
 def _subject_participle(tokens: list[str]) -> int | None:
-    """Where the participle stands in "SUBJECT PARTICIPLE rest" behind a form of be."""
+    """Return where the participle stands in "SUBJECT PARTICIPLE rest" behind a form of be."""
     start = 2 if tokens and tokens[0].lower() in _DETERMINERS - _PRONOUNS else 1
     for place in range(start, len(tokens)):
         word = tokens[place].lower().strip(",")
@@ -238,7 +238,7 @@ def _because(answer: str) -> str | None:
 
 
 def statement(question: str, answer: str, premise: str = "") -> str | None:
-    """The statement that a question and an answer make together, or None.
+    """Return the statement that a question and an answer make together, or None.
 
     Args:
         question: a wh-question.
@@ -284,7 +284,7 @@ def statement(question: str, answer: str, premise: str = "") -> str | None:
 
 
 def _question(text: str) -> str:
-    """A question that stood behind a comma, as a question of its own."""
+    """Return a question that stood behind a comma, as a question of its own."""
     return capital(text)
 
 
@@ -376,7 +376,7 @@ def _clause(auxiliary: str, rest: list[str]) -> str | None:
 
 
 def _predicate(auxiliary: str, rest: list[str]) -> int | None:
-    """Where the predicate begins in "SUBJECT PREDICATE" behind a fronted auxiliary."""
+    """Return where the predicate begins in "SUBJECT PREDICATE" behind a fronted auxiliary."""
     pronouns = {"he", "she", "it", "they", "we", "you", "i", "there"}
     if rest[0].lower() in pronouns and len(rest) > 1 and rest[1].lower() not in _PREPOSITIONS:
         return 1
@@ -721,7 +721,8 @@ _NOT = {
 
 
 def yes_no(question: str, premise: str = "") -> tuple[str, str] | None:
-    """A yes/no question as the statement that "yes" makes and the one that "no" makes, or None.
+    """Return a yes/no question as the statement that "yes" makes and the one that "no" makes, or
+    None.
 
     Args:
         question: a question that begins with an auxiliary verb.
@@ -768,7 +769,7 @@ def yes_no(question: str, premise: str = "") -> tuple[str, str] | None:
 
 
 def _after_comma(sentence: str, question: str) -> str:
-    """A statement behind a comma: its first word as it stood in the question."""
+    """Return a statement behind a comma: its first word as it stood in the question."""
     first = sentence.split(maxsplit=1)[0]
     known = re.search(rf"\b{re.escape(first)}\b", question)
     return sentence if known else sentence[:1].lower() + sentence[1:]
@@ -824,7 +825,7 @@ _QUOTED = (
 
 
 def quoted(question: str, answer: str, rng: random.Random) -> str:
-    """The question and the answer in one sentence, for questions no rule is sure about.
+    """Return the question and the answer in one sentence, for questions no rule is sure about.
 
     Args:
         question: the question as it was asked.
@@ -852,7 +853,7 @@ _AMOUNT_INSIDE = re.compile(
 
 
 def exclusive(question: str, right: str, wrong: str) -> bool:
-    """Whether a wrong answer contradicts the right one rather than standing beside it.
+    """Return True if a wrong answer contradicts the right one rather than standing beside it.
 
     Args:
         question: the question.

@@ -56,7 +56,7 @@ def windows(text: str, rng: random.Random, count: int) -> list[str]:
 
 
 def shared_words(claim: str, window: set[str]) -> float:
-    """The share of a claim's words that a window has."""
+    """Return the share of a claim's words that a window has."""
     wanted = content(claim)
     return len(wanted & window) / max(1, len(wanted))
 

@@ -47,7 +47,7 @@ def objective(logits: Tensor, codes: Tensor, targets: Tensor, smoothing: float) 
 
 
 def right(logits: Tensor, codes: Tensor, targets: Tensor) -> Tensor:
-    """Whether each claim is judged as its label says (two-way where the label is)."""
+    """Return True if each claim is judged as its label says (two-way where the label is)."""
     said = logits.argmax(-1)
     found = torch.where(codes == pack.DENIED, said != 0, said == codes)
     return torch.where(codes == pack.SOFT, said == targets.argmax(-1), found)

@@ -16,7 +16,7 @@ class Edit:
     text: str
 
     def apply(self, text: str) -> str:
-        """The edited text.
+        """Return the edited text.
 
         text: the text that the offsets refer to.
         """
@@ -24,7 +24,7 @@ class Edit:
 
 
 def any_of(words: Iterable[str]) -> str:
-    """A pattern that matches any of the words, the longest first.
+    """Return a pattern that matches any of the words, the longest first.
 
     words: literal words or phrases.
     """
@@ -32,7 +32,7 @@ def any_of(words: Iterable[str]) -> str:
 
 
 def match_case(model: str, word: str) -> str:
-    """A word with the capitalisation of another.
+    """Return a word with the capitalisation of another.
 
     model: the word whose capitalisation to copy. word: the word to write.
     """

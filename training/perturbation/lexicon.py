@@ -31,7 +31,7 @@ DETAILS = words("details")
 
 
 def past(verb: str) -> str:
-    """The simple past of a verb.
+    """Return the simple past of a verb.
 
     verb: its base form.
     """
@@ -45,7 +45,7 @@ def past(verb: str) -> str:
 
 
 def third_person(verb: str) -> str:
-    """The third person singular of a verb.
+    """Return the third person singular of a verb.
 
     verb: its base form.
     """
@@ -55,7 +55,7 @@ def third_person(verb: str) -> str:
 
 
 def gerund(verb: str) -> str:
-    """The -ing form of a verb.
+    """Return the -ing form of a verb.
 
     verb: its base form.
     """
@@ -72,7 +72,7 @@ BASE_OF_THIRD = {third_person(verb): verb for verb in VERBS}
 
 
 def antonyms() -> dict[str, tuple[str, ...]]:
-    """Each word form with its antonyms; verbs in all their forms."""
+    """Return each word form with its antonyms; verbs in all their forms."""
     opposites: dict[str, list[str]] = {}
 
     def pair(one: str, other: str) -> None:

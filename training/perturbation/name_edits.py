@@ -60,7 +60,7 @@ _CLAUSE = re.compile(
 
 
 def role(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Two participants of one event change places.
+    """Return two participants of one event change places.
 
     text: the text to edit. source: its source. rng: makes the random choices.
     """

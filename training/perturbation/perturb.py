@@ -36,7 +36,7 @@ KINDS: tuple[str, ...] = tuple(_MAKERS)
 
 
 def perturb(sentence: str, source: str, kind: str, rng: random.Random) -> str | None:
-    """A text with one edit of one kind, or None where none applies.
+    """Return a text with one edit of one kind, or None where none applies.
 
     sentence: the sentence or summary to edit. source: its source. kind: one of KINDS.
     rng: makes the random choices.

@@ -36,7 +36,7 @@ class Name:
 
 
 def find(text: str, context: str = "") -> list[Name]:
-    """The names in a text.
+    """Return the names in a text.
 
     text: where to look. context: another text that shows how words are written.
     A capital at the start of a sentence does not make a name: the word must also be capitalised
@@ -83,7 +83,8 @@ def _lowercase_words(text: str) -> frozenset[str]:
 
 
 def kinds(text: str, source: str) -> dict[str, str]:
-    """Each name of a text and its source with its probable kind; the source takes precedence.
+    """Return each name of a text and its source with its probable kind; the source takes
+    precedence.
 
     text: the text to edit. source: its source.
     """
@@ -92,7 +93,7 @@ def kinds(text: str, source: str) -> dict[str, str]:
 
 @lru_cache(maxsize=512)
 def _kinds(text: str, context: str) -> dict[str, str]:
-    """By the words of a name, then by votes of the words around it."""
+    """Return by the words of a name, then by votes of the words around it."""
     votes: dict[str, Counter[str]] = {}
     for name in find(text, context):
         counter = votes.setdefault(name.text, Counter())
@@ -107,7 +108,8 @@ def _kinds(text: str, context: str) -> dict[str, str]:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two names may mean the same: a shared word, or one is the initials of the other.
+    """Return True if two names may mean the same: a shared word, or one is the initials of the
+    other.
 
     one, other: the names.
     """

@@ -76,7 +76,7 @@ def _value(number: str) -> float:
 
 
 def _comparable(old: str, other: str) -> bool:
-    """Whether two numbers have the same form and magnitude but not the same value."""
+    """Return True if two numbers have the same form and magnitude but not the same value."""
     here, there = _value(old), _value(other)
     if here == there or there in (0, 1) or ("." in old) != ("." in other):
         return False
@@ -104,7 +104,7 @@ def _altered(old: str, rng: random.Random) -> str:
 
 
 def _dates(text: str, match: re.Match[str]) -> bool:
-    """Whether a number is a year or the day of a month."""
+    """Return True if a number is a year or the day of a month."""
     if _YEAR.match(text, match.start()):
         return True
     before, after = text[: match.start()], text[match.end() :]

@@ -202,7 +202,7 @@ _NEEDS_NUMBER = {"over", "under", "above", "below", "nearly", "almost", "well ov
 
 
 def comparison(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """The opposite comparison.
+    """Return the opposite comparison.
 
     text: the text to edit. source: its source. rng: makes the random choices.
     """
@@ -220,7 +220,7 @@ _ANTONYM = re.compile(rf"(?<!-)\b(?:{any_of(_ANTONYMS)})\b(?!-)", re.I)
 
 
 def antonym(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """A word replaced by its antonym.
+    """Return a word replaced by its antonym.
 
     text: the text to edit. source: its source. rng: makes the random choices.
     """
@@ -238,7 +238,7 @@ def antonym(text: str, source: str, rng: random.Random) -> list[Edit]:
 
 
 def _fixed_phrase(text: str, match: re.Match[str]) -> bool:
-    """Whether a word has no antonym here (left the house, set up, day after day)."""
+    """Return True if a word has no antonym here (left the house, set up, day after day)."""
     word, before, after = match.group().lower(), text[: match.start()], text[match.end() :]
     if word in {"up", "down", "left", "right", "like", "open", "light", "mean", "day", "end"}:
         return True
@@ -254,7 +254,7 @@ def _fixed_phrase(text: str, match: re.Match[str]) -> bool:
 
 
 def detail(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """A plausible circumstance that the source does not give, at the end of a sentence.
+    """Return a plausible circumstance that the source does not give, at the end of a sentence.
 
     text: the text to edit. source: its source. rng: makes the random choices.
     """

@@ -131,7 +131,7 @@ def run_report(arguments: argparse.Namespace) -> int:
 
 
 def read_tables(folder: Path, reference: str | None = None, samples: int = 500) -> Tables:
-    """The tables of a folder of results.
+    """Return the tables of a folder of results.
 
     folder: of results. reference: the method that the others are compared with.
     samples: the number of bootstrap samples.

@@ -3,7 +3,7 @@
 Each wrong row has one known edit, and its kind is recorded, so that recall can be measured per
 kind. The verifiers were trained on texts with a wrong name, number, date, unit, negation, antonym,
 comparison, quantifier, modality, role, speaker or added detail (`training.large.edits`). The kinds
-here are none of these, and nothing of this module is used in training:
+here are others, and nothing of this module is used in training:
 
 cause      a reason becomes an obstacle, or the other way round: "because of" and "despite"
 direction  a movement or change is turned round: "from A to B" becomes "from B to A"
@@ -87,7 +87,7 @@ def _left_out(text: str) -> Iterator[str]:
 
 
 def _singular(text: str) -> str:
-    """The verb of "A and B were ..." as that of "A, but not B, was ..."."""
+    """Return the verb of "A and B were ..." as that of "A, but not B, was ..."."""
     pairs = {" were": " was", " are": " is", " have": " has"}
     for plural, one in pairs.items():
         if re.match(rf"{plural}\b", text):
@@ -109,7 +109,7 @@ def _unknown(text: str) -> Iterator[str]:
 
 
 def _reported(text: str, frame: str) -> Iterator[str]:
-    """The text with one of its sentences inside a frame."""
+    """Yield the text with one of its sentences inside a frame."""
     for span in sentences(text):
         sentence = span.cut(text)
         if _PLAIN_SENTENCE.match(sentence):
@@ -118,7 +118,8 @@ def _reported(text: str, frame: str) -> Iterator[str]:
 
 
 def _inside(sentence: str, text: str) -> str:
-    """A sentence without the capital of its beginning, unless a name seems to stand there."""
+    """Return a sentence without the capital of its beginning, unless it seems to begin with
+    a name."""
     first = re.split(r"\W", sentence, maxsplit=1)[0]
     known = first.lower() in _STARTERS or re.search(rf"\b{re.escape(first.lower())}\b", text)
     if known or sentence[1:] == sentence[1:].lower():
@@ -138,7 +139,7 @@ HELD_OUT_KINDS = tuple(_EDITORS)
 
 
 def held_out_edit(text: str, kind: str, rng: random.Random) -> str | None:
-    """A text with one edit, or None where none of that kind applies.
+    """Return a text with one edit, or None where none of that kind applies.
 
     text: what to edit. kind: one of HELD_OUT_KINDS. rng: chooses the place.
     """
@@ -149,7 +150,7 @@ def held_out_edit(text: str, kind: str, rng: random.Random) -> str | None:
 def adversarial(
     rows: Iterable[Row], *, seed: int, kinds: Iterable[str] = HELD_OUT_KINDS
 ) -> Iterator[Row]:
-    """Every faithful row once as it is, and once for each kind of edit that applies to it.
+    """Yield every faithful row once as it is, and once for each kind of edit that applies to it.
 
     rows: a dataset. seed: of the edits. kinds: the kinds of edit to make.
     Each edit has its own generator, seeded by row and kind, so that adding a row or a kind

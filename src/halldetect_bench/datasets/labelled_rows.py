@@ -74,7 +74,7 @@ def collect(records: Iterable[Any], parse: Callable[[int, Any], Iterable[Row]]) 
 
 
 def fault(row: Row) -> str | None:
-    """Why a row cannot be used, or None.
+    """Return the reason why a row cannot be used, or None.
 
     row: the row to check.
     """
@@ -93,7 +93,7 @@ def fault(row: Row) -> str | None:
 
 
 def digest(source: str | tuple[str, ...]) -> str:
-    """A short id for a source text that has none.
+    """Return a short id for a source text that has none.
 
     source: one text or several documents.
     """

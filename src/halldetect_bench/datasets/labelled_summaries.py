@@ -132,7 +132,7 @@ def load_storysumm(path: Path) -> Loaded:
     """Load StorySumm: summaries of unpublished short stories (96 rows). Label 0 = hallucinated.
 
     `errors` holds 1 for a faithful sentence and 0 for a wrong one. Sentence labels are kept only
-    where there is one for each sentence and they agree with the summary's own label.
+    where every sentence has one and they agree with the summary's own label.
     """
     hint = "the StorySumm release, github.com/melaniesubbiah/storysumm"
     records = read_json(locate(path, "storysumm_fixed.json", "storysumm.json", hint=hint))

@@ -11,11 +11,11 @@ from halldetect.errors import InputError, MissingExtra
 
 
 def locate(path: Path, *names: str, hint: str) -> Path:
-    """The file of a dataset.
+    """Return the file of a dataset.
 
     path: the file itself, or the folder that holds it.
     names: possible names; the first that exists is taken.
-    hint: where the file can be had, for the error message.
+    hint: where to get the file, for the error message.
     """
     if path.is_file():
         return path
@@ -27,7 +27,7 @@ def locate(path: Path, *names: str, hint: str) -> Path:
 
 
 def folder(path: Path) -> Path:
-    """The folder of a dataset of several files.
+    """Return the folder of a dataset of several files.
 
     path: the folder, or one of the files in it.
     """
@@ -35,7 +35,7 @@ def folder(path: Path) -> Path:
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file.
+    """Return the content of a JSON file.
 
     path: the file.
     """
@@ -46,7 +46,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_jsonl(path: Path) -> list[Any]:
-    """The records of a file with one JSON value per line.
+    """Return the records of a file with one JSON value per line.
 
     path: the file.
     """
@@ -65,7 +65,7 @@ def read_jsonl(path: Path) -> list[Any]:
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    """The records of a CSV file with a header line.
+    """Return the records of a CSV file with a header line.
 
     path: the file.
     """
@@ -79,7 +79,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 
 def read_parquet(path: Path) -> list[dict[str, Any]]:
-    """The records of a Parquet file.
+    """Return the records of a Parquet file.
 
     path: the file.
     """
@@ -96,7 +96,7 @@ def read_parquet(path: Path) -> list[dict[str, Any]]:
 
 
 def read_table_file(path: Path) -> list[Any]:
-    """The records of a CSV, Parquet, JSON-lines or JSON-array file.
+    """Return the records of a CSV, Parquet, JSON-lines or JSON-array file.
 
     path: the file. Publishers name JSON lines .json as well, so the first character decides
         between the two.

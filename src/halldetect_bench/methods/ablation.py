@@ -46,7 +46,7 @@ ABLATION_SCORINGS = ("fed", "calibrated", "support only")
 
 
 def score_from_maxima(claims: Sequence[ScaleMaxima], scoring: str, scales: Sequence[int]) -> float:
-    """The hallucination score of a response under one set of scales and one scoring.
+    """Return the hallucination score of a response under one set of scales and one scoring.
 
     claims: the maxima of each claim.
     scoring: `fed` (the paper's: best entailment minus best contradiction, geometric mean),

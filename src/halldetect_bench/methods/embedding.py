@@ -127,7 +127,7 @@ class SelfCheck(PromptedMethod):
 def _embed_groups(
     embedder: Embedder, groups: Sequence[Sequence[str]]
 ) -> tuple[list[list[Embedding]], float]:
-    """The vectors of each group of texts, and the seconds per group."""
+    """Return the vectors of each group of texts, and the seconds per group."""
     start = time.perf_counter()
     vectors = iter(embedder.embed([text for group in groups for text in group]))
     embedded = [[next(vectors) for _ in group] for group in groups]

@@ -1,4 +1,4 @@
-"""What a method is, and its answer for one row."""
+"""The protocol of a method, and its answer for one row."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Method(Protocol):
 
 
 def documents(row: Row) -> tuple[str, ...]:
-    """The source of a row as a tuple of documents.
+    """Return the source of a row as a tuple of documents.
 
     row: a row whose source is one text or several.
     """
@@ -56,7 +56,7 @@ def documents(row: Row) -> tuple[str, ...]:
 
 
 def has_words(text: str) -> bool:
-    """Whether a text holds at least one letter or digit.
+    """Return True if a text holds at least one letter or digit.
 
     text: any text.
     """

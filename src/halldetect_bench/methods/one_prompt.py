@@ -1,7 +1,7 @@
 """`one-prompt`: the large verifier answers all sentences of a response in one prompt.
 
 The source is followed by every sentence with its question, one after the other: a single
-long-context call of a fine-tuned model. The detector instead lets each claim stand alone behind
+long-context call of a fine-tuned model. The detector instead reads each claim separately after
 the source. Answers are not written back into the prompt, so that all are read off one pass.
 """
 
@@ -50,12 +50,12 @@ class OnePrompt:
     def _answers(
         self, sources: Sequence[str], units: Sequence[Sequence[str]]
     ) -> list[tuple[list[Probabilities], int] | None]:
-        """The probabilities of each response's sentences and the tokens of its prompt."""
+        """Return the probabilities of each response's sentences and the tokens of its prompt."""
         verifier = self.verifier
         passages = verifier.prompt.passages(sources)
         groups: dict[int, Group] = {}
         for at, (passage, texts) in enumerate(zip(passages, units, strict=True)):
-            # What stands before a token decides its answer. So the prompt up to each of the
+            # The text before a token decides its answer. So the prompt up to each of the
             # questions gives what one pass over the whole prompt gives there.
             claims = tuple(accumulate(verifier.prompt.claims(texts), lambda one, two: one + two))
             if claims and len(passage) + len(claims[-1]) <= verifier.context:

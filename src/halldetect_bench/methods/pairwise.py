@@ -54,13 +54,13 @@ class PairwiseMethod(ABC):
 
     @abstractmethod
     def source_parts(self, source: tuple[Document, ...]) -> tuple[Window, ...]:
-        """The parts of the source.
+        """Return the parts of the source.
 
         source: the documents of the source.
         """
 
     def response_units(self, response: str) -> tuple[Claim, ...]:
-        """The units of the response; by default its sentences.
+        """Return the units of the response; by default its sentences.
 
         response: the text to check.
         """
@@ -68,20 +68,20 @@ class PairwiseMethod(ABC):
 
     @abstractmethod
     def support(self, probabilities: Sequence[Probabilities]) -> float:
-        """How well the parts together support one unit; higher is better.
+        """Return the support of one unit by all parts; higher is better.
 
         probabilities: the judgement of the unit against each part.
         """
 
     @abstractmethod
     def hallucination_score(self, supports: Sequence[float]) -> float:
-        """The score of the response, from 0 (faithful) to 1.
+        """Return the score of the response, from 0 (faithful) to 1.
 
         supports: the support of each of its units.
         """
 
     def task(self, row: Row) -> Task:
-        """The pairs to judge for a row.
+        """Return the pairs to judge for a row.
 
         row: the row to score.
         """
@@ -210,7 +210,7 @@ class SummacConv(PairwiseMethod):
 
 
 def histogram(values: Sequence[float]) -> NDArray[np.float64]:
-    """How many values fall into each bin between 0 and 1.
+    """Count the values in each bin between 0 and 1.
 
     values: probabilities.
     """
@@ -219,7 +219,8 @@ def histogram(values: Sequence[float]) -> NDArray[np.float64]:
 
 
 def mean_histograms(rows: Sequence[Row], verifier: Verifier) -> list[NDArray[np.float64] | None]:
-    """The mean over a response's sentences of their histograms; None where one cannot be judged.
+    """Return the mean over a response's sentences of their histograms; None where one cannot be
+    judged.
 
     rows: the responses with their sources. verifier: judges sentence against sentence.
     """
@@ -233,7 +234,7 @@ def mean_histograms(rows: Sequence[Row], verifier: Verifier) -> list[NDArray[np.
 
 
 def packaged_layer() -> dict[str, Any]:
-    """The fitted SummaC-Conv layer that comes with the package."""
+    """Return the fitted SummaC-Conv layer that comes with the package."""
     text = (files("halldetect_bench") / "methods" / SUMMAC_LAYER).read_text(encoding="utf-8")
     return dict(json.loads(text))
 
@@ -279,7 +280,7 @@ class AlignScore(_Chunked):
 
 
 def whole_documents(source: tuple[Document, ...]) -> tuple[Window, ...]:
-    """Each document as one part.
+    """Return each document as one part.
 
     source: the documents of a source.
     """
@@ -291,7 +292,7 @@ def whole_documents(source: tuple[Document, ...]) -> tuple[Window, ...]:
 
 
 def single_sentences(source: tuple[Document, ...]) -> tuple[Window, ...]:
-    """Each sentence as one part.
+    """Return each sentence as one part.
 
     source: the documents of a source.
     """

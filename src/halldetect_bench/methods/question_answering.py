@@ -83,7 +83,7 @@ class QaFactEval(PromptedMethod):
 
 
 def questions_of(text: str, sentence: str) -> list[tuple[str, str]]:
-    """Return the questions in a model's answer with their words, which must stand in the sentence.
+    """Return the questions in a model's answer with their words, which must be in the sentence.
 
     text: the model's lines. sentence: what they ask about.
     """

@@ -50,7 +50,7 @@ def _words(text: str) -> list[str]:
 
 
 def common_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """The length of the longest common subsequence of two lists of words.
+    """Return the length of the longest common subsequence of two lists of words.
 
     The rows of the usual table differ by at most one from column to column, so a row fits into
     the bits of one integer (Hyyrö's form of the algorithm of Allison and Dix).

@@ -57,7 +57,7 @@ class SentenceEmbedder:
 
     def __init__(self, spec: str, *, device: str | None = None) -> None:
         """spec: a folder, or `hf:NAME` for a model of the hub.
-        device: `cpu` or `cuda`; default is the GPU where there is one.
+        device: `cpu` or `cuda`; default is a GPU, if available.
         """
         self._name = spec.removeprefix(HUB)
         self._folder = None if spec.startswith(HUB) else Path(spec).expanduser().resolve()

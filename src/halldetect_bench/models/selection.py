@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What a person may choose about the methods of a run.
+    """The options of a run that concern methods.
 
     configuration: of the detector; other methods take verifier, seed and threads from it.
     llm: a GGUF model, by name or path, for the methods that ask a language model.
@@ -85,7 +85,7 @@ class RunModels:
         return SentenceEmbedder(options.embedder, device=options.device)
 
     def _fetched_llm(self) -> str:
-        """The name or file of the language model, downloaded if it is one of the store."""
+        """Return the name or file of the language model, downloaded if it is one of the store."""
         from halldetect.models.llama import fetch_if_stored
 
         model = self.options.llm or DEFAULT_EXTRACTOR

@@ -35,7 +35,7 @@ class TransformersLlm:
     ) -> None:
         """model: a name of `halldetect models list` that is in the cache, a .gguf file, or a
             folder with a transformers model.
-        device: `cpu` or `cuda`; default is the GPU where there is one.
+        device: `cpu` or `cuda`; default is a GPU, if available.
         context: the tokens that the model reads.
         """
         torch, transformers = _libraries()
@@ -195,7 +195,7 @@ def _drawing(questions: Sequence[Question]) -> Callable[[Any, Any], Any]:
 
 
 def steps_of(schema: Mapping[str, Any], ids: Callable[[str], Ids]) -> list[list[Ids]]:
-    """Return the texts that a schema allows: step by step, each way to go on.
+    """Return the texts that a schema allows: for each step, the possible continuations.
 
     schema: a JSON schema of allowed words, or an object of those. ids: encodes a text.
     """

@@ -57,7 +57,7 @@ Block = Heading | Paragraph | Listing | Table | Chart
 
 
 def markdown(blocks: Sequence[Block]) -> str:
-    """The document as Markdown, without its charts.
+    """Return the document as Markdown, without its charts.
 
     blocks: the document.
     """
@@ -79,7 +79,7 @@ def _as_markdown(block: Block) -> str:
 
 
 def page(blocks: Sequence[Block], title: str) -> str:
-    """The document as one HTML file that needs no other file.
+    """Return the document as one HTML file that needs no other file.
 
     blocks: the document. title: of the browser's tab.
     """
@@ -109,7 +109,7 @@ def _anchor(text: str) -> str:
 
 
 def _inline(text: str) -> Markup:
-    """A paragraph's text with its marks as tags."""
+    """Return a paragraph's text with its marks as tags."""
     from markupsafe import Markup, escape
 
     marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
@@ -118,7 +118,7 @@ def _inline(text: str) -> Markup:
 
 
 def _cell(text: str) -> Markup:
-    """A cell's text with an interval in small print."""
+    """Return a cell's text with an interval in small print."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r" (\([^)]* to [^)]*\))$", r" <small>\1</small>", str(escape(text))))

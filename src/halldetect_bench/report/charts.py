@@ -45,7 +45,7 @@ def curves(series: Sequence[tuple[str, Sequence[bool], Sequence[float]]], datase
 
 
 def roc(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> list[Point]:
-    """The share of faithful and of hallucinated rows flagged at each threshold.
+    """Return the share of faithful and of hallucinated rows flagged at each threshold.
 
     gold: True for each hallucinated row. scores: of the rows.
     """
@@ -66,7 +66,8 @@ def precision_recall(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> li
 
 
 def reliability(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> list[Point]:
-    """The mean score and the share of hallucinated rows of ten bins; none for scores beyond 0 to 1.
+    """Return the mean score and the share of hallucinated rows of ten bins; none for scores beyond
+    0 to 1.
 
     gold: True for each hallucinated row. scores: of the rows.
     """
@@ -83,7 +84,8 @@ def reliability(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> list[Po
 def _cuts(
     gold: NDArray[np.bool_], scores: NDArray[np.float64]
 ) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
-    """The hallucinated rows and all rows at or above each threshold, from the highest down."""
+    """Return the hallucinated rows and all rows at or above each threshold, from the highest
+    down."""
     order = np.argsort(-scores, kind="stable")
     last = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
     return np.cumsum(gold[order])[last], last + 1

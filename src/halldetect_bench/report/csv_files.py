@@ -12,7 +12,7 @@ from halldetect_bench.stats.tables import Tables
 
 
 def csv_files(tables: Tables) -> dict[str, str]:
-    """The names of the files with their content.
+    """Return the names of the files with their content.
 
     tables: everything that was computed.
     """

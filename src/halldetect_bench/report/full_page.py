@@ -14,7 +14,7 @@ _ABLATED = ("claims", "verifier", "granularities", "scoring")
 
 
 def page_blocks(tables: Tables) -> list[Block]:
-    """The whole page.
+    """Return the whole page.
 
     tables: everything that was computed.
     """
@@ -77,7 +77,7 @@ def _curves(evidence: Evidence) -> list[Block]:
 
 
 def _series(scope: Scope, evidence: Evidence) -> list[str]:
-    """The reference, then the best of each method's name, as many as a chart can show."""
+    """Return the reference, then the best of each method's name, as many as a chart can show."""
     ranked = sorted(scope.methods, key=lambda one: -(scope.mean(one, "AUROC").value or 0.0))
     names: dict[str, str] = {str(evidence.headers[evidence.reference].method["name"]): ""}
     for method in ranked:

@@ -15,7 +15,7 @@ SHOWN = ("precision", "recall", "F1", "balanced accuracy", "AUROC")
 
 
 def with_block(text: str, tables: Tables) -> str:
-    """A text with its block rewritten.
+    """Return a text with its block rewritten.
 
     text: of the file; it must have both marks. tables: everything that was computed.
     """
@@ -27,7 +27,8 @@ def with_block(text: str, tables: Tables) -> str:
 
 
 def block(tables: Tables) -> str:
-    """The table of the default and of `large`, and a sentence on what decomposition is worth.
+    """Return the table of the default and of `large`, and a sentence on what decomposition is
+    worth.
 
     tables: everything that was computed.
     """

@@ -18,7 +18,7 @@ NONE = "–"
 
 
 def summary_blocks(tables: Tables) -> list[Block]:
-    """The short report.
+    """Return the short report.
 
     tables: everything that was computed.
     """
@@ -55,7 +55,7 @@ def _how(evidence: Evidence) -> str:
 
 
 def newer_weights(settings: Settings) -> str:
-    """A sentence on weights that ship although no result here is of them; empty without any.
+    """Return a sentence on weights that ship although no result here is of them; empty without any.
 
     settings: of the folder of results.
     """
@@ -73,7 +73,7 @@ def newer_weights(settings: Settings) -> str:
 
 
 def _weights(evidence: Evidence) -> str:
-    """The digests of the weights, eight digits of each."""
+    """Return the digests of the weights, eight digits of each."""
     found: dict[str, str] = {}
     for header in evidence.headers.values():
         for name, digests in weights_of(header).items():
@@ -124,7 +124,8 @@ def _means(tables: Tables) -> list[Block]:
 
 
 def _best(scope: Scope, reference: str, limit: int) -> list[str]:
-    """The reference and the methods with the highest mean AUROC, in the order of the methods."""
+    """Return the reference and the methods with the highest mean AUROC, in the order of the
+    methods."""
     ranked = sorted(scope.methods, key=lambda one: -(scope.mean(one, "AUROC").value or 0.0))
     chosen = {reference, *ranked[: limit - 1]}
     return [method for method in scope.methods if method in chosen]
@@ -252,7 +253,7 @@ def _left_out(evidence: Evidence) -> list[Block]:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number, or a dash where there is none.
+    """Return a number, or a dash for None.
 
     value: the number. digits: after the point.
     """
@@ -260,7 +261,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def interval(found: Figure) -> str:
-    """A value with its interval.
+    """Return a value with its interval.
 
     found: the figure.
     """
@@ -270,7 +271,7 @@ def interval(found: Figure) -> str:
 
 
 def pair(first: Figure, second: Figure) -> str:
-    """Two values without their intervals, as short as they can be told.
+    """Return two values without their intervals, as short as possible.
 
     first, second: the figures.
     """

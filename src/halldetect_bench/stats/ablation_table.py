@@ -22,7 +22,7 @@ VARIANTS: tuple[Variant, ...] = (
 
 
 def variant_scores(item: Prediction) -> list[float]:
-    """The scores of a row under every variant, in the order of `VARIANTS`.
+    """Return the scores of a row under every variant, in the order of `VARIANTS`.
 
     item: of the method `ablation`, with a score.
     """
@@ -33,7 +33,7 @@ def variant_scores(item: Prediction) -> list[float]:
 
 
 def extractor_of(results: Results) -> str:
-    """The name of the extractor of an ablation.
+    """Return the name of the extractor of an ablation.
 
     results: of the method `ablation`.
     """
@@ -41,7 +41,7 @@ def extractor_of(results: Results) -> str:
 
 
 def verifier_of(results: Results) -> str:
-    """The name of the verifier of an ablation.
+    """Return the name of the verifier of an ablation.
 
     results: of the method `ablation`.
     """
@@ -51,7 +51,7 @@ def verifier_of(results: Results) -> str:
 def ablation_scores(
     results: Sequence[Results], extractor: str, verifier: str
 ) -> dict[Variant, Mapping[str, Mapping[str, float]]]:
-    """For each variant, the scores by dataset and row.
+    """Return the scores by dataset and row., for each variant
 
     results: of the method `ablation`. extractor, verifier: the names of those to take.
     """

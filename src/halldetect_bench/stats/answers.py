@@ -31,7 +31,7 @@ class Answer:
 
 
 def gain(found: Figure) -> str:
-    """A difference with its interval.
+    """Return a difference with its interval.
 
     found: the difference; it must exist.
     """
@@ -43,7 +43,7 @@ def gain(found: Figure) -> str:
 
 
 def answers(evidence: Evidence) -> list[Answer]:
-    """Every answer that the results give.
+    """Return every answer that the results give.
 
     evidence: the results.
     """
@@ -79,7 +79,7 @@ def _verifier(evidence: Evidence, method: str) -> str | None:
 
 
 def _on_whole(evidence: Evidence, method: str) -> str | None:
-    """One call on the whole texts with the verifier of a method."""
+    """Return one call on the whole texts with the verifier of a method."""
     verifier = _verifier(evidence, method)
     return None if verifier is None else evidence.find("nli-only", verifier_name=verifier)
 
@@ -120,7 +120,7 @@ def _where_splitting_pays(evidence: Evidence) -> str | None:
 
 
 def _variants(evidence: Evidence) -> tuple[str, Mapping[Variant, Scores]] | None:
-    """The ablation with the claims of the reference method, or with sentences."""
+    """Return the ablation with the claims of the reference method, or with sentences."""
     if not evidence.reference:
         return None
     method = evidence.headers[evidence.reference].method

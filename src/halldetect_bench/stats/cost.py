@@ -20,12 +20,12 @@ COUNTED = {
     "pairs": "pairs_judged",
     "verifier tokens": "verifier_tokens",
 }
-# What the meter says of energy that no counter gave; the report gives only what was measured.
+# Marks energy that no counter measured; the report gives only measured energy.
 MODELLED = "(model)"
 # A GPU's counter of energy moves in steps of a tenth of a second or so: shorter runs have none.
 MIN_SECONDS = 1.0
 CHUNKED = "halldetect"
-# What chunked verification is an alternative to: one call that reads everything once.
+# The alternatives to chunked verification: one call that reads everything once.
 ONE_CALL = ("nli-only", "one-prompt", "long-context", "llm-cot")
 
 
@@ -44,7 +44,8 @@ class MeanCost:
     energy: str | None
 
     def without_time(self) -> MeanCost:
-        """The counted work only: rows of a batch share time and energy, which says nothing."""
+        """Return the counted work only: rows of a batch share time and energy, which says
+        nothing."""
         return replace(self, seconds=None, joules=None, energy=None)
 
     @property
@@ -54,7 +55,7 @@ class MeanCost:
 
 
 def mean_cost(predictions: Sequence[Prediction]) -> MeanCost:
-    """The mean cost of a response.
+    """Return the mean cost of a response.
 
     predictions: at least one.
     """
@@ -96,7 +97,7 @@ class Timed:
 
 
 def timed(evidence: Evidence) -> list[Timed]:
-    """Every method of every machine, the chunked one first.
+    """Return every method of every machine, the chunked one first.
 
     evidence: the results.
     """
@@ -115,7 +116,7 @@ def timed(evidence: Evidence) -> list[Timed]:
 
 
 def latency_sentences(evidence: Evidence) -> str:
-    """For each machine, how chunked verification compares with everything else.
+    """Compare, for each machine, how chunked verification compares with everything else.
 
     evidence: the results.
     """
@@ -143,7 +144,7 @@ def latency_sentences(evidence: Evidence) -> str:
 
 
 def short_label(header: Header) -> str:
-    """The method with the models it runs on.
+    """Return the method with the models it runs on.
 
     header: of a file.
     """
@@ -159,24 +160,25 @@ def short_label(header: Header) -> str:
 
 
 def _is_default(header: Header) -> bool:
-    """Whether this is the detector as it comes, explanations included."""
+    """Return True if this is the detector as it comes, explanations included."""
     verifier = (header.method.get("verifier") or {}).get("name")
     chunked = header.method["name"] == CHUNKED and verifier != "large"
     return chunked and not _is_drafted(header) and not _is_short(header)
 
 
 def _is_drafted(header: Header) -> bool:
-    """Whether a language model splits the response."""
+    """Return True if a language model splits the response."""
     return "prompt_digest" in (header.method.get("extractor") or {})
 
 
 def _is_short(header: Header) -> bool:
-    """Whether the detector leaves out what only explains its verdict."""
+    """Return True if the detector leaves out what only explains its verdict."""
     return header.method.get("explanations") is False
 
 
 def _times(base: Results, other: Results) -> Figure:
-    """The ratio of the mean seconds on the rows that both have, with its interval over rows."""
+    """Return the ratio of the mean seconds on the rows that both have, with its interval over
+    rows."""
     ours = {item.id: _seconds(item.cost) for item in base.predictions}
     pairs = np.array(
         [(ours[item.id], _seconds(item.cost)) for item in other.predictions if item.id in ours]

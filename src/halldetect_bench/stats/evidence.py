@@ -56,7 +56,7 @@ class Scope:
         return sum(len(self.rows[name].ids) for name in self.shared)
 
     def cell(self, dataset: str, method: str, metric: str) -> Figure:
-        """A metric of one method on one dataset.
+        """Return a metric of one method on one dataset.
 
         dataset, method: their names. metric: a name of `METRICS`.
         """
@@ -64,7 +64,8 @@ class Scope:
         return Figure(None) if found is None else figure(found[metric])
 
     def mean(self, method: str, metric: str) -> Figure:
-        """The mean of a metric over the shared datasets; None for a method that lacks one of them.
+        """Return the mean of a metric over the shared datasets; None for a method that lacks one of
+        them.
 
         method: its label. metric: a name of `METRICS`.
         """
@@ -178,14 +179,14 @@ class Evidence:
         return {**stated, **self.settings.trained_on}
 
     def size(self, dataset: str) -> int:
-        """The number of rows of a dataset that any file has.
+        """Return the number of rows of a dataset that any file has.
 
         dataset: its name.
         """
         return len(self._rows[dataset])
 
     def find(self, name: str, **settings: object) -> str | None:
-        """The first method of a name whose description has these settings.
+        """Return the first method of a name whose description has these settings.
 
         name: of the method. settings: dotted keys with `_` for `.`, such as `verifier_name`.
         """
@@ -199,7 +200,7 @@ class Evidence:
         return None
 
     def label_like(self, header: Header) -> str | None:
-        """The method with the same name, verifier and language model as a file.
+        """Return the method with the same name, verifier and language model as a file.
 
         header: of the file.
         """
@@ -215,7 +216,7 @@ class Evidence:
         return next((name for name in self.methods if models(self.headers[name]) == wanted), None)
 
     def scores(self, method: str) -> Scores:
-        """The scores of a method.
+        """Return the scores of a method.
 
         method: its label.
         """
@@ -229,7 +230,7 @@ class Evidence:
         }
 
     def ablation(self, extractor: str, verifier: str) -> Mapping[Variant, Scores]:
-        """The scores of every variant of an ablation; no datasets where it was not run.
+        """Return the scores of every variant of an ablation; no datasets where it was not run.
 
         extractor, verifier: their names.
         """
@@ -277,7 +278,7 @@ class Evidence:
         return Scope(methods, rows, measured, shared)
 
     def _shared(self, scores: Sequence[Mapping[str, float]], dataset: str) -> Rows | None:
-        """The labelled rows that all have a score for; None where there are none."""
+        """Return the labelled rows that all have a score for; None without such rows."""
         if not scores:
             return None
         known = set.intersection(*(set(one) for one in scores))
@@ -291,7 +292,7 @@ class Evidence:
         return self._known_rows[key]
 
     def _figures(self, rows: Rows, scores: Mapping[str, float]) -> dict[str, Values]:
-        """The figures of scores; those of the same rows and scores are computed once."""
+        """Return the figures of scores; those of the same rows and scores are computed once."""
         key = (id(rows), id(scores))
         if key not in self._known_figures:
             # The scores are kept, so that no other object gets their identity.
@@ -299,14 +300,14 @@ class Evidence:
         return self._known_figures[key][0]
 
     def compare(self, first: Scores, second: Scores) -> Compared | None:
-        """The second method minus the first; None where they share no row.
+        """Return the second method minus the first; None where they share no row.
 
         first, second: their scores.
         """
         return self._summed([first, second])
 
     def means_of(self, scores: Scores) -> Compared:
-        """The figures of one method on all its rows, with their means over the datasets.
+        """Return the figures of one method on all its rows, with their means over the datasets.
 
         scores: of the method.
         """
@@ -314,7 +315,7 @@ class Evidence:
         return Compared(0, dict.fromkeys(METRICS, Figure(None)), {}) if found is None else found
 
     def _summed(self, methods: Sequence[Scores]) -> Compared | None:
-        """The figures of one method, or those of the second less those of the first."""
+        """Return the figures of one method, or those of the second less those of the first."""
         found: dict[str, dict[str, Values]] = {}
         count = 0
         for dataset in self.datasets:
@@ -345,7 +346,7 @@ class Evidence:
 
 
 def is_labelled_by_people(dataset: str) -> bool:
-    """Whether a dataset counts in a mean; sets made by edits of our own do not.
+    """Return True if a dataset counts in a mean; sets made by edits of our own do not.
 
     dataset: its name.
     """
@@ -360,7 +361,7 @@ def _name(one: Results) -> str:
 
 
 def _distance(header: Header) -> tuple[int, bool]:
-    """In how many options a configuration differs from the default one."""
+    """Count the options in which a configuration differs from the default one."""
     default = Configuration()
     found = header.method.get("configuration", {})
     differing = sum(

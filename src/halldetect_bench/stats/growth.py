@@ -21,7 +21,7 @@ MIN_OF_A_CLASS = 10
 class Bin:
     """Responses of a size: AUROC is the mean over the datasets with enough of them.
 
-    by: what was measured. low, high: from and below; `high` is None for the last bin.
+    by: the measured size. low, high: from and below; `high` is None for the last bin.
     datasets: how many are under the AUROC. pairs, tokens: the verifier's work for a response.
     """
 
@@ -43,7 +43,7 @@ class Bin:
 
 
 def source_words(item: Prediction) -> int | None:
-    """The number of words of the source, if the results have it.
+    """Return the number of words of the source, if the results have it.
 
     item: of any method.
     """
@@ -52,7 +52,8 @@ def source_words(item: Prediction) -> int | None:
 
 
 def response_sentences(item: Prediction) -> int | None:
-    """The number of sentences of the response, if the results have it: by default, its claims.
+    """Return the number of sentences of the response, if the results have it: by default, its
+    claims.
 
     item: of any method.
     """
@@ -81,7 +82,7 @@ def growth(evidence: Evidence) -> list[Bin]:
 def _sizes(
     evidence: Evidence, measure: Callable[[Prediction], int | None]
 ) -> dict[tuple[str, str], int]:
-    """The size of each row, from any method that recorded it."""
+    """Return the size of each row, from any method that recorded it."""
     found: dict[tuple[str, str], int] = {}
     for (dataset, _), cell in evidence.cells.items():
         for item in cell.values():

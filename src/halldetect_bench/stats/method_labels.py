@@ -13,7 +13,7 @@ _DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,}\b")
 
 
 def method_labels(headers: Iterable[Header]) -> dict[str, str]:
-    """A label for each configuration digest: the method's name, and where several
+    """Return a label for each configuration digest: the method's name, and where several
     configurations share it, the settings in which they differ.
 
     headers: of all result files.
@@ -51,7 +51,7 @@ def _differences(settings: dict[str, str], family: dict[str, dict[str, str]]) ->
 
 
 def model_name(described: object) -> str:
-    """A model as people call it.
+    """Return a model as people call it.
 
     described: the name in its description.
     """
@@ -59,12 +59,12 @@ def model_name(described: object) -> str:
 
 
 def _kinds(keys: list[str], family: dict[str, dict[str, str]]) -> int:
-    """How many configurations the values of some settings tell apart."""
+    """Count the configurations that the values of some settings separate."""
     return len({tuple(one.get(key) for key in keys) for one in family.values()})
 
 
 def _names_first(keys: list[str]) -> list[str]:
-    """Without the details of a model whose name differs as well."""
+    """Leave out the details of a model whose name differs as well."""
     named = {key.rpartition(".")[0] for key in keys if key.endswith(".name")}
     roles = {prefix.rpartition(".")[2] for prefix in named}
     return [
@@ -76,7 +76,7 @@ def _names_first(keys: list[str]) -> list[str]:
 
 
 def _short(key: str) -> str:
-    """`configuration.scoring` becomes scoring, `verifier.name` verifier."""
+    """Shorten `configuration.scoring` to scoring, `verifier.name` to verifier."""
     return key.removesuffix(".name").rpartition(".")[2]
 
 

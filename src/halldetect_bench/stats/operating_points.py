@@ -36,7 +36,7 @@ def curve(sets: Mapping[str, Scores], thresholds: Floats) -> tuple[Floats, Float
 
 
 def fit(sets: Mapping[str, Scores]) -> dict[str, float]:
-    """The three points.
+    """Return the three points.
 
     sets: per set, labels and scores; each has responses of both labels.
     """
@@ -60,7 +60,7 @@ def fit(sets: Mapping[str, Scores]) -> dict[str, float]:
 
 
 def measured(sets: Mapping[str, Scores], threshold: float) -> dict[str, float]:
-    """What a threshold comes to, as means over the sets.
+    """Return the figures of a threshold, as means over the sets.
 
     sets: per set, labels and scores. threshold: hallucinated at this score or above.
     """

@@ -98,7 +98,7 @@ def intervals(
 
 
 def figures(rows: Rows, scores: Mapping[str, float]) -> dict[str, Values]:
-    """Every metric on every sample; nan where it does not exist.
+    """Return every metric on every sample; nan where it does not exist.
 
     rows: the rows. scores: by the id of the row; must have all of them.
     """
@@ -107,7 +107,7 @@ def figures(rows: Rows, scores: Mapping[str, float]) -> dict[str, Values]:
 
 
 def _auroc(rows: Rows, values: Values) -> Values:
-    """The share of pairs of a wrong and a right response in order; ties count half."""
+    """Return the share of pairs of a wrong and a right response in order; ties count half."""
     wrong, right = np.flatnonzero(rows.gold), np.flatnonzero(~rows.gold)
     right = right[np.argsort(values[right], kind="stable")]
     # Of each sample, how many faithful rows are among the first n. Whole numbers stay exact.
@@ -142,7 +142,7 @@ def _share(part: Values, whole: Values) -> Values:
 
 
 def figure(values: Values) -> Figure:
-    """The value on the data with its percentile interval over the samples that have one.
+    """Return the value on the data with its percentile interval over the samples that have one.
 
     values: of one metric on all samples.
     """
@@ -156,7 +156,7 @@ def figure(values: Values) -> Figure:
 
 
 def mean(parts: Sequence[Values]) -> Values:
-    """The mean over datasets, each counting the same.
+    """Return the mean over datasets, each counting the same.
 
     parts: one array per dataset, all with the same number of samples.
     """

@@ -31,7 +31,7 @@ MIN_ANSWERED = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What `settings.toml` says; every part may be missing."""
+    """The content of `settings.toml`; every part may be missing."""
 
     title: str = "Results"
     notes: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Selection:
 
 
 def read_settings(folder: Path) -> Settings:
-    """The settings of a folder of results; the defaults where it has none.
+    """Return the settings of a folder of results; the defaults where it has none.
 
     folder: of results.
     """
@@ -65,7 +65,7 @@ def read_settings(folder: Path) -> Settings:
 
 
 def select(results: Sequence[Results], settings: Settings) -> Selection:
-    """The results of the weights that the settings name, with enough rows.
+    """Return the results of the weights that the settings name, with enough rows.
 
     results: of a folder. settings: of the folder.
     Raises InputError where two files disagree about a row, or where the weights of one verifier
@@ -88,7 +88,7 @@ def select(results: Sequence[Results], settings: Settings) -> Selection:
 
 
 def weights_of(header: Header) -> dict[str, frozenset[str]]:
-    """The digests of every verifier that a file was made with, by the verifier's name.
+    """Return the digests of every verifier that a file was made with, by the verifier's name.
 
     header: of the file.
     """
@@ -105,7 +105,7 @@ def _is_weights(key: str, value: Any) -> bool:
 
 
 def _reason(one: Results, settings: Settings, size: int) -> str | None:
-    """Why a file is left out; None if it is not."""
+    """Return the reason to leave a file out; None for a file that stays."""
     for name, digests in weights_of(one.header).items():
         if name in settings.weights and not digests & set(settings.weights[name]):
             return f"other weights of {name}"

@@ -29,7 +29,7 @@ class SentenceQuality:
 
 
 def sentence_quality(predictions: Sequence[Prediction]) -> SentenceQuality | None:
-    """The quality on labelled sentences; None without labelled sentences or scored claims.
+    """Return the quality on labelled sentences; None without labelled sentences or scored claims.
 
     predictions: of one method on one dataset.
     """
@@ -54,7 +54,7 @@ def sentence_quality(predictions: Sequence[Prediction]) -> SentenceQuality | Non
 def sentence_scores(
     sentences: Sequence[str], claims: Sequence[tuple[str, float]]
 ) -> list[float | None]:
-    """The score of each sentence: the highest of its claims; None without a claim.
+    """Return the score of each sentence: the highest of its claims; None without a claim.
 
     sentences: the labelled sentences. claims: texts with their scores.
     """

@@ -60,7 +60,7 @@ class Tables:
 
     @cached_property
     def timed(self) -> list[Timed]:
-        """What was timed alone."""
+        """The methods that were timed alone."""
         return timed(self.evidence)
 
     @cached_property
