@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from halldetect.claims.extractors import prompt
+from halldetect.paper import prompt
 from halldetect.report import Cost
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, documents, has_words

@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halldetect.claims import Claim
+from halldetect.paper.contrast import judge_claims
 from halldetect.protocols import Verifier
+from halldetect.reading.claims import Claim
 from halldetect.reading.document import Document, Span
 from halldetect.reading.sentences import read_document, sentences
 from halldetect.report import Cost, Probabilities
-from halldetect.verification.rounds import JudgedClaim, verify
-from halldetect.verification.scales import Window
-from halldetect.verification.tasks import Task
+from halldetect.verification.judging import Judgement
+from halldetect.verification.windows import Window
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, documents
 
@@ -39,9 +39,6 @@ class PairwiseMethod(ABC):
     """The shared part: subclasses name the parts and units and combine the judgements."""
 
     name: str
-    # True: a part longer than the verifier's limit is truncated, as the original method does.
-    # False: it is divided.
-    truncate = False
 
     def __init__(self, verifier: Verifier) -> None:
         """verifier: the model that judges pairs of a part and a unit."""
@@ -53,10 +50,11 @@ class PairwiseMethod(ABC):
         return {"name": self.name, "verifier": self.verifier.description}
 
     @abstractmethod
-    def source_parts(self, source: tuple[Document, ...]) -> tuple[Window, ...]:
-        """The parts of the source.
+    def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
+        """The parts of the source; what the verifier cannot read of a part is cut off.
 
         source: the documents of the source.
+        room: the tokens that the verifier reads beside the longest unit of the response.
         """
 
     def response_units(self, response: str) -> tuple[Claim, ...]:
@@ -80,27 +78,29 @@ class PairwiseMethod(ABC):
         supports: the support of each of its units.
         """
 
-    def task(self, row: Row) -> Task:
-        """The pairs to judge for a row.
+    def judge(self, row: Row) -> list[tuple[Claim, Judgement]]:
+        """Each unit of a row with the judgements against every part.
 
         row: the row to score.
         """
         source = tuple(map(read_document, documents(row)))
-        return Task(self.response_units(row.response), self.source_parts(source), source)
+        units = self.response_units(row.response)
+        longest = max(self.verifier.count_tokens([unit.text for unit in units]), default=0)
+        parts = self.source_parts(source, self.verifier.max_tokens - longest)
+        return list(zip(units, judge_claims(units, parts, self.verifier), strict=True))
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
-        """Judge all pairs of all rows together.
+        """Judge the pairs of each row.
 
         rows: the rows to score.
         """
-        start = time.perf_counter()
-        tasks = [self.task(row) for row in rows]
-        results = verify(self.verifier, tasks, truncate=self.truncate)
-        # Rows are judged together, so each gets an equal share of the time.
-        seconds = (time.perf_counter() - start) / max(1, len(rows))
-        return [self._scored(judged, seconds) for judged in results]
+        return list(map(self._score, rows))
 
-    def _scored(self, judged: Sequence[JudgedClaim], seconds: float) -> Scored:
+    def _score(self, row: Row) -> Scored:
+        start = time.perf_counter()
+        units = self.judge(row)
+        seconds = time.perf_counter() - start
+        judged = [item for _, item in units]
         cost = Cost(
             pairs_judged=sum(len(item.probabilities) for item in judged),
             verifier_tokens=sum(item.tokens for item in judged),
@@ -113,8 +113,8 @@ class PairwiseMethod(ABC):
         ]
         known = [support for support in supports if support is not None]
         claims = tuple(
-            (item.claim.text, None if support is None else self.hallucination_score([support]))
-            for item, support in zip(judged, supports, strict=True)
+            (unit.text, None if support is None else self.hallucination_score([support]))
+            for (unit, _), support in zip(units, supports, strict=True)
         )
         if len(known) < len(supports):
             missing = next(item for item in judged if not item.probabilities)
@@ -130,9 +130,8 @@ class NliOnly(PairwiseMethod):
     """
 
     name = "nli-only"
-    truncate = True
 
-    def source_parts(self, source: tuple[Document, ...]) -> tuple[Window, ...]:
+    def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
         return whole_documents(source)
 
     def response_units(self, response: str) -> tuple[Claim, ...]:
@@ -163,7 +162,7 @@ class SummacZs(PairwiseMethod):
 
     name = "summac-zs"
 
-    def source_parts(self, source: tuple[Document, ...]) -> tuple[Window, ...]:
+    def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
         return single_sentences(source)
 
     def support(self, probabilities: Sequence[Probabilities]) -> float:
@@ -198,7 +197,7 @@ class SummacConv(PairwiseMethod):
     def description(self) -> dict[str, Any]:
         return {**super().description, "layer": self.layer}
 
-    def source_parts(self, source: tuple[Document, ...]) -> tuple[Window, ...]:
+    def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
         return single_sentences(source)
 
     def support(self, probabilities: Sequence[Probabilities]) -> float:
@@ -225,7 +224,8 @@ def mean_histograms(rows: Sequence[Row], verifier: Verifier) -> list[NDArray[np.
     """
     method = SummacZs(verifier)
     found: list[NDArray[np.float64] | None] = []
-    for judged in verify(verifier, [method.task(row) for row in rows]):
+    for row in rows:
+        judged = [item for _, item in method.judge(row)]
         usable = judged and all(item.probabilities for item in judged)
         spreads = [histogram([p.entailment for p in item.probabilities]) for item in judged]
         found.append(np.mean(spreads, axis=0) if usable else None)
@@ -241,8 +241,8 @@ def packaged_layer() -> dict[str, Any]:
 class _Chunked(PairwiseMethod):
     """The best support of each sentence over chunks of the source.
 
-    The chunk size is in the verifier's own tokens; a verifier that reads less gets smaller
-    chunks.
+    The chunk size is in the verifier's own tokens; a verifier that reads less beside the longest
+    sentence of the response gets smaller chunks.
     """
 
     chunk_tokens: int
@@ -251,8 +251,8 @@ class _Chunked(PairwiseMethod):
     def description(self) -> dict[str, Any]:
         return {**super().description, "chunk_tokens": self.chunk_tokens}
 
-    def source_parts(self, source: tuple[Document, ...]) -> tuple[Window, ...]:
-        return token_chunks(self.verifier, source, self.chunk_tokens)
+    def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
+        return token_chunks(self.verifier, source, max(1, min(self.chunk_tokens, room)))
 
     def support(self, probabilities: Sequence[Probabilities]) -> float:
         return max(item.entailment for item in probabilities)
@@ -284,7 +284,7 @@ def whole_documents(source: tuple[Document, ...]) -> tuple[Window, ...]:
     source: the documents of a source.
     """
     return tuple(
-        Window(document.text, index, Span(0, len(document.text)), (1,))
+        Window(document.text, index, Span(0, len(document.text)))
         for index, document in enumerate(source)
         if document.sentences
     )
@@ -296,7 +296,7 @@ def single_sentences(source: tuple[Document, ...]) -> tuple[Window, ...]:
     source: the documents of a source.
     """
     return tuple(
-        Window(span.cut(document.text), index, span, (len(document.sentences),))
+        Window(span.cut(document.text), index, span)
         for index, document in enumerate(source)
         for span in document.sentences
     )
@@ -325,5 +325,5 @@ def token_chunks(
             size += count
         for run in runs:
             span = Span(run[0].start, run[-1].end)
-            parts.append(Window(span.cut(text), index, span, (len(runs),)))
+            parts.append(Window(span.cut(text), index, span))
     return tuple(parts)

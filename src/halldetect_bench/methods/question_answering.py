@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from halldetect.claims.extractors import prompt
+from halldetect.paper import prompt
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, has_words
 from halldetect_bench.methods.prompted import Asking, PromptedMethod, source_text, user_turn

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from halldetect.claims.extractors import prompt
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError, one_line
 from halldetect.models.integrity import digest_of
+from halldetect.paper import prompt
 from halldetect_bench.models.llm import CONTEXT, Question, Reply, TooLong, locate_model, without
 
 # A token less likely than this share of the likeliest one is never drawn, as in llama.cpp.

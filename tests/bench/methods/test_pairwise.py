@@ -27,7 +27,7 @@ from halldetect_bench.methods.pairwise import (
     token_chunks,
 )
 from halldetect_bench.methods.rouge import RougeL, common_length
-from tests.support.fakes import OverlapVerifier, SentenceExtractor
+from tests.support.fakes import OverlapVerifier
 
 
 class TableVerifier:
