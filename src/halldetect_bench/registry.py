@@ -17,7 +17,7 @@ from halldetect.large.verifier import LargeVerifier
 from halldetect_bench.datasets import edited_texts, labelled_claims, labelled_summaries
 from halldetect_bench.datasets.adversarial import adversarial
 from halldetect_bench.datasets.labelled_rows import Loaded
-from halldetect_bench.methods.ablation import Ablation, claim_splitter
+from halldetect_bench.methods.ablation import SENTENCES, Ablation
 from halldetect_bench.methods.embedding import EmbeddingDivergence, SelfCheck
 from halldetect_bench.methods.method import Method
 from halldetect_bench.methods.one_prompt import OnePrompt
@@ -120,7 +120,7 @@ DATASETS: dict[str, Dataset] = {
 
 
 def load_dataset(name: str, root: Path | str | None = None) -> Loaded:
-    """Return the rows of a dataset.
+    """The rows of a dataset.
 
     name: a name of DATASETS; `jsonl:PATH` for a file of your own; or `adversarial:NAME` for the
         faithful responses of another dataset, each as it is and once per kind of edit that
@@ -142,7 +142,7 @@ def load_dataset(name: str, root: Path | str | None = None) -> Loaded:
 
 
 def data_root(root: Path | str | None = None) -> Path:
-    """Return the folder that holds the datasets' folders.
+    """The folder that holds the datasets' folders.
 
     root: the folder; default: HALLDETECT_DATA.
     """
@@ -178,23 +178,19 @@ def _halldetect(run: RunModels) -> Method:
 
 
 def _paper(run: RunModels) -> Method:
-    """Return the detector with the paper's settings; a model on a device extracts the claims
-    there."""
-    from halldetect.config import PAPER_EXTRACTOR, Configuration
+    """The detector with the paper's method; a model on a device extracts the claims there."""
     from halldetect.detector import Detector
     from halldetect_bench.methods.halldetect_method import HallDetect, LlmExtractor
 
-    given = run.configuration
-    config = Configuration.paper(
-        extractor=PAPER_EXTRACTOR if given.extractor == "auto" else given.extractor,
-        verifier=given.verifier,
+    given, options = run.configuration, run.options
+    on_llm = options.device is not None or options.llm is not None
+    detector = Detector.paper(
+        LlmExtractor(run.llm, seed=given.seed) if on_llm else options.extractor,
+        given.verifier,
         seed=given.seed,
         threads=given.threads,
+        notice=options.notice,
     )
-    extractor = None
-    if run.options.device is not None or run.options.llm is not None:
-        extractor = LlmExtractor(run.llm, seed=given.seed)
-    detector = Detector(extractor, config=config, notice=run.options.notice)
     return HallDetect(detector, "paper")
 
 
@@ -213,15 +209,17 @@ def _one_prompt(run: RunModels) -> Method:
     return OnePrompt(verifier)
 
 
-def _ablation(run: RunModels) -> Method:
-    return Ablation(claim_splitter("sentences"), run.verifier)
+def ablation(run: RunModels, extractor: str | None = None) -> Method:
+    """The ablation with the claims of an extractor; default: that of the run, or sentences."""
+    name = extractor or run.options.extractor or SENTENCES
+    return Ablation(None if name == SENTENCES else run.extractor(name), run.verifier)
 
 
 METHODS: dict[str, MethodEntry] = {
     entry.name: entry
     for entry in (
-        MethodEntry("halldetect", "claims against windows", "verifier, extractor", _halldetect),
-        MethodEntry("paper", "the same with the paper's settings", "verifier, extractor", _paper),
+        MethodEntry("halldetect", "claims against windows", "verifier", _halldetect),
+        MethodEntry("paper", "the paper's method", "verifier, extractor", _paper),
         _pairwise(NliOnly, "the whole response against the whole source"),
         _pairwise(SummacZs, "every sentence against every source sentence, mean"),
         _pairwise(SummacConv, "as summac-zs, with a fitted layer"),
@@ -238,6 +236,6 @@ METHODS: dict[str, MethodEntry] = {
         ),
         MethodEntry("embedding", "distance to the source", "embedder", _embedding),
         MethodEntry("rouge-l", "words in common, in order", "nothing", lambda run: RougeL()),
-        MethodEntry("ablation", "see `bench ablate`", "verifier, extractor", _ablation),
+        MethodEntry("ablation", "see `bench ablate`", "verifier, extractor", ablation),
     )
 }

@@ -25,7 +25,6 @@ from halldetect_bench.stats.method_labels import model_name
 from halldetect_bench.stats.resampling import Figure, figure, figures, rows_of
 
 COMPARED = ("AUROC", "balanced accuracy")
-OBJECT = "object:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +93,15 @@ def _rebuilt(header: Header, device: str | None, notice: Callable[[str], None]) 
     name = described["name"]
     if name not in METHODS:
         return f"no method named {name!r} in this version"
+    extractor = _model(described, "extractor")
+    if name == "halldetect" and "prompt_digest" in (described.get("extractor") or {}):
+        return f"the claims are those of {extractor}: only the method paper has an extractor now"
     try:
         models = RunModels(
             RunOptions(
                 _configuration(described),
-                llm=_model(described, "llm"),
+                extractor=extractor,
+                llm=_model(described, "llm") or (None if device is None else extractor),
                 embedder=_model(described, "embedder"),
                 device=device,
                 notice=notice,
@@ -125,14 +128,10 @@ def _other_weights(stored: dict[str, Any], built: dict[str, Any]) -> str | None:
 def _configuration(described: dict[str, Any]) -> Configuration:
     """Return the configuration that a file states, with the verifier by its name."""
     stated = described.get("configuration") or {}
-    known = {option.name for option in options()} - {"verifier", "threads", "device"}
+    # The method `paper` sets the first two, and models are known by their descriptions.
+    left_out = {"paper", "extractor", "verifier", "threads", "device"}
+    known = {option.name for option in options()} - left_out
     chosen = {name: value for name, value in stated.items() if name in known}
-    chosen = {name: tuple(one) if isinstance(one, list) else one for name, one in chosen.items()}
-    extractor = _model(described, "extractor")
-    # An extractor that was handed over as an object is known by the name of its model.
-    given = str(chosen.get("extractor", OBJECT))
-    if given.startswith(OBJECT) and extractor is not None:
-        chosen["extractor"] = extractor
     verifier = (described.get("verifier") or {}).get("name")
     return Configuration(**chosen, verifier=None if verifier == "base" else verifier)
 

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.pack import pack_folder
 from halldetect.cli import main
+from halldetect.config import Configuration
 from halldetect_bench.packed import pack
 from halldetect_bench.predictions import Header, Results, read_all
 from halldetect_bench.reproduction import _configuration
@@ -69,18 +70,25 @@ def test_the_same_rows_give_figures_inside(
     assert "12 rows" in capsys.readouterr().out
 
 
-def test_an_extractor_that_was_an_object_is_found_by_the_name_of_its_model() -> None:
-    described = {
-        "name": "halldetect",
-        "configuration": {"extractor": "object:LlmExtractor", "gone": False, "threads": 9},
-        "extractor": {"name": "gguf:qwen2.5-coder-1.5b.gguf", "prompt_digest": "1"},
-        "verifier": {"name": "base"},
-    }
-    found = _configuration(described)
-    assert (found.extractor, found.verifier) == ("qwen2.5-coder-1.5b", None)
-    assert found.threads is None
-    described["configuration"] = {"extractor": "auto"}
-    assert _configuration(described).extractor == "auto"
+@pytest.mark.parametrize("extractor", ["auto", "object:LlmExtractor"])
+def test_options_of_earlier_versions_are_left_out(extractor: str) -> None:
+    stated = {"extractor": extractor, "gone": False, "threads": 9, "seed": 3}
+    described = {"name": "halldetect", "configuration": stated, "verifier": {"name": "base"}}
+    assert _configuration(described) == Configuration(seed=3)
+
+
+def test_claims_of_a_language_model_are_not_run(
+    stored: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (one,) = read_all(stored)
+    extractor = {"name": "gguf:small.gguf", "prompt_digest": "1"}
+    method = {"name": "halldetect", "extractor": extractor, "verifier": {"name": "base"}}
+    for path in stored.glob("*/*"):
+        path.unlink()
+    list(pack([replace(one, header=replace(one.header, method=method))], stored))
+    capsys.readouterr()
+    assert main(again(stored)) == 0
+    assert "the claims are those of small" in capsys.readouterr().out
 
 
 def test_other_weights_are_not_run(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -153,11 +153,7 @@ def test_a_sample_is_seeded_and_grows(tmp_path: Path) -> None:
     ("given", "expected"),
     [
         ([], Configuration()),
-        (["--paper"], Configuration.paper()),
-        (
-            ["--paper", "--extractor", "sentences", "--seed", "7"],
-            Configuration.paper(extractor="sentences", seed=7),
-        ),
+        (["--extractor", "sentences", "--seed", "7"], Configuration(seed=7)),
         (["--threads", "2"], Configuration(threads=2)),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from halldetect.pair_state import Progress
+from halldetect.protocols import Progress
 
 from halldetect.config import Configuration
 from halldetect.errors import InputError

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from halldetect.pair_state import Progress
+from halldetect.protocols import Progress
 
 from halldetect import Detector
 from halldetect.config import Configuration

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.inputs import Source
-from halldetect.pair_state import Problem
+from halldetect.protocols import Problem
 from halldetect.reading.sentences import sentences
 from halldetect.report import ClaimReport, Report, Status
 from halldetect.stream.unfinished_text import complete_sentences, context_of

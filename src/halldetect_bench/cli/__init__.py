@@ -17,7 +17,7 @@ from halldetect.cli.exits import interruptible
 from halldetect.cli.options import add_option, configuration_for
 from halldetect.cli.output import print_result
 from halldetect.cli.progress import ProgressDisplay, RowsDisplay
-from halldetect.config import options
+from halldetect.config import PAPER_EXTRACTOR, options
 from halldetect.errors import ConfigurationError, InputError
 from halldetect_bench.cli import results
 from halldetect_bench.cli.results import add_names
@@ -28,15 +28,16 @@ if TYPE_CHECKING:
 
 # A smaller context has no room for a question and its answer.
 MIN_CONTEXT = 512
-EXTRACTORS = ("whole", "sentences", "groups:2")
+EXTRACTORS = ("sentences", PAPER_EXTRACTOR)
 RUN = """\
 Score the rows of datasets with methods and append the predictions to a folder of results, one
 file per dataset, method and configuration. A run that was stopped, even killed, continues where
 it was; rows that are already there are not scored again.
 """
 ABLATE = """\
-Judge every claim against every window of every scale once for each way to make claims, and keep
-the results per scale. `bench report` then shows the quality of each set of scales and each scoring.
+Judge every claim against every window of the paper's scales, once with the sentences as claims and
+once with those of a language model. `bench report` then shows the quality on the whole source and
+on all scales, by the paper's score and by support.
 Results are appended to a folder, and a run that was stopped continues, as with `bench run`.
 """
 BuildMethods = Callable[[Callable[[str], None]], "list[Method]"]
@@ -79,12 +80,14 @@ def _add_run(actions: Any) -> None:
         choices=("cpu", "cuda"),
         help="run the --llm in PyTorch on this device; default: in llama.cpp",
     )
+    # Not named as the option of a check is: that needs the paper's method for every method.
+    add(
+        "--extractor",
+        dest="claims_of",
+        metavar="NAME",
+        help=f"what writes the claims of the method paper: {PAPER_EXTRACTOR}",
+    )
     _add_common(parser)
-    group = parser.add_argument_group("how the method halldetect checks")
-    for option in options():
-        if option.name == "extractor":
-            add_option(group, option)
-    group.add_argument("--paper", action="store_true", help="as for `check`")
     parser.set_defaults(run=run_methods)
 
 
@@ -95,7 +98,7 @@ def _add_ablate(actions: Any) -> None:
         description=ABLATE,
         allow_abbrev=False,
     )
-    add_names(parser, "--extractors", f"whole, sentences, groups:N: {','.join(EXTRACTORS)}")
+    add_names(parser, "--extractors", f"what makes the claims: {','.join(EXTRACTORS)}")
     _add_common(parser)
     parser.set_defaults(run=run_ablate)
 
@@ -158,6 +161,7 @@ def run_methods(arguments: argparse.Namespace) -> int:
         models = RunModels(
             RunOptions(
                 configuration_for(arguments),
+                extractor=arguments.claims_of,
                 **_model_options(arguments),
                 embedder=arguments.embedder,
                 notice=notice,
@@ -173,14 +177,12 @@ def run_ablate(arguments: argparse.Namespace) -> int:
 
     arguments: of `bench ablate`.
     """
-    from halldetect_bench.methods.ablation import Ablation, claim_splitter
     from halldetect_bench.models.selection import RunModels, RunOptions
-
-    splitters = [claim_splitter(name) for name in arguments.extractors or EXTRACTORS]
+    from halldetect_bench.registry import ablation
 
     def build(notice: Callable[[str], None]) -> list[Method]:
         models = RunModels(RunOptions(configuration_for(arguments), notice=notice))
-        return [Ablation(splitter, models.verifier) for splitter in splitters]
+        return [ablation(models, name) for name in arguments.extractors or EXTRACTORS]
 
     return _run(arguments, build)
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from halldetect.claims.extractors import prompt
-
+from halldetect.paper import prompt
 from halldetect.report import Cost
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, documents, has_words
@@ -127,7 +126,7 @@ class SelfCheck(PromptedMethod):
 def _embed_groups(
     embedder: Embedder, groups: Sequence[Sequence[str]]
 ) -> tuple[list[list[Embedding]], float]:
-    """Return the vectors of each group of texts, and the seconds per group."""
+    """The vectors of each group of texts, and the seconds per group."""
     start = time.perf_counter()
     vectors = iter(embedder.embed([text for group in groups for text in group]))
     embedded = [[next(vectors) for _ in group] for group in groups]

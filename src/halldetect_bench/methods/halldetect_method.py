@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from halldetect.claims.extraction import Draft, extract_claims
-from halldetect.claims.extractors import prompt
-from halldetect.claims.extractors.gguf import MAX_NEW_TOKENS, STOP, TEMPERATURE
-
 from halldetect.detector import Detector
 from halldetect.errors import ExtractionError
-from halldetect.inputs import Pair
-from halldetect.reading.response import read_response
+from halldetect.inputs import Pair, clean_pair, read_texts
+from halldetect.paper import prompt
+from halldetect.paper.extract import claim_limit
+from halldetect.paper.gguf import MAX_NEW_TOKENS, STOP, TEMPERATURE
+from halldetect.protocols import Draft
 from halldetect.report import Report
-from halldetect.scoring import window_rule
 from halldetect_bench.datasets.labelled_rows import Row
-from halldetect_bench.methods.method import Scored
+from halldetect_bench.methods.method import Scored, pair_of
 from halldetect_bench.models.llm import Llm, Question, Reply, TooLong
 
 # A list of claims that copies its text is about as long as the text, and a word is seldom more
@@ -27,7 +25,7 @@ _EXTRA_TOKENS = 48
 
 
 class HallDetect:
-    """The detector, with any extractor, verifier and settings."""
+    """The detector, with any verifier and settings, or with the paper's method."""
 
     name: str
 
@@ -38,17 +36,19 @@ class HallDetect:
 
     @property
     def description(self) -> dict[str, Any]:
-        """The method's name, the configuration, the rules and the models' descriptions."""
+        """The method's name, the configuration, and the models with their numbers."""
         detector = self.detector
-        rule = window_rule(detector)
-        return {
+        described = {
             "name": self.name,
             "configuration": detector.configuration.to_dict(),
-            "extractor": detector.extractor.description,
             "verifier": detector.verifier.description,
+        }
+        if detector.configuration.paper:
+            return {**described, "extractor": detector.extractor.description}
+        return {
+            **described,
             "calibration": asdict(detector.calibration),
             "threshold": detector.threshold,
-            "rule": None if rule is None else rule.to_dict(),
         }
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
@@ -56,15 +56,12 @@ class HallDetect:
 
         rows: the rows to score.
         """
-        extractor = self.detector.extractor
-        if isinstance(extractor, LlmExtractor):
-            extractor.prepare([row.response for row in rows])
-        pairs = [Pair(_source(row), row.response, row.question) for row in rows]
+        pairs = list(map(pair_of, rows))
+        if self.detector.configuration.paper:
+            extractor = self.detector.extractor
+            if isinstance(extractor, LlmExtractor):
+                extractor.prepare(pairs)
         return [_scored(report) for report in self.detector.check_many(pairs)]
-
-
-def _source(row: Row) -> str | list[str]:
-    return row.source if isinstance(row.source, str) else list(row.source)
 
 
 def _scored(report: Report) -> Scored:
@@ -96,21 +93,23 @@ class LlmExtractor:
             "seed": self._seed,
         }
 
-    def prepare(self, responses: Sequence[str]) -> None:
+    def prepare(self, pairs: Sequence[Pair]) -> None:
         """Ask about many responses in one batch; `draft` then has the answers.
 
-        responses: the texts to split.
+        pairs: the pairs whose responses are to be split.
         """
-        noted = _NotingExtractor()
-        for response in responses:
-            extract_claims(read_response(response), noted, guard=False)
-        wanted = [key for key in noted.blocks if key not in self._known]
+        responses = [read_texts(clean_pair(pair)).response for pair in pairs]
+        blocks = ((one.text, claim_limit(len(one.sentences))) for one in responses)
+        wanted = [key for key in dict.fromkeys(blocks) if self._is_new(*key)]
         self._known.update(zip(wanted, self._asked(wanted), strict=True))
+
+    def _is_new(self, block: str, limit: int) -> bool:
+        return limit > 0 and bool(prompt.prepare(block)) and (block, limit) not in self._known
 
     def draft(self, block: str, limit: int) -> Draft:
         """Return the claims of a block, asked for now unless `prepare` has.
 
-        block: a part of a response. limit: the greatest number of claims.
+        block: a response. limit: the greatest number of claims.
         """
         if not prompt.prepare(block) or limit < 1:
             return Draft(())
@@ -128,18 +127,3 @@ class LlmExtractor:
             turns = prompt.messages(text, limit)
             questions.append(Question(turns, room, TEMPERATURE, self._seed, stop=STOP))
         return self._llm.ask_many(questions)
-
-
-class _NotingExtractor:
-    """Proposes nothing, and notes what it was asked about."""
-
-    description = {"name": "noting"}  # noqa: RUF012
-
-    def __init__(self) -> None:
-        self.blocks: dict[tuple[str, int], None] = {}
-
-    def draft(self, block: str, limit: int) -> Draft:
-        """Note a block and its limit."""
-        if prompt.prepare(block) and limit > 0:
-            self.blocks[block, limit] = None
-        return Draft(())

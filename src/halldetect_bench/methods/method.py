@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from halldetect.inputs import Pair
 from halldetect.report import Cost
 from halldetect_bench.datasets.labelled_rows import Row
 
@@ -45,6 +46,12 @@ class Method(Protocol):
         Returns one answer per row, in order.
         """
         ...
+
+
+def pair_of(row: Row) -> Pair:
+    """Return a row as the detector takes it."""
+    source = row.source if isinstance(row.source, str) else list(row.source)
+    return Pair(source, row.response, row.question)
 
 
 def documents(row: Row) -> tuple[str, ...]:

@@ -18,16 +18,16 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from halldetect.verification.rounds import JudgedClaim, verify
-from halldetect.verification.scales import Window
-from halldetect.verification.tasks import Task
 from numpy.typing import NDArray
 
-from halldetect.claims import Claim
+from halldetect.paper.contrast import judge_claims
 from halldetect.protocols import Verifier
+from halldetect.reading.claims import Claim
 from halldetect.reading.document import Document, Span
 from halldetect.reading.sentences import read_document, sentences
 from halldetect.report import Cost, Probabilities
+from halldetect.verification.judging import Judgement
+from halldetect.verification.windows import Window
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, documents
 
@@ -39,9 +39,6 @@ class PairwiseMethod(ABC):
     """The shared part: subclasses name the parts and units and combine the judgements."""
 
     name: str
-    # True: a part longer than the verifier's limit is truncated, as the original method does.
-    # False: it is divided.
-    truncate = False
 
     def __init__(self, verifier: Verifier) -> None:
         """verifier: the model that judges pairs of a part and a unit."""
@@ -53,14 +50,15 @@ class PairwiseMethod(ABC):
         return {"name": self.name, "verifier": self.verifier.description}
 
     @abstractmethod
-    def source_parts(self, source: tuple[Document, ...]) -> tuple[Window, ...]:
-        """Return the parts of the source.
+    def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
+        """The parts of the source; what the verifier cannot read of a part is cut off.
 
         source: the documents of the source.
+        room: the tokens that the verifier reads beside the longest unit of the response.
         """
 
     def response_units(self, response: str) -> tuple[Claim, ...]:
-        """Return the units of the response; by default its sentences.
+        """The units of the response; by default its sentences.
 
         response: the text to check.
         """
@@ -68,39 +66,41 @@ class PairwiseMethod(ABC):
 
     @abstractmethod
     def support(self, probabilities: Sequence[Probabilities]) -> float:
-        """Return the support of one unit by all parts; higher is better.
+        """How well the parts together support one unit; higher is better.
 
         probabilities: the judgement of the unit against each part.
         """
 
     @abstractmethod
     def hallucination_score(self, supports: Sequence[float]) -> float:
-        """Return the score of the response, from 0 (faithful) to 1.
+        """The score of the response, from 0 (faithful) to 1.
 
         supports: the support of each of its units.
         """
 
-    def task(self, row: Row) -> Task:
-        """Return the pairs to judge for a row.
+    def judge(self, row: Row) -> list[tuple[Claim, Judgement]]:
+        """Each unit of a row with the judgements against every part.
 
         row: the row to score.
         """
         source = tuple(map(read_document, documents(row)))
-        return Task(self.response_units(row.response), self.source_parts(source), source)
+        units = self.response_units(row.response)
+        longest = max(self.verifier.count_tokens([unit.text for unit in units]), default=0)
+        parts = self.source_parts(source, self.verifier.max_tokens - longest)
+        return list(zip(units, judge_claims(units, parts, self.verifier), strict=True))
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
-        """Judge all pairs of all rows together.
+        """Judge the pairs of each row.
 
         rows: the rows to score.
         """
-        start = time.perf_counter()
-        tasks = [self.task(row) for row in rows]
-        results = verify(self.verifier, tasks, truncate=self.truncate)
-        # Rows are judged together, so each gets an equal share of the time.
-        seconds = (time.perf_counter() - start) / max(1, len(rows))
-        return [self._scored(judged, seconds) for judged in results]
+        return list(map(self._score, rows))
 
-    def _scored(self, judged: Sequence[JudgedClaim], seconds: float) -> Scored:
+    def _score(self, row: Row) -> Scored:
+        start = time.perf_counter()
+        units = self.judge(row)
+        seconds = time.perf_counter() - start
+        judged = [item for _, item in units]
         cost = Cost(
             pairs_judged=sum(len(item.probabilities) for item in judged),
             verifier_tokens=sum(item.tokens for item in judged),
@@ -113,8 +113,8 @@ class PairwiseMethod(ABC):
         ]
         known = [support for support in supports if support is not None]
         claims = tuple(
-            (item.claim.text, None if support is None else self.hallucination_score([support]))
-            for item, support in zip(judged, supports, strict=True)
+            (unit.text, None if support is None else self.hallucination_score([support]))
+            for (unit, _), support in zip(units, supports, strict=True)
         )
         if len(known) < len(supports):
             missing = next(item for item in judged if not item.probabilities)
@@ -130,9 +130,8 @@ class NliOnly(PairwiseMethod):
     """
 
     name = "nli-only"
-    truncate = True
 
-    def source_parts(self, source: tuple[Document, ...]) -> tuple[Window, ...]:
+    def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
         return whole_documents(source)
 
     def response_units(self, response: str) -> tuple[Claim, ...]:
@@ -163,7 +162,7 @@ class SummacZs(PairwiseMethod):
 
     name = "summac-zs"
 
-    def source_parts(self, source: tuple[Document, ...]) -> tuple[Window, ...]:
+    def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
         return single_sentences(source)
 
     def support(self, probabilities: Sequence[Probabilities]) -> float:
@@ -198,7 +197,7 @@ class SummacConv(PairwiseMethod):
     def description(self) -> dict[str, Any]:
         return {**super().description, "layer": self.layer}
 
-    def source_parts(self, source: tuple[Document, ...]) -> tuple[Window, ...]:
+    def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
         return single_sentences(source)
 
     def support(self, probabilities: Sequence[Probabilities]) -> float:
@@ -210,7 +209,7 @@ class SummacConv(PairwiseMethod):
 
 
 def histogram(values: Sequence[float]) -> NDArray[np.float64]:
-    """Count the values in each bin between 0 and 1.
+    """How many values fall into each bin between 0 and 1.
 
     values: probabilities.
     """
@@ -219,14 +218,14 @@ def histogram(values: Sequence[float]) -> NDArray[np.float64]:
 
 
 def mean_histograms(rows: Sequence[Row], verifier: Verifier) -> list[NDArray[np.float64] | None]:
-    """Return the mean over a response's sentences of their histograms; None where one cannot be
-    judged.
+    """The mean over a response's sentences of their histograms; None where one cannot be judged.
 
     rows: the responses with their sources. verifier: judges sentence against sentence.
     """
     method = SummacZs(verifier)
     found: list[NDArray[np.float64] | None] = []
-    for judged in verify(verifier, [method.task(row) for row in rows]):
+    for row in rows:
+        judged = [item for _, item in method.judge(row)]
         usable = judged and all(item.probabilities for item in judged)
         spreads = [histogram([p.entailment for p in item.probabilities]) for item in judged]
         found.append(np.mean(spreads, axis=0) if usable else None)
@@ -234,7 +233,7 @@ def mean_histograms(rows: Sequence[Row], verifier: Verifier) -> list[NDArray[np.
 
 
 def packaged_layer() -> dict[str, Any]:
-    """Return the fitted SummaC-Conv layer that comes with the package."""
+    """The fitted SummaC-Conv layer that comes with the package."""
     text = (files("halldetect_bench") / "methods" / SUMMAC_LAYER).read_text(encoding="utf-8")
     return dict(json.loads(text))
 
@@ -242,8 +241,8 @@ def packaged_layer() -> dict[str, Any]:
 class _Chunked(PairwiseMethod):
     """The best support of each sentence over chunks of the source.
 
-    The chunk size is in the verifier's own tokens; a verifier that reads less gets smaller
-    chunks.
+    The chunk size is in the verifier's own tokens; a verifier that reads less beside the longest
+    sentence of the response gets smaller chunks.
     """
 
     chunk_tokens: int
@@ -252,8 +251,8 @@ class _Chunked(PairwiseMethod):
     def description(self) -> dict[str, Any]:
         return {**super().description, "chunk_tokens": self.chunk_tokens}
 
-    def source_parts(self, source: tuple[Document, ...]) -> tuple[Window, ...]:
-        return token_chunks(self.verifier, source, self.chunk_tokens)
+    def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
+        return token_chunks(self.verifier, source, max(1, min(self.chunk_tokens, room)))
 
     def support(self, probabilities: Sequence[Probabilities]) -> float:
         return max(item.entailment for item in probabilities)
@@ -280,24 +279,24 @@ class AlignScore(_Chunked):
 
 
 def whole_documents(source: tuple[Document, ...]) -> tuple[Window, ...]:
-    """Return each document as one part.
+    """Each document as one part.
 
     source: the documents of a source.
     """
     return tuple(
-        Window(document.text, index, Span(0, len(document.text)), (1,))
+        Window(document.text, index, Span(0, len(document.text)))
         for index, document in enumerate(source)
         if document.sentences
     )
 
 
 def single_sentences(source: tuple[Document, ...]) -> tuple[Window, ...]:
-    """Return each sentence as one part.
+    """Each sentence as one part.
 
     source: the documents of a source.
     """
     return tuple(
-        Window(span.cut(document.text), index, span, (len(document.sentences),))
+        Window(span.cut(document.text), index, span)
         for index, document in enumerate(source)
         for span in document.sentences
     )
@@ -326,5 +325,5 @@ def token_chunks(
             size += count
         for run in runs:
             span = Span(run[0].start, run[-1].end)
-            parts.append(Window(span.cut(text), index, span, (len(runs),)))
+            parts.append(Window(span.cut(text), index, span))
     return tuple(parts)

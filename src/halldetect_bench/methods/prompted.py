@@ -17,10 +17,9 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, TypeVar
 
-from halldetect.claims.extraction import CLAIMS_PER_SENTENCE
-from halldetect.claims.extractors import prompt
-from halldetect.claims.extractors.gguf import STOP
-
+from halldetect.paper import prompt
+from halldetect.paper.extract import CLAIMS_PER_SENTENCE
+from halldetect.paper.gguf import STOP
 from halldetect.reading.overlap import content_keys
 from halldetect.report import Cost
 from halldetect_bench.datasets.labelled_rows import Row

@@ -11,8 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from halldetect.claims.extractors import prompt
-
+from halldetect.paper import prompt
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, has_words
 from halldetect_bench.methods.prompted import Asking, PromptedMethod, source_text, user_turn
@@ -83,7 +82,7 @@ class QaFactEval(PromptedMethod):
 
 
 def questions_of(text: str, sentence: str) -> list[tuple[str, str]]:
-    """Return the questions in a model's answer with their words, which must be in the sentence.
+    """Return the questions in a model's answer with their words, which must stand in the sentence.
 
     text: the model's lines. sentence: what they ask about.
     """

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from halldetect.claims.extractors import prompt
-
 from halldetect import models
 from halldetect.errors import CheckError, ModelError, one_line
 from halldetect.models.gguf import read_header
 from halldetect.models.llama import default_threads, is_stored, start
+from halldetect.paper import prompt
 
 CONTEXT = 8192
 

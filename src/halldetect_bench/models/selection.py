@@ -12,7 +12,7 @@ from halldetect.errors import ConfigurationError
 from halldetect.models import DEFAULT_EXTRACTOR
 
 if TYPE_CHECKING:
-    from halldetect.protocols import Verifier
+    from halldetect.protocols import Extractor, Verifier
     from halldetect_bench.models.embedders import Embedder
     from halldetect_bench.models.llm import Llm
 
@@ -22,6 +22,7 @@ class RunOptions:
     """The options of a run that concern methods.
 
     configuration: of the detector; other methods take verifier, seed and threads from it.
+    extractor: what writes the claims of the methods `paper` and `ablation`.
     llm: a GGUF model, by name or path, for the methods that ask a language model.
     embedder: a model for sentence vectors; see `embedders.SentenceEmbedder`.
     context: the tokens that the language model reads.
@@ -30,6 +31,7 @@ class RunOptions:
     """
 
     configuration: Configuration = field(default_factory=Configuration)
+    extractor: str | None = None
     llm: str | None = None
     embedder: str | None = None
     context: int | None = None
@@ -57,6 +59,14 @@ class RunModels:
             device=configuration.device,
             notice=self.options.notice,
         )
+
+    def extractor(self, name: str) -> Extractor:
+        """The model of a name that writes claims."""
+        from halldetect.paper.extractors import load_extractor
+
+        chosen = self.configuration
+        notice = self.options.notice
+        return load_extractor(name, threads=chosen.threads, seed=chosen.seed, notice=notice)
 
     @cached_property
     def llm(self) -> Llm:

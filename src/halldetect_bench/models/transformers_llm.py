@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from halldetect.claims.extractors import prompt
-
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError, one_line
 from halldetect.models.integrity import digest_of
+from halldetect.paper import prompt
 from halldetect_bench.models.llm import CONTEXT, Question, Reply, TooLong, locate_model, without
 
 # A token less likely than this share of the likeliest one is never drawn, as in llama.cpp.
@@ -35,7 +34,7 @@ class TransformersLlm:
     ) -> None:
         """model: a name of `halldetect models list` that is in the cache, a .gguf file, or a
             folder with a transformers model.
-        device: `cpu` or `cuda`; default is a GPU, if available.
+        device: `cpu` or `cuda`; default is the GPU where there is one.
         context: the tokens that the model reads.
         """
         torch, transformers = _libraries()
@@ -195,7 +194,7 @@ def _drawing(questions: Sequence[Question]) -> Callable[[Any, Any], Any]:
 
 
 def steps_of(schema: Mapping[str, Any], ids: Callable[[str], Ids]) -> list[list[Ids]]:
-    """Return the texts that a schema allows: for each step, the possible continuations.
+    """Return the texts that a schema allows: step by step, each way to go on.
 
     schema: a JSON schema of allowed words, or an object of those. ids: encodes a text.
     """

@@ -118,8 +118,8 @@ def _ablations(tables: Tables) -> list[Block]:
         Heading("Ablations"),
         Paragraph(
             "Every pair judged: how claims are made, into how many groups the source is cut, how "
-            "judgements are added up. Support only is 1 - the least of the greatest P(E). Means "
-            "over the datasets of the ablation; compare lines with the same rows."
+            "judgements are added up. Means over the datasets of the ablation; compare lines "
+            "with the same rows."
         ),
         Table(
             [*_ABLATED, "datasets", "rows", "AUROC", "balanced accuracy"],

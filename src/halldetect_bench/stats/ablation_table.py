@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from halldetect_bench.methods.ablation import (
-    ABLATION_SCORINGS,
-    SCALE_SETS,
-    score_from_maxima,
-)
+from halldetect_bench.methods.ablation import ABLATION_SCORINGS, SCALE_SETS, score_from_maxima
 from halldetect_bench.predictions import Prediction, Results
 
 # A set of scales and a scoring.
 Variant = tuple[str, str]
-VARIANTS: tuple[Variant, ...] = (
-    *((scales, "calibrated") for scales in SCALE_SETS),
-    *(("all", scoring) for scoring in ABLATION_SCORINGS if scoring != "calibrated"),
-    ("1", "fed"),
-    ("16", "fed"),
+VARIANTS: tuple[Variant, ...] = tuple(
+    (scales, scoring) for scoring in ABLATION_SCORINGS for scales in SCALE_SETS
 )
+# Files of version 0.1 have nine variants; these are the places of `VARIANTS` among them.
+_NINE = (0, 4, 7, 5)
 
 
 def variant_scores(item: Prediction) -> list[float]:
@@ -27,7 +22,8 @@ def variant_scores(item: Prediction) -> list[float]:
     item: of the method `ablation`, with a score.
     """
     if "variants" in item.details:  # packed results hold the scores instead of the maxima
-        return [float(value) for value in item.details["variants"]]
+        stored = [float(value) for value in item.details["variants"]]
+        return [stored[at] for at in _NINE] if len(stored) > len(VARIANTS) else stored
     maxima = item.details["scales"]
     return [score_from_maxima(maxima, scoring, SCALE_SETS[scales]) for scales, scoring in VARIANTS]
 

@@ -15,10 +15,8 @@ from halldetect_bench.stats.growth import Bin, growth
 from halldetect_bench.stats.resampling import Figure
 from halldetect_bench.stats.sentence_level import sentence_quality
 
-FULL: Variant = ("all", "calibrated")
-WHOLE_SOURCE: Variant = ("1", "calibrated")
-FINEST: Variant = ("16", "calibrated")
-SUPPORT_ONLY: Variant = ("all", "support only")
+FULL: Variant = ("all", "support")
+WHOLE_SOURCE: Variant = ("1", "support")
 FED: Variant = ("all", "fed")
 
 
@@ -51,7 +49,7 @@ def answers(evidence: Evidence) -> list[Answer]:
         ("What is decomposition worth?", lambda: _decomposition(evidence)),
         ("Where does splitting pay?", lambda: _where_splitting_pays(evidence)),
         ("What are windows worth?", lambda: _windows(evidence)),
-        ("What is contrastive scoring worth?", lambda: _contrast(evidence)),
+        ("What is the score of support worth?", lambda: _scoring(evidence)),
         ("What is the larger verifier worth?", lambda: _large(evidence)),
         ("Can all claims be judged in one prompt?", lambda: _one_prompt(evidence)),
         (
@@ -141,24 +139,21 @@ def _compared(evidence: Evidence, first: Variant, second: Variant) -> Compared |
 
 def _windows(evidence: Evidence) -> str | None:
     whole = _compared(evidence, WHOLE_SOURCE, FULL)
-    finest = _compared(evidence, FINEST, FULL)
-    if whole is None or finest is None:
+    if whole is None:
         return None
     return (
-        f"Five granularities give {_both(whole)} over the whole source alone and {_both(finest)} "
-        f"over sixteenths alone, every pair judged, on {whole.rows:,} rows."
+        f"Windows of five scales give {_both(whole)} over the whole source alone, every pair "
+        f"judged, on {whole.rows:,} rows."
     )
 
 
-def _contrast(evidence: Evidence) -> str | None:
-    ours = _compared(evidence, SUPPORT_ONLY, FULL)
-    fed = _compared(evidence, SUPPORT_ONLY, FED)
-    if ours is None or fed is None:
+def _scoring(evidence: Evidence) -> str | None:
+    ours = _compared(evidence, FED, FULL)
+    if ours is None:
         return None
     return (
-        f"Counting contradiction in the same window (the default) gives {_both(ours)} over "
-        f"entailment alone; the paper's difference of two maxima (FED) gives {_both(fed)}, on "
-        f"{ours.rows:,} rows."
+        "Counting contradiction in the same window, and the worst claim (the default), gives "
+        f"{_both(ours)} over the paper's score (FED), every pair judged, on {ours.rows:,} rows."
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
-from halldetect.pair_state import CHECK_FAILED
+from halldetect.protocols import CHECK_FAILED
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from halldetect.report import ClaimReport, Report

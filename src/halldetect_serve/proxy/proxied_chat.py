@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-from halldetect.pair_state import CHECK_FAILED
+from halldetect.protocols import CHECK_FAILED
 
 from halldetect.errors import ServiceError
 from halldetect.inputs import Pair

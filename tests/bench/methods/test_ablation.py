@@ -1,26 +1,21 @@
-"""The ablation grid against the detector itself, and its table by hand."""
+"""The ablation against the detector itself, and its table by hand."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from halldetect import Detector
 from halldetect.cli import main
-from halldetect.errors import ConfigurationError
+from halldetect.errors import ExtractionError
+from halldetect.paper.windows import GRANULARITIES
+from halldetect.protocols import Draft
 from halldetect_bench.datasets.labelled_rows import Row
-from halldetect_bench.methods.ablation import (
-    SCALE_SETS,
-    Ablation,
-    claim_splitter,
-    score_from_maxima,
-)
-from halldetect_bench.methods.halldetect_method import HallDetect
-from halldetect_bench.predictions import Results, header_of, prediction_of
-from halldetect_bench.stats.ablation_table import VARIANTS, ablation_scores
+from halldetect_bench.methods.ablation import SCALE_SETS, Ablation, score_from_maxima
+from halldetect_bench.predictions import Prediction, Results, header_of, prediction_of
+from halldetect_bench.stats.ablation_table import VARIANTS, ablation_scores, variant_scores
 from tests.support.fakes import OverlapVerifier, SentenceExtractor, use_overlap_verifier
 
 SOURCE = " ".join(
@@ -30,70 +25,44 @@ RESPONSE = "Gate 3 of the plant opened in 1903. Gate 5 of the plant was painted 
 ROW = Row("d", "1", SOURCE, RESPONSE, True)
 
 
-def grid_of(row: Row = ROW) -> Any:
-    (found,) = Ablation(claim_splitter("sentences"), OverlapVerifier()).score_many([row])
-    return found
+def test_extracted_claims_and_all_scales_are_the_papers_method() -> None:
+    (found,) = Ablation(SentenceExtractor(), OverlapVerifier()).score_many([ROW])
+    expected = Detector.paper(SentenceExtractor(), OverlapVerifier()).check(SOURCE, RESPONSE)
+    score = score_from_maxima(found.details["scales"], "fed", GRANULARITIES)
+    assert score == pytest.approx(expected.fed_score, abs=2e-6)
+    assert [text for text, _ in found.claims] == [claim.text for claim in expected.claims]
+    assert found.cost.pairs_judged == expected.cost.pairs_judged
+    assert found.cost.generative_passes == 1
 
 
-@pytest.mark.parametrize("scales", SCALE_SETS.values(), ids=SCALE_SETS)
-@pytest.mark.parametrize("scoring", ["fed", "calibrated"])
-def test_every_cell_is_what_the_detector_says(scoring: str, scales: tuple[int, ...]) -> None:
-    detector = Detector(
-        SentenceExtractor(),
-        OverlapVerifier(),
-        scoring=scoring,
-        granularities=scales,
-        exact=True,
-    )
-    (expected,) = HallDetect(detector).score_many([ROW])
-    found = grid_of()
-    assert score_from_maxima(found.details["scales"], scoring, scales) == pytest.approx(
-        expected.score, abs=2e-6
-    )
-
-
-def test_support_only_forgets_contradiction() -> None:
+def test_scores_by_hand() -> None:
     claims = [
         {"1": [0.9, 0.8, 0.2], "16": [0.4, 0.1, 0.35]},
         {"1": [0.5, 0.0, 0.5], "16": [0.7, 0.6, 0.3]},
     ]
-    assert score_from_maxima(claims, "support only", (1,)) == pytest.approx(0.5)
-    assert score_from_maxima(claims, "support only", (1, 16)) == pytest.approx(1 - 0.7)
-    assert score_from_maxima(claims, "calibrated", (1, 16)) == pytest.approx(1 - 0.35)
+    assert score_from_maxima(claims, "support", (1,)) == pytest.approx(1 - 0.2)
+    assert score_from_maxima(claims, "support", (1, 16)) == pytest.approx(1 - 0.35)
     # 0.9 - 0.8 and 0.5 - 0: one minus the root of their product.
     assert score_from_maxima(claims, "fed", (1,)) == pytest.approx(1 - (0.1 * 0.5) ** 0.5)
-    assert score_from_maxima(claims, "fed", (16,)) == pytest.approx(1 - (0.3 * 0.1) ** 0.5)
+    assert score_from_maxima(claims, "fed", (1, 16)) == pytest.approx(1 - (0.1 * 0.1) ** 0.5)
 
 
-def test_the_whole_response_is_one_claim() -> None:
-    method = Ablation(claim_splitter("whole"), OverlapVerifier())
-    found, empty = method.score_many([ROW, Row("d", "2", SOURCE, "  ", False)])
-    assert [text for text, _ in found.claims] == [RESPONSE]
+def test_rows_without_a_score_say_why() -> None:
+    class Failing(SentenceExtractor):
+        def draft(self, block: str, limit: int) -> Draft:
+            raise ExtractionError("no answer")
+
+    rows = [Row("d", "2", SOURCE, "  ", False), Row("d", "3", SOURCE, "word " * 250, False)]
+    empty, long = Ablation(None, OverlapVerifier()).score_many(rows)
     assert (empty.score, empty.reason) == (None, "the response has no claim")
-    long = Row("d", "3", SOURCE, " ".join(["word"] * 150), False)
-    (unread,) = method.score_many([long])
-    assert unread.score is None
-    assert unread.reason
-
-
-def test_grouped_claims_are_judged_as_one() -> None:
-    single = Ablation(claim_splitter("sentences"), OverlapVerifier())
-    grouped = Ablation(claim_splitter("groups:2"), OverlapVerifier())
-    (before,), (found,) = single.score_many([ROW]), grouped.score_many([ROW])
-    assert [text for text, _ in before.claims] == RESPONSE.replace(". ", ".|").split("|")
-    assert [text for text, _ in found.claims] == [
-        "Gate 3 of the plant opened in 1903. Gate 5 of the plant was painted red.",
-        "Gate 7 opened.",
-    ]
-    assert found.details["pairs"]["16"] == before.details["pairs"]["16"] * 2 / 3
-    assert grouped.description["extractor"] == {"name": "sentences, groups of 2"}
-    for wrong in ("groups:x", "clauses"):
-        with pytest.raises(ConfigurationError, match="groups:N"):
-            claim_splitter(wrong)
+    assert long.score is None
+    assert "tokens" in (long.reason or "")
+    (failed,) = Ablation(Failing(), OverlapVerifier()).score_many([ROW])
+    assert (failed.score, failed.reason) == (None, "no answer")
 
 
 def test_the_table_has_every_cell_and_the_mean_of_shared_datasets() -> None:
-    method = Ablation(claim_splitter("sentences"), OverlapVerifier())
+    method = Ablation(None, OverlapVerifier())
     rows = [ROW, Row("d", "2", SOURCE, "Gate 3 of the plant opened in 1903.", False)]
     predictions = tuple(
         prediction_of(row, found) for row, found in zip(rows, method.score_many(rows), strict=True)
@@ -102,12 +71,23 @@ def test_the_table_has_every_cell_and_the_mean_of_shared_datasets() -> None:
     extractor, verifier = method.description["extractor"], method.description["verifier"]
     found = ablation_scores(results, extractor["name"], verifier["name"])
     assert set(found) == set(VARIANTS)
-    assert found["all", "calibrated"]["a"] == {item.id: item.score for item in predictions}
+    assert found["all", "support"]["a"] == {item.id: item.score for item in predictions}
     for scales, scoring in VARIANTS:
         assert found[scales, scoring]["b"]["1"] == score_from_maxima(
             predictions[0].details["scales"], scoring, SCALE_SETS[scales]
         )
     assert ablation_scores(results, "other", verifier["name"])["1", "fed"] == {}
+
+
+def test_stored_files_with_nine_variants_are_read() -> None:
+    nine = [n / 10 for n in range(9)]
+    item = Prediction("1", "r", "d", None, True, None, 0.4, None, details={"variants": nine})
+    assert dict(zip(VARIANTS, variant_scores(item), strict=True)) == {
+        ("1", "support"): 0.0,
+        ("all", "support"): 0.4,
+        ("1", "fed"): 0.7,
+        ("all", "fed"): 0.5,
+    }
 
 
 def test_the_command(
@@ -121,11 +101,14 @@ def test_the_command(
     ]
     data.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     command = ["bench", "ablate", "--dataset", f"jsonl:{data}", "-o", str(tmp_path / "out")]
-    assert main([*command, "--quiet"]) == 0
-    assert capsys.readouterr().out.count("2 new, 0 already there") == 3
-    assert main([*command, "--quiet"]) == 0
-    assert capsys.readouterr().out.count("0 new, 2 already there") == 3
+    load = "halldetect.paper.extractors.load_extractor"
+    with monkeypatch.context() as patched:
+        patched.setattr(load, lambda *_, **__: SentenceExtractor())
+        assert main([*command, "--quiet"]) == 0
+        assert capsys.readouterr().out.count("2 new, 0 already there") == 2
+    assert main([*command, "--extractors", "sentences", "--quiet"]) == 0
+    assert capsys.readouterr().out.count("0 new, 2 already there") == 1
     assert main(["bench", "report", str(tmp_path / "out"), "--samples", "10"]) == 0
     text = (tmp_path / "out" / "results" / "ablations.csv").read_text(encoding="utf-8")
-    assert text.count(",support only,") == 3
+    assert text.count(",support,") == text.count(",fed,") == 4
     assert main([*command, "--extractors", "nonsense"]) == 2

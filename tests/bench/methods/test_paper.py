@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from halldetect import Detector
+from halldetect.config import Configuration
 from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.halldetect_method import HallDetect, LlmExtractor
 from halldetect_bench.models.llm import Question, Reply, TooLong
@@ -48,9 +51,17 @@ def test_the_claims_of_all_rows_are_asked_for_at_once() -> None:
     assert good.cost.generative_passes == 1
 
 
-def test_a_run_has_the_settings_of_the_paper() -> None:
-    method = METHODS["paper"].build(RunModels(RunOptions()))
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (RunOptions(), Configuration.for_paper()),
+        (
+            RunOptions(Configuration(verifier="base", seed=7), extractor="sentences"),
+            Configuration.for_paper(verifier="base", seed=7, extractor="sentences"),
+        ),
+    ],
+)
+def test_a_run_has_the_settings_of_the_paper(options: RunOptions, expected: Configuration) -> None:
+    method = METHODS["paper"].build(RunModels(options))
     assert isinstance(method, HallDetect)
-    options = method.detector.configuration
-    assert method.name == "paper"
-    assert (options.extractor, options.verifier) == ("qwen2.5-coder-1.5b", "deberta-v3-large")
+    assert (method.name, method.detector.configuration) == ("paper", expected)
