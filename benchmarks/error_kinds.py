@@ -20,17 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halldetect.explanation.word_types import (
-    CERTAINTY,
-    QUANTIFIERS,
-    Side,
-    is_date,
-    is_name,
-    is_number,
-    is_unit,
-)
-
-from halldetect.explanation.error_kinds import error_candidates
+from halldetect.explanation.error_kinds import error_kind
+from halldetect.facts import FactKind, find_facts
 from halldetect.reading.sentences import sentences
 from halldetect.report import ErrorKind
 
@@ -45,8 +36,6 @@ MINIMAL_PAIRS: dict[str, tuple[ErrorKind | None, set[ErrorKind]]] = {
     "units": (_K.UNIT, {_K.NUMBER}),
     "dates": (_K.DATE, set()),
     "roles": (_K.ROLE, set()),
-    "quantifiers": (_K.QUANTIFIER, set()),
-    "modality": (_K.CERTAINTY, set()),
     "entity_swap": (_K.NAME, {_K.ROLE}),
 }
 BUMP: dict[str, tuple[ErrorKind | None, set[ErrorKind]]] = {
@@ -54,8 +43,8 @@ BUMP: dict[str, tuple[ErrorKind | None, set[ErrorKind]]] = {
     "Extrinsic Entity Error": (None, {_K.NAME, _K.INVENTED}),
     "Intrinsic Circumstance Error": (None, {_K.NAME, _K.DATE, _K.NUMBER}),
     "Extrinsic Circumstance Error": (None, {_K.NAME, _K.DATE, _K.NUMBER, _K.INVENTED}),
-    "Intrinsic Predicate Error": (_K.NEGATION, {_K.CERTAINTY, _K.ROLE}),
-    "Extrinsic Predicate Error": (_K.NEGATION, {_K.CERTAINTY, _K.INVENTED}),
+    "Intrinsic Predicate Error": (_K.NEGATION, {_K.ROLE}),
+    "Extrinsic Predicate Error": (_K.NEGATION, {_K.INVENTED}),
     "Coreference Error": (_K.NAME, {_K.ROLE}),
 }
 SUMMEDITS: dict[str, tuple[ErrorKind | None, set[ErrorKind]]] = {
@@ -134,16 +123,10 @@ def changed_kind(before: str, after: str) -> ErrorKind | None:
 
     before, after  the texts
     """
-    known, side = Side(before).norms, Side(after)
-    new = [place for place, word in enumerate(side.words) if word.norm not in known]
-    types = ((_K.DATE, is_date), (_K.UNIT, is_unit), (_K.NUMBER, is_number), (_K.NAME, is_name))
-    for kind, fits in types:
-        if any(fits(side.words, place) for place in new):
-            return kind
-    for kind, listed in ((_K.QUANTIFIER, QUANTIFIERS), (_K.CERTAINTY, CERTAINTY)):
-        if any(side.words[place].norm in listed for place in new):
-            return kind
-    return None
+    known = {fact.key for fact in find_facts(before)}
+    new = {fact.kind for fact in find_facts(after) if fact.key not in known}
+    kinds = {FactKind.DATE: _K.DATE, FactKind.NUMBER: _K.NUMBER, FactKind.NAME: _K.NAME}
+    return next((kind for found, kind in kinds.items() if found in new), None)
 
 
 def figures(cases: Sequence[Case], given: Sequence[ErrorKind | None]) -> dict[str, Any]:
@@ -188,9 +171,8 @@ def figures(cases: Sequence[Case], given: Sequence[ErrorKind | None]) -> dict[st
 
 def kind_of(case: Case) -> ErrorKind | None:
     """Return the kind that the rules give a case."""
-    found = error_candidates(case.claim, case.source, contradicted=case.contradicted)
-    first = next(iter(found), None)
-    return None if first is None else first.kind
+    found = error_kind(case.claim, case.source, contradicted=case.contradicted)
+    return None if found is None else found.kind
 
 
 def measured(cases: Sequence[Case]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from halldetect.claims.extraction import Draft
 
 from halldetect import Detector, Pair
 from halldetect.batch.cache import ReportCache
@@ -17,6 +16,7 @@ from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
 from halldetect.cli import main
 from halldetect.errors import ExtractionError
+from halldetect.protocols import Draft
 from tests.support.batch_files import (
     GOOD,
     SOURCE,

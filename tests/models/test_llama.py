@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 import pytest
-from halldetect.claims.extractors import load_extractor
 
 from halldetect.errors import MissingExtra
+from halldetect.paper.extractors import load_extractor
 
 
 @pytest.mark.parametrize("name", ["gguf", "smollm2-135m", "gguf:mine.gguf"])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from halldetect.protocols import Progress
 
 from halldetect.config import Configuration
 from halldetect.errors import InputError
 from halldetect.knowledge.builder import build_index
 from halldetect.knowledge.readers import find_files
+from halldetect.protocols import Progress
 from halldetect_serve.settings import CheckSettings, Limits, ServiceSettings, StorageSettings
 from halldetect_serve.worker.process import ModelDetectorPool
 from tests.support.running import http_front

@@ -12,13 +12,12 @@ import sys
 import time
 from collections.abc import Sequence
 
-from halldetect.protocols import Progress
-
 from halldetect import Detector
 from halldetect.config import Configuration
+from halldetect.protocols import Progress
 from halldetect.report import Probabilities
 from halldetect_serve.settings import CheckSettings
-from tests.support.fakes import OverlapVerifier, SentenceExtractor
+from tests.support.fakes import OverlapVerifier
 
 _SLEEP = re.compile(r"sleeps (\d+) ms")
 
@@ -56,16 +55,7 @@ class FakeDetectorPool:
     def get(self, configuration: Configuration) -> Detector:
         if configuration.verifier == "broken":
             raise LookupError("secret inside")
-        extractor = SentenceExtractor()
-        extractor.blocks = _Nothing()
-        return Detector(extractor, self._verifier, config=configuration, progress=self._progress)
-
-
-class _Nothing(list[str]):
-    """The fake extractor notes what it has read; a service would fill up with it."""
-
-    def append(self, item: str) -> None:
-        pass
+        return Detector(self._verifier, config=configuration, progress=self._progress)
 
 
 def main() -> None:

@@ -115,8 +115,8 @@ def windows(text: str, count: Any) -> list[tuple[int, int, int]]:
         text: a source.
         count: gives the tokens of a string.
     """
+    from halldetect.paper.windows import source_windows
     from halldetect.reading.sentences import read_document
-    from halldetect.verification.scales import source_windows
 
     document = read_document(text)
     sizes = {span.start: count(span.cut(document.text)) for span in document.sentences}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from halldetect.large.gguf_tensors import GgufFile
-
 from halldetect.large.answer_prompt import Prompt
 from halldetect.large.shape import Shape, head_tensor
+from halldetect.models.gguf import GgufFile
 from halldetect.reading.sentences import sentences
 from training.perturbation import lexicon
 from training.perturbation import proper_names as names

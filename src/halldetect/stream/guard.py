@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.inputs import Source
-from halldetect.protocols import Problem
+from halldetect.preparation import ABSTAINED, NOTHING_ASSERTED
 from halldetect.reading.sentences import sentences
 from halldetect.report import ClaimReport, Report, Status
 from halldetect.stream.unfinished_text import complete_sentences, context_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from halldetect.repair.rewriters import Rewriter
 
 # Reasons of a report without claims that need no repair.
-ASSERTS_NOTHING = (Problem.NOTHING_ASSERTED, Problem.ABSTAINED)
+ASSERTS_NOTHING = (NOTHING_ASSERTED, ABSTAINED)
 
 
 class OnFailure(StrEnum):

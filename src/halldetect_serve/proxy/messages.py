@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
-from halldetect.protocols import CHECK_FAILED
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
+from halldetect.preparation import CHECK_FAILED
 from halldetect.report import ClaimReport, Report
 from halldetect_serve.error_responses import service_error
 from halldetect_serve.proxy.choices import ChoiceText

@@ -18,10 +18,9 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-from halldetect.protocols import CHECK_FAILED
-
 from halldetect.errors import ServiceError
 from halldetect.inputs import Pair
+from halldetect.preparation import CHECK_FAILED
 from halldetect.stream.guard import ASSERTS_NOTHING
 from halldetect.stream.unfinished_text import context_of
 from halldetect_serve.context import (
