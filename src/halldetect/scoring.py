@@ -141,7 +141,7 @@ def score_claim(claim: Claim, judged: Judgement, calibration: Calibration) -> Cl
     status = calibration.status(support, contradiction)
     two_way = all(answer.contradiction is None for _, answer in answered)
     passages = [
-        evidence_of(window, answer)
+        (window.page, evidence_of(window, answer))
         for window, answer in zip(judged.windows, judged.probabilities, strict=True)
     ]
     return ClaimReport(
@@ -196,18 +196,23 @@ def best_passage(passages: Sequence[Evidence], value: Callable[[Probabilities], 
     return max(passages, key=key)
 
 
-def _passage(passages: Sequence[Evidence], status: Status) -> Evidence:
-    """Return the shortest passage that settles the claim, else the closest one."""
+def _passage(passages: Sequence[tuple[bool, Evidence]], status: Status) -> Evidence:
+    """Return the shortest passage that settles the claim, else the closest one.
+
+    A page shows no place, so the closest passage is a page only if there is nothing shorter.
+    """
     settling = settling_probability(status)
     if settling is not None:
         found = [
             item
-            for item in passages
+            for _, item in passages
             if item.probabilities is not None and settling(item.probabilities) >= SETTLED_FROM
         ]
         if found:
             return min(found, key=lambda item: len(item.span))
-    return best_passage(passages, settling or (lambda answer: answer.entailment))
+    short = [item for is_page, item in passages if not is_page]
+    closest = short or [item for _, item in passages]
+    return best_passage(closest, settling or (lambda answer: answer.entailment))
 
 
 def _rounded(item: Probabilities) -> Probabilities:

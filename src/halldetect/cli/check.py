@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halldetect.cli.demo import QUESTION, RESPONSE, SOURCE, deviations
 from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, interruptible, worst_status
 from halldetect.cli.options import add_detector_options, detector_for
 from halldetect.cli.output import (
@@ -23,7 +24,6 @@ from halldetect.cli.output import (
 from halldetect.cli.parser import add_command, path_argument
 from halldetect.cli.progress import ProgressDisplay
 from halldetect.cli.text_arguments import TextArguments, file_name
-from halldetect.demo import QUESTION, RESPONSE, SOURCE, deviations
 from halldetect.errors import InputError
 from halldetect.report import Report
 

@@ -97,7 +97,7 @@ def diagnose() -> dict[str, Any]:
 
 def check_problem(detector: Detector) -> str | None:
     """Return why a detector cannot check the built-in example properly; None if it can."""
-    from halldetect import demo
+    from halldetect.cli import demo
     from halldetect.errors import described
 
     try:
@@ -109,7 +109,7 @@ def check_problem(detector: Detector) -> str | None:
 
 def speed(verifier: Verifier, seconds: float) -> float:
     """Judge pairs of the built-in example for some seconds; return tokens per second."""
-    from halldetect import demo
+    from halldetect.cli import demo
 
     pairs = [(demo.SOURCE, expected.sentence) for expected in demo.EXPECTED]
     lengths = [sum(verifier.count_tokens(pair)) for pair in pairs]

@@ -17,7 +17,8 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
-from halldetect import __version__, demo
+from halldetect import __version__
+from halldetect.cli import demo
 from halldetect.errors import ServiceError
 from halldetect.render.comparison_views import COMPARISON_STYLE
 from halldetect.render.html import SCRIPTS, VIEW_STYLES

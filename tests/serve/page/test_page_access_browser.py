@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from halldetect import demo
+from halldetect.cli import demo
 from tests.support.chromium import keys, text_of
 
 pytestmark = pytest.mark.browser

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from halldetect import demo
+from halldetect.cli import demo
 from halldetect_serve.access import create_token
 from tests.support.page_in_browser import Page
 from tests.support.running import eventually, serving
