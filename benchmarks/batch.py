@@ -2,7 +2,6 @@
 
     python -m benchmarks.batch throughput [--rows N]   rows per second, phases, 1 and 2 workers
     python -m benchmarks.batch workers [--rows N]      where the time of Ray workers goes
-    python -m benchmarks.batch generative [--rows N]   the same with a generative extractor
     python -m benchmarks.batch same [--rows N]         local and Ray, byte for byte (500 rows)
     python -m benchmarks.batch flat [--rows N]         memory over 1,000,000 tiny rows
     python -m benchmarks.batch sizes                   reading, memory and bytes
@@ -45,7 +44,6 @@ from halldetect.report import Probabilities
 from halldetect.verification.verifiers.onnx import physical_cores
 
 RESULTS = Path(__file__).parent / "results" / "batch.json"
-GENERATIVE = "smollm2-135m"
 PLACES = ("Arlen", "Brook", "Corve", "Dunmore", "Eskdale", "Farrow", "Glen Ashby", "Holme")
 THINGS = ("ferry", "library", "quarry", "mill", "school", "bridge", "market", "tower")
 FACTS = (
@@ -206,8 +204,8 @@ def workers(rows: int) -> dict[str, Any]:
                 source = write_rows(folder / "in.jsonl", made_rows(int(rows * share * count), 4))
                 notes = folder / "notes"
                 notes.mkdir()
-                configuration = Detector("sentences").configuration
-                own = Detector(Words()) if pretend else Detector("sentences")
+                configuration = Detector().configuration
+                own = Detector(Words()) if pretend else Detector()
                 own.configuration = configuration
                 run_on_ray(
                     own,
@@ -228,7 +226,7 @@ def workers(rows: int) -> dict[str, Any]:
 
 def on_ray(source: str, folder: Path, workers: int, part_rows: int, rows: int) -> dict[str, Any]:
     """Measure a run on Ray with some workers of one thread."""
-    detector = Detector("sentences")
+    detector = Detector()
     notes = folder / f"cpu-{workers}"
     notes.mkdir()
     out = folder / f"ray-{workers}.jsonl"
@@ -268,7 +266,7 @@ def throughput(rows: int) -> dict[str, Any]:
                 job = Job(source, str(out))
                 found[key] = measured(partial(run_local, detector, job), out, rows)
                 print(key, found[key], flush=True)
-        detector = Detector("sentences")
+        detector = Detector()
         with_cache = ReportCache(folder / "kept", run_settings(detector))
         for name in ("filling the cache", "from the cache"):
             out = folder / f"{name}.jsonl"
@@ -290,30 +288,12 @@ def throughput(rows: int) -> dict[str, Any]:
     return found
 
 
-def generative(rows: int) -> dict[str, Any]:
-    """A small generative extractor, one row after the other and with claims ahead of verdicts."""
-    found: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        given = made_rows(rows, 4)
-        source = write_rows(folder / "in.jsonl", given)
-        detector = Detector(GENERATIVE)
-        made_with = run_settings(detector)
-        found["extractor"] = made_with["extractor"]["name"]
-        for key, size in (("one batch: no overlap", rows), ("batches of 4: overlap", 4)):
-            out = folder / f"{size}.jsonl"
-            job = Job(source, str(out), batch_size=size)
-            found[key] = measured(partial(run_local, detector, job), out, rows)
-            print(key, found[key], flush=True)
-    return found
-
-
 def same(rows: int) -> dict[str, Any]:
     """Whether local runs and runs on Ray write the same bytes."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = write_rows(folder / "in.jsonl", made_rows(rows, 2, said=1))
-        detector = Detector("sentences")
+        detector = Detector()
         here, there = folder / "here.jsonl", folder / "there.jsonl"
         began = time.perf_counter()
         run_local(detector, Job(source, str(here)))
@@ -332,7 +312,6 @@ def same(rows: int) -> dict[str, Any]:
             "bytes": len(mine),
             "identical": mine == theirs,
             "verdicts": Counter(json.loads(line)["verdict"] for line in mine.splitlines()),
-            "extractor": "sentences",
             "verifier": f"{verifier['name']} {verifier['digest']}",
             "local_seconds": round(middle - began, 1),
             "ray_seconds": round(ended - middle, 1),
@@ -424,20 +403,18 @@ def sizes(rows: int) -> dict[str, Any]:
         found["rows_read_a_cpu_second"] = round(rows / (time.process_time() - used))
         found["input_bytes_a_row"] = round(path.stat().st_size / rows)
     context = multiprocessing.get_context("spawn")
-    for extractor in ("sentences", GENERATIVE):
-        with context.Pool(1) as pool:
-            found[extractor] = pool.apply(loaded, (extractor,))
+    with context.Pool(1) as pool:
+        found["one check"] = pool.apply(loaded)
     return found
 
 
-def loaded(extractor: str) -> dict[str, Any]:
-    """Memory after one check with an extractor."""
-    detector = Detector(extractor)
+def loaded() -> dict[str, Any]:
+    """Memory after one check."""
+    detector = Detector()
     run_settings(detector)
     (row,) = made_rows(1, 10)
     report = detector.check(row["source"], row["response"])
     return {
-        "extractor": detector.extractor.description["name"],
         "resident_megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
         "report_bytes": len(report.to_json(indent=None)),
         "pairs_judged": report.cost.pairs_judged,
@@ -452,12 +429,7 @@ def table(found: dict[str, Any]) -> str:
         "| verify, % | load |",
         "| :-- | --: | --: | --: | --: | --: | --: | --: |",
     ]
-    second = found.get("generative", {})
-    measured_runs = {
-        **found.get("throughput", {}),
-        **{f"local, short, {second['extractor']}, {key}": run for key, run in second.items()},
-    }
-    for key, run in measured_runs.items():
+    for key, run in found.get("throughput", {}).items():
         if isinstance(run, dict) and "cpus_used" in run:
             share = run["phase_percent"]
             lines.append(
@@ -473,9 +445,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument(
-        "what", choices=("throughput", "workers", "generative", "same", "flat", "sizes", "table")
-    )
+    parser.add_argument("what", choices=("throughput", "workers", "same", "flat", "sizes", "table"))
     parser.add_argument("--rows", type=int)
     arguments = parser.parse_args()
     if arguments.what == "table":
@@ -484,7 +454,6 @@ def main() -> None:
     work, rows = {
         "throughput": (throughput, 96),
         "workers": (workers, 3000),
-        "generative": (generative, 8),
         "same": (same, 500),
         "flat": (flat, 1_000_000),
         "sizes": (sizes, 20_000),

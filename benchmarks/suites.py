@@ -11,6 +11,8 @@ a response of its own with all defaults:
     checks    minimal pairs by phenomenon
     everyday  minimal pairs of contracts, tables, settings, dialogue, data sheets and the like
     hostile   sources and claims that try to talk the verifier round
+    contexts  a sentence that needs the one before it, once true and once false
+    recombined  a sentence whose parts are each true of something in the source, but not together
 
 With `--pairs`, the pairs of a file are checked instead: one JSON object a line with premise,
 hypothesis and label, as `checks` has them; `--limit` then draws rows at random, with a fixed seed.
@@ -42,7 +44,7 @@ from halldetect.report import Report, Status
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data"
 RESULTS = Path(__file__).parent / "results" / "suites"
-SUITES = ("cases", "checks", "everyday", "hostile")
+SUITES = ("cases", "checks", "everyday", "hostile", "contexts", "recombined")
 EXPECTED = {
     "entailment": Status.SUPPORTED,
     "neutral": Status.UNSUPPORTED,
@@ -79,6 +81,13 @@ def suite_rows(suite: str, folder: Path = DATA) -> list[SuiteRow]:
                              claim, state)
                     for at, claim in enumerate(entry[field], 1)
                 ]  # fmt: skip
+        elif suite in ("contexts", "recombined"):
+            for field, state in (("true", Status.SUPPORTED), ("false", Status.UNSUPPORTED)):
+                claim = f"{entry.get('lead', '')} {entry[field]}".strip()
+                rows.append(
+                    SuiteRow(suite, f"{entry['id']}-{field}", entry.get("kind", suite),
+                             entry["source"], claim, state)
+                )  # fmt: skip
         elif suite == "hostile":
             rows.append(
                 SuiteRow(suite, entry["id"], entry["kind"], entry["source"], entry["response"],

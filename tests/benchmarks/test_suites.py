@@ -16,7 +16,10 @@ from tests.support.fakes import OverlapVerifier
 
 def test_every_suite_is_read_whole() -> None:
     counts = {suite: len(suites.suite_rows(suite)) for suite in suites.SUITES}
-    assert counts == {"cases": 400, "checks": 640, "everyday": 216, "hostile": 40}
+    assert counts == {
+        "cases": 400, "checks": 640, "everyday": 216, "hostile": 40, "contexts": 148,
+        "recombined": 120,
+    }  # fmt: skip
     rows = [row for suite in suites.SUITES for row in suites.suite_rows(suite)]
     assert len({(row.suite, row.id) for row in rows}) == len(rows)
 
@@ -61,7 +64,7 @@ def test_the_command_writes_digests_and_predictions(
     monkeypatch.setattr(sys, "argv", ["suites", "--limit", "3", "--out", str(out)])
     suites.main()
     result = json.loads(out.read_text())
-    assert result["all"]["claims"] == len(result["predictions"]) == 12
+    assert result["all"]["claims"] == len(result["predictions"]) == 18
     assert set(result["rows_sha256"]) == set(suites.SUITES)
     assert result["verifier"]["name"]
 

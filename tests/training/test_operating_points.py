@@ -58,12 +58,13 @@ def test_results_give_points_in_the_configuration(
 
 
 @pytest.mark.parametrize("name", ["base", "large"])
-def test_stored_scores_give_the_points_of_the_package(name: str) -> None:
+def test_stored_points_are_those_of_the_package(name: str) -> None:
     stored = json.loads((operating_points.RESULTS / f"{name}.json").read_text("utf-8"))
-    points = fitting.fit(operating_points.labelled_scores(stored["rows"]))
     shipped = json.loads((operating_points.WEIGHTS / name / "config.json").read_text("utf-8"))
-    for point, value in shipped["operating_points"].items():
-        assert points[point] == pytest.approx(value, abs=0.002)
+    assert stored["operating_points"] == shipped["operating_points"]
+    if "rows" in stored:  # scores are stored with five digits
+        points = fitting.fit(operating_points.labelled_scores(stored["rows"]))
+        assert points == pytest.approx(shipped["operating_points"], abs=0.002)
 
 
 def test_the_points_in_the_package_are_in_order() -> None:

@@ -115,8 +115,10 @@ def windows(text: str, count: Any) -> list[tuple[int, int, int]]:
         text: a source.
         count: gives the tokens of a string.
     """
+    from halldetect.paper.windows import source_windows
+    from halldetect.reading.references import begins_with_pronoun
     from halldetect.reading.sentences import read_document
-    from halldetect.verification.scales import source_windows
+    from halldetect.verification.windows import MAX_LEAD_IN
 
     document = read_document(text)
     sizes = {span.start: count(span.cut(document.text)) for span in document.sentences}
@@ -124,6 +126,12 @@ def windows(text: str, count: Any) -> list[tuple[int, int, int]]:
     for window in source_windows([document]):
         bits = sum(1 << scale.bit_length() - 1 for scale in window.scales)
         spans = document.sentences_in(window.span)
+        # A window that begins with a pronoun takes along the sentences before it.
+        first = document.sentences.index(spans[0])
+        for before in reversed(document.sentences[max(first - MAX_LEAD_IN, 0) : first]):
+            if not begins_with_pronoun(spans[0].cut(document.text)):
+                break
+            spans = (before, *spans)
         parts: list[list[int]] = []
         size = ROOM + 1
         for span in spans:
