@@ -90,7 +90,8 @@ def all_runs(options: argparse.Namespace) -> Iterator[Run]:
             for name in DATASETS:
                 limit = () if name == FIRST else ("--limit", str(options.shared_rows))
                 yield Run(name, method, (*asking, *limit))
-    yield from (Run(name, "ablation", base, "ablate") for name in DATASETS)
+    ablated = (*base, "--extractors", "sentences")
+    yield from (Run(name, "ablation", ablated, "ablate") for name in DATASETS)
 
 
 def latency_runs(options: argparse.Namespace) -> Iterator[Run]:

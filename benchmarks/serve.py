@@ -70,7 +70,7 @@ class Connection:
         )
 
     async def post(self, body: bytes) -> tuple[str, bytes]:
-        """Return the status and the body of the answer; the connection is kept for the next."""
+        """The status and the body of the answer; the connection is kept for the next."""
         if self._writer is None:
             self._reader, self._writer = await asyncio.open_connection(*self._place)
         self._writer.write(f"{self._head}{len(body)}\r\n\r\n".encode() + body)
@@ -119,7 +119,7 @@ class Load:
             self._mixed += json.loads(answer)["report"]["response"] != text
 
     async def by_clients(self, clients: int, requests: int) -> Run:
-        """Send requests: each client sends its next one when its last one is answered."""
+        """Each client sends its next request when its last one is answered."""
         numbers = iter(range(requests))
 
         async def one() -> None:
@@ -162,13 +162,13 @@ def clients(url: str, count: int, requests: int, text: str) -> Run:
 
 
 def megabytes(pid: int) -> float:
-    """Return the memory a process really has."""
+    """The memory a process really has."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
 
 
 def memory(service: Running) -> dict[str, float]:
-    """Return the resident memory of the two processes."""
+    """The resident memory of the two processes."""
     return {"http_mb": megabytes(service.process.pid), "worker_mb": megabytes(service.worker())}
 
 
@@ -192,7 +192,7 @@ def bound(alone: Run) -> float:
 
 
 def measure_memory(service: Running, requests: int, step: int) -> list[dict[str, Any]]:
-    """Return the memory after every `step` requests."""
+    """The memory after every `step` requests."""
     found = []
     for done in range(step, requests + 1, step):
         run = clients(service.url, BATCH, step, QUICK)
@@ -204,9 +204,8 @@ def measure_memory(service: Running, requests: int, step: int) -> list[dict[str,
 
 
 def measure_real(requests: int = 16) -> dict[str, Any]:
-    """Return the demo's text with the real models, sentences as claims."""
-    options = (*LIMITS, "--extractor", "sentences")
-    with serving(*options, real=True) as service:
+    """The demo's text with the real verifier."""
+    with serving(*LIMITS, real=True) as service:
         clients(service.url, 1, 2, REAL)
         runs = [clients(service.url, count, requests, REAL) for count in (1, 8)]
         return {

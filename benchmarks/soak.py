@@ -271,7 +271,7 @@ def main() -> None:
     load = round(os.getloadavg()[0], 1)
     with tempfile.TemporaryDirectory() as folder:
         database = f"sqlite:///{folder}/soak.db"
-        options = ("--store", "--database", database, "--rate", "0", "--extractor", "sentences")
+        options = ("--store", "--database", database, "--rate", "0")
         with serving(*options, real=not arguments.fake) as service:
             before = sample(service, time.monotonic())
             traffic = Traffic(service)

@@ -98,9 +98,9 @@ def test_a_student_learns_from_claims_with_their_windows(
     assert not torch.equal(before, Encoder.load(work / "base").layers[0].up.weight)
 
 
-def test_the_loss_is_that_of_the_score_of_the_package() -> None:
+def test_the_loss_is_that_of_the_support_of_the_package() -> None:
     from halldetect.report import Probabilities
-    from halldetect.scoring import Calibration
+    from halldetect.scoring import Calibration, contradiction_of
     from training.base.train_bags import Batch, bag_losses
 
     torch.manual_seed(1)
@@ -113,9 +113,12 @@ def test_the_loss_is_that_of_the_score_of_the_package() -> None:
     for at in (0, 1):
         own = (bag == at).nonzero()[:, 0].tolist()
         judged = [Probabilities(*torch.softmax(logits[row], -1).tolist()) for row in own]
-        of_windows = [[k for k in range(5) if scales[row] >> k & 1] for row in own]
-        best = Calibration().support(judged)
-        said = Calibration().contradiction(judged, of_windows)
+        best = max(map(Calibration().window_support, judged))
+        against: dict[int, float] = {}
+        for row, answer in zip(own, judged, strict=True):
+            for scale in (k for k in range(5) if scales[row] >> k & 1):
+                against[scale] = max(against.get(scale, 0.0), contradiction_of(answer))
+        said = sum(against.values()) / len(against)
         for found, value, target in (
             (first[at], best, float(support[at])),
             (second[at], said, float(contradiction[at])),

@@ -67,7 +67,7 @@ class Bags:
 
     @classmethod
     def load(cls, path: Path) -> Bags:
-        """Return what `encode` wrote."""
+        """What `encode` wrote."""
         with np.load(path) as found:
             return cls(**{name: found[name] for name in cls.__dataclass_fields__})
 
@@ -116,7 +116,9 @@ def windows(text: str, count: Any) -> list[tuple[int, int, int]]:
         count: gives the tokens of a string.
     """
     from halldetect.paper.windows import source_windows
+    from halldetect.reading.references import begins_with_pronoun
     from halldetect.reading.sentences import read_document
+    from halldetect.verification.windows import MAX_LEAD_IN
 
     document = read_document(text)
     sizes = {span.start: count(span.cut(document.text)) for span in document.sentences}
@@ -124,6 +126,12 @@ def windows(text: str, count: Any) -> list[tuple[int, int, int]]:
     for window in source_windows([document]):
         bits = sum(1 << scale.bit_length() - 1 for scale in window.scales)
         spans = document.sentences_in(window.span)
+        # A window that begins with a pronoun takes along the sentences before it.
+        first = document.sentences.index(spans[0])
+        for before in reversed(document.sentences[max(first - MAX_LEAD_IN, 0) : first]):
+            if not begins_with_pronoun(spans[0].cut(document.text)):
+                break
+            spans = (before, *spans)
         parts: list[list[int]] = []
         size = ROOM + 1
         for span in spans:
@@ -138,7 +146,7 @@ def windows(text: str, count: Any) -> list[tuple[int, int, int]]:
 
 
 def picked(claim: set[str], found: list[tuple[set[str], int]]) -> list[int]:
-    """Return the windows for a claim: at each scale those that share most words with it.
+    """The windows for a claim: at each scale those that share most words with it.
 
     Args:
         claim: its words.
@@ -155,7 +163,7 @@ def picked(claim: set[str], found: list[tuple[set[str], int]]) -> list[int]:
 
 
 def encode_groups(folder: Path, part: list[Group]) -> dict[str, np.ndarray]:
-    """Return the bags of some groups, their offsets as lengths."""
+    """The bags of some groups, their offsets as lengths."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))

@@ -6,7 +6,7 @@
   kernels of x86 chips are for uint8 x int8; weights from -63 to 63 keep those of older chips,
   which add two products in 16 bits, from overflowing.
 - The weights are stored in 4 bits, in a second file, and unpacked when the model is loaded
-  (`halldetect.verification.verifiers.packed_weights`).
+  (`halldetect.verification.verifiers.onnx`).
 - Tables are gathered first and dequantised after, so no fp32 table is ever in memory.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from halldetect.verification.verifiers.packed_weights import packed_beside
+from halldetect.verification.verifiers.onnx import packed_beside
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper, version_converter
 

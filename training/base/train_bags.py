@@ -3,9 +3,9 @@
     python -m training.base.train_bags WORK --start round4 --taught WORK/labels --out base \\
         --seconds 420
 
-The support of a claim is the greatest P(E) x (1 - P(C)) of its windows, its contradiction the
-greatest P(C) at each scale, averaged, as `halldetect.scoring` has them; both are asked to agree
-with what is known of the claim and the whole source. A window that is the whole source learns the
+The support of a claim is the greatest P(E) x (1 - P(C)) of its windows, as in `halldetect.scoring`,
+its contradiction the greatest P(C) at each scale, averaged; both are asked to agree with what is
+known of the claim and the whole source. A window that is the whole source learns the
 three-way answer as well.
 """
 
