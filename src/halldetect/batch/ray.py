@@ -95,6 +95,7 @@ def connected(address: str | None, cpus: int) -> Iterator[None]:
     Ray is kept quiet and sends no usage statistics.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     # Ray starts workers with a niceness of 15: any other program would go before them.
     os.environ.setdefault("RAY_worker_niceness", "0")
@@ -109,7 +110,8 @@ def connected(address: str | None, cpus: int) -> Iterator[None]:
         options = {"address": "local", "include_dashboard": False, "num_cpus": offered}
     try:
         _require_listener(address or "")
-        ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
+        with _silent_native_code():
+            ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:  # Ray raises this very class, among others
         words = " ".join(str(error).split())[:300]
         where = address or "this machine"
@@ -120,6 +122,19 @@ def connected(address: str | None, cpus: int) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def _silent_native_code() -> Iterator[None]:
+    """Drop the line of Ray's native code about its log level."""
+    saved, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(null)
 
 
 def _require_listener(address: str) -> None:
@@ -346,10 +361,11 @@ def _collect(
     with ThreadPoolExecutor(1, "ray-data") as pool:
         while True:
             following = pool.submit(next, rows, None)
-            while wait([following], _POLL_SECONDS).not_done:
+            while not following.done():
                 if not interrupted and stop():
                     interrupted = True
                     parts.write(STOP_FILE, b"")
+                wait([following], _POLL_SECONDS)
             if (row := following.result()) is None:
                 return found, interrupted
             part = pickle.loads(row["data"])
