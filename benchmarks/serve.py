@@ -24,6 +24,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from halldetect.demo import RESPONSE, SOURCE
+
 from tests.support.running import Running, serving
 
 HERE = Path(__file__).parent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ from halldetect.batch.cache import ReportCache
 from halldetect.batch.job import Job
 from halldetect.batch.local import run_local, run_settings
 from halldetect.cli import main
-from halldetect.errors import ExtractionError
-from halldetect.protocols import Draft
+from halldetect.errors import ModelError
+from halldetect.report import Probabilities
 from tests.support.batch_files import (
     GOOD,
     SOURCE,
@@ -27,7 +28,7 @@ from tests.support.batch_files import (
     untimed,
     write_jsonl,
 )
-from tests.support.fakes import OverlapVerifier, SentenceExtractor
+from tests.support.fakes import OverlapVerifier
 
 
 def counted(folder: Path | None, **options: Any) -> tuple[Detector, ReportCache]:
@@ -40,8 +41,6 @@ def test_repeated_pairs_are_checked_once(tmp_path: Path) -> None:
     made, cache = counted(None)
     run_local(made, Job(source, str(tmp_path / "out.jsonl"), batch_size=8), cache=cache)
     cache.close()
-    assert isinstance(made.extractor, SentenceExtractor)
-    assert len(made.extractor.blocks) == 2
     timed = [bool(row["report"]["cost"]["seconds"]) for row in results(tmp_path / "out.jsonl")]
     assert timed == [True, True, *[False] * 38]
 
@@ -72,11 +71,11 @@ def test_limit_drops_least_recently_used(tmp_path: Path) -> None:
 
 
 def test_failures_are_not_kept(tmp_path: Path) -> None:
-    class Broken(SentenceExtractor):
-        def draft(self, block: str, limit: int) -> Draft:
-            raise ExtractionError("no answer")
+    class Broken(OverlapVerifier):
+        def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+            raise ModelError("no answer")
 
-    made = Detector(Broken(), OverlapVerifier())
+    made = Detector(Broken())
     cache = ReportCache(tmp_path, run_settings(made))
     pairs = [Pair(SOURCE, GOOD), Pair(SOURCE, "")]
     keys = {cache.key(pair): pair for pair in pairs}

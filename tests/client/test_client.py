@@ -29,7 +29,7 @@ def test_stream(service: Reachable) -> None:
     assert [claim["text"] for claim in claims] == [claim.text for claim in last.report.claims]
     steps = [event.data for event in events if event.name == "progress"]
     done = {step["phase"] for step in steps if step["done"] == step["of"]}
-    assert {"extract", "verify"} <= done
+    assert "verify" in done
     assert steps[0]["seconds_left"] is None, "too soon to say"
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from halldetect import Detector, Probabilities, Status, Verdict
 from halldetect.errors import CheckError, ConfigurationError, InputError
 from halldetect.repair import Action, Method, Outcome, Repair
-from tests.support.fakes import OverlapVerifier
+from tests.support.fakes import OverlapVerifier, SentenceExtractor
 
 SOURCE = (
     "The bridge over the river opened in 1932. It cost 5 million marks. "
@@ -355,7 +355,7 @@ def test_a_sentence_about_a_removed_one_goes_too(detector: Detector) -> None:
     response = f"{INVENTED} It cost 5 million marks. {GOOD}"
     repair = detector.repair(SOURCE, response)
     assert repair.text == GOOD
-    assert repair.changes[1].why == "nothing in the source says so"  # not of wild horses
+    assert repair.changes[1].why == "it refers to a sentence that was removed"
 
 
 def test_a_name_for_a_pronoun_whose_sentence_is_removed(detector: Detector) -> None:
@@ -366,10 +366,10 @@ def test_a_name_for_a_pronoun_whose_sentence_is_removed(detector: Detector) -> N
     assert repair.changes[1].method is Method.NAME
 
 
-def test_the_guard_is_needed() -> None:
-    detector = Detector(verifier=OverlapVerifier(), guard=False)
-    with pytest.raises(ConfigurationError, match="guard"):
-        detector.repair(SOURCE, GOOD)
+def test_paper_method_is_refused() -> None:
+    detector = Detector.paper(SentenceExtractor(), OverlapVerifier())
+    with pytest.raises(ConfigurationError, match="a repair needs every sentence judged"):
+        detector.repair("It rained.", "It rained.")
 
 
 def test_bad_arguments(detector: Detector) -> None:

@@ -128,9 +128,9 @@ def test_time_is_up(small: LocalService) -> None:
 
 @pytest.mark.parametrize("path", ["/v1/check", "/v1/check/stream"])
 def test_leaving_client_cancels_its_request(small: LocalService, path: str) -> None:
-    # Half a second a claim, and two rounds through the windows of this source.
+    # Sixteen claims go to the verifier at a time, in two rounds.
     source = " ".join(f"The bridge of {year} has six lanes." for year in range(1900, 1916))
-    response = " ".join(f"In place {at} of {path} one sleeps 400 ms a day." for at in range(12))
+    response = " ".join(f"In place {at} of {path} one sleeps 200 ms a day." for at in range(32))
     with small.client() as client, pytest.raises(httpx.ReadTimeout):
         client.post(path, json={"source": source, "response": response}, timeout=0.3)
     began = time.monotonic()

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from halldetect_bench.datasets.user_file import load
 
 from halldetect import Report
 from halldetect.cli import main
+from halldetect_bench.datasets.labelled_claims import load_user_file as load
 from tests.support.api_requests import ASKED, RESPONSE, SOURCE, refused, report_in, shown
 from tests.support.fakes import use_overlap_verifier
 

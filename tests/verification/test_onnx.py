@@ -463,6 +463,6 @@ def test_the_runtime_leaves_no_usage_data_behind(tmp_path: Path) -> None:
 def test_claim_with_an_unreadable_word_is_not_judged() -> None:
     from halldetect import Detector, Verdict
 
-    report = Detector("sentences").check("Ann left Rome.", "Ann left Rome \U0001e900\U0001e901.")
+    report = Detector().check("Ann left Rome.", "Ann left Rome \U0001e900\U0001e901.")
     assert report.verdict is Verdict.UNCHECKABLE
     assert "cannot read" in str(report.claims[0].reason)

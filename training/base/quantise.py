@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 import onnx
-from halldetect.verification.verifiers.onnx import packed_beside
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper, version_converter
 
+from halldetect.verification.verifiers.onnx import packed_beside
 from training.base.rounding import (
     TINY,
     Floats,

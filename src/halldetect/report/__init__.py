@@ -17,8 +17,6 @@ SCHEMA_VERSION = 3
 DECIMALS = 6
 # Fields that only a report of the paper's method has; elsewhere the JSON form leaves them out.
 PAPER_ONLY = {"paper_only": True}
-# Characters of a claim or passage in `str(report)`.
-_SHORT = 240
 
 
 class Verdict(StrEnum):
@@ -215,18 +213,9 @@ class Report:
 
     def __str__(self) -> str:
         """Return the verdict and each claim that is not supported, with its passage."""
-        score = "" if self.score is None else f" (score {self.score:.2f})"
-        reason = f": {self.reason}" if self.reason else ""
-        failing = [claim for claim in self.claims if claim.status is not Status.SUPPORTED]
-        return "\n".join([f"{self.verdict}{score}{reason}", *map(self.claim_line, failing)])
+        from halldetect.render.short import short
 
-    def claim_line(self, claim: ClaimReport) -> str:
-        """Return a claim, its state and its passage on one line."""
-        line = f"{claim.status}: “{_shortened(claim.text)}”"
-        if claim.evidence is None:
-            return f"{line} ({claim.reason})" if claim.reason else line
-        name = self.document_name(claim.evidence.document)
-        return f"{line} {name}: “{_shortened(claim.evidence.text)}”"
+        return short(self)
 
     def document_name(self, document: int) -> str:
         """Return the name of a document by its index: the given one, else its number."""
@@ -338,8 +327,3 @@ def unchecked(verdict: Verdict, claims: tuple[ClaimReport, ...]) -> str | None:
 def rounded(value: float) -> float:
     """Return a probability or score at the precision of the report, never -0.0."""
     return round(value, DECIMALS) + 0.0
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHORT else line[: _SHORT - 1].rstrip() + "…"

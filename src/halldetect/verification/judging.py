@@ -29,7 +29,7 @@ LENGTH_EXPONENT = 0.5
 STATEMENT_SHARE, STATEMENT_STEP = 0.5, 64
 # Pairs and tokens per call of the verifier: about a second on two cores, after which progress is
 # shown and a check can be interrupted. A verifier may ask for more with `pairs_at_once`.
-PAIRS_AT_ONCE, TOKENS_AT_ONCE = 64, 1024
+PAIRS_AT_ONCE, TOKENS_AT_ONCE = 16, 1024
 
 # Returns True if an answer supports a statement so clearly that no other window is needed.
 Enough = Callable[[Probabilities], bool]

@@ -13,7 +13,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from threading import Thread
@@ -26,6 +26,7 @@ from halldetect.errors import ConfigurationError, HallDetectError
 from halldetect.inputs import Pair
 from halldetect.protocols import ClaimsExtracted, Event, Progress
 from halldetect.report import Report, Status
+from halldetect.report.json_form import plain
 from halldetect.verification.remaining_time import RemainingTime
 from halldetect_serve.settings import CheckSettings
 
@@ -314,10 +315,10 @@ class CheckWorker:
     def _on_event(self, event: Event) -> None:
         message: dict[str, Any]
         if isinstance(event, ClaimsExtracted):
-            claims = [asdict(claim) for claim in event.claims]
+            claims = [plain(claim) for claim in event.claims]
             message = {"event": "claims", "claims": claims}
         else:
-            message = {"event": "verdict", "place": event.index, "claim": asdict(event.claim)}
+            message = {"event": "verdict", "place": event.index, "claim": plain(event.claim)}
         self._connection.send(BatchEvent(self._running[-1].batch.id, event.pair, message))
 
 
