@@ -78,7 +78,7 @@ class Case:
 
 
 def minimal_pairs() -> Iterator[Case]:
-    """The contradicted rows of our minimal pairs."""
+    """Yield the contradicted rows of our minimal pairs."""
     for line in CHECKS.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         wanted, also = MINIMAL_PAIRS.get(row["phenomenon"], (None, set()))

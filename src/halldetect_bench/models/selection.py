@@ -61,7 +61,7 @@ class RunModels:
         )
 
     def extractor(self, name: str) -> Extractor:
-        """The model of a name that writes claims."""
+        """Return the model of a name that writes claims."""
         from halldetect.paper.extractors import load_extractor
 
         chosen = self.configuration
@@ -95,7 +95,7 @@ class RunModels:
         return SentenceEmbedder(options.embedder, device=options.device)
 
     def _fetched_llm(self) -> str:
-        """The name or file of the language model, downloaded if it is one of the store."""
+        """Return the name or file of the language model, downloaded if it is one of the store."""
         from halldetect.models.llama import fetch_if_stored
 
         model = self.options.llm or DEFAULT_EXTRACTOR
