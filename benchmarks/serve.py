@@ -205,7 +205,7 @@ def measure_memory(service: Running, requests: int, step: int) -> list[dict[str,
 
 
 def measure_real(requests: int = 16) -> dict[str, Any]:
-    """The demo's text with the real verifier."""
+    """Measure the demo's text with the real verifier."""
     with serving(*LIMITS, real=True) as service:
         clients(service.url, 1, 2, REAL)
         runs = [clients(service.url, count, requests, REAL) for count in (1, 8)]

@@ -178,7 +178,7 @@ def _halldetect(run: RunModels) -> Method:
 
 
 def _paper(run: RunModels) -> Method:
-    """The detector with the paper's method; a model on a device extracts the claims there."""
+    """Return the detector with the paper's method; a model on a device writes the claims there."""
     from halldetect.detector import Detector
     from halldetect_bench.methods.halldetect_method import HallDetect, LlmExtractor
 
@@ -210,7 +210,7 @@ def _one_prompt(run: RunModels) -> Method:
 
 
 def ablation(run: RunModels, extractor: str | None = None) -> Method:
-    """The ablation with the claims of an extractor; default: that of the run, or sentences."""
+    """Return the ablation with the claims of an extractor; default: as the run says."""
     name = extractor or run.options.extractor or SENTENCES
     return Ablation(None if name == SENTENCES else run.extractor(name), run.verifier)
 

@@ -36,7 +36,7 @@ class HallDetect:
 
     @property
     def description(self) -> dict[str, Any]:
-        """The method's name, the configuration, and the models with their numbers."""
+        """Return the name, the configuration, and the models with their numbers."""
         detector = self.detector
         described = {
             "name": self.name,

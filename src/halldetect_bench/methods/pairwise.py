@@ -51,7 +51,7 @@ class PairwiseMethod(ABC):
 
     @abstractmethod
     def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
-        """The parts of the source; what the verifier cannot read of a part is cut off.
+        """Return the parts of the source; text that the verifier cannot read is cut off.
 
         source: the documents of the source.
         room: the tokens that the verifier reads beside the longest unit of the response.
@@ -79,7 +79,7 @@ class PairwiseMethod(ABC):
         """
 
     def judge(self, row: Row) -> list[tuple[Claim, Judgement]]:
-        """Each unit of a row with the judgements against every part.
+        """Return each unit of a row with the judgements against every part.
 
         row: the row to score.
         """

@@ -61,7 +61,7 @@ class RunModels:
         )
 
     def extractor(self, name: str) -> Extractor:
-        """The model of a name that writes claims."""
+        """Return the model of a name that writes claims."""
         from halldetect.paper.extractors import load_extractor
 
         chosen = self.configuration

@@ -67,11 +67,13 @@ def rows_of(dataset: str, predictions: Sequence[Prediction], samples: int = SAMP
         dataset,
         tuple(item.id for item in labelled),
         np.array([bool(item.gold) for item in labelled]),
-        _drawn(dataset, [item.document for item in labelled], samples),
+        draw_documents(dataset, [item.document for item in labelled], samples),
     )
 
 
-def _drawn(dataset: str, documents: Sequence[str], samples: int) -> NDArray[np.float32]:
+def draw_documents(
+    dataset: str, documents: Sequence[str], samples: int = SAMPLES
+) -> NDArray[np.float32]:
     """Return how often each row is in each sample of whole documents."""
     names = sorted(set(documents))
     place = {name: at for at, name in enumerate(names)}
@@ -92,7 +94,7 @@ def intervals(
     gold: True for each hallucinated row. scores: of the rows. samples: how many to draw.
     """
     ids = tuple(f"{at:09}" for at in range(len(gold)))
-    rows = Rows("", ids, np.asarray(gold, dtype=bool), _drawn("", ids, samples))
+    rows = Rows("", ids, np.asarray(gold, dtype=bool), draw_documents("", ids, samples))
     measured = figures(rows, dict(zip(ids, map(float, scores), strict=True)))
     return {name: figure(values) for name, values in measured.items()}
 
