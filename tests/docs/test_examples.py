@@ -10,12 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from halldetect.claims.extraction import extract_claims
-from halldetect.claims.extractors.by_rule import ClauseExtractor
 
 from halldetect.cli import build_parser, main
 from halldetect.integrations.pytest_plugin import assert_grounded
-from halldetect.reading.response import read_response
 from halldetect_serve.schemas import CheckRequest
 from tests.support.fakes import use_overlap_verifier
 from tests.support.paths import ROOT
@@ -107,18 +104,6 @@ def _run_test(test: Callable[..., None]) -> None:
 def test_a_request_of_the_service_page_is_valid() -> None:
     (body,) = re.findall(r"-d '(\{.*\})'", (ROOT / "docs" / "serve.md").read_text(encoding="utf-8"))
     CheckRequest.model_validate_json(body)
-
-
-def test_the_sentence_of_the_claims_page_is_split_as_it_says() -> None:
-    text = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
-    section = text.partition("## How a sentence is split\n")[2]
-    sentence = section.partition("`")[2].partition("`")[0]
-    claims = extract_claims(read_response(sentence), ClauseExtractor()).claims
-    assert [part.text for claim in claims for part in claim.parts] == [
-        "Norvik was fined in Spain",
-        "Norvik was fined in 2016",
-        "Norvik was fined by the tax office",
-    ]
 
 
 def test_the_readme_with_real_weights(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,8 @@ from halldetect_bench.stats.tables import Tables
 BEGIN = "<!-- results: `halldetect bench report` writes this block -->"
 END = "<!-- end of results -->"
 DATASET = "qags-cnndm"
+# Methods of others, run on our weights, with the name that the table gives them.
+OTHERS = {"minicheck": "MiniCheck-style", "summac-zs": "SummaC-style"}
 SHOWN = ("precision", "recall", "F1", "balanced accuracy", "AUROC")
 
 
@@ -27,28 +29,32 @@ def with_block(text: str, tables: Tables) -> str:
 
 
 def block(tables: Tables) -> str:
-    """Return the table of the default and of `large`, and a sentence on what decomposition is
-    worth.
+    """Return the table of our verifiers and other methods, and the gain by decomposition.
 
     tables: everything that was computed.
     """
     evidence, scope = tables.evidence, tables.evidence.on_all_rows
     rows = []
     ours = (evidence.reference, evidence.find("halldetect", verifier_name="large"))
-    methods = [one for one in dict.fromkeys(ours) if one in scope.methods]
+    methods = {one: "HallDetect" for one in ours if one in scope.methods}
+    methods |= {
+        one: name
+        for kind, name in OTHERS.items()
+        if (one := evidence.find(kind, verifier_name="base")) in scope.methods
+    }
     lines = [
         (f"QAGS-CNN/DM, {len(scope.rows[DATASET].ids)} rows", DATASET),
         (f"mean of {len(scope.shared)} datasets, {scope.count:,} rows", None),
     ]
     for title, dataset in lines:
-        for method in methods:
+        for method, name in methods.items():
             found: list[Figure] = [
-                scope.mean(method, name) if dataset is None else scope.cell(dataset, method, name)
-                for name in SHOWN
+                scope.mean(method, item) if dataset is None else scope.cell(dataset, method, item)
+                for item in SHOWN
             ]
             verifier = evidence.headers[method].method["verifier"]["name"]
-            rows.append([title, f"`{verifier}`", *(number(one.value) for one in found)])
-    table = markdown([Table(["", "verifier", *SHOWN], rows, 2)]).strip()
+            rows.append([title, f"{name}, `{verifier}`", *(number(one.value) for one in found)])
+    table = markdown([Table(["", "method", *SHOWN], rows, 2)]).strip()
     worth = next((one.text for one in tables.answers if "decomposition" in one.question), "")
     # The first sentence is about the default.
     text = f"{worth.partition('. ')[0].rstrip('.')}."
