@@ -38,7 +38,7 @@ def all_evidence(report: Report) -> list[Evidence]:
     return [
         item
         for claim in report.claims
-        for item in (claim.evidence, claim.entailing, claim.contradicting)
+        for item in (claim.proof, claim.entailing, claim.contradicting)
         if item is not None
     ]
 
@@ -58,8 +58,8 @@ def test_each_state_is_found_and_proven() -> None:
     by_text = {claim.text.rstrip("."): claim for claim in report.claims}
     wrong, invented = by_text[WRONG.rstrip(".")], by_text[INVENTED.rstrip(".")]
     assert wrong.status is Status.CONTRADICTED
-    assert wrong.evidence is not None
-    assert "built in 1790" in wrong.evidence.text
+    assert wrong.proof is not None
+    assert "built in 1790" in wrong.proof.text
     assert invented.status is Status.UNSUPPORTED
 
 
@@ -74,8 +74,8 @@ def test_several_documents_are_kept_apart_and_named() -> None:
     documents = ["Rye bread needs a long rest.", SOURCE]
     report = detector().check(documents, "Today the mill is a museum.")
     (claim,) = report.claims
-    assert claim.evidence is not None
-    assert claim.evidence.document == 1
+    assert claim.proof is not None
+    assert claim.proof.document == 1
     assert report.documents == tuple(documents)
     for item in all_evidence(report):
         assert item.span.cut(documents[item.document]) == item.text

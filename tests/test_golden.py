@@ -45,11 +45,11 @@ def test_spans_cut_the_texts_they_stand_for(reports: list[Report]) -> None:
             words = set(claim.text.casefold().replace(".", " ").split())
             there = set(claim.span.cut(report.response).casefold().replace(".", " ").split())
             assert words <= there, claim
-            if (found := claim.evidence) is not None:
+            if (found := claim.proof) is not None:
                 assert found.span.cut(report.documents[found.document]) == found.text
 
 
 def test_every_document_is_read(reports: list[Report]) -> None:
     (report,) = (report for report in reports if len(report.documents) == 3)
-    passages = [claim.evidence for claim in report.claims if claim.evidence is not None]
+    passages = [claim.proof for claim in report.claims if claim.proof is not None]
     assert {passage.document for passage in passages} == {0, 1, 2}

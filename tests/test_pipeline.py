@@ -146,8 +146,8 @@ def test_failing_search_for_a_proof_is_a_note() -> None:
     assert report.ok
     failure = "no shorter passage could be looked for: RuntimeError: out of memory"
     assert report.provenance.notes == (failure,)
-    assert report.claims[0].evidence is not None
-    assert report.claims[0].evidence.text == source
+    assert report.claims[0].proof is not None
+    assert report.claims[0].proof.text == source
 
 
 @pytest.mark.parametrize("phase", ["verify", "explain", "proof"])
@@ -223,8 +223,8 @@ def test_check_with_knowledge_needs_no_source() -> None:
     report = detector(knowledge=Notes()).check("", "Tolls were dropped in 1990. Whales sing.")
     first, second = report.claims
     assert (first.status, second.status) == (Status.SUPPORTED, Status.UNSUPPORTED)
-    assert first.evidence is not None
-    assert report.document_name(first.evidence.document) == "notes, characters 0–27"
+    assert first.proof is not None
+    assert report.document_name(first.proof.document) == "notes, characters 0–27"
     assert second.reason == NOTHING_FOUND
     assert report.provenance.notes == (
         "evidence was retrieved from an index: name notes, passages 1",

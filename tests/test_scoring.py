@@ -152,8 +152,8 @@ def test_state_of_a_claim(support: float, contradiction: float, status: Status) 
 
 def test_scores_use_rounded_probabilities() -> None:
     report = scored({PAGE: Probabilities(0.1234564, 0.7530872, 0.1234564)})
-    assert report.evidence is not None
-    assert report.evidence.probabilities == Probabilities(0.123456, 0.753087, 0.123456)
+    assert report.proof is not None
+    assert report.proof.probabilities == Probabilities(0.123456, 0.753087, 0.123456)
     assert report.support == round(0.123456 * (1 - 0.123456), 6)
 
 
@@ -176,7 +176,7 @@ def test_claim_without_windows_is_uncheckable() -> None:
         report = score_claim(CLAIM, Judgement(reason=reason), Calibration())
         assert report == uncheckable(CLAIM, shown)
         assert (report.status, report.reason) == (Status.UNCHECKABLE, shown)
-        assert (report.support, report.evidence, report.span) == (None, None, Span(7, 17))
+        assert (report.support, report.proof, report.span) == (None, None, Span(7, 17))
 
 
 # The passage
@@ -193,14 +193,14 @@ def test_shortest_passage_that_settles_is_shown() -> None:
     ):
         report = scored(found)
         assert report.status is not Status.UNSUPPORTED
-        assert report.evidence is not None
-        assert report.evidence.text == shown
+        assert report.proof is not None
+        assert report.proof.text == shown
 
 
 def test_closest_passage_is_shown_where_nothing_settles() -> None:
     report = scored({PAGE: Probabilities(0.1, 0.8, 0.1), SECOND: Probabilities(0.2, 0.8, 0.0)})
     assert report.status is Status.UNSUPPORTED
-    assert report.evidence == Evidence("second", 1, Span(50, 80), (), Probabilities(0.2, 0.8, 0.0))
+    assert report.proof == Evidence("second", 1, Span(50, 80), (), Probabilities(0.2, 0.8, 0.0))
 
 
 def test_shortest_of_equal_passages_is_best() -> None:

@@ -152,7 +152,7 @@ def score_claim(claim: Claim, judged: Judgement, calibration: Calibration) -> Cl
         reason=None,
         support=support,
         contradiction=None if two_way else contradiction,
-        evidence=_passage(passages, status),
+        proof=_passage(passages, status),
     )
 
 

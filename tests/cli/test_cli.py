@@ -422,7 +422,7 @@ def test_demo_with_real_weights_recognises_all_three_claims() -> None:
     assert process.returncode == 0, err.decode()
     report = Report.from_json(out.decode())
     assert demo.deviations(report) == []
-    assert all(claim.evidence for claim in report.claims)
+    assert all(claim.proof for claim in report.claims)
 
 
 def unnumbered(text: str) -> str:

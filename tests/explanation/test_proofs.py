@@ -51,16 +51,14 @@ def findings(
     whole = Evidence(SOURCE, 0, Span(0, len(SOURCE)), (), answer)
     return Findings(
         tuple(Claim(text, None) for text in statements),
-        tuple(
-            ClaimReport(text, None, None, status, None, 0.9, evidence=whole) for text in statements
-        ),
+        tuple(ClaimReport(text, None, None, status, None, 0.9, proof=whole) for text in statements),
         (read_source(SOURCE),),
     )
 
 
 def passages(verifier: OverlapVerifier, *items: Findings) -> list[list[str | None]]:
     return [
-        [claim.evidence and claim.evidence.text for claim in found.claims]
+        [claim.proof and claim.proof.text for claim in found.claims]
         for found in find_proofs(items, verifier)
     ]
 
@@ -128,9 +126,9 @@ def test_each_claim_gets_its_own_passage() -> None:
     ]
     for item in found:
         for claim, (_, judged) in zip(item.claims, item.answers, strict=True):
-            assert claim.evidence is not None
-            assert judged.windows[-1].span == claim.evidence.span
-            assert claim.evidence.span.cut(SOURCE) == claim.evidence.text
+            assert claim.proof is not None
+            assert judged.windows[-1].span == claim.proof.span
+            assert claim.proof.span.cut(SOURCE) == claim.proof.text
 
 
 def test_statement_with_resolved_references_is_asked_about() -> None:
@@ -156,7 +154,7 @@ def test_report_shows_the_proof_and_counts_its_cost() -> None:
     report = Detector(verifier).check(SOURCE, "The nurse Anna Brandt won the regatta.")
     (claim,) = report.claims
     assert claim.status is Status.SUPPORTED
-    assert claim.evidence == Evidence(WON, 0, Span(35, 63))
+    assert claim.proof == Evidence(WON, 0, Span(35, 63))
     judged = {pair for call in verifier.calls for pair in call}
     assert report.cost.pairs_judged == len(judged)
 
@@ -171,5 +169,5 @@ class InContext(NeedsAll):
 def test_proof_changes_no_state() -> None:
     (claim,) = Detector(InContext()).check(SOURCE, WON).claims
     assert (claim.status, claim.contradiction) == (Status.CONTRADICTED, 0.9)
-    assert claim.evidence is not None
-    assert claim.evidence.text == SOURCE
+    assert claim.proof is not None
+    assert claim.proof.text == SOURCE

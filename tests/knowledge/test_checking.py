@@ -47,8 +47,8 @@ def test_every_state(detector: Detector) -> None:
         Status.UNSUPPORTED,
     ]
     assert report.verdict is Verdict.HALLUCINATED
-    assert right.evidence is not None
-    assert report.document_name(right.evidence.document) == "bridge.txt, characters 0–72"
+    assert right.proof is not None
+    assert report.document_name(right.proof.document) == "bridge.txt, characters 0–72"
     assert unknown.reason is not None
     assert unknown.reason.startswith("nothing found")
     assert report.precision == pytest.approx(1 / 3)

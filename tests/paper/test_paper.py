@@ -158,7 +158,7 @@ def test_default_report_has_no_field_of_the_paper() -> None:
     data = Detector(OverlapVerifier()).check("Bob left Rome.", "Bob left Rome.").to_dict()
     assert "fed_score" not in data
     assert not {"fed_score", "entailing", "contradicting"} & set(data["claims"][0])
-    assert set(data["claims"][0]["evidence"]) == {"text", "document", "span"}
+    assert set(data["claims"][0]["proof"]) == {"text", "document", "span"}
     paper = Detector.paper(SentenceExtractor(), OverlapVerifier())
     data = paper.check("Bob left Rome.", "Bob left Rome.").to_dict()
     assert data["fed_score"] is not None

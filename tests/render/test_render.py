@@ -78,7 +78,7 @@ def proved(status, proof):
     town = samples.town()
     start = samples.OPERATOR.index(proof)
     found = Evidence(proof, 1, Span(start, start + len(proof)))
-    claim = dataclasses.replace(town.claims[2], status=status, evidence=found)
+    claim = dataclasses.replace(town.claims[2], status=status, proof=found)
     return dataclasses.replace(town, claims=(claim,))
 
 
@@ -91,7 +91,7 @@ def test_every_view_shows_the_whole_proof(status):
     proof = "Punctuality stood at 93.1 per cent. Most delays came from the lift bridge"
     report = proved(status, proof)
     (claim,) = report.claims
-    assert Passages(report).span(claim) == claim.evidence.span
+    assert Passages(report).span(claim) == claim.proof.span
     place, start, end = render.payload(report)["view"]["claims"][0]["passage"]
     assert report.documents[place][start:end] == proof
     plain = render.terminal(report, width=100, color=False)

@@ -316,12 +316,12 @@ def test_a_megabyte_of_source_stays_quick(show):
         for number in (12, 25, 38)
     ]
     assert min(took) < 1000
-    assert text_of(browser, ".scroller .focus") == report.claims[37].evidence.text
+    assert text_of(browser, ".scroller .focus") == report.claims[37].proof.text
     assert in_sight(browser, ".scroller .focus")
     # Far jumps cross blocks whose height was only guessed.
     for number in (20, 2, 30, 5):
         browser.execute_script(f"document.querySelector('#card-{number} button').click()")
-        expected = report.claims[number - 1].evidence.text
+        expected = report.claims[number - 1].proof.text
         assert text_of(browser, ".scroller .focus") == expected
         assert in_sight(browser, ".scroller .focus")
 

@@ -58,8 +58,8 @@ def test_the_message_has_claim_and_passage() -> None:
     (result, *_) = (item for item in run["results"] if item["ruleId"] == "contradicted")
     assert result["level"] == "error"
     assert result["message"]["text"] == render.claim_line(report, claim)
-    assert claim.evidence is not None
-    assert claim.evidence.text.split()[0] in result["message"]["text"]
+    assert claim.proof is not None
+    assert claim.proof.text.split()[0] in result["message"]["text"]
 
 
 def test_a_response_puts_no_link_into_a_message() -> None:

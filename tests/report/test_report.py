@@ -52,7 +52,7 @@ claims = st.builds(
     reason=st.none() | short,
     support=st.none() | unit,
     contradiction=st.none() | unit,
-    evidence=st.none() | evidences,
+    proof=st.none() | evidences,
     read_as=st.none() | short,
     error=st.none() | st.builds(ErrorReport, st.sampled_from(ErrorKind), short, short),
     citations=st.lists(
@@ -171,7 +171,7 @@ def test_citation_scores_by_hand() -> None:
 def test_text_names_failing_claims_and_passages() -> None:
     evidence = Evidence("It   is\ndry. " + "x" * 300, 0, Span(0, 9))
     made = replace(
-        report(0.8, SUPPORTED, replace(UNSUPPORTED, evidence=evidence), UNKNOWN),
+        report(0.8, SUPPORTED, replace(UNSUPPORTED, proof=evidence), UNKNOWN),
         documents=("It is dry.", "b"),
     )
     first, unsupported, unknown = str(made).splitlines()
@@ -204,12 +204,12 @@ def test_lone_surrogate_is_escaped() -> None:
 
 
 def test_fields_of_the_paper_are_left_out_where_empty() -> None:
-    made = report(0.3, replace(SUPPORTED, evidence=Evidence("a", 0, Span(0, 1))))
+    made = report(0.3, replace(SUPPORTED, proof=Evidence("a", 0, Span(0, 1))))
     data = made.to_dict()
     assert data["schema_version"] == SCHEMA_VERSION == 3
     assert not {"fed_score", "scoring", "calibrated_score"} & set(data)
     assert not {"fed_score", "entailing", "by_scale", "parts"} & set(data["claims"][0])
-    assert set(data["claims"][0]["evidence"]) == {"text", "document", "span"}
+    assert set(data["claims"][0]["proof"]) == {"text", "document", "span"}
     assert {"read_as", "error", "citations"} <= set(data["claims"][0])
     zero = replace(made, fed_score=0.0, claims=(replace(SUPPORTED, fed_score=0.0),))
     assert zero.to_dict()["fed_score"] == zero.to_dict()["claims"][0]["fed_score"] == 0.0

@@ -65,7 +65,7 @@ def short_form(report: Report) -> dict[str, Any]:
     data = report.to_dict()
     del data["cost"]["seconds"]
     for claim, found in zip(data["claims"], report.claims, strict=True):
-        for name in ("evidence", "entailing", "contradicting"):
+        for name in ("proof", "entailing", "contradicting"):
             if name in claim:
                 claim[name] = passage(getattr(found, name))
     kept = ("verdict", "reason", "score", "fed_score", "claims", "citations", "cost")

@@ -62,8 +62,8 @@ def check_building_and_checking(url: str, folder: Path) -> None:
     report = Detector(knowledge=url).check([], "Anna Holm designed the bridge. Zebras sing.")
     right, unknown = report.claims
     assert right.status is Status.SUPPORTED
-    assert right.evidence is not None
-    assert report.document_name(right.evidence.document) == "bridge.md, characters 0–72"
+    assert right.proof is not None
+    assert report.document_name(right.proof.document) == "bridge.md, characters 0–72"
     assert unknown.reason is not None
     assert unknown.reason.startswith("nothing found")
 

@@ -150,7 +150,7 @@ def claim(
         status=status,
         reason=rest.get("reason"),
         support=score,
-        evidence=decides or contradicting,
+        proof=decides or contradicting,
     )
 
 

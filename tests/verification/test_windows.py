@@ -64,8 +64,8 @@ def test_name_of_a_document_stands_before_its_first_pronoun() -> None:
     report = Detector(verifier).check(named, "The Kell bridge opened in 1932.")
     premises = {premise for call in verifier.calls for premise, _ in call}
     assert f"Kell bridge: {OPENED}" in premises
-    assert report.claims[0].evidence is not None
-    assert report.claims[0].evidence.text == OPENED, "the report quotes the source"
+    assert report.claims[0].proof is not None
+    assert report.claims[0].proof.text == OPENED, "the report quotes the source"
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "report.pdf, page 3", "Document 1", "a1-b2", ""])

@@ -73,7 +73,7 @@ def result_lines(row: Row, outcome: Outcome, level: Level) -> bytes:
 
 
 def _claim_result(number: int, claim: ClaimReport, values: dict[str, Any]) -> dict[str, Any]:
-    found = claim.evidence
+    found = claim.proof
     proof = found and {
         "text": found.text,
         "document": found.document,

@@ -64,7 +64,7 @@ class Findings:
     def known_support(self, at: int, document: int) -> bool:
         """Return True if the passage that supports a claim is in a document."""
         report = self.reports[at]
-        passage = report.evidence
+        passage = report.proof
         supported = report.status is Status.SUPPORTED
         return supported and passage is not None and passage.document == document
 
@@ -138,7 +138,7 @@ def _status(
 
 def _error(item: Findings, at: int) -> ErrorReport | None:
     report = item.reports[at]
-    if not report.failing or report.evidence is None:
+    if not report.failing or report.proof is None:
         return None
     contradicted = report.status is Status.CONTRADICTED
-    return error_kind(item.statement(at), report.evidence.text, contradicted=contradicted)
+    return error_kind(item.statement(at), report.proof.text, contradicted=contradicted)

@@ -60,7 +60,7 @@ def find_proofs(
     for item, of_response in zip(findings, searches, strict=True):
         claims = list(item.reports)
         for at, search in of_response.items():
-            claims[at] = replace(claims[at], evidence=search.shortest())
+            claims[at] = replace(claims[at], proof=search.shortest())
         answered = tuple(
             (search.statement, search.judgement(verifier)) for search in of_response.values()
         )
@@ -72,7 +72,7 @@ def _searches(item: Findings) -> Iterator[tuple[int, _Search]]:
     """Yield the searches of a response by the index of the claim."""
     for at, report in enumerate(item.reports):
         settling = settling_probability(report.status)
-        known = report.evidence
+        known = report.proof
         if settling is None or known is None or known.probabilities is None:
             continue
         document = item.documents[known.document]

@@ -69,8 +69,8 @@ def build_server(detector: Detector | None = None) -> MCPServer[Any]:
             "support": found.support,
             "contradiction": found.contradiction,
             "passage": None
-            if found.evidence is None
-            else {"document": found.evidence.document, "text": found.evidence.text},
+            if found.proof is None
+            else {"document": found.proof.document, "text": found.proof.text},
         }
 
     return server

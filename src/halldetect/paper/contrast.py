@@ -118,7 +118,7 @@ def report_claim(claim: Claim, judged: Judgement) -> ClaimReport:
         reason=None,
         support=rounded(max(item.entailment for item in answers)),
         contradiction=None if two_way else rounded(most),
-        evidence=contradicting if status is Status.CONTRADICTED else entailing,
+        proof=contradicting if status is Status.CONTRADICTED else entailing,
         fed_score=rounded(score),
         entailing=entailing,
         contradicting=None if two_way else contradicting,

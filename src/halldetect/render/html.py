@@ -143,7 +143,7 @@ def payload(report: Report, passages: Passages | None = None) -> dict[str, Any]:
     passages = passages or Passages(report)
     data = report.to_dict()
     for item in data["claims"]:
-        for name in ("evidence", "proof", "entailing", "contradicting", "by_scale"):
+        for name in ("proof", "entailing", "contradicting", "by_scale"):
             item.pop(name, None)
     data["view"] = {
         "summary": summary(report),
@@ -162,7 +162,7 @@ def payload(report: Report, passages: Passages | None = None) -> dict[str, Any]:
 
 
 def _claim_view(passages: Passages, claim: ClaimReport) -> dict[str, Any]:
-    span, evidence = passages.span(claim), claim.evidence
+    span, evidence = passages.span(claim), claim.proof
     return {
         "label": evidence_label(claim),
         "meaning": STATE_MEANING[claim.status],
@@ -181,7 +181,7 @@ def claim_row(report: Report, passages: Passages, place: int, claim: ClaimReport
         place: number of the claim, from 1.
         claim: the claim.
     """
-    span, evidence = passages.span(claim), claim.evidence
+    span, evidence = passages.span(claim), claim.proof
     where = ""
     if span is not None and evidence is not None:
         where = f"{document_name(report, evidence.document)}, characters {span.start}–{span.end}"
@@ -269,8 +269,8 @@ def _documents(report: Report, passages: Passages) -> list[tuple[str, list[Piece
     marks: list[list[tuple[Span, int, ClaimReport]]] = [[] for _ in report.documents]
     for place, claim in enumerate(report.claims, start=1):
         span = passages.span(claim)
-        if span is not None and claim.evidence is not None:
-            marks[claim.evidence.document].append((span, place, claim))
+        if span is not None and claim.proof is not None:
+            marks[claim.proof.document].append((span, place, claim))
     return [
         (document_name(report, place), list(_pieces(text, marks[place])))
         for place, text in enumerate(report.documents)

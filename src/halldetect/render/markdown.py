@@ -76,7 +76,7 @@ def _claim(report: Report, passages: Passages, place: int, claim: ClaimReport) -
         f"### {place}\\. {STATE_SYMBOL[claim.status]} {claim.status.capitalize()}: "
         f"“{escape(claim.text)}”"
     ]
-    span, evidence = passages.span(claim), claim.evidence
+    span, evidence = passages.span(claim), claim.proof
     if evidence is None or claim.reason:
         parts.append(f"Why: {escape(claim.reason or STATE_MEANING[claim.status])}")
     if evidence is not None and span is not None:

@@ -37,12 +37,12 @@ class Passages:
         return WordIndex(self._documents)
 
     def span(self, claim: ClaimReport) -> Span | None:
-        """Return the place of the passage in the document of `claim.evidence`.
+        """Return the place of the passage in the document of `claim.proof`.
 
         The passage is the evidence. Evidence that settles nothing can be a whole page: the passage
         is then the sentence of it that shares most with the claim.
         """
-        evidence = claim.evidence
+        evidence = claim.proof
         if evidence is None:
             return None
         settled = claim.status in (Status.SUPPORTED, Status.CONTRADICTED)
@@ -65,9 +65,9 @@ class Passages:
             limit: number of characters, about.
         """
         span = self.span(claim)
-        if span is None or claim.evidence is None:
+        if span is None or claim.proof is None:
             return ""
-        read = self._documents[claim.evidence.document].readable(span)
+        read = self._documents[claim.proof.document].readable(span)
         return shorten(_MARKDOWN.sub("", read) or read, claim.text, limit)
 
 

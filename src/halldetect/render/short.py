@@ -39,7 +39,7 @@ def claim_line(report: Report, claim: ClaimReport, passages: Passages | None = N
         passages: reads the documents once for several claims.
     """
     text = shorten(one_line(claim.text), "", _MAX_CLAIM)
-    evidence = claim.evidence
+    evidence = claim.proof
     if evidence is None:
         why = one_line(claim.reason or STATE_MEANING[claim.status])
         return f"{claim.status}: “{text}” ({why})"

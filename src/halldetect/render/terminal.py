@@ -148,7 +148,7 @@ def _claim(
     words = shorten(one_line(claim.text), "", _MAX_CLAIM)
     rows.add_row(state, Text(f"{place}. {words}", style="bold"))
     support = Text("" if claim.support is None else f"  support {claim.support:.2f}", style="dim")
-    evidence = claim.evidence
+    evidence = claim.proof
     lines = explanations(claim)
     if evidence is None:
         rows.add_row(support, Text(one_line(claim.reason or STATE_MEANING[claim.status])))

@@ -342,7 +342,7 @@ def _failing(
             continue
         sentence.why = sentence.why or _why(worst)
         if worst is not None:
-            sentence.evidence = sentence.evidence or worst.evidence
+            sentence.evidence = sentence.evidence or worst.proof
         found.append(at)
     return found
 

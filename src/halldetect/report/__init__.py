@@ -121,7 +121,7 @@ class ClaimReport:
     Attributes:
         support: How far the source says so, from 0 to 1.
         contradiction: How far the source says otherwise, from 0 to 1; None for two-way verifiers.
-        evidence: The shortest passage found that settles the claim, or the closest one.
+        proof: The shortest passage found that settles the claim, or the closest one.
         read_as: The form with resolved references that was judged, if that rescued the claim.
         error: The error in a failing claim, where a rule finds it.
         citations: The documents that the claim cites.
@@ -137,7 +137,7 @@ class ClaimReport:
     reason: str | None
     support: float | None
     contradiction: float | None = None
-    evidence: Evidence | None = None
+    proof: Evidence | None = None
     read_as: str | None = None
     error: ErrorReport | None = None
     citations: tuple[CitationReport, ...] = ()

@@ -114,7 +114,7 @@ def _quoting(claim: ClaimReport, documents: tuple[str, ...], probabilities: bool
 
     return replace(
         claim,
-        evidence=quoted(claim.evidence),
+        proof=quoted(claim.proof),
         entailing=quoted(claim.entailing),
         contradicting=quoted(claim.contradicting),
     )

@@ -110,7 +110,7 @@ class CheckedChoice:
 
 
 def _claim_annotation(claim: ClaimReport) -> dict[str, Any]:
-    passage = claim.evidence
+    passage = claim.proof
     return {
         "text": claim.text,
         "span": None if claim.span is None else asdict(claim.span),
