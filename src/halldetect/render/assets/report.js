@@ -57,13 +57,6 @@ function stored(act) {
   }
 }
 
-/** The place of a claim's passage: [document, start, end] in code points, or null. */
-function passageOf(claim, view) {
-  if (view.passage !== undefined) return view.passage;
-  const evidence = claim[view.decisive] ?? null;
-  return evidence && [evidence.document, ...(view[view.decisive] ?? Object.values(evidence.span))];
-}
-
 /** One claim of the list: a heading that opens, and the detail it opens. */
 class ClaimCard {
   constructor(report, index, pick) {
@@ -139,7 +132,7 @@ class ReportView {
     const response = (...stretch) => this.dressResponse(...stretch);
     this.response = new TextPane(report.response, response, layout.response);
     this.passages = report.claims.map((claim, index) => {
-      const found = passageOf(claim, report.view.claims[index]);
+      const found = report.view.claims[index].passage;
       return found && { place: found[0], ...this.panes[found[0]].units(found.slice(1)), index };
     });
     root.replaceChildren(this.head(), this.columns(), this.facts());
@@ -244,7 +237,7 @@ class ReportView {
 
   facts() {
     const { view } = this.report;
-    const rows = (view.facts ?? view.provenance).flatMap(([name, value]) => [
+    const rows = view.facts.flatMap(([name, value]) => [
       element("dt", {}, visible(name)),
       element("dd", {}, visible(value)),
     ]);
