@@ -72,6 +72,7 @@ def cli_reference() -> str:
     shared = ""
     for name, parser in _commands(build_parser()):
         own, _, options = _help(parser).partition(f"\n{DETECTOR_GROUP}:\n")
+        own = re.sub(r"(?:\noptions:)?\n +-h, --help .*\n(?=\n|$)|\n +-h, --help .*", "", own)
         parts.append(f"{'###' if ' ' in name else '##'} halldetect {name}\n\n{_block(own)}")
         if options:
             shared = options

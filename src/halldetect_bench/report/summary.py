@@ -12,7 +12,7 @@ from halldetect_bench.stats.tables import Tables
 
 MAX_LINES = 150
 # So that the whole report stays below that.
-MAX_MEANS, MAX_MATRIX, MAX_LOSSES, MAX_TIMED, MAX_REASONS = 30, 30, 8, 22, 6
+MAX_MEANS, MAX_MATRIX, MAX_LOSSES, MAX_TIMED, MAX_REASONS = 15, 8, 8, 10, 6
 TRAINED = "†"
 NONE = "–"
 
@@ -116,11 +116,20 @@ def _means(tables: Tables) -> list[Block]:
             f'; in the columns "all rows", on the {every.count:,} rows of {len(every.shared)} '
             "datasets that the methods without a language model scored"
         )
+    text += ". Passes of a language model and tokens are per response."
+    text += _of_all(len(rows), len(shared.methods))
     return [
         Heading("Means"),
-        Paragraph(f"{text}. Passes of a language model and tokens are per response."),
+        Paragraph(text),
         Table([*titles, "passes", "tokens"], rows),
     ]
+
+
+def _of_all(shown: int, count: int) -> str:
+    """Return a sentence on methods that a table leaves out; empty if it has all of them."""
+    return (
+        "" if shown >= count else f" The best {shown} of {count} methods; the CSV files have all."
+    )
 
 
 def _best(scope: Scope, reference: str, limit: int) -> list[str]:
@@ -147,6 +156,7 @@ def _matrix(evidence: Evidence) -> list[Block]:
             ]
         )
     text = "AUROC / balanced accuracy on the rows that all methods scored."
+    text += _of_all(len(rows) - 1, len(scope.methods))
     told = [f"{name}: {trained[name]}" for name in scope.rows if name in trained]
     if told:
         text += f" {TRAINED} Siblings of the dataset were trained on ({'; '.join(told)})."
