@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from halldetect.demo import RESPONSE, SOURCE
-
+from halldetect.cli.demo import RESPONSE, SOURCE
 from tests.support.running import Running, serving
 
 HERE = Path(__file__).parent

@@ -13,34 +13,35 @@ from tests.support.paths import ROOT
 
 # part: (ceiling, goal). Parts of halldetect without a goal of their own share that of halldetect.
 CEILINGS: dict[str, tuple[int, int | None]] = {
-    "halldetect": (33831, 20000),
-    "core": (17609, 10000),
-    "halldetect_serve": (6972, 4500),
-    "halldetect_serve JavaScript": (3541, 1600),
-    "halldetect_bench": (11442, 8500),
-    "training and benchmarks": (19700, 12000),
-    "Python files in src": (364, 240),
+    "halldetect": (25100, 20000),
+    "core": (12150, 10000),
+    "halldetect_serve": (5240, 4500),
+    "halldetect_serve JavaScript": (2050, 1600),
+    "halldetect_bench": (7830, 8500),
+    "training and benchmarks": (12250, 12000),
+    "Python files in src": (250, 240),
     "modules in the package root": (12, 12),
-    "halldetect.batch": (4217, None),
-    "halldetect.claims": (1949, 0),
-    "halldetect.cli": (3385, None),
-    "halldetect.explanation": (1033, None),
-    "halldetect.integrations": (1809, None),
-    "halldetect.knowledge": (1858, None),
-    "halldetect.large": (2652, None),
-    "halldetect.models": (1492, None),
-    "halldetect.reading": (4588, None),
-    "halldetect.render": (2644, None),
-    "halldetect.repair": (1888, None),
-    "halldetect.report": (769, None),
-    "halldetect.stream": (281, None),
-    "halldetect.verification": (3049, None),
+    "halldetect.batch": (2460, None),
+    "halldetect.cli": (2750, None),
+    "halldetect.explanation": (600, None),
+    "halldetect.integrations": (1800, None),
+    "halldetect.knowledge": (1040, None),
+    "halldetect.large": (1460, None),
+    "halldetect.models": (1440, None),
+    "halldetect.reading": (3760, None),
+    "halldetect.render": (1870, None),
+    "halldetect.repair": (1420, None),
+    "halldetect.report": (730, None),
+    "halldetect.stream": (285, None),
+    "halldetect.verification": (2220, None),
+    "halldetect.facts": (275, None),
+    "halldetect.paper": (930, None),
 }
-# Parts that are new in this tree, or that have no ceiling.
-FREE = {"tests", "files in src", "halldetect.facts", "halldetect.paper"}
+# Parts that have no ceiling.
+FREE = {"tests", "files in src"}
 MODULE_LINES = 420
 FUNCTION_LINES = 60
-LONG_FUNCTIONS = 7  # goal: 0
+LONG_FUNCTIONS = 5  # goal: 0
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from halldetect import pipeline
 from halldetect.config import Configuration, Settings
-from halldetect.errors import ConfigurationError, InputError, ModelError
+from halldetect.errors import ConfigurationError, InputError
 from halldetect.inputs import AnyPair, Pair, Source, clean_pair
 from halldetect.knowledge.passages import Knowledge
-from halldetect.loading import Loader, Models, Notice
+from halldetect.loading import Loader, Models, Notice, require_same_model
 from halldetect.preparation import Prepared, clean, keep_claims_from, prepare, refuse
 from halldetect.protocols import Extractor, Observe, Progress, Verifier
 from halldetect.report import ClaimReport, Report
@@ -155,14 +155,14 @@ class Detector:
         )
         detector.configuration = config
         if recorded.extractor:
-            _same_model("extractor", recorded.extractor, detector.extractor.description)
+            require_same_model("extractor", recorded.extractor, detector.extractor.description)
         if recorded.verifier:
             used = detector.verifier
             if not config.paper:
                 second = detector.models.second
                 if second is not None and recorded.verifier.get("name") == LARGE:
                     used = second.verifier
-            _same_model("verifier", recorded.verifier, used.description)
+            require_same_model("verifier", recorded.verifier, used.description)
         return detector
 
     @property
@@ -218,18 +218,8 @@ class Detector:
 
     def description(self) -> dict[str, Any]:
         """Return everything besides the texts that reports depend on; loads the models."""
-        found: dict[str, Any] = {"configuration": self.configuration.to_dict()}
-        if self.configuration.paper:
-            found["extractor"] = self.extractor.description
-            return found | {"verifier": self.verifier.description}
-        models = self.models
-        found["verifier"] = models.verifier.description
-        found["calibration"] = asdict(models.calibration)
-        if models.second is not None:
-            found["second"] = models.second.verifier.description
-        if models.knowledge is not None:
-            found["knowledge"] = models.knowledge.description
-        return found
+        loaded = self.paper_models if self.configuration.paper else self.models
+        return {"configuration": self.configuration.to_dict(), **loaded.description()}
 
     def check(self, source: Source, response: str, *, question: str | None = None) -> Report:
         """Check one response.
@@ -418,12 +408,3 @@ def check(source: Source, response: str, *, question: str | None = None) -> Repo
 
 def _name(given: object) -> str:
     return str(given) if isinstance(given, (str, Path)) else f"{_OBJECT}{type(given).__name__}"
-
-
-def _same_model(role: str, recorded: dict[str, Any], loaded: dict[str, Any]) -> None:
-    for key, value in recorded.items():
-        if "digest" in key and loaded.get(key) != value:
-            raise ModelError(
-                f"the report was made with another {role}: its {key} was {value}, "
-                f"here it is {loaded.get(key)}"
-            )

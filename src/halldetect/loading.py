@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halldetect.config import Configuration
-from halldetect.errors import CheckError, ConfigurationError
+from halldetect.errors import CheckError, ConfigurationError, ModelError
 from halldetect.knowledge.passages import Knowledge
 from halldetect.protocols import Extractor, Progress, Verifier
 from halldetect.scoring import Calibration, threshold_value
@@ -39,6 +39,18 @@ class Models:
     second: Models | None = None
     knowledge: Knowledge | None = None
     notes: tuple[str, ...] = ()
+
+    def description(self) -> dict[str, Any]:
+        """Return everything of the models that reports depend on."""
+        found: dict[str, Any] = {
+            "verifier": self.verifier.description,
+            "calibration": asdict(self.calibration),
+        }
+        if self.second is not None:
+            found["second"] = self.second.verifier.description
+        if self.knowledge is not None:
+            found["knowledge"] = self.knowledge.description
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,3 +157,13 @@ class Loader:
             notice=self.notice,
             progress=None if self.progress is None else partial(self.progress, "convert"),
         )
+
+
+def require_same_model(role: str, recorded: dict[str, Any], loaded: dict[str, Any]) -> None:
+    """Raise ModelError if a digest of a loaded model is not the recorded one."""
+    for key, value in recorded.items():
+        if "digest" in key and loaded.get(key) != value:
+            raise ModelError(
+                f"the report was made with another {role}: its {key} was {value}, "
+                f"here it is {loaded.get(key)}"
+            )

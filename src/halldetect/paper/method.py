@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
+from typing import Any
 
 from halldetect.config import Configuration
 from halldetect.errors import described
@@ -29,6 +30,10 @@ class PaperModels:
     extractor: Extractor
     verifier: Verifier
     notes: tuple[str, ...] = ()
+
+    def description(self) -> dict[str, Any]:
+        """Return everything of the models that reports depend on."""
+        return {"extractor": self.extractor.description, "verifier": self.verifier.description}
 
 
 def check(

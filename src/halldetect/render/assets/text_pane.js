@@ -149,19 +149,6 @@ class TextPane {
     return blocks;
   }
 
-  /** A stretch as one line of text, without the punctuation of Markdown. */
-  readable(start, end) {
-    const parts = this.blocks
-      .filter((block) => block.start < end && block.end > start)
-      .map((block) =>
-        this.stretches(block, [])
-          .filter(({ names }) => !names.includes("syntax"))
-          .map((part) => this.text.slice(Math.max(start, part.start), Math.min(end, part.end)))
-          .join(""),
-      );
-    return parts.join(this.rendered ? " · " : "").replace(/\s+/g, " ");
-  }
-
   /** Replaces one layer of marks. */
   paint(layer, marks) {
     const touched = new Set(this.blocks.filter((block) => block.marks.delete(layer)));
