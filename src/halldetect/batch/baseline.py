@@ -1,6 +1,6 @@
-"""Compare two runs over the same rows: which rows got worse, and by which claim.
+"""Compare two runs over the same rows: which rows got worse, and because of which claim.
 
-Rows belong together by their id; rows with the same id, in their order.
+Rows are matched by id; rows with the same id, by order.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from halldetect.report import Report, Status, Verdict
 
 SHOWN_ROWS = 20
 CHANGES = ("worse", "better", "unchanged", "new", "gone")
-# Faithful is best, hallucinated is worst; a row without a verdict lies between.
+# Faithful is best, hallucinated is worst; a row without a verdict is in between.
 _BADNESS = {Verdict.FAITHFUL: 0, Verdict.HALLUCINATED: 2}
 
 
@@ -32,11 +32,11 @@ class BaselineComparison:
     """The changes between an earlier run and this one.
 
     Attributes:
-        changes: the number of rows of each of `CHANGES`. A row is worse if it was faithful and is
+        changes: The number of rows of each of `CHANGES`. A row is worse if it was faithful and is
             not, if it became hallucinated, or if more of its claims fail than before.
-        worse_rows: the first rows that got worse, each in a line.
-        before: the rows of the earlier run by outcome.
-        after: the rows of this run.
+        worse_rows: The first rows that got worse, one per line.
+        before: The rows of the earlier run by outcome.
+        after: The rows of this run.
     """
 
     changes: Counter[str]
@@ -45,7 +45,7 @@ class BaselineComparison:
     after: RowCounts
 
     def lines(self, name: str) -> Iterator[str]:
-        """Yield the counts, then the rows that got worse; `name` is that of the earlier run."""
+        """Yield the counts, then the rows that got worse; `name` is the earlier run."""
         counts = ", ".join(f"{self.changes[kind]:,} {kind}" for kind in CHANGES)
         rates = " → ".join(
             "none" if run.rate is None else f"{run.rate:.4f}" for run in (self.before, self.after)
@@ -57,7 +57,7 @@ class BaselineComparison:
 
 
 def require_results(path: Path) -> None:
-    """Raise InputError before the long work if the file has no results to compare with."""
+    """Raise InputError, before the long work, if the file has no results to compare with."""
     next(_results(path), None)
 
 
@@ -69,14 +69,14 @@ def _results(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def compare_with_baseline(before: Path, after: Path) -> BaselineComparison:
-    """Compare the results of two finished runs, in flat memory.
+    """Compare the results of two finished runs, in constant memory.
 
     Args:
-        before: the results of the earlier run, one per response: a file, or a folder of parts.
-        after: the results of this run.
+        before: The results of the earlier run, one per response: a file, or a folder of parts.
+        after: The results of this run.
     """
     comparison = BaselineComparison(Counter(), [], RowCounts(), RowCounts())
-    # An empty name is a temporary file that nobody else sees and that SQLite removes.
+    # An empty name is a private temporary file that SQLite removes.
     with closing(sqlite3.connect("")) as earlier:
         earlier.execute("CREATE TABLE rows (id TEXT, verdict TEXT, failing TEXT)")
         for row in _results(before):
@@ -114,7 +114,7 @@ def _change(
 
 
 def _failing(row: dict[str, Any]) -> dict[int, str]:
-    """Return the texts of the claims that fail, by their index."""
+    """Return the texts of failing claims by index."""
     claims = row["report"]["claims"] if row["report"] else []
     states = (Status.CONTRADICTED, Status.UNSUPPORTED)
     return {at: claim["text"] for at, claim in enumerate(claims) if claim["status"] in states}

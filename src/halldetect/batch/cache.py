@@ -1,8 +1,8 @@
-"""Cache reports by the texts and the settings they were made with.
+"""Cache reports by their texts and settings.
 
-The cache is a SQLite file that several processes may use at once. It holds reports without the
-whole texts. A failure of the cache costs time, never a result: each entry carries a digest, a
-damaged entry is dropped and the report made again, and a damaged file is put aside.
+The cache is a SQLite file that several processes may share. It holds reports without the whole
+texts. A failure of the cache costs time, never a result: each entry has a digest, a damaged entry
+is dropped and its report made again, and a damaged file is moved aside.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEFAULT_LIMIT_BYTES = 1 << 30
 _FORMAT = 3
 _DIGEST_BYTES = 24
 _TEXTS = ("response", "documents", "document_names", "question")
-# A full cache drops this share of its entries, so that not every new report costs a deletion.
+# A full cache drops this share of its entries, so that a deletion is not needed for each report.
 _DROP_OLDEST = """
 DELETE FROM reports WHERE key IN (
     SELECT key FROM reports ORDER BY used LIMIT (SELECT COUNT(*) / 10 + 1 FROM reports))
@@ -40,10 +40,10 @@ class ReportCache:
     """Reports of earlier checks.
 
     Args:
-        folder: where the cache file is; None is a temporary file.
-        settings: everything but the texts that a report depends on.
-        limit: the size in bytes beyond which the least recently used reports are deleted.
-        notice: receives a line if the cache fails.
+        folder: The folder of the cache file; None for a temporary file.
+        settings: Everything but the texts that a report depends on.
+        limit: The size in bytes above which the least recently used reports are deleted.
+        notice: Gets a line if the cache fails.
     """
 
     def __init__(
@@ -64,18 +64,18 @@ class ReportCache:
                 Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
             self._store = _opened("") if folder is None else self._open(Path(folder, FILE_NAME))
         except (OSError, sqlite3.Error) as error:
-            if folder is not None:  # without room for temporary files, do without
+            if folder is not None:  # without temporary space, use no cache
                 raise InputError(f"cannot use the cache {str(folder)!r}: {error}") from error
 
     @classmethod
     def disabled(cls) -> ReportCache:
-        """Return a cache that holds nothing."""
+        """Return a cache that stores nothing."""
         cache = cls(None, {})
         cache.close()
         return cache
 
     def _open(self, file: Path) -> sqlite3.Connection:
-        """Open the file; put a damaged one, or one of another version, aside."""
+        """Open the file; move aside a damaged one, or one of another version."""
         try:
             return _opened(str(file))
         except sqlite3.OperationalError:  # it cannot be written, or another process holds it
@@ -113,7 +113,7 @@ class ReportCache:
         return found
 
     def put(self, reports: Mapping[bytes, Report]) -> None:
-        """Keep the reports that another check of the same pair would repeat."""
+        """Store the reports that another check of the same pair would repeat."""
         kept = {key: report for key, report in reports.items() if is_repeatable(report)}
         packed = [(key, _now(), self._packed(key, report)) for key, report in kept.items()]
         with self._using() as store:
@@ -129,7 +129,7 @@ class ReportCache:
         return self._digest(key + content) + content
 
     def _unpacked(self, key: bytes, data: bytes, pair: Pair) -> Report | None:
-        """Return the report of an entry; None if it is not the one written for this key."""
+        """Return the report of an entry; None if it was not written for this key."""
         content = data[_DIGEST_BYTES:]
         if data[:_DIGEST_BYTES] != self._digest(key + content):
             return None
@@ -140,7 +140,7 @@ class ReportCache:
 
     @contextmanager
     def _using(self) -> Iterator[Any]:
-        """Yield the open file in a transaction, None without one; its errors end its use."""
+        """Yield the open file in a transaction, or None; errors disable the cache."""
         with self._lock:
             try:
                 if self._store is None:
@@ -179,7 +179,7 @@ def _opened(path: str) -> sqlite3.Connection:
 
 
 def _size(store: sqlite3.Connection) -> int:
-    """Return the bytes in use; pages of deleted entries are used again and do not count."""
+    """Return the bytes in use, without the free pages of deleted entries."""
     names = ("page_count", "freelist_count", "page_size")
     pages, free, size = (store.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
     return int((pages - free) * size)
@@ -190,15 +190,15 @@ def _now() -> int:
 
 
 def without_cost(report: Report) -> Report:
-    """Return the report without timings, for a pair that was checked before."""
+    """Return the report without timings, for a pair checked before."""
     return replace(report, cost=replace(report.cost, seconds={}))
 
 
 def is_repeatable(report: Report) -> bool:
     """Return True if another check of the same pair would give the same report.
 
-    A failure may not happen again, a refusal is as cheap as a lookup, and passages that were
-    retrieved are not part of the pair.
+    A failure may not recur, a refusal is as cheap as a lookup, and retrieved passages are not part
+    of the pair.
     """
     is_retrieved = report.provenance.configuration.get("knowledge") is not None
     return report.score is not None and not is_retrieved

@@ -1,4 +1,4 @@
-"""Count the rows of a run by outcome, and compare the counts with the conditions of a gate."""
+"""Count the rows of a run by outcome, and test the counts against the conditions of a gate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from halldetect.report import Verdict
 
 # A row that could not be read, or whose check failed.
 BAD = "bad"
-# Every outcome of a row, in the order of every chart and table.
+# Every outcome of a row, in the order used by all charts and tables.
 ROW_KINDS = (*(verdict.value for verdict in Verdict), BAD)
 RATE = "rate"
 WORSE = "worse"
@@ -25,8 +25,8 @@ class RowCounts:
     """Rows by outcome.
 
     Attributes:
-        by_kind: the number of rows of each of `ROW_KINDS`.
-        first_bad: the first row that could not be read, and why.
+        by_kind: The number of rows of each of `ROW_KINDS`.
+        first_bad: The first row that could not be read, and why.
     """
 
     by_kind: Counter[str] = field(default_factory=Counter)
@@ -36,9 +36,9 @@ class RowCounts:
         """Count one row.
 
         Args:
-            label: the row as messages name it.
-            verdict: its verdict.
-            problem: why the row has no report; None if it has one.
+            label: The row as messages name it.
+            verdict: Its verdict.
+            problem: Why the row has no report; None if it has one.
         """
         self.by_kind[verdict if problem is None else BAD] += 1
         if problem is not None:
@@ -51,12 +51,12 @@ class RowCounts:
 
     @property
     def rows(self) -> int:
-        """All rows."""
+        """The number of all rows."""
         return self.by_kind.total()
 
     @property
     def checked(self) -> int:
-        """Rows that have a verdict of faithful or hallucinated."""
+        """The number of rows with the verdict faithful or hallucinated."""
         return self.by_kind[Verdict.FAITHFUL] + self.by_kind[Verdict.HALLUCINATED]
 
     @property
@@ -71,7 +71,7 @@ class RowCounts:
 
 
 def wilson_interval(hits: int, total: int) -> tuple[float, float] | None:
-    """Return Wilson's 95 % interval of the share `hits / total`, None if `total` is 0."""
+    """Return Wilson's 95 % interval of the share `hits / total`; None if `total` is 0."""
     if not total:
         return None
     share, z = hits / total, _Z_95
@@ -86,10 +86,10 @@ class Condition:
     """A condition under which a run fails, such as "rate>0.05" or "uncheckable>=10".
 
     Attributes:
-        name: `rate`, the share of hallucinated rows among the checked ones, a kind of row, or
-            `worse`, the rows that got worse since an earlier run.
+        name: `rate`, the share of hallucinated rows among the checked ones; a kind of row; or
+            `worse`, the number of rows that got worse since an earlier run.
         comparison: ">" or ">=".
-        limit: the number to compare with.
+        limit: The number to compare with.
     """
 
     name: str
@@ -98,7 +98,7 @@ class Condition:
 
     @classmethod
     def parse(cls, text: str) -> Condition:
-        """Return the condition of a text; ValueError names the accepted form."""
+        """Parse a condition; the ValueError for any other text shows the accepted form."""
         match = _CONDITION.fullmatch(text)
         names = (RATE, WORSE, *ROW_KINDS)
         if match is None or match[1] not in names:
@@ -112,8 +112,8 @@ class Condition:
         """Return a line with the value if the condition is met.
 
         Args:
-            counts: of the run; without a checked row it has no rate.
-            worse: the number of rows that got worse; None without an earlier run.
+            counts: The counts of the run; without a checked row there is no rate.
+            worse: The number of rows that got worse; None without an earlier run.
         """
         value = {RATE: counts.rate, WORSE: worse}.get(self.name, counts.by_kind[self.name])
         is_met = operator.gt if self.comparison == ">" else operator.ge

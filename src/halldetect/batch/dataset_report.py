@@ -1,4 +1,4 @@
-"""Report what the results of a run come to: one set of tables, as HTML and as Markdown."""
+"""Summarise the results of a run in one set of tables, as HTML and as Markdown."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from halldetect.report import Report, Status
 PAGE, MARKDOWN, ROWS = "index.html", "report.md", "rows"
 BINS = 10
 WORST_ROWS = 50
-# A column with more values is not broken down, unless the caller asks for it.
+# A column with more values is not broken down, unless the caller requests it.
 MAX_VALUES = 20
 OTHER_VALUES, NO_VALUE = "(other values)", "(none)"
 _HELD_REASONS = 500
-# A text, a share that is drawn as a bar, or the text and the target of a link.
+# A text, a share drawn as a bar, or the text and target of a link.
 Cell = str | float | tuple[str, str]
 
 
@@ -44,16 +44,16 @@ class Table:
 
 @dataclass(slots=True)
 class Summary:
-    """The sums over a set of results.
+    """Totals over a set of results.
 
     Attributes:
-        counts: rows by outcome.
-        scores: rows per bin of the score.
-        claims: claims by status.
-        errors: failing claims by kind of error.
-        reasons: why rows were not checked, and how often.
-        groups: per carried column and value, rows by outcome.
-        worst: number of the row (from 1) and result, the highest scores first.
+        counts: Rows by outcome.
+        scores: Rows per bin of the score.
+        claims: Claims by status.
+        errors: Failing claims by kind of error.
+        reasons: The reasons why rows were not checked, with their counts.
+        groups: Per carried column and value, rows by outcome.
+        worst: The row number (from 1) and result, highest scores first.
     """
 
     counts: RowCounts = field(default_factory=RowCounts)
@@ -66,11 +66,11 @@ class Summary:
 
 
 def summarise(results: Iterable[dict[str, Any]], by: Sequence[str] = ()) -> Summary:
-    """Sum up results, in flat memory.
+    """Sum up results, in constant memory.
 
     Args:
-        results: one result per response, in order.
-        by: the carried columns to break down by; without it, those with few values.
+        results: One result per response, in order.
+        by: The carried columns to break down by; by default, those with few values.
     """
     summary = Summary()
     heap: list[tuple[float, int, dict[str, Any]]] = []
@@ -89,7 +89,7 @@ def summarise(results: Iterable[dict[str, Any]], by: Sequence[str] = ()) -> Summ
             if len(heap) > WORST_ROWS:
                 heapq.heappop(heap)
     summary.worst = [(-number, result) for _, number, result in sorted(heap, reverse=True)]
-    for values in summary.groups.values():  # rows that do not have the column at all
+    for values in summary.groups.values():  # rows without the column
         absent = Counter(summary.counts.by_kind)
         for found in values.values():
             absent.subtract(found.by_kind)
@@ -128,7 +128,7 @@ def _count_report(summary: Summary, report: dict[str, Any]) -> None:
 
 
 def headline(counts: RowCounts) -> str:
-    """Return the share of hallucinated responses with its interval, in a sentence."""
+    """Return a sentence with the share of hallucinated responses and its interval."""
     if counts.rate is None or counts.interval is None:
         return f"Nothing could be checked in {counts.rows:,} rows."
     low, high = counts.interval
@@ -186,7 +186,7 @@ def _worst_row(number: int, result: dict[str, Any]) -> Sequence[Cell]:
 
 
 def _page_name(number: int) -> str:
-    """Return the page of a row: by its number, so that no id gets into a file name."""
+    """Return the page name of a row: its number, so that no id gets into a file name."""
     return f"{ROWS}/{number:09}.html"
 
 
@@ -208,7 +208,7 @@ def _markdown_cell(cell: Cell) -> str:
 
 
 def dataset_page(summary: Summary, title: str) -> str:
-    """Return the report as one HTML page that loads nothing and runs no script."""
+    """Return the report as one HTML page without external resources or scripts."""
     style = (resources.files("halldetect.batch") / "dataset.css").read_text(encoding="utf-8")
     return html_page(
         "halldetect.batch",
@@ -223,7 +223,7 @@ def dataset_page(summary: Summary, title: str) -> str:
 
 
 def require_folder(folder: Path) -> None:
-    """Raise InputError before the long work if the report could not be written to the folder."""
+    """Raise InputError, before the long work, if the report cannot be written to the folder."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()) and not (folder / MARKDOWN).is_file():
@@ -233,12 +233,12 @@ def require_folder(folder: Path) -> None:
 
 
 def write_report(results: Path, folder: Path, by: Sequence[str] = ()) -> Summary:
-    """Read the results of a finished run and write the report.
+    """Write the report of a finished run.
 
     Args:
-        results: a file of results, one per response, or a folder of parts.
-        folder: where the report goes.
-        by: the carried columns to break down by; without it, those with few values.
+        results: A file of results, one per response, or a folder of parts.
+        folder: The folder of the report.
+        by: The carried columns to break down by; by default, those with few values.
     """
     require_folder(folder)
     summary = summarise(read_results(results), by)

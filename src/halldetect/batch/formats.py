@@ -1,7 +1,7 @@
 """Read records from JSON lines, CSV and Parquet, one at a time.
 
-A record that cannot be read is a `BadRecord` in its place. Damage that makes the rest of the file
-unreadable is an InputError.
+An unreadable record becomes a `BadRecord` in its place. Damage that makes the rest of the file
+unreadable raises an InputError.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import IO, Any, NoReturn
 from halldetect.batch.locations import BUFFER_BYTES, STANDARD_STREAM, open_bytes
 from halldetect.errors import InputError, MissingExtra
 
-# A longer row is not held in memory: of JSON lines it is skipped, of CSV it is an error.
+# A longer row is not held in memory: JSON lines skip it, CSV raises an error.
 MAX_ROW_BYTES = 64 * 1024 * 1024
 JSONL_SUFFIXES = (".jsonl", ".ndjson")
 _PARQUET_BATCH_ROWS = 32
@@ -32,7 +32,7 @@ _UNDECODED = re.compile("[\udc80-\udcff]")
 
 @dataclass(frozen=True, slots=True)
 class BadRecord:
-    """A row that cannot be read, and why."""
+    """An unreadable row, and the reason."""
 
     reason: str
 
@@ -45,11 +45,11 @@ class RecordFile:
     """An open file of records.
 
     Attributes:
-        name: the file as messages name it.
-        records: the records, in the order of the file.
-        column_names: the columns, where the format gives all records the same.
+        name: The file as messages name it.
+        records: The records, in the order of the file.
+        column_names: The columns, if the format gives all records the same ones.
         text_only: True if the format has neither lists nor nulls.
-        fraction_read: returns the part of the file that has been read, None if unknown.
+        fraction_read: Returns the fraction of the file read so far; None if unknown.
     """
 
     name: str
@@ -61,10 +61,10 @@ class RecordFile:
 
 @contextmanager
 def open_records(argument: str) -> Iterator[RecordFile]:
-    """Open a file of records; the ending of its name gives the format.
+    """Open a file of records in the format given by the ending of its name.
 
     Args:
-        argument: a path, a URL, or `-` for JSON lines on standard input.
+        argument: A path, a URL, or `-` for JSON lines on standard input.
     """
     if argument == STANDARD_STREAM:
         if sys.stdin is None:
@@ -115,7 +115,7 @@ def _read_to_end(records: Iterator[Record], name: str) -> Iterator[Record]:
 
 
 def _lines(stream: IO[bytes]) -> Iterator[bytes | None]:
-    """Yield each line with its end; None for one that is too long to hold in memory."""
+    """Yield each line with its line end; None for a line too long for memory."""
     mark = b"\xef\xbb\xbf"
     while line := stream.readline(MAX_ROW_BYTES + 1):
         line, mark = line.removeprefix(mark), b""
@@ -126,7 +126,7 @@ def _lines(stream: IO[bytes]) -> Iterator[bytes | None]:
 
 
 def _jsonl(lines: Iterator[bytes | None]) -> Iterator[Record]:
-    """Skip blank lines; every other line is exactly one record."""
+    """Yield one record per line; skip blank lines."""
     for at, line in enumerate(lines, start=1):
         if line is None:
             yield BadRecord(f"line {at}: longer than {MAX_ROW_BYTES:,} bytes")
@@ -180,7 +180,7 @@ def _csv(lines: Iterator[bytes | None], name: str) -> tuple[tuple[str, ...], Ite
             except StopIteration:
                 return
             except csv.Error as error:
-                if "field limit" in str(error):  # its other lines would pass for rows
+                if "field limit" in str(error):  # the rest of the row would be read as rows
                     raise too_long from error
                 yield BadRecord(f"line {start}: not CSV: {error}")
                 continue

@@ -1,4 +1,4 @@
-"""Describe a batch run: its input, its output and how its rows are checked."""
+"""Describe a batch run: its input, its output, and its settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnNames:
-    """The columns of a row. A name that is None stands for its default and may be missing."""
+    """The columns of a row. None selects the default name, and the column may be missing."""
 
     source: str = "source"
     response: str = "response"
@@ -40,17 +40,17 @@ DEFAULT_COLUMNS = ColumnNames()
 
 
 def partial_file(out: Path) -> Path:
-    """Return where the lines that become `out` are collected."""
+    """Return the file that collects the lines of `out`."""
     return out.with_name(f"{out.name}.partial")
 
 
 def parts_folder(out: Path) -> Path:
-    """Return where the Ray engine collects the parts that become `out`."""
+    """Return the folder where the Ray engine collects the parts of `out`."""
     return out.with_name(f"{out.name}.parts")
 
 
 def already_exists(name: str) -> InputError:
-    """Return the error for output that exists when a new run begins."""
+    """Return the error for output that exists before a new run."""
     return InputError(
         f"{name!r} exists: --resume continues an unfinished run, --overwrite begins again"
     )
@@ -61,14 +61,14 @@ class Job:
     """One run over the rows of files.
 
     Attributes:
-        source: a path, a URL, a pattern, or several of them.
-        target: the file to write; with a scheme or a final slash, a folder of parts.
-        columns: the names of the columns.
-        level: one result per response or one per claim.
+        source: A path, a URL, a pattern, or several of them.
+        target: The file to write; with a scheme or a final slash, a folder of parts.
+        columns: The names of the columns.
+        level: One result per response or one per claim.
         strict: True to stop at the first bad row.
         resume: True to continue an unfinished run.
-        overwrite: True to replace results that exist.
-        batch_size: rows that are checked and written together; a crash costs no more.
+        overwrite: True to replace existing results.
+        batch_size: Rows checked and written together; a crash loses no more than these.
         in_parts: True if the engine writes parts (Ray).
     """
 
@@ -137,13 +137,13 @@ class Job:
 
     @property
     def label_files(self) -> bool:
-        """True if rows name their file, because the run may have several."""
+        """True if rows include the name of their file, because the run may have several."""
         sources = (self.source,) if isinstance(self.source, str) else self.source
         return len(sources) > 1 or is_pattern(sources[0])
 
     @property
     def out(self) -> Path:
-        """The target file, links resolved: a link would be replaced by the new file."""
+        """The target file with links resolved, because the new file would replace a link."""
         return Path(os.path.realpath(self.target))
 
     @property

@@ -25,14 +25,14 @@ from halldetect.report import Report
 
 
 class BatchProgress(Protocol):
-    """Shows the progress of a run; `fraction` is the part of the input, None if unknown."""
+    """Shows the progress of a run; `fraction` is the part of the input read, None if unknown."""
 
     def begin(self, rows: int, fraction: float | None) -> None:
-        """Show that the work begins, after the rows of an earlier run."""
+        """Show the start of the work, after the rows of an earlier run."""
         ...
 
     def advance(self, counts: RowCounts, fraction: float | None) -> None:
-        """Show all rows so far."""
+        """Show the totals of all rows so far."""
         ...
 
 
@@ -41,10 +41,10 @@ class BatchOutcome:
     """The end of a run.
 
     Attributes:
-        counts: all rows by outcome, those of resumed runs included.
-        rows_before: rows that earlier runs had done.
-        seconds: the duration of this run.
-        interrupted: True if it was stopped before its end.
+        counts: All rows by outcome, including those of resumed runs.
+        rows_before: Rows done by earlier runs.
+        seconds: The duration of this run.
+        interrupted: True if it was stopped early.
     """
 
     counts: RowCounts
@@ -64,11 +64,11 @@ def run_local(
     """Check every row of a job on this machine.
 
     Args:
-        detector: checks the rows.
-        job: the rows, and where the results go.
-        cache: reports of earlier checks; none by default.
-        stop: is asked after each block and returns True to end early.
-        progress: shows the progress after each block.
+        detector: Checks the rows.
+        job: The rows, and the target of the results.
+        cache: Reports of earlier checks; none by default.
+        stop: Called after each block; returns True to end early.
+        progress: Shows the progress after each block.
     """
     require_columns(job, detector.configuration)
     cache = cache or ReportCache.disabled()
@@ -104,11 +104,11 @@ def run_local(
 
 
 def counts_of_finished(job: Job, configuration: Configuration) -> RowCounts:
-    """Return the counts of a finished file; raise InputError if it has results of other rows.
+    """Return the counts of a finished file; raise InputError if its results are of other rows.
 
     Args:
-        job: names the input and the finished file.
-        configuration: of this run.
+        job: The input and the finished file.
+        configuration: The configuration of this run.
     """
     counts = RowCounts()
     current = {"configuration": configuration.to_dict()}
@@ -132,12 +132,12 @@ def _require_same(row: Row | None, result: dict[str, Any] | None, number: int, j
 
 
 def run_settings(detector: Detector) -> dict[str, Any]:
-    """Return everything but the texts that reports depend on; loads the models."""
+    """Load the models, and return everything but the texts that reports depend on."""
     return {"version": __version__, **detector.description()}
 
 
 def check_rows(detector: Detector, rows: Sequence[Row], cache: ReportCache) -> list[Outcome]:
-    """Return the outcome of each row; it depends neither on the cache nor on the other rows."""
+    """Return the outcome of each row, independent of the cache and the other rows."""
     keys = [None if row.pair is None else cache.key(row.pair) for row in rows]
     wanted = {key: row.pair for row, key in zip(rows, keys, strict=True) if key and row.pair}
     found: dict[bytes, Outcome] = {**cache.get(wanted)}
@@ -157,10 +157,10 @@ def check_rows(detector: Detector, rows: Sequence[Row], cache: ReportCache) -> l
 
 
 def _reports(detector: Detector, pairs: Sequence[Pair]) -> list[Outcome]:
-    """Return the outcome of each pair; a defect on one pair does not affect the others."""
+    """Return the outcome of each pair; a defect in one pair does not affect the others."""
     try:
         return list(detector.check_many(pairs)) if pairs else []
-    except HallDetectError:  # the detector cannot work: every other row would fail too
+    except HallDetectError:  # the detector is unusable: all rows would fail
         raise
     except Exception as error:
         if len(pairs) == 1:

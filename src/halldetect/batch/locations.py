@@ -20,20 +20,20 @@ BUFFER_BYTES = 1 << 20
 
 
 def is_url(argument: str) -> bool:
-    """Return True if the argument is a URL rather than a path."""
+    """Return True if an argument is a URL, not a path."""
     return "://" in argument
 
 
 def is_pattern(argument: str) -> bool:
-    """Return True if the argument is a pattern and no local file has this exact name."""
+    """Return True if an argument is a pattern, and not the exact name of a local file."""
     return glob.has_magic(argument) and (is_url(argument) or not Path(argument).exists())
 
 
 def expand_inputs(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return the files that the arguments name; those of one pattern are sorted by name.
+    """Return the files that the arguments name; the files of one pattern are sorted by name.
 
     Args:
-        arguments: paths, URLs and patterns, or `-` alone for standard input.
+        arguments: Paths, URLs and patterns, or `-` alone for standard input.
     """
     if STANDARD_STREAM in arguments and len(arguments) > 1:
         raise InputError("standard input (-) cannot be one of several inputs")
@@ -73,7 +73,7 @@ def file_system(location: str) -> tuple[Any, str]:
 
 
 def _matches_of_url(pattern: str) -> list[str]:
-    """Compare all files under the fixed beginning: object stores know no patterns."""
+    """Return matching files under the fixed prefix: object stores do not support patterns."""
     from pyarrow.fs import FileSelector, FileType
 
     scheme, _, rest = pattern.partition("://")
@@ -100,7 +100,7 @@ def _fits(parts: list[str], pattern: list[str]) -> bool:
 
 @contextmanager
 def open_bytes(file: str) -> Iterator[tuple[IO[bytes], int]]:
-    """Open a path or URL for reading; yield the stream and its size, 0 where it has none."""
+    """Open a path or URL for reading; yield the stream and its size, 0 if unknown."""
     try:
         if is_url(file):
             system, path = file_system(file)

@@ -1,4 +1,4 @@
-"""A folder of results in parts, anywhere pyarrow can write; each part appears as a whole."""
+"""A folder of result parts, anywhere pyarrow can write; each part is written atomically."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from halldetect.batch.resume import require_same_settings
 from halldetect.errors import InputError
 
 RUN_FILE, DONE_FILE, STOP_FILE = "_run.json", "_done.json", "_stop"
-# In these stores a file appears whole or not at all.
+# In these stores, writes are atomic.
 _OBJECT_STORES = ("s3", "gcs", "abfs")
 
 
 class PartsFolder:
-    """A folder of parts; it has no open files, so that it can be sent to workers.
+    """A folder of parts; it holds no open files, so that it can be sent to workers.
 
     Args:
-        location: the path or URL of the folder.
+        location: The path or URL of the folder.
     """
 
     def __init__(self, location: str) -> None:
@@ -33,14 +33,14 @@ class PartsFolder:
         self.files = SubTreeFileSystem(folder, system)
 
     def names(self, prefix: str = "part-") -> list[str]:
-        """Return the files that begin so; parts are in the order of the input."""
+        """Return the files with a prefix, in the order of the input."""
         from pyarrow.fs import FileSelector
 
         found = self.files.get_file_info(FileSelector("", allow_not_found=True))
         return sorted(item.base_name for item in found if item.base_name.startswith(prefix))
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file so that it exists as a whole or not at all."""
+        """Write a file atomically."""
         kind = self.files.base_fs.type_name
         draft = name if kind in _OBJECT_STORES else f".{name}.{uuid.uuid4().hex}"
         with self.files.open_output_stream(draft) as stream:
@@ -57,7 +57,7 @@ class PartsFolder:
             return bytes(stream.read())
 
     def begin(self, settings: dict[str, Any], job: Job) -> None:
-        """Make the folder empty, or make sure that it holds the run to resume."""
+        """Create an empty folder, or verify that it holds the run to resume."""
         try:
             found = self.names("")
             if found and not (job.resume or job.overwrite):

@@ -1,8 +1,8 @@
 """Run a batch job on Ray Data: tasks read parts of the input, a pool of actors checks and writes.
 
 The name of a part holds the index of the input file, the number of the first row, and a digest of
-all rows. So the names in order are the input in order, an existing part need not be made again,
-and one made twice is the same.
+all rows. So sorted names follow the order of the input, an existing part need not be made again,
+and a part made twice is the same.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ from halldetect.verification.presets import memory_needed
 from halldetect.verification.verifiers.onnx import physical_cores
 
 _CONNECT_SECONDS = 30.0
-# Reading needs little processor time, but some: if the detectors reserved every processor, no row
-# would ever reach them.
+# Reading needs a little processor time: if the detectors reserved all of it, no row would ever
+# reach them.
 _DETECTOR_SHARE, _READER_CPUS = 0.95, 0.025
 _POLL_SECONDS = 0.5
-# The folder (None: temporary) and the limit in bytes of a cache.
+# The folder of a cache (None: temporary), and its limit in bytes.
 CacheOptions = tuple[str | None, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A Ray cluster, and how a run is spread over it.
+    """A Ray cluster, and the distribution of a run over it.
 
     Attributes:
         address: HOST:PORT of the cluster, None for Ray on this machine.
-        workers: the number of detectors; None is as many as the cluster has room for.
-        cpus: processors of each detector.
+        workers: The number of detectors; by default, as many as fit.
+        cpus: Processors of each detector.
         gpus: GPUs of each detector; may be a fraction.
-        part_rows: rows of a part.
+        part_rows: Rows per part.
     """
 
     address: str | None = None
@@ -92,16 +92,16 @@ def require_ray() -> None:
 def connected(address: str | None, cpus: int) -> Iterator[None]:
     """Join a cluster, or start Ray on this machine with at least `cpus` processors.
 
-    Ray is kept quiet and sends no usage statistics.
+    Ray's output and usage statistics are turned off.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    # Ray starts workers with a niceness of 15: any other program would go before them.
+    # Ray starts workers with a niceness of 15, so any other program would have priority.
     os.environ.setdefault("RAY_worker_niceness", "0")
     import ray
 
-    if ray.is_initialized():  # by the program that calls this as a library
+    if ray.is_initialized():  # by the calling program
         yield
         return
     options: dict[str, Any] = {"address": address}
@@ -112,7 +112,7 @@ def connected(address: str | None, cpus: int) -> Iterator[None]:
         _require_listener(address or "")
         with _silent_native_code():
             ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
-    except Exception as error:  # Ray raises this very class, among others
+    except Exception as error:  # Ray raises plain Exception, among others
         words = " ".join(str(error).split())[:300]
         where = address or "this machine"
         raise CheckError(f"Ray cannot be reached at {where}: {words}") from error
@@ -126,7 +126,7 @@ def connected(address: str | None, cpus: int) -> Iterator[None]:
 
 @contextmanager
 def _silent_native_code() -> Iterator[None]:
-    """Drop the line of Ray's native code about its log level."""
+    """Suppress the message of Ray's native code about its log level."""
     saved, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(null, 2)
@@ -138,7 +138,7 @@ def _silent_native_code() -> Iterator[None]:
 
 
 def _require_listener(address: str) -> None:
-    """Fail at once: Ray waits for minutes where nothing listens. `auto` has no port to ask."""
+    """Fail at once: Ray waits for minutes if nothing listens. `auto` has no port to test."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
@@ -167,14 +167,14 @@ def _digest(texts: Iterable[str]) -> str:
 
 
 def _packed(value: object) -> dict[str, bytes]:
-    """Return an object as a row of Ray Data."""
+    """Return an object as a Ray Data row."""
     return {"data": pickle.dumps(value)}
 
 
 def _read_parts(
     row: dict[str, bytes], job: Job, limits: Configuration, part_rows: int, done: set[str]
 ) -> Iterator[dict[str, bytes]]:
-    """Cut a file into parts; a task of Ray calls this with the file."""
+    """Cut a file into parts; called by a Ray task."""
     index, file, label, share = pickle.loads(row["data"])
     suffix = ".parquet" if job.is_folder and job.suffix == ".parquet" else ".jsonl"
     try:
@@ -193,7 +193,7 @@ def _read_parts(
 
 @dataclass(slots=True)
 class _Checker:
-    """An actor of Ray that checks parts with its own detector and writes them."""
+    """A Ray actor that checks parts with its own detector and writes them."""
 
     make_detector: Callable[[], Detector]
     expected: dict[str, Any]
@@ -203,7 +203,7 @@ class _Checker:
     loaded: tuple[Detector, ReportCache] | None = None
 
     def __call__(self, row: dict[str, bytes]) -> list[dict[str, bytes]]:
-        """Return the part with its counts, or its problem; nothing if the run was stopped."""
+        """Return the part with its counts or its problem; nothing if the run was stopped."""
         part = pickle.loads(row["data"])
         try:
             if part.problem is None and part.is_new:
@@ -252,7 +252,7 @@ def _write_failed(target: str, error: OSError) -> CheckError:
 def rebuild_detector(configuration: Configuration, cpus: int) -> Detector:
     """Return the detector of a configuration, for a worker with `cpus` processors.
 
-    Its reports record the configuration as given: they must not depend on the worker.
+    Its reports record the original configuration, because they must not depend on the worker.
     """
     detector = Detector(config=configuration.replaced(threads=configuration.threads or cpus))
     detector.description()  # loads the models
@@ -273,13 +273,13 @@ def run_on_ray(
     """Check every row of a job on a cluster.
 
     Args:
-        detector: a detector on this machine, whose settings the workers must have.
-        job: the rows, and where the results go.
-        cluster: the cluster, and how to use it.
-        make_detector: builds a worker's detector; by default, from the configuration.
-        cache: where each worker keeps its cache of reports; none by default.
-        stop: returns True to end early.
-        progress: shows the progress.
+        detector: A detector on this machine; the workers must have the same settings.
+        job: The rows, and the target of the results.
+        cluster: The cluster, and the distribution over it.
+        make_detector: Builds a worker's detector; by default, from the configuration.
+        cache: The location of each worker's report cache; none by default.
+        stop: Returns True to end early.
+        progress: Shows the progress.
     """
     require_ray()
     began, limits = monotonic(), detector.configuration
@@ -292,20 +292,20 @@ def run_on_ray(
         make = make_detector or partial(rebuild_detector, limits, cluster.cpus)
         resources = {"num_cpus": cluster.cpus * _DETECTOR_SHARE, "num_gpus": cluster.gpus}
         expected = settings_of(detector)
-        if cluster.gpus:  # a worker may have a device that this machine lacks
+        if cluster.gpus:  # workers may have other devices
             expected = ray.get(ray.remote(**resources)(lambda: settings_of(make())).remote())
         settings = {
             **expected,
             "level": job.level.value,
             "columns": asdict(job.columns),
-            # The name of a part has the index of its file, which other files would change.
+            # Part names contain the index of their file, which depends on the list of files.
             "list of input files": _digest(job.files),
             "part_rows": cluster.part_rows,
         }
         parts.begin(settings, job)
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
-        context.target_max_block_size = 1  # a block of its own lets a part go to any detector
+        context.target_max_block_size = 1  # one part per block: any detector can take it
         files = _input_files(job)
         checked = (
             ray.data.from_items(files, override_num_blocks=len(files))
@@ -326,7 +326,7 @@ def run_on_ray(
             found, interrupted = _collect(checked, parts, stop, progress)
         except HallDetectError:
             raise
-        except Exception as error:  # in whatever way Ray reports the defect of a worker
+        except Exception as error:  # Ray reports worker failures in many ways
             words = " ".join(str(error).split())[-400:]
             raise CheckError(f"Ray failed: {words}; {HOW_TO_RESUME}") from error
     counts, before = RowCounts(), 0
@@ -339,7 +339,7 @@ def run_on_ray(
 
 
 def _input_files(job: Job) -> list[dict[str, bytes]]:
-    """Return the index, location, label and share of each file; workers run in other folders."""
+    """Return index, location, label and share of each file; workers run in other folders."""
     files = job.files
     labels = files if job.label_files else [None] * len(files)
     places = [file if is_url(file) else os.path.realpath(file) for file in files]
@@ -349,9 +349,9 @@ def _input_files(job: Job) -> list[dict[str, bytes]]:
 def _collect(
     checked: Any, parts: PartsFolder, stop: Callable[[], bool], progress: BatchProgress | None
 ) -> tuple[list[_Part], bool]:
-    """Run the dataset, and return its parts and whether it was stopped.
+    """Run the dataset; return its parts, and True if it was stopped.
 
-    When stopped, parts in progress finish and no other begins.
+    After a stop, parts in progress are finished and no other is started.
     """
     found: list[_Part] = []
     counts, share, interrupted = RowCounts(), 0.0, False
@@ -379,7 +379,7 @@ def _collect(
 
 
 def _finish(job: Job, parts: PartsFolder, names: set[str], counts: RowCounts) -> None:
-    """Delete parts of rows that have changed since, and join the others if OUT is a file."""
+    """Delete parts of rows that have changed, and join the others if OUT is a file."""
     lines = partial_file(job.out)
     try:
         for stale in set(parts.names()) - names:

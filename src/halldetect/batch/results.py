@@ -1,7 +1,7 @@
 """Write the result of each row as JSON lines, CSV or Parquet, and read results back.
 
-CSV and Parquet are made from the finished JSON lines, a few rows at a time. Fields without a fixed
-shape (the report, the passage, the carried columns) are JSON text there; in CSV, all but texts.
+CSV and Parquet are made from the finished JSON lines, a few rows at a time. There, fields without
+a fixed shape (report, passage, carried columns) are JSON text; in CSV, all fields but texts are.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from halldetect.batch.rows import Row
 from halldetect.errors import InputError, MissingExtra
 from halldetect.report import ClaimReport, Report, Status, Verdict
 
-# A report, or why there is none.
+# A report, or the reason for its absence.
 Outcome = Report | str
-# The rows of one Parquet group are in memory together; reports differ widely in size.
+# Rows per Parquet group, which are in memory together; report sizes vary widely.
 _GROUP_ROWS = 4096
 _GROUP_BYTES = 16 * 1024 * 1024
 _FIRST = {"id": "text", "verdict": "text", "reason": "text", "bad_row": "truth"}
@@ -46,7 +46,7 @@ _COLUMNS = {
 
 
 def result_lines(row: Row, outcome: Outcome, level: Level) -> bytes:
-    """Return the JSON lines of one row: one line, or one per claim."""
+    """Return the JSON lines of a row: one line, or one per claim."""
     report = outcome if isinstance(outcome, Report) else None
     shared = {
         "id": row.id,
@@ -63,7 +63,7 @@ def result_lines(row: Row, outcome: Outcome, level: Level) -> bytes:
         results[0]["claims"] = {status.value: counts[status] for status in Status}
         if report is not None:
             results[0] |= {"score": report.score, "report": report.to_dict()}
-    elif report is None or not claims:  # it still has a result, so that no row is lost
+    elif report is None or not claims:  # keep a result, so that no row is lost
         results[0]["status"] = Status.UNCHECKABLE
     else:
         plain = zip(claims, report.to_dict()["claims"], strict=True)
@@ -94,7 +94,7 @@ def to_json(value: Any) -> str:
 
 
 def require_writable(suffix: str) -> None:
-    """Raise MissingExtra before the long work, rather than when its results are written."""
+    """Raise MissingExtra before the long work, not when its results are written."""
     if suffix == ".parquet":
         try:
             import pyarrow.parquet  # noqa: F401
@@ -106,10 +106,10 @@ def convert(lines: Path, target: Path, suffix: str, level: Level) -> None:
     """Move finished JSON lines to their target, or write them there as CSV or Parquet.
 
     Args:
-        lines: the finished JSON lines.
-        target: the file to write; OSError if that fails.
-        suffix: the format of the target.
-        level: the unit of one line.
+        lines: The finished JSON lines.
+        target: The file to write; a failure raises OSError.
+        suffix: The format of the target.
+        level: The unit of one line.
     """
     if suffix in JSONL_SUFFIXES:
         lines.replace(target)
@@ -170,7 +170,7 @@ def _cell(value: Any, kind: str) -> Any:
 
 
 def plain_text(value: object) -> str:
-    """Return an id, which may be a number and hold lone surrogates, as text of UTF-8."""
+    """Return an id, which may be a number or contain lone surrogates, as UTF-8 text."""
     return str(value).encode("utf-8", "replace").decode()
 
 
@@ -178,10 +178,10 @@ def read_results(target: Path | str) -> Iterator[dict[str, Any]]:
     """Yield the results of a finished run.
 
     Args:
-        target: a file of results, as a path or URL, or a folder of parts.
+        target: A file of results, as a path or URL, or a folder of parts.
 
     Raises:
-        InputError: if the file does not exist, or holds something else.
+        InputError: If the file does not exist, or does not hold results.
     """
     if isinstance(target, Path) and target.is_dir():
         for part in sorted(target.glob("part-*")):
@@ -197,7 +197,7 @@ def read_results(target: Path | str) -> Iterator[dict[str, Any]]:
 
 
 def _value(cell: Any, kind: str, file: RecordFile) -> Any:
-    """Return the value of a cell: CSV has texts only, Parquet keeps lists and objects as text."""
+    """Return the value of a cell: CSV holds only texts, Parquet holds lists and objects as text."""
     if cell is None or (file.text_only and not cell):
         return None
     is_packed = kind != "text" if file.text_only else kind == "json" and file.column_names
@@ -205,7 +205,7 @@ def _value(cell: Any, kind: str, file: RecordFile) -> Any:
 
 
 def count_result(counts: RowCounts, result: dict[str, Any]) -> None:
-    """Count the row of a result; further claims of the same row count nothing."""
+    """Count the row of a result, once per row even if it has several claims."""
     if result.get("claim") in (None, 1):
         problem = result["reason"] if result["bad_row"] else None
         counts.add(f"row {result['id']}", result["verdict"], problem)

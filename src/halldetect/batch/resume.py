@@ -1,8 +1,8 @@
-"""Write results so that a crash loses nothing: one writer, whole files, the same settings.
+"""Write results without loss in a crash: one writer, whole files, the same settings.
 
 Results are appended to OUT.partial and are on disk after each block; OUT.partial.state holds the
 settings of the run. A resumed run compares the results with the rows of its input and cuts off
-what is not valid. At the end the file gets its real name.
+invalid ones. At the end, the file is renamed to OUT.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BINARY: int = getattr(os, "O_BINARY", 0)
 
 
 def remove_leftovers(out: Path) -> None:
-    """Remove the files of a run that was killed right after `out` got its name."""
+    """Remove the files of a run that was killed right after `out` was renamed."""
     for path in (partial_file(out), _state_file(out)):
         with suppress(OSError):
             path.unlink()
@@ -35,11 +35,11 @@ def _state_file(out: Path) -> Path:
 
 
 def require_same_settings(recorded: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    """Raise InputError if an earlier run had other settings than this one.
+    """Raise InputError if an earlier run had different settings.
 
     Args:
-        recorded: the settings of the earlier run, as read from JSON.
-        settings: the settings of this run.
+        recorded: The settings of the earlier run, as read from JSON.
+        settings: The settings of this run.
     """
     current = json.loads(json.dumps(settings))
     if changed := [name for name in current if recorded.get(name) != current[name]]:
@@ -50,11 +50,11 @@ def require_same_settings(recorded: Mapping[str, Any], settings: Mapping[str, An
 
 
 def lock_for_writing(descriptor: int, name: str) -> None:
-    """Make this process the only writer; the system frees the lock when the process ends.
+    """Make this process the only writer; the system releases the lock when the process ends.
 
     Args:
-        descriptor: an open file.
-        name: the output as the InputError names it if another process has the lock.
+        descriptor: An open file.
+        name: The output, as shown in the InputError if another process has the lock.
     """
     try:
         if sys.platform == "win32":
@@ -70,7 +70,7 @@ def lock_for_writing(descriptor: int, name: str) -> None:
 
 
 def write_to_standard_output(lines: bytes, rows: int) -> None:
-    """Write the lines of a block, after `rows` other rows; this cannot be resumed."""
+    """Write the lines of a block after `rows` earlier rows; this cannot be resumed."""
     if sys.stdout is None:
         raise InputError("standard output is closed")
     try:
@@ -78,7 +78,7 @@ def write_to_standard_output(lines: bytes, rows: int) -> None:
         sys.stdout.buffer.write(lines)
         sys.stdout.flush()
     except OSError as error:
-        # Python would complain again when it closes the stream at exit.
+        # Otherwise Python would raise again when it closes the stream at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise CheckError(
             f"cannot write to standard output: {error.strerror}, "
@@ -87,11 +87,11 @@ def write_to_standard_output(lines: bytes, rows: int) -> None:
 
 
 class ResultsFile:
-    """Writes OUT.partial, and gives the file its real name at the end.
+    """Writes OUT.partial, and renames it at the end.
 
     Args:
-        job: names the file; its ending gives the format.
-        settings: everything but the input that the results depend on.
+        job: The run; the ending of its target gives the format.
+        settings: Everything but the input that the results depend on.
     """
 
     def __init__(self, job: Job, settings: dict[str, Any]) -> None:
@@ -99,7 +99,7 @@ class ResultsFile:
         self._job = job
         self._partial, self._state = partial_file(job.out), _state_file(job.out)
         try:
-            # Not truncated when opened: another run may be writing to it.
+            # Do not truncate: another run may be writing to it.
             self._file = os.open(self._partial, os.O_RDWR | os.O_CREAT | _BINARY, 0o666)
         except OSError as error:
             raise InputError(f"cannot write {str(self._partial)!r}: {error.strerror}") from error
@@ -113,7 +113,7 @@ class ResultsFile:
             raise
 
     def _begin(self, settings: dict[str, Any]) -> None:
-        """Compare the settings of an unfinished run, or record those of a new one."""
+        """Compare the settings with those of an unfinished run, or record them."""
         if self._job.resume and os.fstat(self._file).st_size:
             require_same_settings(dict(json.loads(self._state.read_bytes())), settings)
             return
@@ -126,10 +126,10 @@ class ResultsFile:
         draft.replace(self._state)
 
     def existing(self) -> Iterator[tuple[dict[str, Any], int]]:
-        """Yield the first result of each complete row of an unfinished run, and where it ends.
+        """Yield the first result of each complete row of an unfinished run, and its end offset.
 
-        Of a row with several results the last ones may be missing: it is complete once the next
-        row begins.
+        The last results of a row may be missing, so a row is complete only once the next row
+        begins.
         """
         row, end = None, 0
         with self._partial.open("rb") as lines:
@@ -153,7 +153,7 @@ class ResultsFile:
         os.lseek(self._file, 0, os.SEEK_END)
 
     def append(self, lines: bytes, rows: int) -> None:
-        """Write the lines of a block to disk, after `rows` other rows."""
+        """Write the lines of a block to disk, after `rows` earlier rows."""
         try:
             rest = memoryview(lines)
             while rest:
@@ -163,9 +163,9 @@ class ResultsFile:
             raise self._failed(error, rows) from error
 
     def finish(self, rows: int) -> None:
-        """Give the file its real name, converted if need be; it has `rows` rows."""
+        """Rename the file to its final name, converted if needed; it has `rows` rows."""
         try:
-            if self._job.suffix in JSONL_SUFFIXES:  # Windows renames no open file
+            if self._job.suffix in JSONL_SUFFIXES:  # Windows cannot rename an open file
                 self._release()
             convert(self._partial, self._job.out, self._job.suffix, self._job.level)
             self._release()
@@ -175,7 +175,7 @@ class ResultsFile:
             raise self._failed(error, rows) from error
 
     def close(self) -> None:
-        """Free the file; a later run can resume the results."""
+        """Close the file; a later run can resume the results."""
         is_empty = self._file >= 0 and os.fstat(self._file).st_size == 0
         self._release()
         if is_empty:

@@ -1,4 +1,4 @@
-"""Turn the records of all input files into rows to check, or into reasons why they cannot be."""
+"""Turn the records of all input files into rows to check, or into problems."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from halldetect.config import Configuration
 from halldetect.errors import InputError
 from halldetect.inputs import Pair, clean_pair
 
-# The greatest nesting of carried values.
+# The maximum nesting of carried values.
 MAX_DEPTH = 32
 
 
@@ -25,12 +25,12 @@ class Row:
     """One row; exactly one of `pair` and `problem` is set.
 
     Attributes:
-        label: the row as messages name it.
-        number: its number in its file, from 1.
-        id: its id, or one made from its number.
-        pair: the texts to check.
-        problem: why it cannot be checked.
-        columns: the other columns, carried through to the result.
+        label: The row as messages name it.
+        number: Its number in its file, from 1.
+        id: Its id, or one made from its number.
+        pair: The texts to check.
+        problem: Why it cannot be checked.
+        columns: The other columns, carried through to the result.
     """
 
     label: str
@@ -41,25 +41,25 @@ class Row:
     columns: dict[str, Any] = field(default_factory=dict)
 
     def digest(self) -> str:
-        """Return a digest that is equal for equal rows, so that a resumed run can compare them."""
+        """Return a digest of the row, so that a resumed run can compare rows."""
         pair = self.pair and [self.pair.source, self.pair.response, self.pair.question]
         content = json.dumps([self.id, pair, self.problem, self.columns])
         return blake2b(content.encode(), digest_size=12).hexdigest()
 
 
 def require_columns(job: Job, limits: Configuration) -> None:
-    """Look at each of several files before the long work begins."""
+    """Check the columns of each file, if there are several, before the long work."""
     for file in job.files if len(job.files) > 1 else ():
         with open_records(file) as records:
             _require_columns(records, job.columns, limits)
 
 
 def input_rows(job: Job, limits: Configuration) -> Generator[tuple[Row, float | None], None, None]:
-    """Yield each row of all files, and the part of the input read so far, None if unknown.
+    """Yield each row of all files, and the fraction of the input read so far, None if unknown.
 
     Args:
-        job: names the files and their columns.
-        limits: the configuration whose limits on sizes apply.
+        job: The files and their columns.
+        limits: The configuration with the size limits.
     """
     files = job.files
     for done, file in enumerate(files):
@@ -72,14 +72,14 @@ def input_rows(job: Job, limits: Configuration) -> Generator[tuple[Row, float | 
 def read_rows(
     records: RecordFile, columns: ColumnNames, limits: Configuration, file: str | None = None
 ) -> Iterator[Row]:
-    """Yield the rows of one file; `file` is the name that the rows give it, if any."""
+    """Yield the rows of one file; `file` is its name in the rows, if any."""
     _require_columns(records, columns, limits)
     for number, record in enumerate(records.records, start=1):
         yield _row(number, record, columns, limits, records.text_only, file)
 
 
 def _require_columns(file: RecordFile, columns: ColumnNames, limits: Configuration) -> None:
-    """Raise InputError if all rows of the file lack a column."""
+    """Raise InputError if the file lacks a column."""
     for role in ("source", "response", "id", "question") if file.column_names else ():
         name = getattr(columns, role)
         is_retrieved = role == "source" and limits.knowledge is not None
@@ -107,7 +107,7 @@ def _row(
     source = values.pop(columns.source, None)
     response = values.pop(columns.response, None)
     question = values.pop(columns.question or "question", None)
-    if text_only:  # the format has no nulls: an empty id or question is none
+    if text_only:  # no nulls in this format: empty means missing
         given, question, source = given or None, question or None, _documents(source)
     if source is None and limits.knowledge is not None:  # evidence is retrieved
         source = []
@@ -130,7 +130,7 @@ def _row(
 
 
 def _require_sizes(pair: Pair, limits: Configuration) -> None:
-    """Refuse large texts here, not in the detector, so that no result holds them."""
+    """Reject large texts here, before the detector, so that no result contains them."""
     texts = clean_pair(pair)
     size = sum(map(len, texts.documents))
     for what, found, most in (
@@ -145,7 +145,7 @@ def _require_sizes(pair: Pair, limits: Configuration) -> None:
 
 
 def _documents(source: Any) -> Any:
-    """Return the documents of a text cell that holds a JSON list of them, else the text."""
+    """Return the documents of a text cell with a JSON list of documents, else the text."""
     if not (isinstance(source, str) and source.lstrip().startswith("[")):
         return source
     try:
@@ -159,7 +159,7 @@ def _documents(source: Any) -> Any:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """Return the value as JSON can hold it; NaN and infinity become null."""
+    """Return the value in a form that JSON can hold; NaN and infinity become null."""
     if depth > MAX_DEPTH:
         raise InputError(f"a column is nested more than {MAX_DEPTH} deep")
     if value is None or isinstance(value, (str, bool, int)):

@@ -1,8 +1,8 @@
-"""The kind of error of a failing claim, by rule.
+"""Find the kind of error of a failing claim by rule.
 
-The sentence of the evidence that shares most words with the claim is laid beside it, and facts of
-one kind are compared: a number with a number, a name with a name. Where no rule fits, the kind is
-not known and nothing is said.
+The claim is compared with the sentence of the evidence that shares most words with it. Facts of
+one kind are compared: a number with a number, a name with a name. If no rule fits, the kind is
+unknown and no error is reported.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from halldetect.reading.sentences import sentences
 from halldetect.reading.words import words
 from halldetect.report import ErrorKind, ErrorReport
 
-# Below this share of common words the source speaks of something else.
+# Below this share of common words, the source is about something else.
 MIN_SHARED = 0.3
-# From this share on, a single word such as "not" makes the difference.
+# From this share on, a single word such as "not" can be the difference.
 MOST_SHARED = 0.5
-# With this share of the clause's words, the claim lacks the other words of the clause.
+# A claim with this share of the words of a clause repeats the clause.
 MOST_SAID = 0.6
-# From this share on, a fact may belong to something else.
+# From this share on, a fact may be attached to the wrong thing.
 NEARLY_ALL_SHARED = 0.7
-# With this share of its words missing in the source, a claim is more than a paraphrase.
+# A claim that lacks this share of its words in the source is more than a paraphrase.
 MIN_INVENTED = 0.6
-# A clause with this share of the words that its sentence shares with the claim stands for it.
+# A clause represents its sentence if it has this share of the words shared with the claim.
 CLAUSE_SHARE = 0.8
 _CLAUSE_END = re.compile(r"[;:]\s|,\s(?:and|but|though|although|while|so|which|who)\s|\sbut\s")
 _MAX_WORDS = 6
-# Numbers that a sentence is seldom about.
+# Numbers that are seldom the topic of a sentence.
 _VAGUE = frozenset("1 first second third half quarter".split())
 _NEGATIVE = frozenset(
     "not no never none nobody nothing neither nor without nowhere failed fails fail refused "
@@ -76,23 +76,24 @@ class _Side:
         self.facts = [fact for fact in find_facts(text) if fact.key not in _VAGUE]
 
     def shown(self, norms: frozenset[str]) -> str:
-        """Return the words among `norms`, as they are written."""
+        """Return the words among `norms`, as written."""
         found = [
             self.text[word.start : word.end] for word in words(self.text) if word.norm in norms
         ]
         return ", ".join(dict.fromkeys(found))
 
     def says_most_of(self, other: _Side) -> bool:
-        """Return True if it has most words of the other."""
+        """Return True if it contains most words of the other."""
         return shared_part(other.keys, self.keys) >= MOST_SAID
 
 
 def error_kind(claim: str, source: str, *, contradicted: bool) -> ErrorReport | None:
-    """Return the kind of error of a claim that a passage does not support; None if not known.
+    """Return the kind of error of an unsupported claim; None if it is unknown.
 
-    claim         as the verifier has read it
-    source        the passage that decides, of any length
-    contradicted  True if the passage contradicts the claim
+    Args:
+        claim: The claim as the verifier has read it.
+        source: The passage that decides, of any length.
+        contradicted: True if the passage contradicts the claim.
     """
     said = _Side(claim)
     candidates = [span.cut(source) for span in sentences(source)] or [source]
@@ -108,7 +109,7 @@ def error_kind(claim: str, source: str, *, contradicted: bool) -> ErrorReport | 
 def _differences(
     said: _Side, nearest: _Side, everywhere: frozenset[str], share: float
 ) -> Iterator[ErrorReport | None]:
-    """Yield the result of each rule, the one that is most often right first."""
+    """Yield the result of each rule, the most reliable rule first."""
     clause = _Side(_clause(nearest.text, said.keys))
     for kind in FactKind:
         yield _other_fact(kind, said, clause, everywhere)
@@ -138,7 +139,7 @@ def _clause(sentence: str, keys: frozenset[str]) -> str:
 def _other_fact(
     kind: FactKind, said: _Side, clause: _Side, everywhere: frozenset[str]
 ) -> ErrorReport | None:
-    """Compare the first fact that the source lacks with the nearest one of its kind."""
+    """Compare the first fact that the source lacks with the most similar one of its kind."""
     known = {fact.key for fact in clause.facts}
     same = {fact.key: fact for fact in clause.facts if fact.unit}
     own = [
@@ -169,7 +170,7 @@ def _other_fact(
 
 
 def _compared(fact: Fact, other: Fact) -> ErrorReport:
-    """Name the difference between two facts, with their units where these differ."""
+    """Return the difference between two facts, with their units if these differ."""
     if fact.unit.rstrip("s") == other.unit.rstrip("s") or not (fact.unit and other.unit):
         return ErrorReport(_KINDS[fact.kind], fact.text, other.text)
     if fact.key == other.key:
@@ -179,10 +180,9 @@ def _compared(fact: Fact, other: Fact) -> ErrorReport:
 
 
 def _moved(kind: FactKind, said: _Side, nearest: _Side) -> ErrorReport | None:
-    """Find a fact that the source has beside something else.
+    """Find a fact that the source attaches to something else.
 
-    Beside the content word that stands nearest to the fact in the claim, the source has another
-    fact of the kind.
+    The source has another fact of the kind next to the content word nearest in the claim.
     """
     others = [fact for fact in nearest.facts if fact.kind is kind]
     for fact in said.facts if len(others) > 1 else ():
@@ -226,7 +226,7 @@ def _near(text: str, fact: Fact) -> frozenset[str]:
 
 
 def _negation(said: _Side, clause: _Side) -> ErrorReport | None:
-    """Compare negations; one of the source alone counts only in a clause that the claim repeats."""
+    """Compare negations; one only in the source counts in a clause that the claim repeats."""
     own, other = said.norms & _NEGATIVE, clause.norms & _NEGATIVE
     if bool(own) == bool(other) or (other and not said.says_most_of(clause)):
         return None
@@ -243,7 +243,7 @@ def _opposite(said: _Side, clause: _Side) -> ErrorReport | None:
 
 
 def _role(said: _Side, clause: _Side) -> ErrorReport | None:
-    """Find the same verb between the same two, the other way round."""
+    """Find the same verb with subject and object exchanged."""
     for key in said.keys & clause.keys:
         own, other = _parties(said.text, key), _parties(clause.text, key)
         if own is None or other is None:
@@ -254,7 +254,7 @@ def _role(said: _Side, clause: _Side) -> ErrorReport | None:
 
 
 def _parties(text: str, key: str) -> tuple[frozenset[str], frozenset[str]] | None:
-    """Return the content words nearest to a verb: of the subject and of the object."""
+    """Return the content words nearest to a verb, of its subject and of its object."""
     content = content_words(text)
     at = next((at for at, word in enumerate(content) if word.key == key), None)
     if at is None or text[content[at].start].isupper():
@@ -273,12 +273,12 @@ def _cause(said: _Side, clause: _Side) -> ErrorReport | None:
 
 
 def _invented(said: _Side, source: str) -> ErrorReport | None:
-    """Find words, a name or a number of the claim that the source has nowhere."""
+    """Find words, a name or a number of the claim that the source does not contain."""
     known, norms = content_keys(source), _norms(source)
     content = content_words(said.text)
     missing = [word for word in content if word.key not in known]
     if content and len(missing) >= MIN_INVENTED * len(content):
-        # From the first of them to the last, so that the words are those of the claim.
+        # Quote from the first to the last of them, in the words of the claim.
         last = missing[:_MAX_WORDS][-1]
         return ErrorReport(ErrorKind.INVENTED, said.text[missing[0].start : last.end], "")
     new = (fact for fact in said.facts if not _norms(fact.text) <= norms)

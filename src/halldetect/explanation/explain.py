@@ -1,4 +1,4 @@
-"""Explain failing claims by rule, and judge claims against the documents that they cite."""
+"""Explain failing claims by rule, and judge claims against the documents they cite."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from halldetect.verification.judging import Judgement, Task
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """The claims of one response with their explanations, and the answers for the cost."""
+    """The claims of a response with their explanations, and the answers counted in the cost."""
 
     claims: tuple[ClaimReport, ...]
     answers: tuple[tuple[str, Judgement], ...] = ()
@@ -24,7 +24,7 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The claims of one response as they were read and judged, and its source.
+    """The claims of a response as read and judged, and its source.
 
     Attributes:
         claims: The claims.
@@ -43,10 +43,10 @@ class Findings:
         return self.reports[at].read_as or self.claims[at].text
 
     def cited(self, at: int) -> list[tuple[str, int | None]]:
-        """Return the documents that a claim cites, by label and index.
+        """Return the label and index of each document that a claim cites.
 
-        A named source that is not one of the documents may be one that a document mentions; that
-        does not count as a citation.
+        A named source outside the documents may be one that a document mentions; that does not
+        count as a citation.
         """
         count = len(self.documents)
         return [
@@ -62,7 +62,7 @@ class Findings:
         )
 
     def known_support(self, at: int, document: int) -> bool:
-        """Return True if the passage that supports a claim is in a document."""
+        """Return True if the passage that supports a claim is in this document."""
         report = self.reports[at]
         passage = report.proof
         supported = report.status is Status.SUPPORTED
@@ -75,14 +75,14 @@ def explain(
     calibration: Calibration,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Explained]:
-    """Judge cited documents, batched across all responses, and name the errors of claims.
+    """Judge claims against cited documents, batched over all responses, and name the errors.
 
     Args:
         findings: The claims of each response.
         answer: Judges tasks; see `verification.judging.verify`.
         calibration: The parameters of the score.
-        progress: Gets the tokens judged and those expected, and is called before each failing
-            claim as well: comparing words takes time.
+        progress: Gets the tokens judged and expected. It is also called before each failing
+            claim, because comparing words takes time.
     """
     wanted = [
         (number, at, document)
@@ -128,7 +128,7 @@ def _status(
     number: int,
     statuses: dict[tuple[int, int, int], Status],
 ) -> Status:
-    """Return the state of a claim against a cited document; a missing one supports nothing."""
+    """Return the status of a claim against a cited document; a missing one supports nothing."""
     if document is None:
         return Status.UNSUPPORTED
     if item.known_support(at, document):

@@ -1,10 +1,10 @@
 """Find the shortest passage that settles a claim.
 
-A claim may be settled by a page. The verifier is asked again about short passages of it: the
-sentence that shares most words with the claim, the second of these, the first with a neighbour,
-both with the text between them, and the first with more and more sentences around it. The first
-round with a passage that settles the claim ends the search. These answers change no state and no
-score.
+A whole page may settle a claim. The verifier then judges short passages of it: the sentence that
+shares most words with the claim, the second-best one, the best one with a neighbour, both with
+the text between them, and the best one with more and more sentences around it. The search ends
+with the first round that has a passage that settles the claim. These answers change no status and
+no score.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from halldetect.scoring import SETTLED_FROM, Settling, evidence_of, settling_pro
 from halldetect.verification.judging import Judgement
 from halldetect.verification.windows import Window
 
-# Sentences on each side of the best one, round by round.
+# Sentences on each side of the best one, per round.
 _AROUND = (1, 3, 7)
-# The two best sentences are taken together if no more lie between them.
+# The most sentences between the two best ones, if these are judged together.
 _MOST_BETWEEN = 4
-# Passages per call of the verifier: a check can be interrupted between calls.
+# Passages per call of the verifier, because a check can be interrupted only between calls.
 _PASSAGES_AT_ONCE = 16
 
 
@@ -34,12 +34,12 @@ def find_proofs(
     verifier: Verifier,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Explained]:
-    """Look for passages shorter than those known, in rounds that are batched over all claims.
+    """Search passages shorter than those known, in rounds batched over all claims.
 
     Args:
         findings: The claims of each response; their passages carry probabilities.
         verifier: Judges the passages.
-        progress: Gets the claims whose search is over, and the number of searches.
+        progress: Gets the number of finished searches and of all searches.
     """
     searches = [dict(_searches(item)) for item in findings]
     everywhere = [search for of_response in searches for search in of_response.values()]
@@ -69,7 +69,7 @@ def find_proofs(
 
 
 def _searches(item: Findings) -> Iterator[tuple[int, _Search]]:
-    """Yield the searches of a response by the index of the claim."""
+    """Yield the index of each claim to search for, and its search."""
     for at, report in enumerate(item.reports):
         settling = settling_probability(report.status)
         known = report.proof
@@ -82,7 +82,7 @@ def _searches(item: Findings) -> Iterator[tuple[int, _Search]]:
 
 
 class _Search:
-    """The search for one claim inside a passage of several sentences that settles it."""
+    """The search for one claim in a passage of several sentences that settles it."""
 
     def __init__(
         self, statement: str, known: Evidence, document: Document, settling: Settling
@@ -99,7 +99,7 @@ class _Search:
         return span.cut(self._document.text)
 
     def next_round(self) -> list[Span]:
-        """Return the passages to judge next; none once the claim is settled or all are tried."""
+        """Return the passages to judge next; none if the claim is settled or all were tried."""
         if self._settled():
             return []
         tried = {self._known.span, *self._tried}
@@ -109,7 +109,7 @@ class _Search:
         return []
 
     def record(self, answers: Sequence[tuple[Span, Probabilities]]) -> None:
-        """Take the answers of a round."""
+        """Record the answers of a round."""
         self._tried.update(answers)
 
     def shortest(self) -> Evidence:
@@ -121,7 +121,7 @@ class _Search:
         return evidence_of(self._window(shortest), self._tried[shortest])
 
     def judgement(self, verifier: Verifier) -> Judgement:
-        """Return the passages that were tried, for the cost."""
+        """Return the passages that were judged, for the cost."""
         windows = tuple(map(self._window, self._tried))
         counts = verifier.count_tokens([self.statement, *(item.text for item in windows)])
         tokens = sum(counts[1:]) + counts[0] * len(windows)

@@ -64,12 +64,12 @@ class FactKind(StrEnum):
 class Fact:
     """A number, a date or a name in a text.
 
-    kind        what it is
-    form        the way it is written, such as "money" or "year": facts of one form can replace
-                each other
-    start, end  its place
-    text        as it is written
-    following   the word after it in lower case; empty at the end
+    Attributes:
+        kind: The kind of fact.
+        form: The notation, such as "money" or "year"; facts of one form are interchangeable.
+        start, end: Its place.
+        text: The fact as written.
+        following: The next word in lower case; empty at the end.
     """
 
     kind: FactKind
@@ -81,26 +81,23 @@ class Fact:
 
     @property
     def key(self) -> str:
-        """The form in which facts are compared: "1,200" is "1200", "Six" is "6"."""
+        """The form used for comparison: "1,200" becomes "1200", "Six" becomes "6"."""
         key = normalize(" ".join(self.text.split())).replace(",", "")
         return _VALUES.get(key, key)
 
     @property
     def unit(self) -> str:
-        """The unit of a number; empty where it has none."""
+        """The unit of a number; empty without one."""
         if self.kind is FactKind.NUMBER and self.following in _UNITS:
             return self.following
         return ""
 
 
 def find_facts(text: str, usage: WordUsage | None = None) -> list[Fact]:
-    """Return the numbers, dates and names of a text, in order.
+    """Return the numbers, dates and names of a sentence, in order.
 
-    A word with a capital at the start of a sentence may be no name. `usage` decides; without it
-    such a word counts only before another capital.
-
-    text   a sentence
-    usage  of words in texts around it
+    A capitalised word at the start of a sentence may or may not be a name. `usage` decides;
+    without it, the word counts only if another capital follows.
     """
     found = []
     for match in _DATED.finditer(text):

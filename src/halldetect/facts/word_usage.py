@@ -1,7 +1,7 @@
-"""The use of capitals in some texts, to find names at the start of sentences.
+"""The use of capitals in texts, to find names at the start of sentences.
 
-A capital there says nothing. A word is a name if it has a capital in the middle of other sentences.
-Where it occurs nowhere else, its ending and a list of common words decide.
+The capital of a first word means nothing. Such a word is a name if it has a capital in the middle
+of other sentences. If it occurs nowhere else, its ending and a list of common words decide.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence
 from halldetect.reading.sentences import sentences
 from halldetect.reading.words import FUNCTION_WORDS, Word, normalize, words
 
-# Behind a list mark, a colon or a quotation mark a word has a capital as at the start.
+# After a list mark, colon or quotation mark, a word has a capital as at the start of a sentence.
 _LIST_MARK = re.compile(r"\W*(?:\w{1,3}[.)]\W*)?")
 _OPENING_MARKS = frozenset(':"“‘(•*|-')
 _LOOK_BACK = 20
-# A text of this many content words has a name, if it uses capitals at all.
+# A text with more content words contains a name, if it uses capitals at all.
 _ENOUGH_WORDS = 40
 _COMMON_ENDINGS = ("tion", "tions", "ment", "ments", "ness", "ities", "ings", "ship")
 _PLURAL = re.compile(r"[a-z]{2,}(?<![suia])s")
@@ -25,7 +25,7 @@ _NAMES_LIKE_PLURALS = frozenset(
     "james charles jones hughes holmes barnes williams davis evans adams collins edwards rogers "
     "phillips roberts peters stevens reuters mercedes athens brussels".split()
 )
-# Words that often open a sentence and are not names.
+# Words that often begin a sentence and are not names.
 _COMMON = frozenset(
     "access admission age air annual area average bank battery breakfast budget building business "
     "capital car care city class climate coffee company cost council country course court "
@@ -45,9 +45,10 @@ _COMMON = frozenset(
 
 
 class WordUsage:
-    """Counts words that are written small, and with a capital inside sentences.
+    """Counts lower-case words, and capitalised words inside sentences.
 
-    texts  the response and the documents of its source
+    Args:
+        texts: The response and the documents of its source.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -56,7 +57,7 @@ class WordUsage:
         for text in texts:
             for span in sentences(text):
                 self._read(span.cut(text))
-        # Texts without names are rare: a long one without capitals was put in small letters.
+        # Texts without names are rare: a long text without capitals was put in lower case.
         self._lowered = not self._capital and self._small.total() > _ENOUGH_WORDS
         if self._lowered:
             self._small.clear()
@@ -72,10 +73,7 @@ class WordUsage:
                 self._capital[_stem(word.norm)] += 1
 
     def is_name(self, word: str) -> bool:
-        """Return True if a word with a capital that opens a sentence is a name.
-
-        word  as it is written
-        """
+        """Return True if a capitalised word that begins a sentence is a name."""
         norm = normalize(word)
         if norm in FUNCTION_WORDS:
             return False
@@ -88,11 +86,7 @@ class WordUsage:
         return not plural and norm not in _COMMON and not norm.endswith(_COMMON_ENDINGS)
 
     def are_name(self, text: str, run: Sequence[Word]) -> bool:
-        """Return True if words of a sentence are a name.
-
-        text  the sentence
-        run   the words
-        """
+        """Return True if a run of words in a sentence is a name."""
         spoken = [word for word in run if word.norm not in FUNCTION_WORDS and word.norm != "'s"]
         if not spoken or not (self._lowered or all(word.capital for word in spoken)):
             return False
@@ -102,11 +96,7 @@ class WordUsage:
 
 
 def opens(sentence: str, at: int) -> bool:
-    """Return True if a word has a capital because of its place.
-
-    sentence  the sentence
-    at        where the word starts
-    """
+    """Return True if the word at an offset has a capital because of its position."""
     before = sentence[max(0, at - _LOOK_BACK) : at]
     if at <= _LOOK_BACK and _LIST_MARK.fullmatch(before):
         return True

@@ -1,8 +1,8 @@
 """Build, update and open an index: a file, or a PostgreSQL database by its URL.
 
-Documents are written in transactions of some thousand passages. Until the last one the index is
-marked as not complete, and cannot be searched. A build that is run again skips documents that
-have not changed, so it continues after a crash.
+Documents are written in transactions of several thousand passages. Until the last one, the index
+is marked as incomplete and cannot be searched. A repeated build skips unchanged documents, so it
+continues after a crash.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from halldetect.knowledge.index import KnowledgeIndex, PostgresIndex
 from halldetect.knowledge.passages import Knowledge, cut_passages
 from halldetect.knowledge.readers import IndexDocument, SourceFile, read_documents
 
-# Passages per transaction: fewer cost time, more cost memory and are lost with a crash.
+# Passages per transaction: fewer cost time, more cost memory and are lost in a crash.
 COMMIT_PASSAGES = 5_000
 _RERANKER = "?reranker="
 
 
 @dataclass(frozen=True, slots=True)
 class BuildSummary:
-    """The outcome of a build: documents per change, files that were skipped, and the totals."""
+    """The outcome of a build: documents per change, skipped files, and the totals."""
 
     added: int
     updated: int
@@ -41,7 +41,7 @@ def is_url(location: str | Path) -> bool:
     """Return True if an index is in a database, False if it is a file.
 
     Raises:
-        InputError: for another URL.
+        InputError: For any other URL.
     """
     if _RERANKER in str(location):
         raise InputError("a reranker is for searching: leave ?reranker=... out here")
@@ -55,11 +55,11 @@ def open_index(location: str | Path, *, writing: bool = False) -> KnowledgeIndex
     """Open an index.
 
     Args:
-        location: the path of a file, or a URL such as postgresql://user@host/database.
-        writing: True to create it if need be, and to be its only writer.
+        location: The path of a file, or a URL such as postgresql://user@host/database.
+        writing: True to create the index if needed, and to be its only writer.
 
     Raises:
-        InputError: for anything but a complete index of this version.
+        InputError: For anything but a complete index of this version.
     """
     if is_url(location):
         return PostgresIndex(str(location), writing=writing)
@@ -67,14 +67,14 @@ def open_index(location: str | Path, *, writing: bool = False) -> KnowledgeIndex
 
 
 def open_knowledge(location: str | Path) -> Knowledge:
-    """Open what evidence is retrieved from: an index, perhaps with a reranker.
+    """Open an index to retrieve evidence from, optionally with a reranker.
 
     Args:
-        location: as for `open_index`, and for a reranker INDEX?reranker=MODEL.
+        location: As for `open_index`; with a reranker, INDEX?reranker=MODEL.
 
     Raises:
-        InputError: for anything but a complete index of this version.
-        ModelError: for a model that cannot be loaded.
+        InputError: For anything but a complete index of this version.
+        ModelError: If the model cannot be loaded.
     """
     place, separator, model = str(location).partition(_RERANKER)
     if not separator:
@@ -94,14 +94,14 @@ def build_index(
     strict: bool = True,
     progress: Callable[[int], None] = lambda documents: None,
 ) -> BuildSummary:
-    """Make an index of files, or bring an index up to date with them.
+    """Create an index of files, or update an existing one.
 
     Args:
-        location: of the index, as for `open_index`.
-        files: the files to index.
+        location: The index, as for `open_index`.
+        files: The files to index.
         remove_missing: True to remove documents of earlier builds that are not in these files.
-        strict: True to raise InputError for a file that cannot be read, False to skip it.
-        progress: receives the number of documents so far.
+        strict: True to raise InputError for an unreadable file, False to skip it.
+        progress: Gets the number of documents so far.
     """
     skipped = []
     with closing(open_index(location, writing=True)) as index, index.errors():
@@ -124,7 +124,7 @@ def remove_documents(location: str | Path, names: Iterable[str]) -> int:
     """Remove documents from an index, and return their number.
 
     Raises:
-        InputError: for a name that the index does not have.
+        InputError: For a name that is not in the index.
     """
     wanted = list(dict.fromkeys(names))
     with closing(open_index(location)) as index:
@@ -143,7 +143,7 @@ _FIND = "SELECT id, digest, run FROM documents WHERE name = ?"
 
 
 class _Build:
-    """The steps of a build on an index that is open for writing."""
+    """The steps of a build on an index opened for writing."""
 
     def __init__(self, index: KnowledgeIndex) -> None:
         self._index = index
@@ -156,7 +156,7 @@ class _Build:
 
     @property
     def documents(self) -> int:
-        """The documents so far."""
+        """The number of documents so far."""
         return self._changes.total()
 
     def record(self, **facts: str) -> None:
@@ -166,7 +166,7 @@ class _Build:
             self._index.execute("INSERT INTO meta VALUES (?, ?)", (name, value))
 
     def add(self, document: IndexDocument) -> None:
-        """Add a document, replace it if it has changed, or leave it as it is."""
+        """Add a document, replace a changed one, or keep an unchanged one."""
         digest = hashlib.sha256(f"{document.title}\x00{document.text}".encode()).digest()
         change = "added"
         for key, known, run in self._index.execute(_FIND, (document.name,)):
@@ -192,14 +192,14 @@ class _Build:
         self._count("removed", 1)
 
     def remove_outdated(self) -> None:
-        """Remove the documents of earlier runs that this one did not have."""
+        """Remove the documents of earlier builds that this one did not have."""
         query = "SELECT id FROM documents WHERE run < ? LIMIT 1000"
         while gone := list(self._index.execute(query, (self._run,))):
             for (key,) in gone:
                 self.remove(key)
 
     def _count(self, change: str, work: int) -> None:
-        """Count a document, and commit when enough was written."""
+        """Count a document, and commit once enough is written."""
         self._changes[change] += 1
         self._uncommitted += work
         if self._uncommitted >= COMMIT_PASSAGES:

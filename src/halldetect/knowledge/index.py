@@ -1,8 +1,8 @@
 """An index of passages: a SQLite file with a full-text index (FTS5), or a PostgreSQL database.
 
-Both have the same tables `meta`, `documents` and `passages`, which `builder` writes. They differ in
-their full-text search. SQLite ranks by BM25. PostgreSQL's own ranks ignore how rare a word is, so
-passages are ranked there by the words of the claim that they have, each weighted by its rarity.
+Both have the same tables `meta`, `documents` and `passages`, which `builder` writes. Their
+full-text search differs. SQLite ranks by BM25. PostgreSQL's own ranks ignore the rarity of words,
+so passages are ranked there by the words they share with the claim, each weighted by its rarity.
 """
 
 from __future__ import annotations
@@ -24,18 +24,17 @@ from halldetect.reading.document import Span
 from halldetect.reading.overlap import content_keys, shared_part
 from halldetect.reading.words import FUNCTION_WORDS, words
 
-# "HDKN": marks a SQLite file as one of ours, and locks a PostgreSQL database for writing.
+# "HDKN": identifies our SQLite files, and locks a PostgreSQL database for writing.
 APPLICATION_ID = 0x48444B4E
 VERSION = 1
 SCHEMA = "halldetect"
 CONNECT_SECONDS = 10
 SEARCH_SECONDS = 60
-# A passage that has less of a claim's content words is not about it.
+# A passage with a smaller share of the content words of a claim is not about it.
 MIN_SHARED = 0.25
-# The words of a claim that are searched: the rarest of them tell passages apart.
+# Words of a claim to search for: the rarest ones tell passages apart.
 MAX_TERMS = 12
-# Passages with one of these words, counted per word, that are ranked: common words of a large
-# index say little and cost the most.
+# Passages to rank, counted per word: common words of a large index say little and cost the most.
 MAX_RANKED = 20_000
 _MAX_CLAIM = 2000
 _TERM = re.compile(r"\w+")
@@ -88,11 +87,11 @@ class KnowledgeIndex:
     """An index file, opened for searching by several threads or for writing by one.
 
     Args:
-        path: the file.
-        writing: True to create the file if need be, and to be its only writer.
+        path: The file.
+        writing: True to create the file if needed, and to be its only writer.
 
     Raises:
-        InputError: for another file, and without `writing` for an index that is not complete.
+        InputError: For another file, and without `writing` for an incomplete index.
     """
 
     def __init__(self, path: Path | str, *, writing: bool = False) -> None:
@@ -128,7 +127,7 @@ class KnowledgeIndex:
             raise
 
     def _prepare(self, writing: bool) -> None:
-        """Make the tables of a new index, and begin to write or to search."""
+        """Create the tables of a new index, and prepare for writing or searching."""
         ((tables,),) = self.execute("SELECT count(*) FROM sqlite_master")
         if writing and not tables:
             self._connection.executescript(_SQLITE_TABLES)
@@ -155,7 +154,7 @@ class KnowledgeIndex:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Turn errors of the database into an InputError that names the index."""
+        """Turn database errors into an InputError that names the index."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -169,7 +168,7 @@ class KnowledgeIndex:
             ) from error
 
     def execute(self, query: str, values: Sequence[Any] = ()) -> Any:
-        """Run a statement with `?` for its values, and return its rows."""
+        """Run a statement with `?` as placeholder, and return its rows."""
         return self._connection.execute(query, values)
 
     def commit(self) -> None:
@@ -178,7 +177,7 @@ class KnowledgeIndex:
         self.execute("BEGIN IMMEDIATE")
 
     def insert(self, document: int, spans: Iterable[Span], title: str, text: str) -> int:
-        """Write the passages of a document at these places, and return their number."""
+        """Write the passages of a document, and return their number."""
         places = list(spans)
         for span in places:
             ((passage,),) = self.execute(
@@ -192,7 +191,7 @@ class KnowledgeIndex:
 
     def delete(self, document: int) -> None:
         """Remove a document with its passages."""
-        # A full-text index with its texts elsewhere needs them to forget them.
+        # A full-text index without its own texts needs them for a deletion.
         self.execute(
             "INSERT INTO passage_words (passage_words, rowid, title, text)"
             " SELECT 'delete', id, title, text FROM passages WHERE document = ?",
@@ -202,10 +201,10 @@ class KnowledgeIndex:
         self.execute("DELETE FROM documents WHERE id = ?", (document,))
 
     def complete(self) -> None:
-        """Do nothing: the full-text index is complete at any time."""
+        """Do nothing: the full-text index is always complete."""
 
     def close(self) -> None:
-        """Close the database; changes that were not committed are undone."""
+        """Close the database; uncommitted changes are undone."""
         for name in ("_connection", "_stems"):
             if (connection := getattr(self, name, None)) is not None:
                 connection.close()
@@ -230,11 +229,11 @@ class KnowledgeIndex:
         }
 
     def has_document(self, name: str) -> bool:
-        """Return True if the index has a document of that name."""
+        """Return True if the index has a document with this name."""
         return bool(list(self.execute("SELECT 1 FROM documents WHERE name = ?", (name,))))
 
     def search(self, claims: Sequence[str], limit: int) -> list[list[Passage]]:
-        """Return for each claim the passages that are about it, best first; see `Knowledge`."""
+        """Return for each claim the passages about it, best first; see `Knowledge`."""
         try:
             with self._lock, self.errors():
                 return [self._about(claim, limit) for claim in claims]
@@ -256,7 +255,7 @@ class KnowledgeIndex:
         if not chosen:
             return ()
         query = " OR ".join(f'"{term}"' for term in chosen)
-        # The best are chosen before their texts are read.
+        # Choose the best ones before reading their texts.
         return self.execute(
             "WITH best AS (SELECT rowid AS id, -bm25(passage_words) AS score FROM passage_words"
             f" WHERE passage_words MATCH ? ORDER BY score DESC, id LIMIT ?) {_TEXTS_OF_BEST}",
@@ -264,7 +263,7 @@ class KnowledgeIndex:
         )
 
     def _passages_with(self, term: str) -> int:
-        """Return the number of passages with a word, by the stem that the index has of it."""
+        """Return the number of passages with a word, by its stem in the index."""
         self._stems.execute("DELETE FROM t")
         self._stems.execute("INSERT INTO t VALUES (?)", (term,))
         query = "SELECT doc FROM passage_vocabulary WHERE term = ?"
@@ -276,12 +275,12 @@ class PostgresIndex(KnowledgeIndex):
     """An index in a database.
 
     Args:
-        url: postgresql://user@host/database, without a password: reports state where evidence
-            came from, so it belongs into PGPASSWORD or a password file.
-        writing: True to create the tables if need be, and to be their only writer.
+        url: The database as postgresql://user@host/database. Reports show this URL, so the
+            password belongs in PGPASSWORD or a password file.
+        writing: True to create the tables if needed, and to be their only writer.
 
     Raises:
-        InputError: as of `KnowledgeIndex`.
+        InputError: As for `KnowledgeIndex`.
     """
 
     def __init__(self, url: str, *, writing: bool = False) -> None:
@@ -302,7 +301,7 @@ class PostgresIndex(KnowledgeIndex):
         except ImportError as error:
             raise MissingExtra("an index in PostgreSQL", "postgres") from error
         with self.errors():
-            # It commits each statement, so that reading holds nothing.
+            # Autocommit, so that reading holds no locks.
             self._connection: Any = psycopg.connect(
                 self.location, autocommit=True, connect_timeout=CONNECT_SECONDS
             )
@@ -328,7 +327,7 @@ class PostgresIndex(KnowledgeIndex):
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Turn errors of the database into an InputError that names the index."""
+        """Turn database errors into an InputError that names the index."""
         import psycopg
 
         try:
@@ -338,7 +337,7 @@ class PostgresIndex(KnowledgeIndex):
             raise InputError(f"the index {self.location} {why}") from error
 
     def execute(self, query: str, values: Sequence[Any] = ()) -> Any:
-        """Run a statement with `?` for its values, and return its rows."""
+        """Run a statement with `?` as placeholder, and return its rows."""
         cursor = self._connection.execute(query.replace("?", "%s"), values or None)
         return cursor if cursor.description is not None else ()
 
@@ -347,7 +346,7 @@ class PostgresIndex(KnowledgeIndex):
         self._connection.commit()
 
     def insert(self, document: int, spans: Iterable[Span], title: str, text: str) -> int:
-        """Write the passages of a document at these places, and return their number."""
+        """Write the passages of a document, and return their number."""
         rows = [(document, span.start, span.end, title, span.cut(text)) for span in spans]
         with self._connection.cursor() as cursor:
             cursor.executemany(_INSERT.replace("?", "%s"), rows)
@@ -358,7 +357,7 @@ class PostgresIndex(KnowledgeIndex):
         self.execute("DELETE FROM documents WHERE id = ?", (document,))
 
     def complete(self) -> None:
-        """Count the passages of each word."""
+        """Count the passages that contain each word."""
         self.execute("DELETE FROM words")
         self.execute(
             "INSERT INTO words SELECT word, ndoc FROM ts_stat('SELECT words FROM passages')"
@@ -387,13 +386,13 @@ class PostgresIndex(KnowledgeIndex):
 
 
 def _quoted(word: str) -> str:
-    """Return a word as a query of PostgreSQL."""
+    """Return a word as a PostgreSQL query."""
     escaped = word.replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"
 
 
 def rarest(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return the words to search, rarest first, with the number of passages that have each."""
+    """Return the words to search, rarest first, with the number of passages that contain each."""
     chosen: dict[str, int] = {}
     for word, count in sorted(counts.items(), key=lambda item: item[1]):
         if count and (not chosen or sum(chosen.values()) + count <= MAX_RANKED):

@@ -1,4 +1,4 @@
-"""Passages: the parts of documents that are found and judged, and the protocol to find them."""
+"""Passages: the parts of documents to search and judge, and the search protocol."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PARAGRAPH_END = re.compile(r"\n\s*\n|\r\n\s*\r\n|\Z")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage, the name of its document, its place there, and the title, empty if none."""
+    """A passage with the name of its document, its place there, and a title, which may be empty."""
 
     text: str
     document: str
@@ -26,12 +26,12 @@ class Passage:
 
     @property
     def name(self) -> str:
-        """The document and the place in it, as a report names it."""
+        """The document and the place in it, as shown in a report."""
         return f"{self.document}, characters {self.span.start}–{self.span.end}"
 
     @property
     def text_with_title(self) -> str:
-        """The text as it is judged: under its title, which names its subject."""
+        """The text to judge: under its title, which names its subject."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
@@ -44,16 +44,16 @@ class Knowledge(Protocol):
         ...
 
     def search(self, claims: Sequence[str], limit: int) -> list[list[Passage]]:
-        """Return for each claim at most `limit` passages that are about it, best first.
+        """Return for each claim at most `limit` passages about it, best first.
 
         Raises:
-            CheckError: on failure.
+            CheckError: If the search fails.
         """
         ...
 
 
 def cut_passages(text: str) -> Iterator[Span]:
-    """Yield the passages of a document: whole paragraphs, or whole sentences of a long one."""
+    """Yield the passages of a document: whole paragraphs, or whole sentences of long ones."""
     run: Span | None = None
     for piece in _pieces(text):
         if run is not None and piece.end - run.start <= PASSAGE_CHARACTERS:
@@ -67,7 +67,7 @@ def cut_passages(text: str) -> Iterator[Span]:
 
 
 def _pieces(text: str) -> Iterator[Span]:
-    """Yield paragraphs, the sentences of those that are too long, and parts of those sentences."""
+    """Yield paragraphs, the sentences of long paragraphs, and parts of long sentences."""
     start = 0
     for found in _PARAGRAPH_END.finditer(text):
         paragraph = trimmed(text, start, found.start())

@@ -20,7 +20,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file to index and the name by which its documents are known."""
+    """A file to index, and the name of its documents."""
 
     path: Path
     name: str
@@ -28,7 +28,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class IndexDocument:
-    """A document to index: its name, which is unique, its title, which may be empty, its text."""
+    """A document to index: its unique name, its title, which may be empty, and its text."""
 
     name: str
     title: str
@@ -36,10 +36,10 @@ class IndexDocument:
 
 
 def find_files(paths: Iterable[Path]) -> list[SourceFile]:
-    """Return the named files, and those with a known ending in the named folders.
+    """Return the given files, and the files with a known ending in the given folders.
 
     Raises:
-        InputError: for a missing file, or if nothing is found.
+        InputError: If a file is missing, or nothing is found.
     """
     files: dict[str, SourceFile] = {}
     known = f"files must end in {', '.join(ENDINGS)}"
@@ -70,7 +70,7 @@ def read_documents(file: SourceFile) -> Iterator[IndexDocument]:
     """Yield the documents of a file: one, or one per line of JSON Lines.
 
     Raises:
-        InputError: if the file cannot be read.
+        InputError: If the file cannot be read.
     """
     ending = file.path.suffix.lower()
     try:

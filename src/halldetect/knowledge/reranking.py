@@ -1,7 +1,7 @@
-"""Rank passages that were found by their words by their meaning too.
+"""Rank passages found by their words by meaning as well.
 
-More passages than are wanted are retrieved, and an embedding model compares each of them with the
-claim. Needs sentence-transformers (`pip install 'halldetect[sentence-transformers]'`).
+More passages than needed are retrieved, and an embedding model compares each of them with the
+claim. Requires sentence-transformers (`pip install 'halldetect[sentence-transformers]'`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from halldetect.errors import CheckError, HallDetectError, MissingExtra, ModelError, one_line
 from halldetect.knowledge.passages import Knowledge, Passage
 
-# Passages that are compared, for each one that is wanted.
+# Passages to compare for each passage needed.
 CANDIDATES = 2
 
 
 class Embedder(Protocol):
-    """Anything that turns texts into vectors; the closer the meaning, the closer the vectors."""
+    """Turns texts into vectors; the closer the meaning, the closer the vectors."""
 
     @property
     def description(self) -> dict[str, Any]:
@@ -35,13 +35,13 @@ class Embedder(Protocol):
 
 
 class SentenceTransformerEmbedder:
-    """A model of sentence-transformers; texts are cut off where it stops reading.
+    """A model of sentence-transformers; texts are cut at its maximum length.
 
     Args:
-        model: a name of the hub, or a folder.
+        model: A name on the hub, or a folder.
 
     Raises:
-        ModelError: for a model that cannot be loaded.
+        ModelError: If the model cannot be loaded.
     """
 
     def __init__(self, model: str) -> None:
@@ -72,14 +72,14 @@ class SentenceTransformerEmbedder:
 
 
 class RerankedKnowledge:
-    """Knowledge whose passages are ranked by words and by meaning.
+    """Knowledge with passages ranked by words and by meaning.
 
-    A passage has two ranks: the one of the knowledge, and the one by the cosine between its vector
-    and the claim's. Their sum decides, then the second.
+    A passage has two ranks: that of the knowledge, and that of the cosine between its vector and
+    the claim's. Their sum decides, then the second rank.
 
     Args:
-        knowledge: finds the passages.
-        embedder: compares them with the claim.
+        knowledge: Finds the passages.
+        embedder: Compares them with the claim.
     """
 
     def __init__(self, knowledge: Knowledge, embedder: Embedder) -> None:
@@ -105,7 +105,7 @@ class RerankedKnowledge:
         return [group[:limit] for group in ranked]
 
     def _vectors(self, texts: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-        """Return the vectors of texts, each of length 1."""
+        """Return the vectors of texts, normalised to length 1."""
         try:
             vectors = np.asarray(self._embedder.embed(texts), np.float64)
         except HallDetectError:

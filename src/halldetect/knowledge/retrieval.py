@@ -1,4 +1,4 @@
-"""Find evidence for claims whose source was not given, or not all of it."""
+"""Find evidence for claims with no source, or an incomplete one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from halldetect.reading.document import Document
 from halldetect.reading.sources import read_source
 from halldetect.report import ClaimReport, Status
 
-# More passages cost time, fewer miss the one that decides; see docs/knowledge.md.
+# More passages cost time, fewer miss the decisive one; see docs/knowledge.md.
 PASSAGES_PER_CLAIM = 5
 NOTHING_FOUND = "nothing found: no passage of the knowledge is about this claim"
 
@@ -22,9 +22,9 @@ class Retrieved:
     """The passages for the claims of a pair.
 
     Attributes:
-        pair: the pair with the passages as further documents of its source.
-        documents: the passages, read.
-        not_found: the claims, by index, without a passage.
+        pair: The pair with the passages as further documents of its source.
+        documents: The passages as documents.
+        not_found: The indices of the claims without a passage.
     """
 
     pair: CleanPair
@@ -33,7 +33,7 @@ class Retrieved:
 
 
 def retrieve(pair: CleanPair, claims: Sequence[Claim], knowledge: Knowledge) -> Retrieved:
-    """Search for the claims of a pair, and add the passages to its source."""
+    """Search passages for the claims of a pair, and add them to its source."""
     found = knowledge.search([claim.read_as or claim.text for claim in claims], PASSAGES_PER_CLAIM)
     passages = list(dict.fromkeys(passage for group in found for passage in group))
     numbers = range(1, len(pair.documents) + 1)
@@ -54,7 +54,7 @@ def retrieve(pair: CleanPair, claims: Sequence[Claim], knowledge: Knowledge) -> 
 def mark_not_found(
     claims: tuple[ClaimReport, ...], not_found: frozenset[int]
 ) -> tuple[ClaimReport, ...]:
-    """Return the claims with those without a passage unsupported, unless something settles them."""
+    """Mark claims without a passage as unsupported, unless something else settles them."""
     marked = list(claims)
     for at in not_found:
         if claims[at].status in (Status.UNCHECKABLE, Status.UNSUPPORTED):

@@ -1,1 +1,1 @@
-"""Texts: spans, sentences, words, word overlap, language."""
+"""Reading of texts: spans, sentences, words, word overlap, language."""

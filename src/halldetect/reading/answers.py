@@ -1,4 +1,4 @@
-"""Answers to questions: bare ones, abstentions, and the sentence of a source that may answer."""
+"""Answers to questions: bare answers, abstentions, and sentences of a source that may answer."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ _ABSTENTION = re.compile(
 _SORRY = re.compile(
     r"^(?:(?:i'm |i am )?(?:sorry|afraid)[,.]?\s*but|unfortunately|however),?\s*", re.IGNORECASE
 )
-# A further clause may state something.
+# A further clause may make a statement.
 _FURTHER = re.compile(
     r"[,;:(–—]\s*(?:but|which|who|because|since|as|and|although|though|yet|so|however|it|they|"
     r"he|she|the|this|despite|even)\b|[;:(–—]|\b(?:but|because|although|despite|since)\b",
     re.IGNORECASE,
 )
-# A clause that is taken for true: "does not say why it sank".
+# A clause that presupposes a fact: "does not say why it sank".
 _PRESUPPOSED = re.compile(r"\b(?:why|the fact that)(?:\s+\w+){3}", re.IGNORECASE)
-# A longer sentence does more than decline.
+# A longer sentence is more than an abstention.
 _MAX_ABSTENTION = 300
 
 # A sentence with this share of a question's words may answer it.
@@ -89,7 +89,7 @@ _NO_QUESTION = "an answer without its question: its meaning is not clear"
 MAX_WORDS = 6
 _POLAR = re.compile(r"(yes|no|correct|right|true|false|yep|nope|yeah)[.!]*", re.IGNORECASE)
 _DENIALS = frozenset({"no", "false", "nope"})
-# Numbers, times and places, which cannot be judged without their question.
+# Numbers, times and places, which cannot be judged without the question.
 _NEEDS_QUESTION = re.compile(
     r"maybe[.!]*|(?:(?:in|on|at|by|from|since|until|about|around|after|before|for)\s+)?"
     r"[€$£]?\d[\d.,:/%-]*(?:\s+\w+)?[.!]*"
@@ -116,10 +116,11 @@ _WHO_DID = re.compile(r"(?:who|what|which\s+\w+)\s+(?P<rest>[^?]+)\?", re.IGNORE
 def abstains(sentence: str, *, asks_why: bool = False) -> bool:
     """Return True if a sentence only declines to answer: "The context does not mention it.".
 
-    A sentence that takes something for true ("does not say why it sank") is a statement.
+    A sentence that presupposes a fact ("does not say why it sank") is a statement.
 
-    sentence  of a response
-    asks_why  True if the question of the response asks why
+    Args:
+        sentence: The sentence.
+        asks_why: True if the question asks why.
     """
     if len(sentence) > _MAX_ABSTENTION or (not asks_why and _PRESUPPOSED.search(sentence)):
         return False
@@ -130,11 +131,7 @@ def abstains(sentence: str, *, asks_why: bool = False) -> bool:
 
 
 def with_question(question: str, answer: TrackedText) -> TrackedText:
-    """Make a statement of a bare answer; put the question before it where no rule fits.
-
-    question  as it was asked
-    answer    as it stands in the response
-    """
+    """Turn a bare answer into a statement; prepend the question if no rule fits."""
     asked = " ".join(question.split())
     bare = answer.stripped(" .!")
     polar = _POLAR.fullmatch(bare.text)
@@ -165,7 +162,7 @@ def _lowered(answer: TrackedText) -> TrackedText:
 
 
 def _subject(rest: str, verb: str) -> tuple[str, str]:
-    """Split the words behind the verb of a question; the subject is empty where it is unclear."""
+    """Split the words after the verb of a question; the subject is empty if it is unclear."""
     found = words(rest)
     for position in range(1, len(found)):
         norm = found[position].norm
@@ -178,7 +175,7 @@ def _subject(rest: str, verb: str) -> tuple[str, str]:
 
 
 def answering(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...]:
-    """Read the first statement with the question, where it is an answer that needs it."""
+    """Add the question to the first statement if that answers it and needs it."""
     asserting = [number for number, unit in enumerate(units) if unit.asserts]
     if not asserting:
         return units
@@ -191,7 +188,7 @@ def answering(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...]
     if question is not None and (alone or polar):
         read = replace(first, tracked=with_question(question, first.tracked), lead_in=question)
     elif polar and not alone:
-        read = replace(first, asserts=False)  # the next sentence says the same
+        read = replace(first, asserts=False)  # the next sentence repeats it
     elif alone and (polar or _NEEDS_QUESTION.fullmatch(text)):
         read = replace(first, problem=_NO_QUESTION)
     else:
@@ -202,10 +199,8 @@ def answering(units: tuple[Unit, ...], question: str | None) -> tuple[Unit, ...]
 def likely_answer(question: str, documents: Sequence[Document]) -> str | None:
     """Return the sentence that shares most words with a question; None if none shares enough.
 
-    Only sentences count that have a number for "how many", a number or a time for "when".
-
-    question   as it was asked
-    documents  of the source
+    A "how many" question needs a sentence with a number, a "when" question one with a number or a
+    time.
     """
     wanted = next((wanted for asked, wanted in _ASKED_FOR if asked.search(question)), None)
     places = [

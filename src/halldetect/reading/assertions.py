@@ -1,8 +1,8 @@
 """Tests of a piece of text: an assertion, a topic, a sentence, code.
 
 Questions, greetings, headings and labels that only name a topic, code, bare links and tags assert
-nothing. In doubt a text is an assertion: checking it without need is a smaller mistake than
-leaving a false one unchecked.
+nothing. In doubt, a text is an assertion: an unneeded check is a smaller mistake than an
+unchecked false statement.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _KEYWORD = re.compile(r"(?:import|from|def|class|return|const|let|var|if|elif|fo
 _COMMENT = re.compile(r"^\s*(?:#+|//+|--|/?\*+)\s+(.*)")
 _STRING = re.compile(r"\"([^\"]*)\"|'([^']*)'|`([^`]*)`")
 
-# Headings and lead-ins of only these words name a section.
+# A heading or lead-in of only these words names a section.
 _LABELS = frozenset(
     "summary overview conclusion introduction background key main point points finding findings "
     "result results method methods discussion reference references source sources detail details "
@@ -47,7 +47,7 @@ _LABELS = frozenset(
     "abstract analysis explanation output input user assistant system human appendix section "
     "important final further additional reading pros cons".split()
 )
-# Words that may have a number: "line 4", "day 2".
+# Words that a number may follow: "line 4", "day 2".
 _NUMBERED = frozenset(
     "line route bus platform room floor model flight gate sample group grade class unit zone "
     "season episode step part section chapter phase day week article clause annex figure table "
@@ -55,7 +55,7 @@ _NUMBERED = frozenset(
     "stage level item tip reason way thing lesson slide page paragraph q1 q2 q3 q4 h1 h2 quarter "
     "year edition volume question".split()
 )
-# With one of these even a heading without a verb is a statement.
+# With one of these words, even a heading without a verb is a statement.
 _VALUES = frozenset(
     "yes free unlimited closed open banned forbidden prohibited mandatory compulsory dead guilty "
     "convicted bankrupt included excluded available unavailable cancelled canceled postponed "
@@ -67,7 +67,7 @@ _PARTICIPLES = frozenset(
     "torn worn woven chosen forgotten grown known shown thrown flown begun done gone seen swum "
     "sung rung fallen risen bitten blown drawn forbidden mistaken ridden spoken".split()
 )
-# Plurals of headings that end like a verb.
+# Plurals in headings that end like a verb.
 _PLURALS = frozenset(
     "sales details benefits terms rules fees results rights hours services options features costs "
     "prices requirements conditions sports news systems effects times dates goods works changes "
@@ -108,7 +108,7 @@ _LEADING_QUESTION = re.compile(
     r"though|after all|despite|fact that|true that|have (?:thought|guessed|known|believed|expected|"
     r"imagined) that|who knew that)\b|[;:(—–]"
 )
-# Words of a question that say nothing about the subject.
+# Question words that carry no content.
 _UNSAID = frozenset(
     _WH | AUXILIARIES | SUBJECTS | PREPOSITIONS | ARTICLES | COORDINATORS
 ) | frozenset("this that these those matter matters important choose us come so".split())
@@ -122,12 +122,12 @@ _VALUE = re.compile(r"([^:]+):\s*(\S.*)", re.DOTALL)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _CODE_NAME = re.compile(r"\d+-[a-z]+|[a-z]+-?\d+(?:-?[a-z0-9]+)*")
 _LATIN = re.compile(r"[a-zà-ɏ'’.\-–/]+")
-# Longer than a greeting or a heading; the patterns are slow on long words.
+# Longer than any greeting or heading; the patterns are slow on long words.
 _LONG = 1000
 
 
 def says_something(content: str) -> bool:
-    """Return True if a sentence is more than a greeting, a question, links, tags or marks."""
+    """Return True if a sentence is more than a greeting, question, link, tag or mark."""
     if len(content) > _LONG:
         return has_letters(content)
     content = _TAG.sub(" ", _LINK.sub(" ", content)).strip()
@@ -142,8 +142,7 @@ def says_something(content: str) -> bool:
 def names_topic(content: str, *, marked: bool) -> bool:
     """Return True if a line only names its topic: "Key findings", "Refund policy:".
 
-    content  the line
-    marked   True for a heading, a label or the lead-in of a list
+    `marked` is True for a heading, a label or the lead-in of a list.
     """
     if len(content) > _LONG:
         return not has_letters(content)
@@ -163,7 +162,7 @@ def names_topic(content: str, *, marked: bool) -> bool:
 
 
 def is_sentence(content: str) -> bool:
-    """Return True if a text has a subject and a verb, so that it can stand alone."""
+    """Return True if a text is independent: it has a subject and a verb."""
     sequence = words(content)
     return any(
         is_finite_verb(word.norm)
@@ -229,7 +228,7 @@ def _may_be_verb_at(sequence: Sequence[Word], position: int) -> bool:
     linking = norm in COORDINATORS | PREPOSITIONS | ARTICLES
     if after is None or linking or after.norm in COORDINATORS | PREPOSITIONS:
         return False
-    # "Ann beats Olaf", "Ann lit the lamp", "Ann smuggling rum": a word with an object behind it
+    # "Ann beats Olaf", "Ann lit the lamp", "Ann smuggling rum": a word followed by an object
     return (
         (norm.endswith("s") and not norm.endswith(("ss", "us", "is", "'s")))
         or (norm.endswith("ing") and len(norm) > 5 and not word.capital)
@@ -239,7 +238,7 @@ def _may_be_verb_at(sequence: Sequence[Word], position: int) -> bool:
 
 
 def _is_question(content: str) -> bool:
-    """Return True for a question in form and meaning, not a statement with a question mark."""
+    """Return True for a question in form and meaning, not for a statement with a question mark."""
     if _QUESTION_END.search(content) is None:
         return False
     if content.startswith("¿"):
@@ -251,7 +250,7 @@ def _is_question(content: str) -> bool:
         return False
     if _LEADING_QUESTION.search(content.casefold()) is not None:
         return False
-    if norms[0] == "why" or norms[:2] == ["how", "come"]:  # it takes its subject for true
+    if norms[0] == "why" or norms[:2] == ["how", "come"]:  # the rest is presupposed
         return len(set(norms) - _UNSAID) < 3
     if norms[0] in AUXILIARIES or norms[0] in {"who", "what", "which", "whose", "whom"}:
         return True
@@ -259,7 +258,7 @@ def _is_question(content: str) -> bool:
 
 
 def is_code(content: str) -> bool:
-    """Return True for code, unless a comment or a string in it reads like a sentence."""
+    """Return True for code, unless a comment or string in it reads like a sentence."""
     comment = _COMMENT.match(content)
     quoted = [next(filter(None, match.groups()), "") for match in _STRING.finditer(content)]
     for prose in [comment[1] if comment else "", *quoted]:

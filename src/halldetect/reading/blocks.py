@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from halldetect.reading.document import Span, TrackedText
 
-# A long line without an end, and one that begins in the middle of a sentence.
+# A long line without a sentence end, and a line that begins mid-sentence.
 _WRAPPED = re.compile(r".{50,}[^.!?:;\s]", re.DOTALL)
 _CONTINUES = re.compile(r"\s*[a-z0-9(\"'“‘]")
 
@@ -17,11 +17,12 @@ _CONTINUES = re.compile(r"\s*[a-z0-9(\"'“‘]")
 class Line:
     """A line of a block without its mark-up.
 
-    text    its words
-    strong  the ranges of it that are bold
-    aside   text in its mark-up: link addresses and titles, comments, attributes
-    struck  True if all of it is struck out; struck words inside a line are left out
-    tags    of block HTML that were opened ("td") and closed ("/td") since the line before it
+    Attributes:
+        text: The words.
+        strong: The bold ranges.
+        aside: Text in the mark-up: link addresses and titles, comments, attributes.
+        struck: True if the whole line is struck out; struck words inside a line are left out.
+        tags: Block HTML tags opened ("td") and closed ("/td") since the previous line.
     """
 
     text: TrackedText
@@ -32,7 +33,7 @@ class Line:
 
     @property
     def bold(self) -> bool:
-        """True if all of it is bold."""
+        """True if the whole line is bold."""
         words = self.text.text.strip()
         return bool(words) and any(
             span.cut(self.text.text).strip().rstrip(":") == words.rstrip(":")
@@ -44,13 +45,14 @@ class Line:
 class Block:
     """A paragraph, heading, table row or run of code.
 
-    kind    "paragraph", "heading", "row" or "code"
-    lines   of a row: its cells
-    items   the numbers of the list items around it, outermost first; empty outside lists
-    first   True for the first block of its innermost list item
-    number  the mark of that item ("3."), where the item is numbered
-    header  of a row: the cells of the header
-    quoted  True inside a block quote
+    Attributes:
+        kind: "paragraph", "heading", "row" or "code".
+        lines: The lines; the cells of a row.
+        items: Numbers of the enclosing list items, outermost first; empty outside lists.
+        first: True for the first block of its innermost list item.
+        number: The mark of that item ("3.") if it is numbered.
+        header: The header cells of a row.
+        quoted: True inside a block quote.
     """
 
     kind: str
@@ -63,7 +65,7 @@ class Block:
 
 
 def unwrapped(lines: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines; join those that were only broken because they were long."""
+    """Yield the lines; join those broken only because of their length."""
     pending: Line | None = None
     for line in lines:
         if pending is None:

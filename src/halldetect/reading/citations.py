@@ -1,8 +1,8 @@
 """Mentions of sources: marks such as [1], openers such as "According to the report,", names.
 
-Marks and openers are taken off a statement before it is judged. In doubt a text stays as it is: an
-opener that says something is left in place. Where documents have names, a response may point to one
-by its name instead of a number; a name fits if its words are those of the document's name.
+Marks and openers are removed from a statement before it is judged. In doubt, a text is unchanged:
+an opener with content stays. If documents have names, a response may cite one by name instead of
+a number; a name fits if it has the same words as the name of the document.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from halldetect.reading.document import Citation, Span, TrackedText
 from halldetect.reading.words import FUNCTION_WORDS, MONTHS
 
-# Nouns that may be part of the name of a source, those that say little more than "source", and
-# those that need a name: "the 2023 budget".
+# Nouns that may be part of the name of a source, nouns that mean little more than "source", and
+# nouns that need a name: "the 2023 budget".
 _NOUN = (
     r"reports?|documents?|stud(?:y|ies)|papers?|articles?|polic(?:y|ies)(?: documents?)?|manual|"
     r"guide|guidelines?|handbook|leaflet|brochure|contract|agreement|minutes|transcript|e-?mail|"
@@ -81,7 +81,7 @@ _CITATION = re.compile(
     re.IGNORECASE,
 )
 _LEFT_OVER = re.compile(r"\(\s*(?:[,;]\s*)?\)|\[\s*\]|(?<!\s)\s+(?=[.,;:!?](?:\s|$))")
-# "According to", where a name follows; `plain` words open other phrases as well: "In Paris,".
+# "According to" before a name; `plain` words open other phrases as well: "In Paris,".
 _NAMED_OPENER = re.compile(
     rf"(?:(?:according to|as {_STATED} (?:in|by)|(?P<plain>based (?:up)?on|as per|per|in))\s+)"
     r"(?P<name>[^,;:.!?]{2,80}?(?:\bet al\.)?(?:\.\w{2,4})?(?:\s\(\d{4}\))?)\s*,\s+(?=\S)",
@@ -95,12 +95,12 @@ _WORD = re.compile(r"[^\W_]+")
 _ENDING = re.compile(r"\.(?:pdf|docx?|md|txt|html?|json|csv|log|rst|xlsx?|py)$", re.IGNORECASE)
 _NOT_IN_NAMES = FUNCTION_WORDS | frozenset("et al page pages".split())
 _NUMBERS = re.compile(r"\s*(\d{1,4})\s*(?:[-–]\s*(\d{1,4})\s*)?")
-# A longer range is not a list of sources.
+# A longer range cannot be a list of sources.
 _MAX_RANGE = 50
 
 
 def without_citations(text: TrackedText) -> tuple[TrackedText, tuple[Citation, ...]]:
-    """Take out the marks that point to sources: [1], [^2], (Smith, 2020), (source: https://...)."""
+    """Remove the marks that cite sources: [1], [^2], (Smith, 2020), (source: https://...)."""
     found = list(_CITATION.finditer(text.text))
     if not found:
         return text, ()
@@ -116,9 +116,9 @@ def without_citations(text: TrackedText) -> tuple[TrackedText, tuple[Citation, .
 
 
 def without_openers(text: TrackedText) -> TrackedText:
-    """Take off "According to the report," and the like.
+    """Remove openers such as "According to the report,".
 
-    An opener that names a source by its own name, or gives a number, stays.
+    An opener that names a specific source, or has a number, stays.
     """
     for _ in range(3):
         match = _OPENER.match(text.text)
@@ -129,7 +129,7 @@ def without_openers(text: TrackedText) -> TrackedText:
 
 
 def without_question(text: TrackedText) -> TrackedText:
-    """Return the statement in a question: "Did you know that it sank?" says that it sank."""
+    """Return the statement in a question: "Did you know that it sank?" states that it sank."""
     match = _TOLD.match(text.text)
     end = len(text.text.rstrip("?! "))
     if match is None or "?" not in text.text[end:]:
@@ -140,14 +140,15 @@ def without_question(text: TrackedText) -> TrackedText:
 def without_named_source(
     text: TrackedText, names: Sequence[str]
 ) -> tuple[TrackedText, tuple[Citation, ...]]:
-    """Take off the document that a sentence names at its start, and return it as a citation.
+    """Remove the document named at the start of a sentence, and return it as a citation.
 
-    A source outside the documents stays in the sentence, and is a citation only where it calls
-    itself a source: "the 2019 audit report". Without names nothing is taken off, because
+    A source outside the documents stays in the sentence. It is a citation only if it is called a
+    source: "the 2019 audit report". Without names nothing is removed, because
     "According to Ann Hall," may be part of the statement.
 
-    text   the sentence
-    names  of the documents; empty where they have none
+    Args:
+        text: The sentence.
+        names: The names of the documents; may be empty.
     """
     match = _NAMED_OPENER.match(text.text) if names else None
     if match is None:
@@ -164,12 +165,9 @@ def without_named_source(
 
 
 def matching_documents(label: str, names: Sequence[str]) -> list[int]:
-    """Return the documents, by index, that a name may mean: those whose names have all its words.
+    """Return the indices of the documents whose names contain all words of a label.
 
-    A name that says more than that of a document fits it too, unless it only adds numbers.
-
-    label  the name of a source in a text
-    names  of the documents
+    A label with more words than the name of a document fits too, unless it only adds numbers.
     """
     wanted = _words(label)
     if not _is_specific(wanted):
@@ -185,25 +183,26 @@ def matching_documents(label: str, names: Sequence[str]) -> list[int]:
 
 
 def is_kind_of_source(name: str) -> bool:
-    """Return True for a name that calls itself one source: "the 2019 audit report"."""
+    """Return True for a name that denotes one source: "the 2019 audit report"."""
     return _KIND_OF_SOURCE.fullmatch(name) is not None and _is_specific(_words(name))
 
 
 def mentions(text: str, name: str) -> bool:
-    """Return True if a text has all words of the name of a source."""
+    """Return True if a text contains all words of the name of a source."""
     return _words(name) <= _words(text)
 
 
 def cited_documents(label: str, names: Sequence[str], count: int) -> list[tuple[str, int | None]]:
-    """Return the documents that a citation points to, each as it is cited and by its index.
+    """Return each cited document as it is cited, with its index.
 
-    The index is None for a number that no document has, and for a source that is named ("the 2019
-    audit report") where the documents have other names. Any other label that is neither a number
-    nor the name of one document gives nothing: it may point anywhere.
+    An unknown number gets the index None, and so does a source with a name of its own ("the 2019
+    audit report") that matches no document. Any other label that is neither a number nor a
+    document name is ignored: it may refer to anything.
 
-    label  the text between the brackets
-    names  of the documents; empty where they have none
-    count  the number of documents
+    Args:
+        label: The text between the brackets.
+        names: The names of the documents; may be empty.
+        count: The number of documents.
     """
     wanted = " ".join(label.casefold().split())
     for index, name in enumerate(names):

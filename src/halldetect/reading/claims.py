@@ -1,4 +1,4 @@
-"""The claims of a response: each asserting unit, as it is judged."""
+"""The claims of a response: each asserting unit in the form that is judged."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Claim:
         span: Its place in the response; None if unknown.
         span_reason: Why there is no span.
         problem: Why it cannot be judged; None if it can.
-        read_as: The statement with its references resolved. A claim that fails as it stands is
+        read_as: The statement with its references resolved. A claim that fails unchanged is
             judged again in this form, which can only rescue it.
-        citations: Labels of the documents that it cites, such as "1" or "2, 4".
+        citations: Labels of the cited documents, such as "1" or "2, 4".
     """
 
     text: str
@@ -32,7 +32,7 @@ class Claim:
 
 
 def read_claims(response: Document) -> tuple[Claim, ...]:
-    """Return the asserting units of a response as claims, in their order."""
+    """Return the asserting units of a response as claims, in order."""
     claims = []
     for unit in response.units:
         if not unit.asserts:

@@ -1,4 +1,4 @@
-"""Texts and their parts: spans, texts that know their origin, units, documents."""
+"""Texts and their parts: spans, texts with known origins, units, documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INSERTED = -1
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """A half-open range of characters of some text."""
+    """A half-open range of characters in a text."""
 
     start: int
     end: int
@@ -32,8 +32,9 @@ class Span:
 class TrackedText:
     """A text made from a raw text by leaving out, replacing or adding characters.
 
-    text     the characters
-    origins  for each character its index in the raw text; `INSERTED` for one that was added
+    Attributes:
+        text: The characters.
+        origins: The index in the raw text of each character; `INSERTED` for an added one.
     """
 
     text: str
@@ -41,12 +42,12 @@ class TrackedText:
 
     @classmethod
     def of(cls, raw: str, start: int, end: int) -> TrackedText:
-        """Return the range of a raw text, as it stands."""
+        """Return a range of a raw text, unchanged."""
         return cls(raw[start:end], range(start, end))
 
     @classmethod
     def added(cls, text: str) -> TrackedText:
-        """Return a text of which nothing stands in the raw text."""
+        """Return a text that has no origin in the raw text."""
         return cls(text, (INSERTED,) * len(text))
 
     @classmethod
@@ -66,12 +67,12 @@ class TrackedText:
         return TrackedText(self.text[start:end], self.origins[start:end])
 
     def stripped(self, characters: str | None = None) -> TrackedText:
-        """Strip white space, or any of `characters`, from the ends."""
+        """Strip white space, or any of `characters`, from both ends."""
         left = len(self.text) - len(self.text.lstrip(characters))
         return self.cut(left, max(left, len(self.text.rstrip(characters))))
 
     def without(self, spans: Iterable[Span]) -> TrackedText:
-        """Leave out the characters of some spans, which are in order and do not overlap."""
+        """Leave out the characters of spans, which are in order and do not overlap."""
         parts = []
         at = 0
         for span in spans:
@@ -80,13 +81,13 @@ class TrackedText:
         return TrackedText.joined([*parts, self.cut(at)]) if parts else self
 
     def replaced(self, span: Span, text: str) -> TrackedText:
-        """Replace a span; the new text has the origin of the first character of the span."""
+        """Replace a span; the new text gets the origin of the first replaced character."""
         origin = self.origins[span.start] if len(span) else INSERTED
         new = TrackedText(text, (origin,) * len(text))
         return TrackedText.joined([self.cut(0, span.start), new, self.cut(span.end)])
 
     def capitalized(self) -> TrackedText:
-        """Put a capital at the start."""
+        """Capitalize the first character."""
         first = self.text[:1].upper()
         if first == self.text[:1] or len(first) != 1:
             return self
@@ -95,9 +96,11 @@ class TrackedText:
     def raw_span(self, span: Span | None = None) -> Span | None:
         """Return the smallest range of the raw text with all characters of a span.
 
-        None where no character of the span stands in the raw text.
+        Args:
+            span: A range of this text; all of it by default.
 
-        span  a range of this text; default: all of it
+        Returns:
+            The range; None if no character of the span comes from the raw text.
         """
         origins = self.origins if span is None else self.origins[span.start : span.end]
         if isinstance(origins, range):
@@ -108,10 +111,11 @@ class TrackedText:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A mark that points to a source.
+    """A mark that cites a source.
 
-    label  the mark without brackets: "1", "Smith 2020"
-    span   its place in the raw text
+    Attributes:
+        label: The mark without brackets: "1", "Smith 2020".
+        span: Its place in the raw text.
     """
 
     label: str
@@ -122,14 +126,15 @@ class Citation:
 class Unit:
     """A sentence, list item, table cell, heading or label of a response.
 
-    tracked    the text that is judged: without marks, citations and openers, with the lead-in or
-               the headers that it needs
-    span       its own words in the raw text, without lead-in and headers
-    asserts    True if it can be true or false
-    lead_in    the heading, lead-in or headers before it; None where there are none
-    citations  the marks found in it
-    abstains   True if it only declines to answer
-    problem    why it cannot be judged; None if it can
+    Attributes:
+        tracked: The text to judge: without marks, citations and openers, with the lead-in or
+            headers it needs.
+        span: Its own words in the raw text, without lead-in and headers.
+        asserts: True if it can be true or false.
+        lead_in: The heading, lead-in or headers before it, if any.
+        citations: The marks found in it.
+        abstains: True if it only declines to answer.
+        problem: Why it cannot be judged; None if it can.
     """
 
     tracked: TrackedText
@@ -142,22 +147,20 @@ class Unit:
 
     @property
     def text(self) -> str:
-        """The text that is judged."""
+        """The text to judge."""
         return self.tracked.text
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text with its sentences.
+    """A text with its sentences, read once per check and shared by all steps.
 
-    `sources.read_source` reads a source, `response.read_response` a response. A check reads every
-    text once, and all steps share the result.
-
-    text       as it was given
-    sentences  the spans of its sentences, in order
-    units      of a response: the pieces that are judged
-    readings   of a source: each sentence as the verifier reads it; None where as it stands; empty
-               where all are
+    Attributes:
+        text: The raw text.
+        sentences: The spans of the sentences, in order.
+        units: The pieces of a response to judge; see `response.read_response`.
+        readings: The form of each sentence of a source that the verifier reads, None if that is
+            the raw text; empty if no sentence has one. See `sources.read_source`.
     """
 
     text: str
@@ -168,8 +171,8 @@ class Document:
     def readable(self, span: Span) -> str:
         """Return the text of a span as a verifier reads it.
 
-        A sentence that the span holds whole is replaced by its reading. Text between two sentences
-        becomes a line end.
+        Each sentence that lies fully in the span is replaced by its reading. Text between two
+        sentences becomes a line end.
         """
         if not any(self.readings):
             return span.cut(self.text)
@@ -189,7 +192,7 @@ class Document:
         return "".join(parts).strip()
 
     def sentences_in(self, span: Span) -> tuple[Span, ...]:
-        """Return the sentences that a span covers in whole or part, cut to the span."""
+        """Return the sentences that overlap a span, cut to the span."""
         if len(span) == 0:
             return ()
         first = bisect_right(self.sentences, span.start, key=lambda sentence: sentence.end)

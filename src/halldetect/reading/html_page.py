@@ -1,7 +1,7 @@
 """HTML: block tags inside a text, and the text of whole pages.
 
-`markdown` gives the lines between the tags of a text, each with the tags before it; `HtmlBlocks`
-makes blocks of them, as those of markdown are. `html_text` reads a page that came as a file.
+`markdown` returns the lines between the tags of a text, each with the tags before it; `HtmlBlocks`
+turns them into blocks, like those of Markdown. `html_text` reads an HTML file.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _PAGE_BREAKING = BREAKING | frozenset("address aside dl footer header main nav p
 _TITLES = frozenset("h1 h2 h3 h4 h5 h6 caption summary".split())
 _LISTS = frozenset(["ul", "ol"])
 _HIDDEN = frozenset({"script", "style", "template", "noscript", "head"})
-# A tag that does not end. The parser of the standard library takes quadratic time for many.
+# A tag that does not end. The standard parser takes quadratic time for many of them.
 _UNENDED = re.compile(r"<(?![^<>]*>)")
 _MANY = 50
-# The numbers of list items differ from those of markdown.
+# Keeps the numbers of HTML list items apart from those of Markdown.
 _FIRST_ITEM = 1_000_000
 
 
 class HtmlBlocks:
-    """Makes blocks of the lines of one text; open tags may be closed in a later paragraph."""
+    """Turns the lines of a text into blocks; an open tag may be closed in a later paragraph."""
 
     def __init__(self) -> None:
         self._table: _Table | None = None
@@ -44,7 +44,7 @@ class HtmlBlocks:
         self._template = Block("paragraph", ())
 
     def split(self, paragraph: Block) -> list[Block]:
-        """Split a paragraph of markdown at its block tags; without any it stays as it is."""
+        """Split a paragraph of Markdown at its block tags, if it has any."""
         if not any(line.tags for line in paragraph.lines):
             # A paragraph without tags closes every open tag.
             ended = self.rest()
@@ -61,14 +61,14 @@ class HtmlBlocks:
                 block = self._block(line)
                 before = found[-1] if found and not line.tags else None
                 if before is not None and before.kind == block.kind == "paragraph":
-                    # A line without a tag before it belongs to the same paragraph.
+                    # A line without a preceding tag belongs to the same paragraph.
                     found[-1] = replace(before, lines=before.lines + block.lines)
                 else:
                     found.append(block)
         return found
 
     def rest(self) -> list[Block]:
-        """Return the rows of a table that is not closed."""
+        """Return the rows of an unclosed table."""
         return [] if self._table is None else self._table.end()
 
     def _take(self, tag: str) -> list[Block]:
@@ -106,7 +106,7 @@ class HtmlBlocks:
 
 
 class _Table:
-    """A table that is being read; `template` is the paragraph around it."""
+    """A table under construction; `template` is the paragraph around it."""
 
     def __init__(self, template: Block) -> None:
         self._template = template
@@ -131,8 +131,8 @@ class _Table:
     def end(self) -> list[Block]:
         """Return the rows as blocks.
 
-        The first row is the header if all its cells are header cells, or if no row has any and
-        there are more than two columns; a table of two columns has names and values.
+        The first row is the header if all its cells are header cells. Without any header cell, it
+        is the header if the table has more than two columns; two columns are names and values.
         """
         joined = [tuple(map(_cell, row)) for row in self._rows]
         filled = [at for at, row in enumerate(joined) if any(cell.text.text for cell in row)]
@@ -165,10 +165,7 @@ def html_text(page: str) -> tuple[str, str]:
     """Return the title and the text of an HTML page, one block per line.
 
     A table with header cells becomes a Markdown table, so that its rows are read with their
-    headers; other tables only lay out the page.
-
-    Args:
-        page: the page.
+    headers. Other tables only define the layout.
     """
     if page.count("<") > page.count(">") + _MANY:
         page = _UNENDED.sub("&lt;", page)
@@ -177,7 +174,7 @@ def html_text(page: str) -> tuple[str, str]:
     parser.close()
     lines = (" ".join(line.split()) for line in "".join(parser.parts).split("\n"))
     blocks = "\n\n".join(line for line in lines if line)
-    # The rows of a table are the only lines that belong together.
+    # Only the rows of a table belong together.
     return " ".join("".join(parser.title).split()), blocks.replace("|\n\n|", "|\n|")
 
 
@@ -188,7 +185,7 @@ class _PageText(HTMLParser):
         self.title: list[str] = []
         self._hidden: list[str] = []
         self._in_title = False
-        # Where the innermost open table begins in the parts, and where its cells do, by row.
+        # The start of the innermost open table in the parts, and of its cells, by row.
         self._table: int | None = None
         self._rows: list[list[int]] = []
         self._has_header = False
@@ -201,7 +198,7 @@ class _PageText(HTMLParser):
         self._in_title = tag == "title"
         if tag in _PAGE_BREAKING:
             self.parts.append("\n")
-        if tag == "table":  # one around another only lays out the page
+        if tag == "table":  # an outer table only defines the layout
             self._table, self._rows, self._has_header = len(self.parts), [], False
         elif self._table is not None and tag == "tr":
             self._rows.append([])

@@ -1,7 +1,7 @@
 """A test for texts that are clearly not English, the only language of most verifiers.
 
-A text is foreign only where the script or the function words leave no doubt, so that names, code
-and mixed texts are still checked.
+A text is foreign only if its script or function words leave no doubt, so that names, code and
+mixed texts are still checked.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _ENGLISH = frozenset(
     "the and of to with for from by this that these those it its they their have has been which "
     "at who she he his her were are is was not but about into than there when where while".split()
 )
-# Function words of the large languages in Latin script that are not words of English too.
+# Function words of the major languages in Latin script that are not English words.
 _FOREIGN = frozenset(
     # French, Spanish, Portuguese, Italian
     "à un au ce cet sa ses ont mais le la les des du une est sont dans avec qui que pas sur "
@@ -32,12 +32,12 @@ _FOREIGN = frozenset(
 
 
 def is_foreign(text: str) -> bool:
-    """Return True if the text is certainly in another language than English."""
+    """Return True if a text is certainly not in English."""
     letters = [char for char in text if char.isalpha()]
     if len(letters) >= 4 and sum(not _is_latin(char) for char in letters) * 2 > len(letters):
         return True
     words = [word.strip(".,;:!?()\"'«»“”") for word in text.split()]
-    # Capitals alone may be names ("Las Palmas", "Los Lobos"); beside small letters they count.
+    # Capitalised words may be names ("Las Palmas"); they count only beside small ones.
     small = any(word in _FOREIGN for word in words)
     foreign = sum(word.lower() in _FOREIGN for word in words) if small else 0
     english = sum(word.casefold() in _ENGLISH for word in words)
@@ -46,6 +46,6 @@ def is_foreign(text: str) -> bool:
 
 @cache
 def _is_latin(char: str) -> bool:
-    # Mathematical letters and the like have no script of their own.
+    # Mathematical letters and similar characters have no script.
     name = unicodedata.name(char, "LATIN")
     return name.startswith(("LATIN", "FULLWIDTH LATIN", "MATHEMATICAL", "MODIFIER"))

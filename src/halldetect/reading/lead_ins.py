@@ -1,4 +1,4 @@
-"""Headings, labels, lead-ins and table headers, and the text that needs them."""
+"""Headings, labels, lead-ins and table headers, and the texts that need them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OPEN_END = re.compile(
     r"found|said|says|states|stated|receive|receives)$",
     re.IGNORECASE,
 )
-# First words that are written small inside a sentence.
+# First words that are lower case inside a sentence.
 _LOWERED = frozenset(
     "a an the its their his her our your this that these those all any no one each every free "
     "some both there it they he she we you in on at by with from after before during children "
@@ -51,10 +51,11 @@ _PERSON = re.compile(r"(?:I|he|she|they|we|you|his|her|their|my|our)\b", re.IGNO
 class LeadIn:
     """A heading, label or line before the items or lines that need it.
 
-    text   its words without the colon
-    unit   its index among the units; None where it is not one
-    topic  True if it only names a topic
-    title  True for a heading or a bold line
+    Attributes:
+        text: The words without the colon.
+        unit: The index among the units; None if it is not a unit.
+        topic: True if it only names a topic.
+        title: True for a heading or a bold line.
     """
 
     text: TrackedText
@@ -64,15 +65,14 @@ class LeadIn:
 
     @property
     def denies(self) -> bool:
-        """True if it calls the text behind it false."""
+        """True if it declares the text after it false."""
         return len(self.text.text) < 120 and FALSE.search(self.text.text) is not None
 
 
 def stands_alone(text: str, *, at_least: int = 2) -> bool:
-    """Return True if the text behind a label is a sentence that does not need the label.
+    """Return True if the text after a label is a sentence that does not need the label.
 
-    text      behind the label
-    at_least  the words it must have, if it does not end like a sentence
+    A text that does not end like a sentence must have `at_least` words.
     """
     if _PERSON.match(text) or (len(text.split()) < at_least and not text.endswith(".")):
         return False
@@ -80,7 +80,7 @@ def stands_alone(text: str, *, at_least: int = 2) -> bool:
 
 
 def without_end(text: TrackedText) -> TrackedText:
-    """Take off the colon, full stop or dash at the end."""
+    """Remove the colon, full stop or dash at the end."""
     end = _LABEL_END.search(text.text[-20:])
     return (text if end is None else text.cut(0, len(text.text) - len(end.group()))).stripped()
 
@@ -88,11 +88,12 @@ def without_end(text: TrackedText) -> TrackedText:
 def label_of(
     text: TrackedText, strong: Sequence[Span], item: bool
 ) -> tuple[TrackedText | None, TrackedText]:
-    """Split a line into the label at its start and the rest; None where it has no label.
+    """Split a line into its label, None without one, and the rest.
 
-    text    the line
-    strong  the ranges of it that are bold
-    item    True for a list item
+    Args:
+        text: The line.
+        strong: The bold ranges.
+        item: True for a list item.
     """
     first = next((span for span in strong if span.start <= 0 < span.end), None)
     if first is not None:
@@ -115,26 +116,24 @@ def label_of(
 
 
 def needs_lead_in(lead: LeadIn, content: TrackedText, *, item: bool) -> bool:
-    """Return True if a text has its meaning only together with the lead-in before it.
+    """Return True if a text is incomplete without the lead-in before it.
 
-    lead     the lead-in
-    content  the text
-    item     True for the first sentence of a list item
+    `item` is True for the first sentence of a list item.
     """
     if lead.denies:
         return True
     if not item or names_topic(lead.text.text, marked=False):
         return False
     if lead.title and _LABEL.match(content.text):
-        return False  # "Rent: 940 euros" names its topic itself
+        return False  # "Rent: 940 euros" already names its topic
     return content.text[:1].islower() or not is_sentence(content.text)
 
 
 def with_lead_in(lead: LeadIn, item: TrackedText) -> TrackedText:
-    """Join an item and the lead-in that it needs."""
+    """Join an item to the lead-in that it needs."""
     if lead.denies:
         negation = _NEGATION.search(item.text)
-        if negation is not None:  # the denial of a denial
+        if negation is not None:  # a double negation
             return item.without([Span(*negation.span())])
         return TrackedText.joined([TrackedText.added("It is not true that "), _lowered(item)])
     joiner = ": "
@@ -148,7 +147,7 @@ def with_lead_in(lead: LeadIn, item: TrackedText) -> TrackedText:
 
 
 def _lowered(text: TrackedText) -> TrackedText:
-    """Write the first word small, unless it may be a name."""
+    """Lower-case the first word, unless it may be a name."""
     if text.text.split(maxsplit=1)[0].lower() not in _LOWERED:
         return text
     return TrackedText(text.text[:1].lower() + text.text[1:], text.origins)
@@ -158,11 +157,12 @@ def _lowered(text: TrackedText) -> TrackedText:
 class Cell:
     """The statement of a table cell.
 
-    text       as it is judged: "Tea, Q2 2025: 5"
-    asserts    True if it can be true or false
-    own        its own words; None: all of the text
-    lead_in    the first cell and the header before it
-    citations  the marks found in it
+    Attributes:
+        text: The statement as it is judged: "Tea, Q2 2025: 5".
+        asserts: True if it can be true or false.
+        own: Its own words; None if that is all of the text.
+        lead_in: The first cell and the header before it.
+        citations: The marks found in it.
     """
 
     text: TrackedText
@@ -175,7 +175,7 @@ class Cell:
 def read_row(block: Block) -> Iterator[Cell]:
     """Yield the cells of a row, each with the first cell of the row and its header.
 
-    block  the row; without a header it is the header of its table
+    A row without a header is the header of its table.
     """
     read = [without_citations(normalised(line.text).stripped()) for line in block.lines]
     cells, marks = [cell for cell, _ in read], [citations for _, citations in read]

@@ -1,8 +1,8 @@
-"""The blocks of a markdown text, with the place of every character in the raw text.
+"""The blocks of a Markdown text, with the place of every character in the raw text.
 
-markdown-it-py finds the blocks and the mark-up in them. It gives line numbers for blocks and no
-offsets for their text, so each piece is looked up in the raw text where the last one ended. A text
-without mark-up is a sequence of paragraphs.
+markdown-it-py finds the blocks and their mark-up. It returns line numbers for blocks but no
+offsets for text, so each piece is searched in the raw text after the previous one. A text without
+mark-up is a sequence of paragraphs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-# The line ends of markdown-it.
+# Line ends as markdown-it defines them.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|$)")
 _LINE_START = re.compile(r"[ \t>]*")
 _QUOTATION = re.compile(r"[^']*(?:\w'\w[^']*)*[\w.,!?…] ?'(?=[\s.,;:!?)]|$)")
@@ -39,17 +39,17 @@ _HTML_TAGS = frozenset(
 
 
 def read_blocks(text: str) -> list[Block]:
-    """Return the blocks of a text in order; together they hold every word of it."""
+    """Return the blocks of a text in order; together they contain every word of it."""
     return _Reader(text).blocks()
 
 
 @cache
 def _parser() -> MarkdownIt:
-    # Loaded on first use: importing the package must stay quick.
+    # Imported on first use to keep the import of the package fast.
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    # Indented text in answers is not code; definitions of links would be swallowed.
+    # Indented text in answers is not code, and link definitions would disappear.
     return parser.disable(["code", "reference", "html_block", "text_join"])
 
 
@@ -137,7 +137,7 @@ class _Reader:
                 yield Line(content)
 
     def _number(self, mark: Token) -> TrackedText | None:
-        """Return the mark of a numbered item with its place."""
+        """Return the mark of a numbered item, with its place."""
         if not mark.info:
             return None
         start = self._text.find(mark.info + mark.markup, self._starts[_lines_of(mark)[0]])
@@ -183,13 +183,14 @@ class _Reader:
 
 
 def _is_quotation(mark: str, inside: str) -> bool:
-    """Return True for a quotation that markdown takes for code: `` so '' and `so'.
+    """Return True for a quotation that Markdown parses as code: `` so '' and `so'.
 
-    Two marks with spaces inside are not set around code. Of two single marks the second begins
-    another quotation if a space stands before it and an apostrophe has ended the first one.
+    Double marks with spaces inside are not code. Of two single marks, the second begins another
+    quotation if a space precedes it and an apostrophe has ended the first.
 
-    mark    one end of the code span
-    inside  the text between its ends
+    Args:
+        mark: One end of the code span.
+        inside: The text between its ends.
     """
     if not inside.endswith(" "):
         return False
@@ -222,12 +223,12 @@ class _InlineReader:
         self._cell_is_empty = False
 
     def read(self, token: Token) -> list[Line] | None:
-        """Return the lines; None where a piece is not found in the raw text."""
+        """Return the lines; None if a piece is not found in the raw text."""
         for child in token.children or ():
             if not self._take(child):
                 return None
         self._break()
-        if self._tags:  # what is closed at the end
+        if self._tags:  # tags closed at the end
             self._add(Line(TrackedText("", ())))
         return self._lines
 
@@ -240,7 +241,7 @@ class _InlineReader:
             prefix = _LINE_START.match(self._text, ending.end())
             assert prefix is not None
             self._at = prefix.end()
-            # A term and its definition after a colon are one line.
+            # A term and its definition after a colon form one line.
             if not self._text.startswith(": ", self._at):
                 self._break()
             return True
@@ -269,7 +270,7 @@ class _InlineReader:
         return self._skip(token.markup)
 
     def _strike(self, *, opens: bool) -> None:
-        """Set aside the text since the mark that began to strike it out."""
+        """Set aside the text since the opening strike mark."""
         if opens:
             self._struck_from = len(self._parts)
         elif self._struck_from is not None:
@@ -306,7 +307,7 @@ class _InlineReader:
     def _code(self, token: Token) -> bool:
         mark, content = token.markup, token.content
         start = self._text.find(content, self._at, self._end)
-        if start < 0:  # markdown-it has put spaces for line ends
+        if start < 0:  # markdown-it replaces line ends with spaces
             return False
         end = self._text.find(mark, start + len(content), self._end)
         if _is_quotation(mark, self._text[self._at : end]):
@@ -315,7 +316,7 @@ class _InlineReader:
         return self._place(content) and self._skip(mark)
 
     def _address(self, title: Any) -> bool:
-        """Take the address and the title behind the text of a link."""
+        """Read the address and the title after the text of a link."""
         match = re.compile(r"\]\(\s*").match(self._text, self._at)
         if match is None:
             return False
@@ -353,7 +354,7 @@ class _InlineReader:
         return True
 
     def _take_block_tag(self, name: str, *, closes: bool) -> None:
-        """Keep a tag for the next line; a cell without text is a line as well."""
+        """Keep a tag for the next line; a cell without text is also a line."""
         if self._cell_is_empty and name in (*CELLS, "tr", "table"):
             self._add(Line(TrackedText("", ())))
         self._tags.append(f"/{name}" if closes else name)

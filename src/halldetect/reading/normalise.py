@@ -1,9 +1,9 @@
-"""Characters as a reader sees them.
+"""Characters as a human reader sees them.
 
-A verifier knows plain letters. Full-width and mathematical letters, invisible characters, and Greek
-or Cyrillic letters inside Latin words are read as the letters that they look like, one by one, so
-that each keeps its place in the raw text. Other tricks (braille, Morse, flags, circled letters,
-letters that are struck through) are not decoded: such a text is unreadable.
+Verifiers know plain letters. Full-width and mathematical letters, invisible characters, and Greek
+or Cyrillic letters inside Latin words are replaced by the letters they look like. This happens one
+by one, so that each keeps its place in the raw text. Other disguises (braille, Morse, flags,
+circled or struck letters) are not decoded: such a text is unreadable.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 
 from halldetect.reading.document import TrackedText
 
-# Capital and small letters of Greek, Cyrillic and Armenian that look like the Latin ones here.
+# Capital and small letters of Greek, Cyrillic and Armenian that look like these Latin letters.
 _LOOK_ALIKES = dict(
     zip(
         "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαεηικνορτυχγϲϳωАВЕКМНОРСТУХЅІЈҮԌԚԜаеорсухѕіјһӏԁԛԝԍցոսօ",
@@ -22,7 +22,7 @@ _LOOK_ALIKES = dict(
         strict=True,
     )
 )
-# Characters with a meaning of their own, which have another form as well.
+# Characters that keep their own meaning, although Unicode has a plain form.
 _KEPT = frozenset("ªº™℠©®№ℓΩµ")
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064"
@@ -36,7 +36,7 @@ _UNUSUAL = re.compile(
     r"|(?:[.\-]{1,6}\s+(?:/\s+)?){8}"  # Morse
     r"|\b(?:n0t|n0ne|n[3e]v3r|n3ver|cann0t)\b"
 )
-# No person writes a longer word; tokenizers stop at 100 letters.
+# No one writes a longer word; tokenizers stop at 100 letters.
 MAX_WORD = 60
 _LETTERS = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"\w+")
@@ -47,7 +47,7 @@ _PLAIN = re.compile(
 
 
 def normalised(text: TrackedText) -> TrackedText:
-    """Return the text with the letters that a reader sees in it."""
+    """Return the text with the letters that a human reader sees."""
     if is_plain(text.text):
         return text
     characters: list[str] = []
@@ -56,7 +56,7 @@ def normalised(text: TrackedText) -> TrackedText:
         seen = _seen(character)
         before = characters[-1] if characters else ""
         if not seen and not before.isalnum():
-            seen = character  # between emoji it is part of one of them
+            seen = character  # it joins two emoji
         if before and _ACCENT.match(character):
             composed = unicodedata.normalize("NFC", before + character)
             if len(composed) == 1:
@@ -70,22 +70,22 @@ def normalised(text: TrackedText) -> TrackedText:
 
 
 def is_plain(text: str) -> bool:
-    """Return True if every character is read as it stands."""
+    """Return True if normalisation changes no character."""
     return _PLAIN.fullmatch(text) is not None
 
 
 def has_look_alikes(text: str) -> bool:
-    """Return True if some letters of a text are read as others."""
+    """Return True if a text contains look-alike letters."""
     return normalised(TrackedText.of(text, 0, len(text))).text != text
 
 
 def has_letters(text: str) -> bool:
-    """Return True if a text has letters or digits, or unusual characters that may spell some."""
+    """Return True if a text has letters, digits, or unusual characters that may spell words."""
     return any(map(str.isalnum, text)) or _UNUSUAL.search(text) is not None
 
 
 def unreadable(text: str) -> str | None:
-    """Return why no verifier can read a text; None if it can."""
+    """Return the reason why no verifier can read a text; None if one can."""
     if _UNUSUAL.search(text):
         return "it has unusual characters"
     if not any(map(str.isalnum, text)):
@@ -108,11 +108,11 @@ def _seen(character: str) -> str:
 
 
 def _latin(match: re.Match[str]) -> str:
-    """Return a word with its look-alikes as Latin letters, where that makes it a Latin word."""
+    """Replace look-alikes in a word by Latin letters, if the result is a Latin word."""
     word = match.group()
     if word.isascii() or not any(character in _LOOK_ALIKES for character in word):
         return word
     changed = "".join(_LOOK_ALIKES.get(character, character) for character in word)
     mixed = _LATIN_LETTER.search(word) is not None
-    # A word of Greek or Russian has letters that look like nothing in Latin.
+    # A Greek or Russian word has letters without a Latin look-alike.
     return changed if changed.isascii() or mixed else word

@@ -1,4 +1,4 @@
-"""The text of PDF and DOCX files, page by page where the file has pages."""
+"""The text of PDF and DOCX files, page by page if the file has pages."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 
 from halldetect.errors import InputError, MissingExtra
 
-# A small file may unpack to very much, and parsing it takes many times its size.
+# A small file can unpack to a huge one, and parsing takes many times its size.
 MAX_UNPACKED = 50_000_000
 _HYPHENATED = re.compile(r"(?<=[a-z])[-\u00ad]\n(?=[a-z])")
-# A long line that does not end a sentence continues in the next one.
+# A long line without a sentence end continues on the next line.
 _WRAPPED = re.compile(r"(?<=[^\n]{40})(?<![.!?:;])[ \t]*\n(?=[^\n•‣▪◦●○*-]\S)")
 _HEADING = re.compile(r"(?:Heading|Title)\s*(\d?)")
 
 
 def read_pages(data: bytes, name: str) -> list[str] | None:
-    """Return the text of each page of a PDF file, of a DOCX file as one; None for other data.
+    """Return the text of each page of a PDF file, or of a DOCX file as one; None for other data.
 
-    data  the content of the file
-    name  the file, for messages
-    Raises InputError for a damaged file, MissingExtra without the library that reads it.
+    Raises:
+        InputError: If the file is damaged.
+        MissingExtra: If the library that reads it is not installed.
     """
     if data.startswith(b"%PDF-"):
         return pdf_pages(data, name)
@@ -39,13 +39,13 @@ def pdf_pages(data: bytes, name: str) -> list[str]:
         raise MissingExtra(f"the PDF file {name}", "documents") from error
     try:
         pages = [page.extract_text() or "" for page in pypdf.PdfReader(io.BytesIO(data)).pages]
-    except Exception as error:  # a damaged file makes it raise almost anything
+    except Exception as error:  # damaged files raise almost anything
         raise _damaged(name, "PDF", error) from error
     return [_WRAPPED.sub(" ", _HYPHENATED.sub("", page)).strip() for page in pages]
 
 
 def docx_text(data: bytes, name: str) -> str:
-    """Return the text of a DOCX file as markdown: headings, list items, tables row by row."""
+    """Return the text of a DOCX file as Markdown: headings, list items, tables row by row."""
     try:
         import docx
         from docx.table import Table

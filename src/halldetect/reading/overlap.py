@@ -1,7 +1,7 @@
-"""The words that two texts share: the only place where content words are compared.
+"""The words that two texts share: the only module that compares content words.
 
-Words are compared by their first letters, so that "elected", "election" and "elects" are the
-same; numbers are compared whole. Words such as "the", "of" and "was" do not count.
+Words are compared by their first letters, so that "elected", "election" and "elects" are equal.
+Numbers are compared whole. Words such as "the", "of" and "was" do not count.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LETTERS = 5
 
 @dataclass(frozen=True, slots=True)
 class ContentWord:
-    """A word with a meaning of its own; words with the same `key` are the same."""
+    """A word with meaning; words with the same `key` are equal."""
 
     key: str
     start: int
@@ -38,14 +38,14 @@ def content_keys(text: str) -> frozenset[str]:
 
 
 def shared_part(keys: frozenset[str], other: frozenset[str]) -> float:
-    """Return the share of the keys, from 0 to 1, that the other text has; 0 without any key."""
+    """Return the share of the keys, from 0 to 1, found in another text; 0 without any key."""
     return len(keys & other) / max(len(keys), 1)
 
 
 class WordIndex:
-    """The content words of some documents by position, and the sentences that each occurs in.
+    """The content words of documents by position, and the sentences that contain each.
 
-    The documents are read once; the words that a part shares with a claim are looked up.
+    The documents are read once; the words shared with a claim are then looked up.
     """
 
     def __init__(self, documents: Sequence[Document]) -> None:
@@ -68,11 +68,11 @@ class WordIndex:
     def shares(self, claim: str, parts: Iterable[tuple[int, Span]]) -> list[float]:
         """Return for each part the share, from 0 to 1, of the claim's content words in it.
 
-        A rare word counts more than a common one. A claim without content words gives 1 for every
-        part.
+        Rare words count more than common ones. Every part gets 1 if the claim has no content word.
 
-        claim  the text whose words are looked up
-        parts  index of the document and span in it
+        Args:
+            claim: The text whose words are looked up.
+            parts: The index of a document, and a span in it.
         """
         keys = dict.fromkeys(word.key for word in content_words(claim))
         weights = {key: self._weight(key) for key in keys}

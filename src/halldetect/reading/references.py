@@ -1,8 +1,8 @@
-"""Sentences that need the one before them: pronouns, "the latter", "there", "so did Ann".
+"""Sentences that depend on the previous one: pronouns, "the latter", "there", "so did Ann".
 
-Such a sentence has a second reading, which is used where it is not supported as it stands. A
-pronoun at its start is replaced by the subject of the sentence before, if that fits. A sentence
-without a meaning of its own is read behind the one before.
+Such a sentence has a second reading, used if the sentence is not supported without it. A pronoun
+at its start is replaced by the subject of the previous sentence, if that fits. A sentence that is
+meaningless otherwise is read after the previous one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MEANINGLESS_ALONE = re.compile(
     re.IGNORECASE,
 )
 _PAIR = re.compile(r"\bthe (?:former|latter)\b(?!-)", re.IGNORECASE)
-# Marks of a quotation, whose pronouns are those of the speaker. Not the "'" of "Ann 's", "'90s".
+# Quotation marks: pronouns inside are those of the speaker. Not the "'" of "Ann 's", "'90s".
 _QUOTED = re.compile(
     r"[\"“”«»‘`]|''|(?:^|\s)'(?!(?:s|re|ve|ll|m|d|t|em|til|tis|twas)\b)(?=[^\W\d_])", re.IGNORECASE
 )
@@ -56,7 +56,7 @@ _OPENING = re.compile(
 )
 # "After his fall, Bob Hale ...", "When she left, Ann Cole ..."
 _NAME_BEHIND = re.compile(r", (?:[Tt]he )?[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)* (?P<next>[a-z]\w*)")
-# "It" that stands for nothing: "it is clear that", "it was here that", "it is not known why".
+# "It" without a referent: "it is clear that", "it was here that", "it is not known why".
 _EXPLETIVE = re.compile(
     r"^it (?:(?:is|was) the (?:first|second|third|\w+th|last|only) |seem|appear|turn|"
     r"(?:is|was) (?:here|there|then)\b[^.;]* that\b|"
@@ -79,7 +79,7 @@ _RELATIVES = frozenset(
 )
 # Words for the source of a response: "The passage describes a museum. It opened in 1994."
 _SOURCE_WORDS = frozenset("passage text article summary document excerpt paragraph".split())
-# Words that begin a sentence but name nothing; most others of the kind end in "-ly".
+# Words that begin a sentence but name nothing; most others end in "-ly".
 _OPENERS = PREPOSITIONS | frozenset(
     "overall nevertheless furthermore indeed next last earlier hence otherwise likewise even "
     "perhaps maybe only just including regarding aged born known then later now here today also "
@@ -100,8 +100,10 @@ _INDEFINITE = re.compile(r"\b(?:a|an) \w", re.IGNORECASE)
 class Reading:
     """A second reading of a sentence.
 
-    text      the sentence as it may be read
-    resolved  True if a name replaces a pronoun; otherwise the text begins with the sentence before
+    Attributes:
+        text: The sentence as it may be read.
+        resolved: True if a name replaces a pronoun; False if the text begins with the previous
+            sentence.
     """
 
     text: str
@@ -110,7 +112,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """The subject of a sentence; `rest` is the sentence behind it."""
+    """The subject of a sentence; `rest` is the sentence after it."""
 
     text: str
     plural: bool
@@ -119,10 +121,7 @@ class _Subject:
 
 
 def readings(sentences: Sequence[str]) -> list[Reading | None]:
-    """Return the second reading of each sentence; None where it has none.
-
-    sentences  of one text, in order
-    """
+    """Return the second reading of each sentence of a text, in order; None without one."""
     found: list[Reading | None] = []
     before = ""
     for sentence in sentences:
@@ -133,7 +132,7 @@ def readings(sentences: Sequence[str]) -> list[Reading | None]:
 
 
 def begins_with_pronoun(sentence: str) -> bool:
-    """Return True if the first thing that a sentence names is a pronoun: "It closed in 2011."."""
+    """Return True if the first word that refers to something is a pronoun: "It closed in 2011."."""
     return _OPENING.match(sentence) is not None and not _EXPLETIVE.match(sentence)
 
 
@@ -158,7 +157,7 @@ def _reading(sentence: str, before: str) -> Reading | None:
 
 
 def _names_one_of_two(sentence: str) -> bool:
-    """Return True for "the former" or "the latter" without a noun, not "the former mayor"."""
+    """Return True for "the former" or "the latter" without a noun, not for "the former mayor"."""
     match = _PAIR.search(sentence)
     following = words(sentence[match.end() :])[:1] if match is not None else []
     return match is not None and all(
@@ -167,7 +166,7 @@ def _names_one_of_two(sentence: str) -> bool:
 
 
 def _pronoun(sentence: str) -> Word | None:
-    """Return the first pronoun, if nothing before it in the sentence can explain it."""
+    """Return the first pronoun, if no earlier word in the sentence explains it."""
     found = words(sentence)
     at = next((at for at, word in enumerate(found) if word.norm in _PRONOUNS), None)
     if at is None or _EXPLETIVE.match(sentence[found[at].start :]):
@@ -206,7 +205,7 @@ def _verb_like(word: Word) -> bool:
 
 
 def _antecedent(pronoun: str, before: str) -> str | None:
-    """Return the subject of the sentence before, if a pronoun may mean it."""
+    """Return the subject of the previous sentence, if a pronoun may refer to it."""
     subject = _subject(before)
     if subject is None or subject.plural != (pronoun in _PLURAL):
         return None
@@ -217,7 +216,7 @@ def _antecedent(pronoun: str, before: str) -> str | None:
         return subject.text if subject.named else None
     if pronoun in _SINGULAR:
         titled = subject.text.split()[0].casefold().rstrip(".") in _TITLES
-        # "The council bought a tractor. It ...": either may be meant.
+        # "The council bought a tractor. It ...": the pronoun is ambiguous.
         object_ = _INDEFINITE.search(subject.rest[:60])
         by = object_ is not None and words(subject.rest[: object_.start()])
         ambiguous = object_ is not None and not (by and by[-1].norm in PREPOSITIONS)
@@ -227,7 +226,7 @@ def _antecedent(pronoun: str, before: str) -> str | None:
 
 
 def _subject(sentence: str) -> _Subject | None:
-    """Return the words before the first verb, without openers and phrases with a preposition."""
+    """Return the words before the first verb, without openers and prepositional phrases."""
     found = words(sentence)
     start = _first_of_subject(sentence, found)
     end = start
@@ -242,7 +241,7 @@ def _subject(sentence: str) -> _Subject | None:
     text = sentence[first.start : head.end]
     several = "and" in norms
     if not (plain or first.capital) or head.norm == "'s" or (several and _OWNED.search(text)):
-        return None  # "Ann and Bob's shop" is one thing, or Ann and a shop
+        return None  # "Ann and Bob's shop" is ambiguous
     if "of" in norms:
         head = inside[max(0, next(at for at, word in enumerate(inside) if word.norm == "of") - 1)]
     plural_noun = head.norm.endswith("s") and not head.norm.endswith(("ss", "us", "is"))
@@ -258,7 +257,7 @@ def _subject(sentence: str) -> _Subject | None:
 
 
 def _first_of_subject(sentence: str, found: Sequence[Word]) -> int:
-    """Return the place behind an opener: "Sadly,", "In 1968", "The next day", "Last week"."""
+    """Return the index after an opener: "Sadly,", "In 1968", "The next day", "Last week"."""
     start = 0
     if found and _is_opener(found[0]) and found[0].norm not in ARTICLES | NUMBER_WORDS:
         comma = sentence.find(", ")
@@ -282,7 +281,7 @@ def _ends_subject(sentence: str, found: Sequence[Word], start: int, at: int) -> 
     if word.norm in (PREPOSITIONS | RELATIVES | NEGATIONS) - {"of"} or word.norm == "but":
         return True
     following = found[at + 1].norm if at + 1 < len(found) else ""
-    # "The footage reveals they"; "The horror film was": a word that may be a verb, then the verb
+    # "The footage reveals they"; "The horror film was": a possible verb, then the verb
     verb = is_finite_verb(word.norm) or following in ARTICLES | _OWNERS | SUBJECTS
     verb = verb or (may_be_verb(word.norm) and not is_finite_verb(following))
     return verb and not word.capital and before.norm not in ARTICLES

@@ -1,7 +1,7 @@
-"""Reading a response: from the raw text to the units that are judged.
+"""Split a response into the units to judge.
 
-`markdown` finds the blocks, `citations` takes off marks and openers, `assertions` tells statements
-from the rest, `lead_ins` joins headings, labels and table headers to the text behind them.
+`markdown` finds the blocks, `citations` removes marks and openers, `assertions` recognises
+statements, `lead_ins` joins headings, labels and table headers to the text after them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from halldetect.reading.normalise import normalised, unreadable
 from halldetect.reading.sentences import sentences
 from halldetect.reading.words import may_be_verb, words
 
-# Bullets and letters that markdown takes for text.
+# Bullets and letters that Markdown does not parse as list marks.
 _MARK = re.compile(r"(?:[•‣▪◦●○·–—]|\(?[A-Za-z]\)|\(\d{1,3}\))\s+(?=\S)")
 _BOX = re.compile(r"(?:\[(?P<ticked>[ xX✓✔]?)\]|(?P<sign>[☐☑☒✅❌✗✘]))\s+(?=\S)")
 _TICKED = frozenset("xX✓✔☑✅")
@@ -52,10 +52,7 @@ _UNTICKED = "an unticked box: it is not clear if this is said or denied"
 
 
 def read_response(text: str, question: str | None = None, names: Sequence[str] = ()) -> Document:
-    """Read a response into sentences and units.
-
-    text, question, names  as for `read_units`
-    """
+    """Read a response into sentences and units; see `read_units` for the arguments."""
     return Document(text, sentences(text), read_units(text, question, names))
 
 
@@ -64,9 +61,10 @@ def read_units(
 ) -> tuple[Unit, ...]:
     """Return the units of a response, in order.
 
-    text      the response as it was given; the spans of the units are ranges of it
-    question  the question that it answers
-    names     of the documents of the source, which the response may name
+    Args:
+        text: The raw response; the spans of the units are ranges of it.
+        question: The question that it answers.
+        names: The names of the source documents, which the response may cite.
     """
     return answering(_Reader(read_blocks(text), question, names).units(), question)
 
@@ -75,10 +73,11 @@ def read_units(
 class _LineStart:
     """A line without the marks at its start.
 
-    text     the rest
-    strong   the ranges of it that are bold
-    item     True for the first line of a list item
-    problem  why it cannot be judged
+    Attributes:
+        text: The rest of the line.
+        strong: The bold ranges.
+        item: True for the first line of a list item.
+        problem: Why it cannot be judged.
     """
 
     text: TrackedText
@@ -101,7 +100,7 @@ class _Reader:
         self._asks_why = question is not None and "why" in question.casefold()
         self._units: list[Unit] = []
         self._leads: list[LeadIn | None] = [None]
-        # Lead-ins, by the index of their unit, that an item stands without and that one repeats.
+        # Units of lead-ins that some item does not repeat, and of those that some item repeats.
         self._needed: set[int] = set()
         self._repeated: set[int] = set()
         self._references = False
@@ -112,7 +111,7 @@ class _Reader:
             self._blocks_of_item[item] = self._blocks_of_item.get(item, 0) + 1
 
     def units(self) -> tuple[Unit, ...]:
-        """Return the units; a lead-in that all its items repeat asserts nothing itself."""
+        """Return the units; a lead-in repeated by all its items asserts nothing."""
         for block in self._blocks:
             if block.kind == "heading":
                 self._references = False
@@ -138,7 +137,7 @@ class _Reader:
         content = without_end(text)
         if not content.text:
             return
-        # "Encryption." is a label, "Tom works from home." is not
+        # "Encryption." is a label, "Tom works from home." is not.
         ended = text.text.endswith(".") and len(content.text.split()) >= 4
         topic = names_topic(content.text, marked=True) and not ended
         topic = topic or not says_something(text.text)
@@ -207,9 +206,9 @@ class _Reader:
         self._asides(line)
 
     def _without_marks(self, line: Line, block: Block, *, first: bool) -> _LineStart:
-        """Take off bullets, numbers and boxes."""
+        """Remove bullets, numbers and check boxes."""
         text = normalised(line.text)
-        # Without invisible characters the ranges no longer fit.
+        # Once invisible characters are removed, the ranges no longer fit.
         strong = list(line.strong) if len(text.text) == len(line.text.text) else []
         item = bool(block.items) and first and block.first
         start = _LineStart(text, strong, item).cut(len(text.text) - len(text.text.lstrip()))
@@ -232,14 +231,14 @@ class _Reader:
     def _label(
         self, start: _LineStart, block: Block, lead: LeadIn | None
     ) -> tuple[TrackedText | None, TrackedText, LeadIn | None]:
-        """Read the label of a line; return it, the text to judge, and the lead-in of that text."""
+        """Return the label of a line, the text to judge, and the lead-in of that text."""
         label, rest = label_of(start.text, start.strong, start.item)
         if label is None:
             return None, rest, lead
         name = without_end(label)
         topic = names_topic(name.text, marked=True)
         if not rest.text and start.item and not self._holds_more(block):
-            return None, start.text, lead  # a list item that is bold from end to end
+            return None, start.text, lead  # a list item that is entirely bold
         own = LeadIn(name, None, topic)
         if own.denies or not rest.text:
             self._add(label, not (topic or own.denies))
@@ -256,7 +255,7 @@ class _Reader:
         return bool(block.items) and self._blocks_of_item[block.items[-1]] > 1
 
     def _numbered(self, mark: TrackedText, text: TrackedText) -> TrackedText:
-        """Keep a number that is part of the text: "25) bicycles have room"."""
+        """Keep a number that belongs to the text: "25) bicycles have room"."""
         value = int(mark.text[:-1])
         in_order = value in (0, 1, self._last_number + 1)
         self._last_number = value
@@ -306,7 +305,7 @@ class _Reader:
                 self._set_lead(depth, LeadIn(content, None, False) if denies else None)
 
     def _is_reference(self, part: TrackedText, content: TrackedText, *, opens_line: bool) -> bool:
-        """Return True for a line that only names a source: "[1] Annual report, page 3"."""
+        """Return True for a line that only cites a source: "[1] Annual report, page 3"."""
         marked = opens_line and _NUMBERED_SOURCE.match(part.text) is not None
         if not (self._references or marked) or is_sentence(content.text):
             return False
@@ -316,7 +315,7 @@ class _Reader:
     # Lead-ins
 
     def _lead(self, depth: int) -> LeadIn | None:
-        """Return the lead-in of a line at this depth of lists."""
+        """Return the lead-in of a line at this list depth."""
         self._resize(depth)
         if depth > 0:
             self._in_list = True
@@ -337,7 +336,7 @@ class _Reader:
     # Units
 
     def _asides(self, line: Line) -> None:
-        """Add the statements that stand in mark-up."""
+        """Add the statements hidden in mark-up."""
         for aside in line.aside:
             for part in _statements_of_mark_up(aside):
                 self._add(part, says_something(part.text))
@@ -364,13 +363,13 @@ class _Reader:
 
 
 def _sentences_of(text: TrackedText) -> list[TrackedText]:
-    """Return the sentences of a text, in the letters that a reader sees."""
+    """Return the normalised sentences of a text."""
     text = normalised(text)
     return [text.cut(span.start, span.end) for span in sentences(text.text)]
 
 
 def _statements_of_mark_up(aside: TrackedText) -> Iterator[TrackedText]:
-    """Yield the statements that a link address, a title, a comment or an attribute spells out."""
+    """Yield the statements in a link address, a title, a comment or an attribute."""
     text = aside.text
     title = _LINK_TITLE.fullmatch(text)
     if " " in text and title is None and not text.startswith(("http://", "https://", "www.")):

@@ -9,12 +9,12 @@ from typing import Any
 
 from halldetect.reading.document import Document, Span
 
-# Every character that str.splitlines() takes for the end of a line.
+# Every character that ends a line for str.splitlines().
 LINE_END = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
-# Full stops that no space need follow; nupunkt knows only the Latin ones.
+# Full stops that need no space after them; nupunkt knows only the Latin ones.
 _WIDE_STOP = re.compile("[。！？｡।॥؟۔።]+[\"'”’»」』）)\\]]*")
-# nupunkt's list of abbreviations, learned from legal and scanned texts, holds thousands of whole
-# words ("cancer", "bank", "Idaho"). A full stop between such a word and a capital ends a sentence.
+# nupunkt's list of abbreviations, learned from legal and scanned texts, contains thousands of
+# common words ("cancer", "bank"). A full stop between such a word and a capital ends a sentence.
 _FULL_STOP = re.compile(r"(?<![\w.@/])([^\W\d_]+)\.[\"'”’»)\]*]*(?=\s+[\"'“‘«(\[*]*([^\W\d_]))")
 _SHORTENED = frozenset(
     "admin approx assn assoc assocs bldg blvd bros calif capt chap chaps comdr cont corp dept "
@@ -27,11 +27,11 @@ _SHORT_WORDS = frozenset(
     "me met mum no ok ore pen pet pin pop pub raw row sat saw sir so sub sum sun tax ten vet wig "
     "win yea".split()
 )
-# A footnote mark set right behind a full stop belongs to the sentence before it, and so do numbers
-# with a space before them, unless the line has such numbers before its sentences.
+# A footnote mark right after a full stop belongs to the sentence before it. So do numbers after a
+# space, unless the sentences of the line begin with such numbers.
 _FOOTNOTE = re.compile(r"(?:\[[\w, –-]{1,12}\])+(?=\s|$)")
 _CITATIONS = re.compile(r"(?:\s?\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\])+(?=\s|$)")
-# A list mark alone, which is never a sentence: "1.", "(a)", "IV.", "12)".
+# A lone list mark, which is never a sentence: "1.", "(a)", "IV.", "12)".
 _MARK_ALONE = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,6})[.)]{1,2}")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 WINDOW = 4_000
@@ -45,14 +45,14 @@ def read_document(text: str) -> Document:
 def sentences(text: str) -> tuple[Span, ...]:
     """Return the sentences of a text, in order, without surrounding white space.
 
-    No sentence crosses the end of a line. Together the spans hold every character that is
-    not white space.
+    No sentence crosses a line end. Together the spans hold every character that is not white
+    space.
     """
     return tuple(span for line in lines(text) for span in _sentences_of_line(text, line))
 
 
 def lines(text: str) -> Iterator[Span]:
-    """Yield the lines that are not empty, without surrounding white space."""
+    """Yield the non-empty lines, without surrounding white space."""
     start = 0
     for match in LINE_END.finditer(text):
         line = trimmed(text, start, match.start())
@@ -65,7 +65,7 @@ def lines(text: str) -> Iterator[Span]:
 
 
 def trimmed(text: str, start: int, end: int) -> Span | None:
-    """Return the range without white space at its ends; None where nothing is left."""
+    """Return the range without white space at its ends; None if nothing is left."""
     piece = text[start:end]
     stripped = piece.strip()
     if not stripped:
@@ -104,10 +104,10 @@ def _sentences_of_line(text: str, line: Span) -> list[Span]:
 
 
 def _ends(content: str) -> Iterator[int]:
-    """Yield where the sentences of a line end, according to nupunkt.
+    """Yield the ends of the sentences of a line, according to nupunkt.
 
     A long line is read in windows, because nupunkt takes quadratic time for some texts. Each window
-    begins with the last sentence of the one before it, whose end was not certain.
+    begins with the last sentence of the previous one, whose end was uncertain.
     """
     start = 0
     while len(content) - start > WINDOW:
@@ -118,7 +118,7 @@ def _ends(content: str) -> Iterator[int]:
 
 
 def _ends_sentence(word: str, following: str) -> bool:
-    """Return True if a full stop between these two ends a sentence, whatever nupunkt says."""
+    """Return True if a full stop between two words ends a sentence in spite of nupunkt."""
     if not following.isupper() or word.casefold() in _SHORTENED:
         return False
     if word.islower():
@@ -149,7 +149,7 @@ def _joined(content: str, pieces: list[Span]) -> list[Span]:
 
 @cache
 def _splitter() -> Any:
-    # Loaded on first use: importing the package must stay quick.
+    # Imported on first use to keep the import of the package fast.
     import nupunkt
 
     return nupunkt.load("default")

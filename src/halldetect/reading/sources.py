@@ -1,8 +1,8 @@
-"""Reading a source: sentences as they stand, table rows with headers, turns with speakers.
+"""Read a source into sentences, table rows with headers, and turns with speakers.
 
-A verifier reads running text. A row of a table needs its header, and the second sentence of a turn
-its speaker; both are read with them. `structured` reads JSON, logs and signatures. The spans are
-those of the raw text.
+A verifier reads running text. A table row is read with its header, and the second sentence of a
+turn with its speaker. `structured` reads JSON, logs and signatures. All spans refer to the raw
+text.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _TITLE = re.compile(r"(?!Document \d+$)(?!.*\.\w{2,5}\b)(?=.*[^\W\d_]{3})[^\W\d_
 
 
 def read_source(text: str) -> Document:
-    """Read a source document into sentences, some of them with another reading."""
+    """Read a source document into sentences, some with a different reading."""
     values = read_json(text)
     if values is not None:
         places, read = zip(*values, strict=True)
         return Document(text, tuple(places), readings=tuple(read))
     tables = [*_markdown_tables(text), *_html_tables(text)]
-    # Sorted by place only: a signature comes before the lines that it consists of.
+    # Sorted by start only: a signature comes before its lines.
     areas = sorted([*tables, *signatures(text), *log_lines(text)], key=lambda area: area[0].start)
     speakers = _speakers(text)
     if not areas and not speakers and is_plain(text):
@@ -58,10 +58,9 @@ def read_source(text: str) -> Document:
 
 
 def with_title(document: Document, name: str) -> Document:
-    """Read the first sentence after the title of its document, if it begins with a pronoun.
+    """Add the title to the first sentence of a document, if that begins with a pronoun.
 
-    document  as it was read
-    name      of the document; only a title counts
+    A name that is not a title is ignored.
     """
     if not document.sentences or _TITLE.fullmatch(name) is None:
         return document
@@ -73,7 +72,7 @@ def with_title(document: Document, name: str) -> Document:
 
 
 def _reading(text: str, sentence: Span, speakers: dict[int, tuple[int, str]]) -> str | None:
-    """Return the sentence with its speaker and plain letters, where that makes a difference."""
+    """Return the sentence with its speaker and plain letters, if that changes it."""
     raw = sentence.cut(text)
     reading = normalised(TrackedText.of(raw, 0, len(raw))).text
     if speakers:
@@ -84,7 +83,7 @@ def _reading(text: str, sentence: Span, speakers: dict[int, tuple[int, str]]) ->
 
 
 def _speakers(text: str) -> dict[int, tuple[int, str]]:
-    """Return the start of the turn and its speaker, by the start of each line of a dialogue."""
+    """Return the start of the turn and the speaker, by the start of each line of a dialogue."""
     found = {}
     for line in lines(text):
         match = _SPEAKER.match(text, line.start, line.end)
@@ -119,7 +118,7 @@ def _markdown_tables(text: str) -> Iterator[Area]:
 
 
 def _html_tables(text: str) -> Iterator[Area]:
-    """Read tables as the response reader does; one that is not closed ends with the text."""
+    """Yield tables like those of a response; an unclosed table ends with the text."""
     start: int | None = None
     for tag in _HTML_TABLE.finditer(text):
         if not tag[1]:
@@ -155,8 +154,9 @@ def _row(block: Block) -> str:
 def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
     """Return a row as text: "Kettles: Q1 2025 14,200; Q2 2025 15,620."
 
-    header  the cells of the header; empty for the header itself
-    cells   those of the row
+    Args:
+        header: The header cells; empty for the header row.
+        cells: The cells of the row.
     """
     if not header:
         return ", ".join(filter(None, cells))

@@ -1,9 +1,9 @@
 """Structured sources in words: JSON, logs, test results, Python signatures.
 
-A verifier reads running text. An object of JSON that holds only values becomes one sentence
-("hosts: name db-2; status failed."). The line of a log is one statement, however many full stops it
-has. A signature is read as "The function fetch takes url (str) and retries (int, 3 by default), and
-returns bytes." The spans are those of the raw text.
+A verifier reads running text. A JSON object of plain values becomes one sentence ("hosts: name
+db-2; status failed."). A log line is one statement, even with several full stops. A signature
+becomes "The function fetch takes url (str) and retries (int, 3 by default), and returns bytes."
+All spans refer to the raw text.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from halldetect.reading.assertions import is_code
 from halldetect.reading.document import Span
 from halldetect.reading.sentences import lines
 
-# An area of a text, and the readings of its pieces; None where a piece is read as it stands.
+# An area of a text, and the readings of its pieces; None if a piece is unchanged.
 Area = tuple[Span, list[tuple[Span, str | None]]]
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
-# Deeper or longer JSON is read as it stands.
+# Deeper or longer JSON is read unchanged.
 MAX_DEPTH = 50
 MAX_LENGTH = 200_000
-# A log has at least this many lines.
+# The fewest lines of a log.
 MIN_LINES = 2
 # A longer line is a paragraph.
 MAX_LINE = 400
@@ -47,21 +47,22 @@ _DEFINITION = re.compile(
     re.MULTILINE,
 )
 _RETURNS = re.compile(r"[ \t]*(?:->[ \t]*(?P<type>[^\n:]+))?[ \t]*:?")
-# The start and the end of a line of code; no sentence has both.
+# The start and the end of a code line; no sentence has both.
 _CODE_LINE = re.compile(r"[a-z_@)\]}].*[):;{}\],]$")
 _MAX_SIGNATURE = 2_000
 
 
 @dataclass(slots=True)
 class _Container:
-    """An object or array that is being read.
+    """An object or array under construction.
 
-    start   its place
-    name    the key of it
-    array   True for an array
-    key     the key of the next value, and the place of the key
-    values  the values so far, with their places
-    nested  True if it holds another container
+    Attributes:
+        start: Its place.
+        name: Its key.
+        array: True for an array.
+        key: The key of the next value, and its place.
+        values: The values so far, with their places.
+        nested: True if it contains another container.
     """
 
     start: int
@@ -84,7 +85,7 @@ class _Container:
         self.values.append((span, value))
 
     def flush(self, end: int | None = None) -> Iterator[tuple[Span, str]]:
-        """Yield the values so far as one sentence; with an end, the span of a flat container."""
+        """Yield the values so far as one sentence; an end closes the span of a flat container."""
         if self.values:
             span = Span(self.values[0][0].start, self.values[-1][0].end)
             if end is not None and not self.nested:
@@ -142,7 +143,7 @@ def log_lines(text: str) -> list[Area]:
 
 
 def signatures(text: str) -> list[Area]:
-    """Return the signatures of functions, in words, and the lines of code around them."""
+    """Return the signatures of functions in words, and the code lines around them."""
     found: list[Area] = []
     classes: list[tuple[int, str]] = []
     for match in _DEFINITION.finditer(text):
@@ -175,7 +176,7 @@ def signatures(text: str) -> list[Area]:
 
 
 def _closing(text: str, opening: int) -> int | None:
-    """Return the place of the bracket that closes the one at a place."""
+    """Return the place of the matching closing bracket."""
     depth = 0
     for at in range(opening, min(opening + _MAX_SIGNATURE, len(text))):
         depth += (text[at] in "([{") - (text[at] in ")]}")
@@ -185,7 +186,7 @@ def _closing(text: str, opening: int) -> int | None:
 
 
 def _parameters(inside: str) -> list[str] | None:
-    """Return the parameters in words: "retries (int, 3 by default)"; None where not Python."""
+    """Return the parameters in words: "retries (int, 3 by default)"; None if it is not Python."""
     code = f"def f({inside}\n): pass"
     try:
         (function,) = ast.parse(code).body

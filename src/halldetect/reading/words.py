@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-# Letters, digits, and the marks and invisible characters that occur inside words.
+# Letters, digits, and the combining and invisible characters that occur inside words.
 _IN_WORD = r"[\w\u00ad\u0300-\u036f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"
 _WORD = re.compile(
     # a minus or plus sign that belongs to a number, or a sign with a meaning of its own
@@ -42,10 +42,10 @@ PREPOSITIONS = frozenset(
     "like upon within toward towards across around behind beside besides off onto per than "
     "until till via amid along once where whereas inside outside above below throughout".split()
 )
-# Adjuncts that start so may be left off a plain statement without changing the rest of it.
+# Phrases with these first words can be dropped from a plain statement without changing the rest.
 ADJUNCT_STARTS = frozenset("in on at by with from during after before since because".split())
 ADJUNCTS_AFTER = ADJUNCT_STARTS | {"to", "for", "as"}
-# A sentence that starts so is a condition: "Had she left, ..."
+# First words of inverted conditions: "Had she left, ..."
 INVERTED = frozenset({"had", "were", "should"})
 ENGLISH = frozenset(
     "the a an of in is was and to for on with by are were has had at from did not he she they it "
@@ -58,7 +58,7 @@ NEGATIONS = frozenset(
     "seldom few little lack lacks lacked lacking non nicht kein keine keinen nie ohne pas jamais "
     "ne non sans aucun aucune nunca jamás sin ningún ninguna não nem nunca mai nessun senza".split()
 )
-# Words that change the meaning of their part of the sentence.
+# Words that change the meaning of a part of the sentence.
 _LOCAL_SCOPE = (
     NEGATIONS
     | MODALS
@@ -116,7 +116,7 @@ _FINITE = frozenset(
     "goes grows includes involves joins keeps kills knows lives loses makes occurs opens owns "
     "produces provides receives remains sells serves sits sees speaks takes wins".split()
 )
-# Past forms that need no "-ed"; with the above nearly all there are.
+# Past forms without "-ed"; together with the above, nearly all of them.
 _IRREGULAR = frozenset(
     "arose ate awoke beat beheld bent bet bid bit bled blew bore bound bred broke burnt burst cast "
     "caught clung cost crept cut dealt did drank dreamt drove dug dwelt fed flung forbade forgave "
@@ -137,7 +137,7 @@ _LOOSE_VERBS = frozenset(
     "support take teach tell think travel turn use visit want win work write".split()
 )
 _PRESENT = frozenset("is are am has have do does be been being having".split())
-# Signs of another language, where the lists above say nothing about a sentence.
+# Signs of another language, for which the lists above do not apply.
 FOREIGN = frozenset(
     "la le les der das dem den el los las une ein eine einen il lo und et que qui est sont ist "
     "sind war wurde hat fue era foi een het och é è y des du dans avec für auf mit nel della "
@@ -150,9 +150,10 @@ _NOT_PAST = frozenset("hundred united indeed need exceed speed breed sacred nake
 class Word:
     """A word of a text.
 
-    norm        the form in which it is compared
-    start, end  where it stands
-    capital     True if it starts with a capital letter
+    Attributes:
+        norm: The form used for comparison.
+        start, end: Its place.
+        capital: True if it starts with a capital letter.
     """
 
     norm: str
@@ -167,7 +168,7 @@ class Word:
 
 
 def normalize(text: str) -> str:
-    """Return one form for texts that read the same: case, ligatures, accents, invisible marks."""
+    """Return one form for texts that look alike: case, ligatures, accents, invisible marks."""
     if text.isascii():
         return text.casefold()
     return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold().replace("’", "'")
@@ -201,7 +202,7 @@ def words(text: str) -> list[Word]:
 
 
 def without_fillers(given: list[Word]) -> list[Word]:
-    """Return all words but articles and connecting adverbs; all of them without any others.
+    """Return the words without articles and connecting adverbs, unless there are no others.
 
     An article before "few" or "little" stays, since "a few" is not "few".
     """
@@ -215,7 +216,7 @@ def without_fillers(given: list[Word]) -> list[Word]:
 
 
 def same_word(left: str, right: str) -> bool:
-    """Return True for equal words, or those that differ only in number (dog/dogs, was/were)."""
+    """Return True for words that are equal or differ only in number (dog/dogs, was/were)."""
     if left == right:
         return True
     if left[0] != right[0] and left not in _BE:
@@ -231,7 +232,7 @@ def same_word(left: str, right: str) -> bool:
 
 
 def is_finite_verb(norm: str) -> bool:
-    """Return True for a word that is certainly a finite verb, one with a subject."""
+    """Return True for a word that is certainly a finite verb."""
     return (
         norm in AUXILIARIES
         or norm in _FINITE
@@ -240,13 +241,13 @@ def is_finite_verb(norm: str) -> bool:
 
 
 def is_past_verb(norm: str) -> bool:
-    """Return True for a finite verb of an event in the past, not of a habit or a rule."""
+    """Return True for a finite verb that reports a past event, not a habit or a rule."""
     not_present = is_finite_verb(norm) and norm not in _PRESENT and norm not in MODALS
     return not_present and (norm == "was" or not norm.endswith("s"))
 
 
 def may_be_verb(norm: str) -> bool:
-    """Return True for a possible verb, where missing one would be the worse mistake."""
+    """Return True for a possible verb; missing a verb is the worse mistake."""
     return (
         is_finite_verb(norm)
         or norm in _IRREGULAR
@@ -259,12 +260,12 @@ def may_be_verb(norm: str) -> bool:
 
 
 def may_be_past(norm: str) -> bool:
-    """Return True for a possible past tense, with "-ed" or without."""
+    """Return True for a possible past tense, with or without "-ed"."""
     return norm in _IRREGULAR or is_past_verb(norm)
 
 
 def scope(norm: str) -> str | None:
-    """Return the reach of a word: "sentence", "part" of the sentence, or None."""
+    """Return the scope of a word: "sentence", "part" of the sentence, or None."""
     if norm in _GLOBAL_SCOPE:
         return "sentence"
     if norm in _LOCAL_SCOPE or (norm.endswith("est") and len(norm) > 5) or norm.endswith("n't"):

@@ -1,4 +1,4 @@
-"""Repair: replace, rewrite or remove what the source does not support, and verify the result."""
+"""Repair: replace, rewrite or remove unsupported text, and verify the result."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Corrections of a sentence by rule, with words of the closest sentence of the source.
 
-Every correction is a proposal that the verifier has to support. They come from aligned words (the
-same words around different ones), from facts of one form, from two facts that changed places, and
-from a negation on one side only.
+Every correction is a proposal that the verifier must support. Corrections come from aligned words
+(equal words around different ones), facts of one form, two exchanged facts, and a negation on one
+side only.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from halldetect.reading.words import (
     words,
 )
 
-# A longer run of other words is another statement, not a wrong word.
+# A longer run of different words is another statement, not a wrong word.
 MAX_RUN = 4
-# Fewer words in common are too few to align two sentences.
+# With fewer words in common, two sentences cannot be aligned.
 MIN_SHARED = 2
 _PAUSE = re.compile(r"[,;:()]\s")
 _DO = frozenset({"do", "does", "did"})
@@ -37,7 +37,7 @@ _DO = frozenset({"do", "does", "did"})
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A replacement: `text` takes the place of the characters between start and end."""
+    """A replacement of the characters from `start` to `end` by `text`."""
 
     start: int
     end: int
@@ -46,7 +46,7 @@ class Edit:
     def apply(self, sentence: str) -> str:
         """Return the sentence with the edit."""
         start, end, text = self.start, self.end, self.text
-        if not text:  # leave one space, none before a comma or full stop, and no pair of commas
+        if not text:  # tidy the spaces and commas that remain
             if sentence[:start].endswith(", ") and sentence[end : end + 1] == ",":
                 start, end = start - 2, end + 1
             while start > 0 and sentence[start - 1] == " " and sentence[end : end + 1] in " ,.;":
@@ -61,12 +61,13 @@ class Edit:
 def corrections(
     sentence: str, evidence: str, usage: WordUsage | None = None, *, facts_only: bool = False
 ) -> list[str]:
-    """Return the sentence with one thing as the evidence has it; likely corrections first.
+    """Return versions of the sentence with one thing taken from the evidence, likely ones first.
 
-    sentence    of the response
-    evidence    a sentence of the source
-    usage       of words in the response and its source; None: in these two sentences
-    facts_only  only numbers, dates, names, negations and words such as "all"
+    Args:
+        sentence: A sentence of the response.
+        evidence: A sentence of the source.
+        usage: Word usage in the response and its source; by default, in these two sentences.
+        facts_only: True to change only numbers, dates, names, negations and words such as "all".
     """
     usage = usage or WordUsage([sentence, evidence])
     aligned = [
@@ -91,7 +92,7 @@ def corrections(
 
 
 def _aligned_edits(sentence: str, evidence: str, usage: WordUsage) -> Iterator[Edit]:
-    """Yield edits where the same words stand around different ones, or "not" is too much."""
+    """Yield edits for different words between equal ones, or for a superfluous "not"."""
     ours, theirs = words(sentence), words(evidence)
     codes = SequenceMatcher(
         None, [word.norm for word in ours], [word.norm for word in theirs], autojunk=False
@@ -128,17 +129,17 @@ def _governs(new: str, replaced: str) -> bool:
 def _is_bare_subject(found: list[Word], end: int) -> bool:
     """Return True if the words before `end` are the whole subject: "Refunds take 30 days".
 
-    With other words there, unless both are names, the sentence would be about something else.
+    Replacing them, unless both are names, would change the topic of the sentence.
     """
     article = found[0].norm in FUNCTION_WORDS
     return not article and any(may_be_verb(word.norm) for word in found[1 : end + 1])
 
 
 def _fits(text: str, replaced: str, *, opens: bool) -> bool:
-    """Return True if words of the source fit in the place of others.
+    """Return True if words of the source fit in place of others.
 
-    A number does not replace words, nor words a number. Verbs, pauses and open ends must agree,
-    because otherwise the run crosses the end of a phrase.
+    A number does not replace words, nor words a number. Verbs, pauses and open ends must agree;
+    otherwise the run crosses a phrase boundary.
     """
     if has_number(replaced) != has_number(text) or (
         _PAUSE.search(text) and not _PAUSE.search(replaced)
@@ -153,7 +154,7 @@ def _fits(text: str, replaced: str, *, opens: bool) -> bool:
 
 
 def _splits_word(given: list[Word], start: int, end: int) -> bool:
-    """Return True if a run begins or ends within a word such as "isn't", which counts as two."""
+    """Return True if a run begins or ends inside a word such as "isn't", which counts as two."""
     edges = [at for at in (start, end) if 0 < at < len(given)]
     return any(given[at].start == given[at - 1].start for at in edges)
 
@@ -161,7 +162,7 @@ def _splits_word(given: list[Word], start: int, end: int) -> bool:
 def _fact_edits(
     sentence: str, evidence: str, ours: Sequence[Fact], theirs: Sequence[Fact]
 ) -> Iterator[Edit]:
-    """Yield facts of the evidence in the place of facts of the same form that it lacks."""
+    """Yield edits that replace facts absent from the evidence by its facts of the same form."""
     known, said = evidence.casefold(), sentence.casefold()
     for fact in ours:
         if fact.key in {other.key for other in theirs} or fact.text.casefold() in known:
@@ -181,7 +182,7 @@ def _fact_edits(
 
 
 def _swaps(sentence: str, ours: Sequence[Fact], theirs: Sequence[Fact]) -> list[str]:
-    """Return the sentence with two facts of the evidence in each other's place."""
+    """Return versions of the sentence with two facts of the evidence exchanged."""
     known = {fact.key for fact in theirs}
     return [
         sentence[: first.start]
@@ -224,7 +225,7 @@ def _negation_edits(sentence: str, evidence: str) -> Iterator[Edit]:
 
 
 def _same_verb(verb: Word, others: list[Word]) -> Word | None:
-    """Return the form of the same verb among other words, by its first letters."""
+    """Return the form of a verb among other words, recognised by its first letters."""
     stem = verb.norm[: max(3, min(5, len(verb.norm) - 1))]
     return next(
         (word for word in others if word.norm.startswith(stem) and word.norm.isalpha()), None

@@ -1,4 +1,4 @@
-"""The result of a repair: the new text, the report that calls it faithful, the changes."""
+"""The result of a repair: the new text, its report of a faithful text, and the changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from halldetect.report import ClaimReport, Evidence, Report, Status, Verdict
 
 
 class Outcome(StrEnum):
-    """The ways in which a repair ends."""
+    """The outcomes of a repair."""
 
     UNCHANGED = "unchanged"
     REPAIRED = "repaired"
@@ -22,7 +22,7 @@ class Outcome(StrEnum):
 
 
 class Action(StrEnum):
-    """The ways in which a repair treats a sentence."""
+    """The treatments of a sentence."""
 
     KEPT = "kept"
     CHANGED = "changed"
@@ -32,10 +32,11 @@ class Action(StrEnum):
 class Method(StrEnum):
     """The ways to change a sentence.
 
-    REPLACE  some of its words were replaced by words of the source
-    REWRITE  a language model wrote it again
-    SHORTEN  a part of it was left out
-    NAME     a name was put for a pronoun whose sentence was removed
+    Attributes:
+        REPLACE: Words were replaced by words of the source.
+        REWRITE: A language model rewrote it.
+        SHORTEN: A part was left out.
+        NAME: A name replaced a pronoun that referred to a removed sentence.
     """
 
     REPLACE = "replace"
@@ -48,15 +49,16 @@ class Method(StrEnum):
 class Change:
     """One sentence of the original and its treatment.
 
-    action    kept, changed or removed
-    before    the sentence in the original
-    after     the sentence in the new text; None if it was removed
-    span      its place in the original
-    new_span  its place in the new text; None if it was removed
-    method    of the change; None if it was not changed
-    why       the reason of a change or removal; None if it was kept
-    evidence  the passage of the source that decided; None if there is none
-    lost      supported claims of the original that the new sentence lacks
+    Attributes:
+        action: Kept, changed or removed.
+        before: The sentence in the original.
+        after: The sentence in the new text; None if it was removed.
+        span: Its place in the original.
+        new_span: Its place in the new text; None if it was removed.
+        method: The method of the change; None if it was not changed.
+        why: The reason for a change or removal; None if it was kept.
+        evidence: The decisive passage of the source, if any.
+        lost: Supported claims of the original that the new sentence lacks.
     """
 
     action: Action
@@ -74,17 +76,18 @@ class Change:
 class Repair:
     """The outcome of a repair.
 
-    A text always comes with a report that calls this text faithful and all its claims supported
-    (see `passes`); anything else cannot be constructed.
+    A text always comes with a report that calls it faithful and all its claims supported (see
+    `passes`); the constructor rejects anything else.
 
-    outcome   unchanged (it was faithful), repaired, or failed
-    text      the new text; None if the repair failed
-    reason    why it failed
-    report    of the new text; None if the repair failed
-    original  the report of the response as it was
-    changes   one per sentence of the response, in order; empty if the repair failed
-    rewriter  the description of the language model; None if none was used
-    seconds   that the repair took
+    Attributes:
+        outcome: Unchanged (it was faithful), repaired, or failed.
+        text: The new text; None if the repair failed.
+        reason: Why it failed.
+        report: The report of the new text; None if the repair failed.
+        original: The report of the original response.
+        changes: One per sentence of the response, in order; empty if the repair failed.
+        rewriter: The description of the language model; None without one.
+        seconds: The duration of the repair.
     """
 
     outcome: Outcome
@@ -118,10 +121,9 @@ class Repair:
 
     @classmethod
     def from_dict(cls, data: Any) -> Repair:
-        """Return the repair of plain JSON values, as `to_dict` gives them.
+        """Return the repair of plain JSON values, as returned by `to_dict`.
 
-        data  the values
-        Raises InputError for anything else, CheckError for a text that has not passed the check.
+        Raises InputError for other values, and CheckError for a text that has not passed.
         """
         from pydantic import TypeAdapter, ValidationError
 
@@ -146,7 +148,7 @@ class Repair:
 
 
 def is_mended(report: Report | None, text: str) -> bool:
-    """Return True if a report is of this text, calls it faithful, and every claim passes."""
+    """Return True if a report belongs to a text, calls it faithful, and every claim passes."""
     return (
         report is not None
         and report.response == text
@@ -159,11 +161,8 @@ def is_mended(report: Report | None, text: str) -> bool:
 def passes(claim: ClaimReport, report: Report) -> bool:
     """Return True if a claim may stay in a text that is passed on.
 
-    A supported claim may. A threshold above the default asks for few false alarms: then a claim
-    whose own score is below the threshold may stay as well.
-
-    claim   of the report
-    report  whose threshold counts
+    Supported claims may stay. A threshold above the default asks for few false alarms: then
+    claims with a score below the threshold of the report may stay as well.
     """
     if claim.status is Status.SUPPORTED:
         return True

@@ -1,13 +1,13 @@
-"""The procedure of a repair: check, change each failing sentence, check again.
+"""The repair procedure: check, change each failing sentence, check again.
 
-For each sentence with a claim that the source does not support, in this order: words of it are
-replaced by words of the source (`corrections`), a language model writes it again (`rewriters`), a
-phrase is left out (`shortening`), the sentence is removed. A proposal is taken only if the verifier
-supports it; then the whole text is checked again, as any response is. A sentence that still fails
-gets the next step, and after `max_rounds` every failing sentence is removed.
+A sentence with an unsupported claim goes through these steps: its words are replaced by words of
+the source (`corrections`), a language model rewrites it (`rewriters`), a phrase is left out
+(`shortening`), the sentence is removed. A proposal is accepted only if the verifier supports it;
+then the whole text is checked again, like any response. A sentence that still fails gets the next
+step, and after `max_rounds` every failing sentence is removed.
 
 With a threshold above the default, a claim may be unclear: not supported, but not past the
-threshold. Only facts of its sentence are replaced, and it stays as it was if that does not help.
+threshold. Only facts of its sentence are replaced, and it is restored if that does not help.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from halldetect.repair.shortening import shortened
 from halldetect.report import ClaimReport, Report, Status, Verdict
 
 STEPS = (Method.REPLACE, Method.REWRITE, Method.SHORTEN)
-# Proposals per sentence and step that the verifier is asked about.
+# Proposals per sentence and step that the verifier judges.
 MAX_PROPOSALS = 12
-# Changes of one kind that are combined in one sentence.
+# Changes of one kind per sentence.
 MAX_CHANGES = {Method.REPLACE: 2, Method.REWRITE: 1, Method.SHORTEN: 3}
-# Sentences of the source that corrections are taken from, and that proposals are judged against.
+# Sentences of the source used for corrections, and to judge proposals.
 CLOSEST = 3
 SHOWN = 5
-# A proposal that is longer than the sentence by more than this factor says something else.
+# A proposal longer than the sentence by more than this factor says something else.
 MAX_GROWTH = 1.6
-# The share of its content words that a changed sentence keeps; with less it is another one.
+# The share of content words that a changed sentence must keep to be the same sentence.
 MIN_KEPT = {Method.REPLACE: 0.5, Method.REWRITE: 0.4, Method.SHORTEN: 0.0}
 _REFERRING = frozenset(
     "he she it they his her its their this these those that such both neither".split()
@@ -58,17 +58,18 @@ class Checks(Protocol):
         ...
 
     def judge(self, items: Sequence[tuple[Source, Sequence[str]]]) -> list[list[ClaimReport]]:
-        """Judge statements as they are, each against the source beside it."""
+        """Judge statements unchanged, each against its source."""
         ...
 
 
 class Proposals:
-    """Proposes changes of sentences from the sentences of a source.
+    """Proposes changes of sentences, based on the sentences of a source.
 
-    response   the text that is repaired
-    documents  the texts of the source
-    rewriter   writes sentences again; None: no language model is asked
-    notice     gets one-line messages for a person
+    Args:
+        response: The text to repair.
+        documents: The texts of the source.
+        rewriter: Rewrites sentences; None to use no language model.
+        notice: Gets one-line messages for the user.
     """
 
     def __init__(
@@ -87,11 +88,9 @@ class Proposals:
         self._texts = [span.cut(documents[at]) for at, span in self._places]
 
     def of(self, step: Method, sentence: str, *, facts_only: bool = False) -> list[str]:
-        """Return the proposals of one step for a sentence, most likely ones first.
+        """Return the proposals of one step for a sentence, the most likely ones first.
 
-        step        the way to change it
-        sentence    of the response
-        facts_only  replace only numbers, dates, names and negations
+        With `facts_only`, only numbers, dates, names and negations are replaced.
         """
         mark, text, citations = split_marks(sentence)
         if step is Method.REPLACE:
@@ -106,7 +105,7 @@ class Proposals:
         return [mark + item + citations for item in dict.fromkeys(found)]
 
     def around(self, sentence: str) -> str:
-        """Return the sentences of the source closest to one, in the order of the source."""
+        """Return the sentences of the source closest to a sentence, in source order."""
         chosen: list[int] = []
         size = 0
         for at in self._ranked(sentence)[:SHOWN]:
@@ -121,7 +120,7 @@ class Proposals:
         return sorted(range(len(shares)), key=lambda at: -shares[at])
 
     def _rewritten(self, sentence: str) -> list[str]:
-        """Ask the language model; one that fails proposes nothing."""
+        """Ask the language model; after a failure it proposes nothing."""
         assert self._rewriter is not None
         try:
             answer = self._rewriter.rewrite(sentence, self.around(sentence))
@@ -144,12 +143,13 @@ class Proposals:
 class Repairer:
     """Repairs responses with one detector.
 
-    detector    checks
-    rewriter    writes sentences again; None: no language model is asked
-    max_rounds  rounds of changes before every failing sentence is removed
-    steps       tried before a sentence is removed, in this order
-    unclear     True to replace facts of unclear sentences
-    notice      gets one-line messages for a person, such as a failure of the rewriter
+    Args:
+        detector: Checks the texts.
+        rewriter: Rewrites sentences; None to use no language model.
+        max_rounds: Rounds of changes before every failing sentence is removed.
+        steps: The methods to try before a sentence is removed, in order.
+        unclear: True to replace facts of unclear sentences.
+        notice: Gets one-line messages for the user, such as a failure of the rewriter.
     """
 
     def __init__(
@@ -172,10 +172,7 @@ class Repairer:
         self._notice = notice
 
     def repair(self, pair: Pair) -> Repair:
-        """Repair one response; the result has passed the check, or the repair has failed.
-
-        pair  source and response
-        """
+        """Repair one response; the result has passed the check, or the repair has failed."""
         started = perf_counter()
         outcome = self._mend(pair, self._check(pair, pair.response))
         return replace(
@@ -194,7 +191,7 @@ class Repairer:
         revision = Revision(read_document(original.response))
         proposals = Proposals(original.response, original.documents, self._rewriter, self._notice)
         report = original
-        # Every round after the first ones removes or restores a sentence, so that the loop ends.
+        # The loop ends: each round after the first ones removes or restores a sentence.
         for number in range(self._max_rounds + 2 * len(revision.sentences) + 1):
             text, places = revision.compose()
             if not any(place is not None for place in places):
@@ -219,14 +216,14 @@ class Repairer:
     def _change(
         self, step: Method, failing: list[int], revision: Revision, proposals: Proposals
     ) -> list[int]:
-        """Put supported proposals in the place of sentences; return those that still fail."""
+        """Replace sentences by supported proposals; return those that still fail."""
         unclear = {at for at in failing if revision.sentences[at].unclear}
         nearest = {
             at: revision.sentences[at].before
             for at in failing
             if at not in unclear or step is Method.REPLACE
         }
-        for _ in range(MAX_CHANGES[step]):  # where one change is not enough, add others
+        for _ in range(MAX_CHANGES[step]):  # one change may not be enough
             proposed = {
                 at: proposals.of(step, text, facts_only=at in unclear)
                 for at, text in nearest.items()
@@ -240,9 +237,9 @@ class Repairer:
     def _choose(
         self, step: Method, proposed: dict[int, list[str]], revision: Revision, proposals: Proposals
     ) -> tuple[dict[int, str], dict[int, str]]:
-        """Return the best supported proposal of each sentence, and else the nearest to support.
+        """Return the best supported proposal of each sentence, else the one nearest to support.
 
-        A shortened sentence is the longest that is supported; otherwise the most support wins.
+        For shortening, the longest supported sentence wins; otherwise, the best supported one.
         """
         said = {_key(other.after) for other in revision.sentences if other.after is not None}
         usable: dict[int, list[str]] = {}
@@ -273,7 +270,7 @@ class Repairer:
     def _judge(
         self, proposals: Proposals, proposed: dict[int, list[str]], revision: Revision
     ) -> list[list[ClaimReport]]:
-        """Judge proposals against the closest sentences only: the whole text is checked later."""
+        """Judge proposals against the closest sentences only; the whole text is checked later."""
         return self._detector.judge(
             [
                 (
@@ -285,7 +282,7 @@ class Repairer:
         )
 
     def _name_referents(self, revision: Revision, proposals: Proposals) -> None:
-        """Put a name into a sentence that refers to a removed one, or remove it too."""
+        """Name the referent in a sentence that refers to a removed one, or remove it too."""
         text = revision.response.text
         for at, sentence in enumerate(revision.sentences[1:], 1):
             before = revision.sentences[at - 1]
@@ -310,19 +307,21 @@ def _failed(reason: str, original: Report) -> Repair:
 def _failing(
     revision: Revision, places: Sequence[Span | None], report: Report, *, unclear: bool
 ) -> list[int]:
-    """Return the sentences to change, by index, and give each of them its reason.
+    """Return the indices of the sentences to change, and record the reason for each.
 
-    Those are the sentences of claims that are not supported, and changed sentences without a claim,
-    which would pass unchecked.
+    These are the sentences of unsupported claims, and changed sentences without a claim, which
+    would pass unchecked.
 
-    revision, places  the sentences and where they stand in the text
-    report            of the text
-    unclear           True if sentences with unclear claims count that were not changed yet
+    Args:
+        revision: The sentences.
+        places: Their places in the text.
+        report: The report of the text.
+        unclear: True to include unchanged sentences with unclear claims.
     """
     wrong = [claim for claim in report.claims if claim.status is not Status.SUPPORTED]
     if not wrong and report.verdict is not Verdict.FAITHFUL and report.claims:
         wrong = [min(report.claims, key=lambda claim: claim.support or 0.0)]
-    if any(claim.span is None for claim in wrong):  # their sentence is not known
+    if any(claim.span is None for claim in wrong):  # their sentence is unknown
         return []
     spans = [claim.span for claim in report.claims if claim.span is not None]
     found = []
@@ -358,7 +357,7 @@ def _why(claim: ClaimReport | None) -> str:
 
 
 def _is_change_of(text: str, before: str, step: Method) -> bool:
-    """Return True if a proposal is one asserting sentence that is still about the same."""
+    """Return True if a proposal is one asserting sentence on the same topic."""
     if len(text) > MAX_GROWTH * len(before) + 40 or "\n" in text.strip():
         return False
     if shared_part(content_keys(before), content_keys(text)) < MIN_KEPT[step]:
@@ -368,18 +367,18 @@ def _is_change_of(text: str, before: str, step: Method) -> bool:
 
 
 def _key(text: str) -> str:
-    """Return the common form of two sentences with the same words."""
+    """Return a key that is equal for sentences with the same words."""
     return " ".join(normalize(split_marks(text)[1]).split()).rstrip(".!")
 
 
 def _refers(sentence: str) -> bool:
-    """Return True if a sentence begins with a word that refers to the sentence before."""
+    """Return True if a sentence begins with a reference to the previous one."""
     spoken = words(split_marks(sentence)[1][:100])
     return bool(spoken) and spoken[0].norm in _REFERRING
 
 
 def _changes(revision: Revision, original: Report) -> tuple[Change, ...]:
-    """Return the treatment of each sentence, with the supported claims that it takes out."""
+    """Return the treatment of each sentence, with the supported claims it removes."""
     _, places = revision.compose()
     changes: list[Change] = []
     for sentence, place in zip(revision.sentences, places, strict=True):
@@ -398,7 +397,7 @@ def _changes(revision: Revision, original: Report) -> tuple[Change, ...]:
 
 
 def _lost(sentence: Sentence, original: Report) -> tuple[str, ...]:
-    """Return the supported claims of a sentence whose words are not all, in order, in the new."""
+    """Return the supported claims whose words are not all, in order, in the new sentence."""
     after = [word.norm for word in words(sentence.after or "")]
     found = []
     for claim in original.claims:

@@ -1,4 +1,4 @@
-"""A response during its repair: each sentence as it stands, changed or removed."""
+"""A response during its repair: its sentences, unchanged, changed or removed."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from halldetect.reading.document import Document, Span
 from halldetect.repair.outcome import Method
 from halldetect.report import Evidence
 
-# Marks of lists, quotations and headings before the words of a line.
+# Marks of lists, quotations and headings at the start of a line.
 _LINE_MARK = re.compile(r"\s*(?:(?:[-*+•‣▪◦●○>]|#{1,6}|\(?\d{1,3}[.)]|\[[ xX]\])\s+)*")
-# Numbers of sources behind a full stop.
+# Citation numbers after a full stop.
 _CITATIONS = re.compile(r"(?<=[.!?])(?:\s?\[\^?\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\])+\s*$")
 _LINE_END = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 _BLANK_LINE = re.compile(rf"[ \t]*(?:{_LINE_END.pattern})")
 _HEADING = re.compile(r"\s*(#{1,6})\s")
 _BOLD = re.compile(r"[^\w*]*(?:\*\*[^*]+\*\*|__[^_]+__)[:.]?")
-# Below all headings.
+# A bold line ranks below all headings.
 _BOLD_LEVEL = 7
 _ITEM = re.compile(r"(?:[-*+•‣▪◦●○]|\(?\d{1,3}[.)])\s")
 _TABLE_RULE = re.compile(r"(?=.*\|)[\s:|-]*-[\s:|-]*")
@@ -29,14 +29,15 @@ _TABLE_RULE = re.compile(r"(?=.*\|)[\s:|-]*-[\s:|-]*")
 class Sentence:
     """One sentence of the response.
 
-    span      its place in the response
-    before    as it was
-    after     as it is now; None once it is removed
-    method    of its last change
-    why       the reason of its change or removal
-    evidence  the passage of the source that decided
-    unclear   True if it may stay as it was: not supported, but not past the threshold
-    tried     texts that did not pass
+    Attributes:
+        span: Its place in the response.
+        before: The original text.
+        after: The current text; None once it is removed.
+        method: The method of the last change.
+        why: The reason for the change or removal.
+        evidence: The decisive passage of the source.
+        unclear: True if the original may stay: not supported, but not past the threshold.
+        tried: Texts that did not pass.
     """
 
     span: Span
@@ -49,25 +50,25 @@ class Sentence:
     tried: set[str] = field(default_factory=set)
 
     def change(self, text: str, method: Method) -> None:
-        """Put another text in its place."""
+        """Replace the text."""
         self.after, self.method = text, method
         self.tried.add(text)
 
     def remove(self, why: str | None = None) -> None:
-        """Take it out."""
+        """Remove the sentence."""
         self.after, self.method = None, None
         self.why = why or self.why
 
     def give_up(self) -> None:
-        """Restore it if it may stay as it was, otherwise take it out."""
+        """Restore the sentence if the original may stay, otherwise remove it."""
         self.after, self.method = (self.before if self.unclear else None), None
 
 
 class Revision:
-    """The sentences of a response and the text that they make at present.
+    """The sentences of a response, and the text they currently form.
 
     Args:
-        response: the response with its sentences.
+        response: The response with its sentences.
     """
 
     def __init__(self, response: Document) -> None:
@@ -83,7 +84,7 @@ class Revision:
         ]
 
     def compose(self) -> tuple[str, list[Span | None]]:
-        """Return the text as it is now, and the place of each sentence; None where removed.
+        """Return the current text, and the place of each sentence; None if it was removed.
 
         White space around a removed sentence closes up; a line without a sentence is removed.
         """
@@ -106,7 +107,7 @@ class Revision:
         return "".join([*parts, gap]), places
 
     def remove_introductions(self) -> None:
-        """Remove headings, labels, lead-ins and table heads of which the content is removed."""
+        """Remove headings, labels, lead-ins and table heads whose content was removed."""
         places = list(_places(self.response, self.sentences))
         for at in reversed(range(len(places))):
             introduced = self.sentences[at + 1 : at + 1 + len(_introduced(places, at))]
@@ -116,7 +117,7 @@ class Revision:
 
 
 def _joined(before: str, after: str, *, first: bool, last: bool) -> str:
-    """Return the gap that is left when the sentence between two gaps is removed."""
+    """Return the gap that remains when the sentence between two gaps is removed."""
     opens_line = first or _LINE_END.search(before) is not None
     ends_line = _LINE_END.search(after)
     if opens_line and ends_line is not None:  # the line is removed with its mark
@@ -132,7 +133,7 @@ def _joined(before: str, after: str, *, first: bool, last: bool) -> str:
 
 
 def split_marks(sentence: str) -> tuple[str, str, str]:
-    """Split off the mark of a list, a quotation or a heading, and the citations at the end."""
+    """Split a sentence into list, quotation or heading mark, words, and final citations."""
     mark = _LINE_MARK.match(sentence)
     start = 0 if mark is None or mark.end() == len(sentence) else mark.end()
     citations = _CITATIONS.search(sentence, start)
@@ -144,12 +145,13 @@ def split_marks(sentence: str) -> tuple[str, str, str]:
 class _Place:
     """The layout of a sentence.
 
-    text       the sentence
-    line       the start of its line
-    indent     its distance from there
-    level      of a title; 0 for anything else
-    item       True if a list item begins with it
-    paragraph  True if a blank line is before it
+    Attributes:
+        text: The sentence.
+        line: The start of its line.
+        indent: Its offset in the line.
+        level: The level of a title; 0 for other text.
+        item: True if it begins a list item.
+        paragraph: True if it follows a blank line.
     """
 
     text: str

@@ -1,7 +1,7 @@
-"""Language models that write a sentence again, in agreement with the source.
+"""Language models that rewrite a sentence in agreement with the source.
 
-A rewriter only proposes: its answer is checked like any other text. The sentence and the evidence
-are sent without the role marks of chat templates, and only one plain sentence of an answer counts.
+A rewriter only proposes: its answer is checked like any other text. Role marks of chat templates
+are removed from the sentence and the evidence, and only one plain sentence of an answer is used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from halldetect.reading.sentences import sentences
 # The smallest model of the store that follows the instruction.
 DEFAULT_REWRITER = "qwen2.5-coder-1.5b"
 CONTEXT = 2048
-# In characters; with the sentence and the answer it fits into the context.
+# In characters; fits into the context together with the sentence and the answer.
 MAX_EVIDENCE = 2400
 MAX_SENTENCE = 800
 MAX_NEW_TOKENS = 256
@@ -42,25 +42,24 @@ EXAMPLE_ANSWER = "The tower, finished in 1902, is 80 metres tall."
 
 
 class Rewriter(Protocol):
-    """Proposes another wording of a sentence that the source does not support."""
+    """Proposes another wording of an unsupported sentence."""
 
     @property
     def description(self) -> dict[str, Any]:
-        """The name, digests and settings that the outcome records; `name` is required."""
+        """The name, digests and settings for the outcome; `name` is required."""
         ...
 
     def rewrite(self, sentence: str, evidence: str) -> str:
-        """Return the sentence in agreement with the evidence; empty if there is none.
+        """Return the sentence in agreement with the evidence; empty without a proposal.
 
-        sentence  of the response, without list marks
-        evidence  sentences of the source that are close to it
-        Raises ModelError on failure.
+        The sentence has no list marks; the evidence is similar sentences of the source.
+        Raises ModelError if the model fails.
         """
         ...
 
 
 def rewriting_messages(sentence: str, evidence: str) -> list[dict[str, str]]:
-    """Return the conversation whose next turn is the new sentence."""
+    """Return the conversation to which the new sentence is the next turn."""
     return [
         {
             "role": "user",
@@ -72,7 +71,7 @@ def rewriting_messages(sentence: str, evidence: str) -> list[dict[str, str]]:
 
 
 def prompt_digest() -> str:
-    """Return the sha256 of everything that is sent besides the sentence and its evidence."""
+    """Return the SHA-256 of everything sent besides the sentence and its evidence."""
     sent = json.dumps(rewriting_messages("", ""), sort_keys=True)
     return hashlib.sha256(sent.encode()).hexdigest()
 
@@ -94,11 +93,11 @@ def _marked(evidence: str, sentence: str) -> str:
 class GgufRewriter:
     """A model of the store, or of any .gguf file, in this process.
 
-    The same sentence and evidence give the same answer, whatever was asked before.
+    The same sentence and evidence give the same answer, regardless of earlier requests.
     """
 
     def __init__(self, model: str | Path, *, threads: int | None = None, seed: int = 0) -> None:
-        """`model` is a name of the store, which must be in the cache, or the path of a file."""
+        """Load a model: a name of the store, which must be in the cache, or the path of a file."""
         self._file = LlamaFile(model)
         self._special = special_pattern(read_header(self._file.path).control_tokens)
         self._seed = seed
@@ -138,11 +137,12 @@ class GgufRewriter:
 
 
 class OpenAIRewriter:
-    """A model on a server that speaks the OpenAI chat protocol.
+    """A model on a server with the OpenAI chat protocol.
 
-    model   the name of the model
-    seed    is sent to the server
-    server  its address and options, as for `ChatEndpoint`
+    Args:
+        model: The name of the model.
+        seed: The seed sent to the server.
+        server: Address and options, as for `ChatEndpoint`.
     """
 
     def __init__(self, model: str, *, seed: int = 0, **server: Unpack[ServerOptions]) -> None:
@@ -178,12 +178,13 @@ def load_rewriter(
     seed: int = 0,
     notice: Callable[[str], None] = print,
 ) -> Rewriter:
-    """Load the rewriter of a name.
+    """Load a rewriter by name.
 
-    name     gguf, gguf:NAME (a model of the store or a .gguf file) or openai:MODEL
-    threads  of a model in this process; None: all cores
-    seed     of the model
-    notice   gets one-line messages for a person
+    Args:
+        name: gguf, gguf:NAME (a model of the store or a .gguf file) or openai:MODEL.
+        threads: Threads of a model in this process; all cores by default.
+        seed: The seed of the model.
+        notice: Gets one-line messages for the user.
     """
     kind, _, rest = name.strip().partition(":")
     if kind == "openai":
@@ -196,6 +197,6 @@ def load_rewriter(
         raise ConfigurationError(
             f"unknown rewriter {name!r}: use gguf, gguf:NAME, a .gguf file or openai:MODEL"
         )
-    require_library()  # before a useless download
+    require_library()  # fail before a useless download
     fetch_if_stored(model, notice)
     return GgufRewriter(model, threads=threads, seed=seed)

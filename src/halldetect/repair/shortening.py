@@ -1,8 +1,8 @@
-"""A sentence without one of its phrases, by rule: the rest must still read as a sentence.
+"""Leave out one phrase of a sentence by rule; the rest must still read as a sentence.
 
-Phrases that start with a preposition, text between commas, additions with "and", clauses at the end
-and single words between an article and its noun can be left out. Every result is a proposal that
-the verifier has to support.
+Candidates are phrases that start with a preposition, text between commas, additions with "and",
+final clauses, and single words between an article and its noun. Every result is a proposal that
+the verifier must support.
 """
 
 from __future__ import annotations
@@ -40,18 +40,14 @@ _DEGREES = frozenset("most more least less very same only other own".split())
 _VERB_FOLLOWS = RELATIVES | frozenset("how why what when where whether".split())
 _OR = COORDINATORS | {"or", "nor"}
 _PAUSE = re.compile(r"[,;:()–—]|\s-\s")
-# Words that open a phrase before a statement: "According to the report, ...".
+# Words that begin a phrase before a statement: "According to the report, ...".
 _OPENERS = PREPOSITIONS | frozenset(
     "according based compared due given if to unless whether whenever".split()
 )
 
 
 def shortened(sentence: str, evidence: str) -> list[str]:
-    """Return the sentence without one phrase; those that the evidence lacks are left out first.
-
-    sentence  of the response
-    evidence  sentences of the source that are close to it
-    """
+    """Return the sentence without one phrase, omitting phrases that the evidence lacks first."""
     text = _Sentence(sentence)
     known = content_keys(evidence)
     strange: dict[str, float] = {}
@@ -74,7 +70,7 @@ class _Sentence:
         self.words: Sequence[Word] = words(text)
 
     def leaves_statement(self, edit: Edit) -> bool:
-        """Return True if an edit leaves a verb behind the phrase that opens the sentence."""
+        """Return True if an edit leaves a verb after the opening phrase."""
         return any(
             may_be_verb(word.norm)
             for word in self.words[self._opening() :]
@@ -82,7 +78,7 @@ class _Sentence:
         )
 
     def _opening(self) -> int:
-        """Return the number of words in the phrases that open the sentence."""
+        """Return the number of words in the opening phrases."""
         start = 0
         for at in range(1, len(self.words)):
             if self._pauses(at):
@@ -94,10 +90,10 @@ class _Sentence:
         return start
 
     def prepositional(self) -> Iterator[Edit]:
-        """Yield prepositions with their nouns: up to the next verb, preposition or pause."""
+        """Yield prepositional phrases, up to the next verb, preposition or pause."""
         found = self.words
         for at in range(1, len(found)):
-            # "is in York" means nothing without "in York"
+            # "is in York" is incomplete without "in York".
             if found[at].norm not in _PHRASE_STARTS or found[at - 1].norm in AUXILIARIES:
                 continue
             end = self._end_of_phrase(at + 1)
@@ -110,7 +106,7 @@ class _Sentence:
             yield self._cut(at, end)
 
     def additions(self) -> Iterator[Edit]:
-        """Yield additions with "and": a second thing, or a second verb up to the next pause."""
+        """Yield additions with "and": a second noun, or a second verb up to the next pause."""
         found = self.words
         for at in range(1, len(found) - 1):
             paired = any(word.norm in ("between", "both") for word in found[:at])
@@ -123,14 +119,14 @@ class _Sentence:
                     end += 1
             else:
                 end = self._end_of_phrase(at + 2)
-                # Two subjects of one verb stay together.
+                # Keep two subjects of one verb together.
                 after = found[end].norm if end < len(found) else ""
                 if may_be_verb(after) or after in RELATIVES:
                     continue
             yield self._cut(at, end)
 
     def between_commas(self) -> Iterator[Edit]:
-        """Yield text between two commas, behind the last one, or before the first one."""
+        """Yield text between two commas, after the last one, or before the first one."""
         found = self.words
         pauses = [
             at
@@ -175,7 +171,7 @@ class _Sentence:
         return bool(_PAUSE.search(self.text[self.words[at - 1].end : self.words[at].start]))
 
     def _end_of_phrase(self, at: int) -> int:
-        """Return the place of the first word that ends a phrase."""
+        """Return the index of the first word that ends a phrase."""
         while at < len(self.words):
             norm = self.words[at].norm
             ends = norm in (PREPOSITIONS | _OR | RELATIVES) - {"of"}
@@ -185,6 +181,6 @@ class _Sentence:
         return at
 
     def _cut(self, start: int, end: int) -> Edit:
-        """Leave out words, with the space and the comma before them."""
+        """Return an edit that leaves out words, with the space and comma before them."""
         first = self.words[start - 1].end if start else 0
         return Edit(first, self.words[end - 1].end, "")

@@ -1,1 +1,1 @@
-"""Guarding a response while it is written: each sentence is judged before it is passed on."""
+"""Guard a response while it is written: judge each sentence before it is passed on."""

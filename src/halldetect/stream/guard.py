@@ -1,7 +1,7 @@
-"""Guarding a stream: each sentence is judged as soon as it is complete, before it is passed on.
+"""Guard a stream: judge each sentence as soon as it is complete, before it is passed on.
 
-The next part of the stream is requested only when the sentences before it are judged, so a slow
-verifier slows the stream down and never lets a sentence through unjudged.
+The next part of the stream is requested only when all sentences before it are judged. A slow
+verifier slows the stream down, but never lets an unjudged sentence through.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ if TYPE_CHECKING:
     from halldetect.repair.outcome import Repair
     from halldetect.repair.rewriters import Rewriter
 
-# Reasons of a report without claims that need no repair.
+# Reasons for a report without claims that need no repair.
 ASSERTS_NOTHING = (NOTHING_ASSERTED, ABSTAINED)
 
 
 class OnFailure(StrEnum):
     """The treatment of a sentence that the source does not support.
 
-    PASS    pass it on, marked as failed
-    HOLD    leave it out and continue
-    REPAIR  pass on the repaired sentence; leave it out if the repair fails
-    STOP    leave it out and end the stream
+    Attributes:
+        PASS: Pass it on, marked as failed.
+        HOLD: Leave it out and continue.
+        REPAIR: Pass on the repaired sentence; leave it out if the repair fails.
+        STOP: Leave it out and end the stream.
     """
 
     PASS = "pass"
@@ -44,7 +45,7 @@ class OnFailure(StrEnum):
 
 
 class StreamAction(StrEnum):
-    """The treatment that a sentence got."""
+    """The treatment that a sentence received."""
 
     PASSED = "passed"
     FLAGGED = "flagged"
@@ -57,12 +58,13 @@ class StreamAction(StrEnum):
 class StreamedSentence:
     """One sentence of a stream and its treatment.
 
-    text      to show, with the white space before it; empty if nothing may be shown
-    original  the sentence as it was written, with the white space before it
-    action    its treatment
-    claims    its claims; empty if it asserts nothing
-    reason    why it failed; None if it was passed on as it is
-    seconds   that judging it took
+    Attributes:
+        text: The text to show, with the white space before it; empty if nothing may be shown.
+        original: The sentence as written, with the white space before it.
+        action: Its treatment.
+        claims: Its claims; empty if it asserts nothing.
+        reason: Why it failed; None if it was passed on unchanged.
+        seconds: The time needed to judge it.
     """
 
     text: str
@@ -79,7 +81,7 @@ class SentenceChecks(Protocol):
     def check_part(
         self, source: Source, response: str, start: int, *, question: str | None = None
     ) -> Report:
-        """Check the sentences of a response from a place on."""
+        """Check the sentences of a response from an offset on."""
         ...
 
     def repair(
@@ -95,13 +97,14 @@ class SentenceChecks(Protocol):
 
 
 class StreamGuard:
-    """Judges the sentences of one response while it is written.
+    """Judges the sentences of a response while it is written.
 
-    detector    checks
-    source      that the response should be faithful to
-    on_failure  the treatment of a sentence that is not supported, or cannot be judged
-    question    that the response answers
-    rewriter    as for `Detector.repair`; only used with "repair"
+    Args:
+        detector: Checks the sentences.
+        source: The source of the response.
+        on_failure: The treatment of a sentence that is unsupported or cannot be judged.
+        question: The question that the response answers.
+        rewriter: As for `Detector.repair`; used only with "repair".
     """
 
     def __init__(
@@ -132,10 +135,7 @@ class StreamGuard:
         return self._stopped
 
     def feed(self, chunk: str) -> list[StreamedSentence]:
-        """Take the next part of the response; return the sentences that it completes.
-
-        chunk  any part, even of a word
-        """
+        """Take the next part of the response, cut anywhere; return the sentences it completes."""
         if not isinstance(chunk, str):
             raise InputError(f"a stream must consist of text, not {type(chunk).__name__}")
         if self._stopped:
@@ -144,7 +144,7 @@ class StreamGuard:
         return self._judged(complete_sentences(self._pending))
 
     def close(self) -> list[StreamedSentence]:
-        """Take the end of the response; return the sentences that are left."""
+        """Take the end of the response; return the remaining sentences."""
         if self._stopped or not self._pending:
             return []
         ends = [span.end for span in sentences(self._pending)]
@@ -155,7 +155,7 @@ class StreamGuard:
         return outcomes
 
     def run(self, chunks: Iterable[str]) -> Iterator[StreamedSentence]:
-        """Guard a whole stream of parts; close it when the caller stops reading."""
+        """Guard a whole stream; close it when the caller stops reading."""
         try:
             for chunk in chunks:
                 yield from self.feed(chunk)
@@ -167,7 +167,7 @@ class StreamGuard:
                 close()
 
     async def run_async(self, chunks: AsyncIterable[str]) -> AsyncIterator[StreamedSentence]:
-        """Guard an asynchronous stream; sentences are judged in another thread."""
+        """Guard an asynchronous stream; another thread judges the sentences."""
         try:
             async for chunk in chunks:
                 for sentence in await asyncio.to_thread(self.feed, chunk):
@@ -211,7 +211,7 @@ class StreamGuard:
         return StreamedSentence("", sentence, action, claims, reason)
 
     def _check(self, sentence: str) -> tuple[tuple[ClaimReport, ...], str | None]:
-        """Return the claims of a sentence in its context, and why it may not be passed on."""
+        """Return the claims of a sentence in its context, and why it must not be passed on."""
         context = context_of(self._shown)
         report = self._detector.check_part(
             self._source, context + sentence, len(context), question=self._question
@@ -225,7 +225,7 @@ class StreamGuard:
         return report.claims, None if report.ok else report.reason or f"score {report.score}"
 
     def _repaired(self, sentence: str) -> str | None:
-        """Return the repaired sentence, if it is supported in its context."""
+        """Return the repaired sentence if it is supported in its context."""
         body = sentence.lstrip()
         repair = self._detector.repair(
             self._source, body, question=self._question, rewriter=self._rewriter

@@ -1,17 +1,17 @@
-"""A text that is still being written: its complete sentences, and the context of the next."""
+"""A text that is still being written: its complete sentences and their context."""
 
 from __future__ import annotations
 
 from halldetect.reading.sentences import sentences
 
-# Characters before a sentence that are read with it, to resolve "it" or "she".
+# Characters before a sentence that are read with it to resolve "it" or "she".
 CONTEXT_CHARACTERS = 2000
 # A sentence without an end is judged in parts of this length.
 MAX_SENTENCE = 4000
 
 
 def context_of(shown: str) -> str:
-    """Return the last whole sentences of the text so far, as the context of the next one."""
+    """Return the last whole sentences of the text so far, as context of the next sentence."""
     if len(shown) <= CONTEXT_CHARACTERS:
         return shown
     context = shown[-CONTEXT_CHARACTERS:]
@@ -20,12 +20,11 @@ def context_of(shown: str) -> str:
 
 
 def complete_sentences(text: str) -> list[int]:
-    """Return the ends of the sentences that more text cannot change.
+    """Return the ends of the sentences that further text cannot change.
 
-    A sentence is complete when a line end follows it, or the first word of the next sentence: the
-    full stop of "Dr." ends nothing. Without an end it is cut after `MAX_SENTENCE` characters.
-
-    text  that has arrived so far
+    A sentence is complete when a line end or the first word of the next sentence follows it: the
+    full stop of "Dr." ends nothing. A sentence without an end is cut after `MAX_SENTENCE`
+    characters.
     """
     spans = sentences(text)
     ends: list[int] = []
