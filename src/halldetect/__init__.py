@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from halldetect.report import Status as Status
     from halldetect.report import Verdict as Verdict
 
-# Looked up when first used, so that `import halldetect` costs next to nothing.
+# Imported on first use, to keep `import halldetect` fast.
 _HOME = {
     "Claim": "halldetect.reading.claims",
     "Detector": "halldetect.detector",

@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> int:
-    """Run the command line; Ctrl-C during the imports gives one line, too."""
+    """Run the command line; print one line for Ctrl-C, even during imports."""
     try:
         from halldetect.cli import main as run
 

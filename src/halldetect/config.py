@@ -1,7 +1,7 @@
-"""The options of a check: the only list of them.
+"""The options of a check, in a single list.
 
-A field of `Configuration` carries all that command line, service and client need to offer the
-option (see `Option`). A new option is a new field here and the same name in `Settings`.
+A field of `Configuration` has everything that command line, service and client need to offer the
+option (see `Option`). A new option needs a field here and the same name in `Settings`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from halldetect.errors import ConfigurationError
 from halldetect.scoring import OPERATING_POINTS
 from halldetect.verification.presets import DEFAULT
 
-# Beyond these sizes a check on an ordinary machine takes hours: it is refused at once.
+# Larger texts take hours on an ordinary machine, so they are refused.
 MAX_SOURCE = 1_000_000
 MAX_RESPONSE = 200_000
 # The paper's extractors have 7 to 9 billion parameters; this one measures best of those that an
@@ -24,7 +24,7 @@ MAX_RESPONSE = 200_000
 PAPER_EXTRACTOR = "qwen2.5-coder-0.5b"
 PAPER_VERIFIER = "deberta-v3-large"
 DEVICES = ("auto", "cpu", "cuda", "mps")
-# Where support and its absence weigh the same.
+# Support and its absence have equal weight.
 DEFAULT_THRESHOLD = 0.5
 
 
@@ -32,15 +32,16 @@ DEFAULT_THRESHOLD = 0.5
 class Option:
     """An option as a command line, a service or a client offers it.
 
-    name         the field of `Configuration`
-    flag         on the command line; None where it is not offered there
-    help         a line of help, without the default
-    parse        from text to the value; raises ValueError, whose text says what is wrong
-    default      of `Configuration`
-    metavar      the value in a usage line
-    choices      the values there are; empty where any will do
-    sets         for a flag without a value: the value that it sets, else None
-    per_request  True if one request to the service may set it
+    Attributes:
+        name: The field of `Configuration`.
+        flag: The flag on the command line; None if it is not offered there.
+        help: A line of help, without the default.
+        parse: Converts text to the value; raises ValueError with an explanation.
+        default: The default of `Configuration`.
+        metavar: The value in a usage line.
+        choices: The allowed values; empty if any value is allowed.
+        sets: The value that a flag without a value sets, else None.
+        per_request: True if a request to the service may set it.
     """
 
     name: str
@@ -55,7 +56,7 @@ class Option:
 
     @property
     def default_text(self) -> str | None:
-        """Return the default as written on the command line; None if there is nothing to show."""
+        """Return the default as written on the command line, or None."""
         if self.default is None or self.sets is not None:
             return None
         return str(self.default)
@@ -104,7 +105,7 @@ def parse_switch(text: str) -> bool:
 
 
 class Settings(TypedDict, total=False):
-    """The fields of `Configuration` that name no model and no index; each may be left out."""
+    """The optional fields of `Configuration` that name no model and no index."""
 
     device: str
     fallback: str | None
@@ -116,7 +117,7 @@ class Settings(TypedDict, total=False):
 
 
 class Overrides(Settings, total=False):
-    """The fields of `Configuration`, each of which may be left out."""
+    """The fields of `Configuration`, all optional."""
 
     paper: bool
     extractor: str | None
@@ -133,9 +134,9 @@ class Configuration:
             is recorded as "object:TYPE" and cannot be rebuilt from here.
         device: Where `large` and transformers models compute: a name of `DEVICES`. "auto" takes a
             GPU if PyTorch finds one; other verifiers use the CPU.
-        fallback: The verifier to use if the one asked for cannot be loaded; None: raise an error.
+        fallback: The verifier to use if `verifier` cannot be loaded; None: raise an error.
         threshold: Hallucinated at this score or above; or a name of `scoring.OPERATING_POINTS`.
-        threads: None: as many as there are cores.
+        threads: The number of threads; None: one per core.
         knowledge: The path or URL of an index that evidence is retrieved from.
         max_source: Refuse a source of more characters.
         max_response: Refuse a response of more characters.
@@ -251,8 +252,8 @@ class Configuration:
     def for_paper(cls, **overrides: Unpack[Overrides]) -> Configuration:
         """Return the settings of the paper, with its models unless others are named.
 
-        The paper's verifier is replaced by the one in the package if it cannot be loaded, with a
-        note in the report.
+        If the paper's verifier cannot be loaded, the one in the package replaces it, with a note
+        in the report.
         """
         chosen: Overrides = {"paper": True, "extractor": PAPER_EXTRACTOR}
         if overrides.get("verifier") is None:

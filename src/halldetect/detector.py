@@ -1,4 +1,4 @@
-"""The detector: options, loaded models, and the ways in."""
+"""The detector: options, loaded models, and the methods to check texts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # Pairs per block: enough to fill batches, few enough for memory.
 BLOCK = 64
-# Rounds of a repair after which everything that fails is removed.
+# Rounds of a repair; then every failing claim is removed.
 MAX_ROUNDS = 3
 _OBJECT = "object:"
 
@@ -52,8 +52,8 @@ class Detector:
         config: The options; default: `Configuration()`.
         calibration: Replaces the calibration of the verifier.
         extractor: For the paper's method: a name (see `paper.extractors`) or an object.
-        notice: Gets one-line messages for a person; default: standard error.
-        progress: Gets the phase, the amount done and the total.
+        notice: Receives one-line messages for the user; default: standard error.
+        progress: Receives the phase, the amount done and the total.
         options: Fields of `Configuration` that override those of `config`.
     """
 
@@ -124,7 +124,7 @@ class Detector:
     ) -> Detector:
         """Return the detector that made a report.
 
-        Objects that the caller had passed in are needed again; everything else is rebuilt.
+        Pass the same objects again; everything else is rebuilt.
 
         Raises:
             ModelError: If a model is no longer available or has changed.
@@ -239,12 +239,12 @@ class Detector:
     def check_part(
         self, source: Source, response: str, start: int, *, question: str | None = None
     ) -> Report:
-        """Check a response from a character on; the text before it is context only.
+        """Check a response from a position on; the text before it is context only.
 
         Args:
             source: The text, or several documents, that the response should be faithful to.
-            response: The text; its beginning tells what a pronoun in the part means.
-            start: Where the part to check begins.
+            response: The text; its beginning resolves pronouns in the part.
+            start: The start of the part to check.
             question: The question that is answered.
         """
         self._refuse_paper("a part of a response")
@@ -254,13 +254,13 @@ class Detector:
     def check_many(
         self, pairs: Iterable[AnyPair], *, observe: Observe | None = None
     ) -> list[Report]:
-        """Check many responses, batched; each report is what `check` would give.
+        """Check many responses in batches; each report equals that of `check`.
 
         Args:
             pairs: `Pair`s, or tuples of source, response and perhaps question. A pair that does
                 not consist of texts gets an uncheckable report instead of an InputError.
-            observe: Gets the claims of each pair and each claim once it is settled, while the
-                check runs; it changes no report.
+            observe: Receives the claims of each pair, and each claim once it is settled, while the
+                check runs; it does not change reports.
         """
         if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
             kind = type(pairs).__name__
@@ -275,7 +275,7 @@ class Detector:
         return reports
 
     def judge(self, items: Sequence[tuple[Source, Sequence[str]]]) -> list[list[ClaimReport]]:
-        """Judge statements against sources as they are, without a response around them.
+        """Judge statements against sources directly, without a response.
 
         Args:
             items: A source and the statements about it, each of which is one claim.
@@ -295,15 +295,15 @@ class Detector:
         rewriter: str | Rewriter | None = None,
         max_rounds: int = MAX_ROUNDS,
     ) -> Repair:
-        """Replace, rewrite or remove what the source does not support, and check the result.
+        """Replace, rewrite or remove unsupported claims, and check the result.
 
         Args:
             source: The text, or several documents, that the response should be faithful to.
             response: The text to repair.
             question: The question that is answered.
-            rewriter: A language model that may write sentences again: a name (see
-                `repair.rewriters.load_rewriter`) or an object; None: no model is asked.
-            max_rounds: Rounds of changes after which everything that fails is removed.
+            rewriter: A language model that may rewrite sentences: a name (see
+                `repair.rewriters.load_rewriter`) or an object; None: use no model.
+            max_rounds: Rounds of changes; then every failing claim is removed.
 
         Raises:
             InputError: For anything that is not text.
@@ -314,7 +314,7 @@ class Detector:
 
         self._refuse_paper("a repair")
         loaded = self._load_rewriter(rewriter) if isinstance(rewriter, str) else rewriter
-        # The rounds of a repair ask about many pairs again.
+        # The rounds of a repair repeat many pairs.
         detector = copy(self)
         detector._models = replace(self.models, verifier=RememberingVerifier(self.models.verifier))
         repairer = Repairer(detector, loaded, max_rounds=max_rounds, notice=self._notice)
@@ -328,14 +328,14 @@ class Detector:
         question: str | None = None,
         rewriter: str | Rewriter | None = None,
     ) -> StreamGuard:
-        """Guard a response while it is written: each sentence is judged when it is complete.
+        """Guard a response while it is written; judge each sentence once it is complete.
 
         Args:
             source: The text, or several documents, that the response should be faithful to.
             on_failure: The action for a sentence that is not supported: "pass", "hold" (leave it
                 out), "repair" or "stop"; see `stream.guard.OnFailure`.
             question: The question that is answered.
-            rewriter: As for `repair`.
+            rewriter: See `repair`.
         """
         from halldetect.stream.guard import StreamGuard
 
@@ -369,7 +369,7 @@ class Detector:
         return self._prepare([clean(item, index) for index, item in enumerate(pairs)])
 
     def _prepare(self, items: Sequence[Prepared]) -> list[Prepared]:
-        """Refuse or read pairs; the models are loaded if any pair is left."""
+        """Refuse or read pairs; load the models if any pair is left."""
         refused = [refuse(item, self.configuration) for item in items]
         if self.configuration.paper or all(item.problem is not None for item in refused):
             return refused
@@ -389,7 +389,7 @@ class Detector:
                 check(item, self.configuration, models, self._progress, observe)
                 for item in prepared
             ]
-        # The number of an operating point comes with the verifier.
+        # The verifier defines the number of an operating point.
         needed = needed or isinstance(self.configuration.threshold, str)
         loaded = self.models if needed else None
         return pipeline.finish(prepared, self.configuration, loaded, self._progress, observe)
@@ -397,7 +397,7 @@ class Detector:
 
 @cache
 def default_detector() -> Detector:
-    """Return the detector of `halldetect.check`: all defaults, made once."""
+    """Return the detector of `halldetect.check`: all defaults, created once."""
     return Detector()
 
 

@@ -1,8 +1,8 @@
-"""Every error this package raises on purpose.
+"""All errors that this package raises.
 
 HallDetectError
-├── InputError          what was passed in cannot be used (a usage mistake: exit status 2)
-├── ConfigurationError  an option or a combination of options makes no sense (exit status 2)
+├── InputError          unusable input (a usage mistake: exit status 2)
+├── ConfigurationError  an invalid option or combination of options (exit status 2)
 └── CheckError          the check could not be carried out (exit status 3)
     ├── ModelError      a model is missing, corrupt, or of an unknown kind
     │   └── FetchError  a model could not be fetched
@@ -15,35 +15,35 @@ from __future__ import annotations
 
 
 class HallDetectError(Exception):
-    """Base of all errors below; its text is one line that names a way out."""
+    """Base class of all errors; its text is one line that suggests a solution."""
 
 
 class InputError(HallDetectError):
-    """What was passed in cannot be used."""
+    """Raised for unusable input."""
 
 
 class ConfigurationError(HallDetectError):
-    """An option or a combination of options makes no sense."""
+    """Raised for an invalid option or combination of options."""
 
 
 class CheckError(HallDetectError):
-    """The check could not be carried out."""
+    """Raised if the check could not be carried out."""
 
 
 class ModelError(CheckError):
-    """A model is missing, corrupt, or of an unknown kind."""
+    """Raised if a model is missing, corrupt, or of an unknown kind."""
 
 
 class FetchError(ModelError):
-    """A model could not be fetched."""
+    """Raised if a model could not be fetched."""
 
 
 class ExtractionError(CheckError):
-    """The claim extractor failed."""
+    """Raised if the claim extractor failed."""
 
 
 class ServiceError(CheckError):
-    """The service refused a request or failed on it; `code` is the one of its error shape."""
+    """Raised if the service refused a request or failed; `code` is its error code."""
 
     def __init__(
         self,
@@ -62,24 +62,18 @@ class ServiceError(CheckError):
 
 
 class MissingExtra(CheckError):
-    """An optional dependency is not installed."""
+    """Raised if an optional dependency is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional dependency: pip install 'halldetect[{extra}]'")
 
 
 def one_line(error: object) -> str:
-    """The text of an error in one line of at most 300 characters.
-
-    error  what was raised, or a message
-    """
+    """Return an error or a message in one line of at most 300 characters."""
     return " ".join(str(error).split())[:300] or type(error).__name__
 
 
 def described(error: Exception) -> str:
-    """The error in one line, with its type unless it is one of ours.
-
-    error  what was raised
-    """
+    """Return an error in one line, with its type unless it is a HallDetectError."""
     text = " ".join(str(error).split())
     return text if isinstance(error, HallDetectError) else f"{type(error).__name__}: {text}"

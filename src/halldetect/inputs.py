@@ -1,4 +1,4 @@
-"""What comes in: a response and the documents it should be faithful to, cleaned and read."""
+"""The input of a check: a response and its source documents, cleaned and read."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from halldetect.reading.document import Document
 from halldetect.reading.response import read_response
 from halldetect.reading.sources import read_source, with_title
 
-# Lone surrogates have no UTF-8 form and a NUL ends a string in the native libraries below.
-# Each becomes one U+FFFD, so that offsets in the given and in the stored text agree.
+# UTF-8 cannot encode lone surrogates, and a NUL ends a string in native libraries. Each becomes
+# one U+FFFD, so that offsets in the given and in the stored text agree.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -23,13 +23,13 @@ Source = SourceDocument | Sequence[SourceDocument]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One thing to check.
+    """A source and a response to check.
 
     Attributes:
         source: a text, or several documents; a document is a text, or a mapping with `id`, the name
             that views of the report show, and `text`.
         response: the text to check against the source.
-        question: what the response answers; an answer that leans on it is judged with it.
+        question: the question; an answer that depends on it is judged with it.
     """
 
     source: Source
@@ -42,9 +42,9 @@ AnyPair = Pair | tuple[Source, str] | tuple[Source, str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class CleanPair:
-    """A pair whose texts can be stored; `replaced` counts the characters that could not.
+    """A pair with storable texts; `replaced` counts the characters that were not storable.
 
-    `document_names` is empty if no document came with a name.
+    `document_names` is empty if no document has a name.
     """
 
     documents: tuple[str, ...]
@@ -55,14 +55,14 @@ class CleanPair:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the report should mention."""
+        """Return the remarks for the report."""
         if not self.replaced:
             return ()
         return (f"{self.replaced} NUL or lone surrogate characters were replaced by U+FFFD",)
 
 
 def clean_pair(pair: Pair) -> CleanPair:
-    """The pair with clean texts; raises InputError for anything that is not text."""
+    """Return the pair with clean texts; raise InputError for anything that is not text."""
     texts, names = split_names(pair.source)
     replaced = 0
 
@@ -84,14 +84,14 @@ def clean_pair(pair: Pair) -> CleanPair:
 
 
 def split_names(source: object) -> tuple[list[object], list[object]]:
-    """The texts of a source, and a name for each if at least one of them has one.
+    """Return the texts of a source, and a name for each if at least one has a name.
 
     Args:
-        source: a document or several: texts, or mappings with `text` and perhaps `id`. Whether
-            texts and names are texts is left to the caller.
+        source: one or several documents: texts, or mappings with `text` and perhaps `id`. The
+            caller checks the types of texts and names.
 
     Raises:
-        InputError: for what holds no documents, and for mappings with other keys.
+        InputError: for a source without documents, and for mappings with other keys.
     """
     documents = [source] if isinstance(source, (str, Mapping)) else source
     if not isinstance(documents, Sequence) or isinstance(documents, (bytes, bytearray)):
@@ -115,9 +115,9 @@ def split_names(source: object) -> tuple[list[object], list[object]]:
 def refusal(
     pair: CleanPair, max_source: int, max_response: int, *, needs_source: bool = True
 ) -> str | None:
-    """Why a pair is refused: nothing to check, or too many characters. None if it is not.
+    """Return why a pair is refused (nothing to check, or too long); None if it is accepted.
 
-    Without `needs_source` the source may be empty: evidence comes from elsewhere.
+    Without `needs_source` the source may be empty: evidence comes from an index.
     """
     if not _has_text(pair.response):
         return "the response is empty"
@@ -139,7 +139,7 @@ def refusal(
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The texts of a pair with their sentences, for all the steps that follow."""
+    """The texts of a pair with their sentences, for all later steps."""
 
     documents: tuple[Document, ...]
     response: Document

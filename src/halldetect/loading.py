@@ -60,10 +60,10 @@ class Loader:
     Attributes:
         configuration: The options.
         verifier: A name or an object; None: the verifier in the package.
-        knowledge: An object to search; None: what the configuration names.
+        knowledge: An object to search; None: the index of the configuration.
         calibration: Replaces the calibration of the verifier.
-        notice: Gets one-line messages for a person.
-        progress: Gets "fetch" or "convert", the bytes done and the total.
+        notice: Receives one-line messages for the user.
+        progress: Receives "fetch" or "convert", the bytes done and the total.
     """
 
     configuration: Configuration

@@ -43,8 +43,8 @@ def finish(
         prepared: The pairs.
         config: The options of the check.
         models: The models; None if every pair has a problem.
-        progress: Gets the phase, the tokens judged and those expected.
-        observe: Gets the events of the check.
+        progress: Receives the phase, the tokens judged and the expected total.
+        observe: Receives the events of the check.
     """
     todo = [item for item in prepared if item.problem is None]
     if observe is not None:
@@ -170,7 +170,7 @@ def _judge_all(
 def _judge(
     todo: Sequence[Prepared], models: Models, progress: Progress | None, observe: Observe | None
 ) -> list[_Outcome]:
-    """Judge each claim as it stands; one that fails gets a second chance as `read_as`."""
+    """Judge each claim unchanged; judge a failing one again as `read_as`."""
     readable = [
         [at for at, claim in enumerate(item.claims) if claim.problem is None] for item in todo
     ]
@@ -299,7 +299,7 @@ def _event(item: Prepared, at: int, report: ClaimReport) -> ClaimSettled:
 def judge_statements(
     items: Sequence[tuple[CleanPair, Sequence[str]]], config: Configuration, models: Models
 ) -> list[list[ClaimReport]]:
-    """Judge statements as they are, each against the source of its pair.
+    """Judge statements unchanged, each against the source of its pair.
 
     Args:
         items: A pair, whose response is ignored, and the statements about its source.

@@ -1,7 +1,7 @@
 """The steps before the verifier: clean, refuse, read, search.
 
-Each step takes a frozen value and returns a new one. A step that fails for one pair makes that
-the problem of the pair, so that no pair stops the others.
+Each step takes a frozen value and returns a new one. A failure becomes the problem of its pair and
+does not stop the other pairs.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Prepared:
 
 
 def clean(item: AnyPair, index: int) -> Prepared:
-    """Return anything that `check_many` takes as a pair; wrong types become its problem."""
+    """Return an item of `check_many` as a prepared pair; wrong types become its problem."""
     try:
         if isinstance(item, str):  # a string of two letters would unpack into a pair
             raise TypeError
@@ -77,7 +77,7 @@ def clean(item: AnyPair, index: int) -> Prepared:
 
 
 def refuse(prepared: Prepared, config: Configuration) -> Prepared:
-    """Refuse a pair with nothing to check, or with too much."""
+    """Refuse a pair that is empty or too long."""
     if prepared.problem is not None:
         return prepared
     needs_source = config.knowledge is None
@@ -115,7 +115,7 @@ def without_injections(pair: CleanPair) -> tuple[CleanPair, int]:
 
 
 def read(prepared: Prepared) -> Prepared:
-    """Read source and response; text that addresses the verifier is blanked in the source."""
+    """Read source and response; blank text in the source that addresses the verifier."""
     if prepared.problem is not None:
         return prepared
     started = perf_counter()
@@ -151,7 +151,7 @@ def read(prepared: Prepared) -> Prepared:
 
 
 def search(prepared: Prepared, knowledge: Knowledge) -> Prepared:
-    """Add the passages that are found for the claims to the source."""
+    """Add the passages found for the claims to the source."""
     started = perf_counter()
     try:
         found = retrieve(prepared.pair, prepared.claims, knowledge)
@@ -167,7 +167,7 @@ def search(prepared: Prepared, knowledge: Knowledge) -> Prepared:
 
 
 def keep_claims_from(prepared: Prepared, start: int) -> Prepared:
-    """Drop the claims before a place in the response; a problem if none is left."""
+    """Drop the claims before a place in the response; set a problem if all are dropped."""
     if prepared.problem is not None:
         return prepared
     kept = [

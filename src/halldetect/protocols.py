@@ -1,6 +1,6 @@
-"""The seams of a check: what a model has to offer, and what a caller can watch.
+"""The interfaces of a check: protocols of models, and events for callers.
 
-Any object that fits a protocol will do; `docs/extending.md` shows how to write one.
+Any object that fits a protocol works; `docs/extending.md` shows how to write one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 from halldetect.reading.claims import Claim
 from halldetect.report import ClaimReport, Probabilities
 
-# Gets the phase, the amount done and the total: "fetch" and "convert" of a model in bytes,
+# Receives the phase, the amount done and the total: "fetch" and "convert" of a model in bytes,
 # "extract" in responses, "verify" and "explain" in tokens, "proof" in claims. Totals are estimates.
 Progress = Callable[[str, int, int], None]
 
@@ -20,7 +20,7 @@ Progress = Callable[[str, int, int], None]
 class Verifier(Protocol):
     """Judges a claim (hypothesis) against a window of the source (premise).
 
-    `judge` must give a pair the same probabilities whatever the other pairs of the call are.
+    `judge` must give a pair the same probabilities in any call.
     A verifier may also have `pairs_at_once`, the number of pairs it wants per call, and
     `reads_whole_sources`: True if it reads a premise once for all hypotheses of a call. It is
     then asked about whole sources first, and about short windows only for the evidence.
@@ -28,7 +28,7 @@ class Verifier(Protocol):
 
     @property
     def description(self) -> dict[str, Any]:
-        """Return what the report records: name, digests, settings, as plain JSON values.
+        """Return the facts for the report: name, digests, settings, as plain JSON values.
 
         `name` is required. `languages: ["en"]` refuses texts in other languages, `calibration`
         holds the parameters of `halldetect.scoring.Calibration`, `operating_points` the numbers
@@ -72,7 +72,7 @@ class TokenVerifier(Verifier, Protocol):
     def judge_tokens(
         self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
     ) -> list[Probabilities]:
-        """Return what `judge` gives for the texts of these tokens."""
+        """Return the answers of `judge` for the texts of these tokens."""
         ...
 
 
@@ -91,7 +91,7 @@ class Extractor(Protocol):
 
     @property
     def description(self) -> dict[str, Any]:
-        """Return what the report records, as for `Verifier`."""
+        """Return the facts for the report, as for `Verifier`."""
         ...
 
     def draft(self, response: str, limit: int) -> Draft:

@@ -1,9 +1,9 @@
 """Claim scores and response scores from the verifier's answers.
 
 support(c)        greatest P(E) x (1 - w P(C)) over the windows, both of the same window,
-                  then put on a common scale (logit, slope and offset)
-contradiction(c)  greatest P(C) of the short windows and of the pages, averaged: a passage
-                  that really says otherwise does so in its context too
+                  then calibrated (logit, slope and offset)
+contradiction(c)  greatest P(C) of the short windows and of the pages, averaged: a real
+                  contradiction also holds in its context
 response score    1 - the least support: a response is as good as its worst claim
 """
 
@@ -20,10 +20,10 @@ from halldetect.report import ClaimReport, Evidence, Probabilities, Status, roun
 from halldetect.verification.judging import Judgement
 from halldetect.verification.windows import Window
 
-# A passage settles a claim from this probability on.
+# A passage settles a claim at this probability or above.
 SETTLED_FROM = 0.5
-# Thresholds with a name, fitted on development sets and kept with the weights: few hallucinations
-# missed, both kinds of error alike, few false alarms.
+# Named thresholds, fitted on development sets and stored with the weights: few missed
+# hallucinations, balanced errors, few false alarms.
 OPERATING_POINTS = ("recall", "balanced", "precision")
 # Returns the probability that settles a claim.
 Settling = Callable[[Probabilities], float]
@@ -34,7 +34,7 @@ class Calibration:
     """The parameters of the score. A verifier may bring its own.
 
     Attributes:
-        contradiction_weight: How much a window's own P(C) takes away from its P(E).
+        contradiction_weight: The weight of a window's P(C) in the reduction of its P(E).
         slope: Platt scaling of the support, in log-odds; 1 changes nothing.
         offset: The offset of that scaling; 0 changes nothing.
         supported_above: A claim is supported above this support.
@@ -73,7 +73,7 @@ class Calibration:
             raise ModelError(f"calibration: {error}") from error
 
     def window_support(self, answer: Probabilities) -> float:
-        """Return how far one window supports the claim."""
+        """Return the support of one window for the claim."""
         raw = answer.entailment * (1.0 - self.contradiction_weight * contradiction_of(answer))
         return _platt(min(1.0, max(0.0, raw)), self.slope, self.offset)
 
@@ -82,7 +82,7 @@ class Calibration:
         return rounded(self.window_support(_rounded(answer))) >= self.enough
 
     def contradiction(self, answered: Sequence[tuple[Window, Probabilities]]) -> float:
-        """Return how far the source says otherwise."""
+        """Return the contradiction between source and claim."""
         greatest: dict[bool, float] = {}
         for window, answer in answered:
             known = greatest.get(window.page, 0.0)
@@ -187,7 +187,7 @@ def response_score(claims: Sequence[ClaimReport]) -> float | None:
 
 
 def best_passage(passages: Sequence[Evidence], value: Callable[[Probabilities], float]) -> Evidence:
-    """Return the passage of the greatest value; of equals the shortest."""
+    """Return the passage with the greatest value; the shortest of equals."""
 
     def key(item: Evidence) -> tuple[float, int]:
         assert item.probabilities is not None
@@ -199,7 +199,7 @@ def best_passage(passages: Sequence[Evidence], value: Callable[[Probabilities], 
 def _passage(passages: Sequence[tuple[bool, Evidence]], status: Status) -> Evidence:
     """Return the shortest passage that settles the claim, else the closest one.
 
-    A page shows no place, so the closest passage is a page only if there is nothing shorter.
+    A page is too long to point at a place, so it is the last choice for the closest passage.
     """
     settling = settling_probability(status)
     if settling is not None:

@@ -32,7 +32,7 @@ exit status: 0 faithful, 1 hallucinated, 2 wrong usage, 3 could not check,
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands and their options."""
-    # Imported here: the detector must not import the evaluation, and one is run as a module.
+    # Imported late: the detector must not load the evaluation, and `reference` also runs alone.
     from halldetect.cli import reference
     from halldetect_bench import cli as bench
 

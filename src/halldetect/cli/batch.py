@@ -129,7 +129,7 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check every row; status 0 if all rows are done and no condition of failure is met."""
+    """Check every row; return 0 if all rows are done and no failure condition is met."""
     from halldetect.batch.local import counts_of_finished, run_settings
     from halldetect.batch.resume import remove_leftovers
 
@@ -189,7 +189,7 @@ def _job(arguments: argparse.Namespace) -> Job:
 def _require_usable_options(
     arguments: argparse.Namespace, job: Job, conditions: list[Condition]
 ) -> None:
-    """Refuse before the long work a run whose results could not be used as asked."""
+    """Raise an error before the long work if options do not fit together."""
     if arguments.baseline is None and any(item.name == WORSE for item in conditions):
         raise InputError(f"--fail-if {WORSE!r} needs --baseline FILE")
     if arguments.by and arguments.report is None:
@@ -258,7 +258,7 @@ def _gate(
     conditions: list[Condition],
     display: ProgressDisplay,
 ) -> int:
-    """Say what got worse since the earlier run; status 1 if a condition of failure is met."""
+    """Print changes since the earlier run; return 1 if a failure condition is met."""
     worse = None
     if arguments.baseline is not None:
         from halldetect.batch.baseline import compare_with_baseline

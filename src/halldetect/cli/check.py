@@ -131,10 +131,9 @@ def add_output_options(
 def read_texts(
     arguments: argparse.Namespace, command: str, responses: int = 1
 ) -> tuple[list[SourceDocument], list[str]]:
-    """Return the documents of the source and the responses that the command line names.
+    """Return the source documents and the responses named on the command line.
 
-    Documents from files have the names of the files. `responses` is the number of responses that
-    the command takes.
+    Documents from files are named after the files. The command takes `responses` responses.
     """
     given = len(arguments.texts)
     first, last = arguments.texts[: given - responses], arguments.texts[-responses:]
@@ -154,7 +153,7 @@ def read_texts(
 
 
 def run_check(arguments: argparse.Namespace) -> int:
-    """Check the texts of the command line; the verdict is the exit status."""
+    """Check the texts of the command line; return the exit status of the verdict."""
     documents, (response,) = read_texts(arguments, "check")
     report = _checked(arguments, documents, response, arguments.question)
     _show(report, arguments, file_name(arguments.texts[-1], literal=arguments.text))
@@ -184,7 +183,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
 
 def run_demo(arguments: argparse.Namespace) -> int:
-    """Check the built-in example; status 0 if its three claims are recognised."""
+    """Check the built-in example; return 0 if its three claims are recognised."""
     report = _checked(arguments, SOURCE, RESPONSE, QUESTION)
     if _format(arguments) in ("short", "full"):
         print_result(f"SOURCE\n{_wrapped(SOURCE)}\n\nRESPONSE\n{_wrapped(RESPONSE)}\n\n")
@@ -221,7 +220,7 @@ def _checked(
 
 
 def _show(report: Report, arguments: argparse.Namespace, response_name: str | None = None) -> None:
-    """Print the report and write the files; standard output first, since it cannot fail."""
+    """Print the report, then write the files: standard output cannot fail."""
     from halldetect import render
 
     record = render.CheckRecord(datetime.now(UTC), response_name)

@@ -85,7 +85,7 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check the answers; the worst verdict is the exit status."""
+    """Check the answers; return the exit status of the worst verdict."""
     from halldetect import render
     from halldetect.render.sarif import log_line
 
@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _chosen(answers: list[Answer], arguments: argparse.Namespace) -> list[Answer]:
-    """Return the answers that changed, or whose sources did; all if no files are named."""
+    """Return the answers with changed text or sources; all if no files are named."""
     if not arguments.files and arguments.since is None:
         return answers
     for file in arguments.files:

@@ -42,7 +42,7 @@ EXPECTED = (
 
 
 def deviations(report: Report) -> list[str]:
-    """Return the differences of a report of the example from the expected one."""
+    """Return how a report of the example differs from the expected one."""
     lines = []
     if report.verdict is not Verdict.HALLUCINATED:
         lines.append(f"the verdict is {report.verdict}, not {Verdict.HALLUCINATED}")

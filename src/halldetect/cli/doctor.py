@@ -1,4 +1,4 @@
-"""halldetect doctor: what is installed, whether a check works, and how fast it runs here.
+"""halldetect doctor: the installed parts, a test check, and its speed on this machine.
 
 Modules that are slow to import are imported in the functions that need them.
 """
@@ -38,7 +38,7 @@ def add(commands: Any) -> None:
 
 
 def run_doctor(arguments: argparse.Namespace) -> int:
-    """Examine this installation; status 0 if the default check works, else 1."""
+    """Examine this installation; return 0 if the default check works, else 1."""
     found = diagnose()
     text = f"{json.dumps(found, ensure_ascii=False, indent=2)}\n"
     print_result(text if arguments.json else _text(found))
@@ -49,7 +49,7 @@ def run_doctor(arguments: argparse.Namespace) -> int:
 
 
 def _text(found: dict[str, Any]) -> str:
-    """Return the findings for a person."""
+    """Return the findings as text."""
     lines = [f"halldetect {found['version']}, Python {found['python']}"]
     lines.append(f"default check: {'works' if found['ok'] else 'does not work'}")
     lines += ["", "verifiers", *(f"  {name}: {text}" for name, text in found["verifiers"].items())]
@@ -66,7 +66,7 @@ def _text(found: dict[str, Any]) -> str:
 
 
 def diagnose() -> dict[str, Any]:
-    """Examine this installation; nothing is downloaded or changed.
+    """Examine this installation without downloading or changing anything.
 
     Returns:
         `ok` and the `problem` of the default check; `verifiers`: the library and the device each

@@ -30,13 +30,13 @@ Result = TypeVar("Result")
 
 
 def worst_status(verdicts: Iterable[Verdict]) -> int:
-    """Return the exit status of the worst of several verdicts; 0 if there are none."""
+    """Return the exit status of the worst verdict, or 0 without verdicts."""
     found = set(verdicts)
     return next((status for verdict, status in OF_VERDICT.items() if verdict in found), 0)
 
 
 def exit_status(command: Callable[[], int]) -> int:
-    """Run a command; its errors become one line on standard error and an exit status.
+    """Run a command; turn its errors into one line on standard error and an exit status.
 
     Args:
         command: does the work and returns the exit status.
@@ -68,7 +68,7 @@ def interruptible(
     on_first: str | None = None,
     on_exit: str = "interrupted",
 ) -> Result:
-    """Do the work in a thread that Ctrl-C can leave behind.
+    """Run the work in a thread that Ctrl-C can abandon.
 
     A model that generates text swallows KeyboardInterrupt or delays it for minutes; the main
     thread, which only waits, receives it at once.
@@ -91,7 +91,7 @@ def interruptible(
     Thread(target=run, daemon=True).start()
     while True:
         try:
-            # Not Thread.join: if interrupted, it may take the thread for finished.
+            # Not Thread.join: after an interrupt it may report the thread as finished.
             while not future.done():
                 wait([future], timeout=_POLL_SECONDS)
             return future.result()

@@ -58,7 +58,7 @@ def add(commands: Any) -> None:
 
 
 def _index_argument(text: str) -> str:
-    path_argument(text)  # an empty name is none
+    path_argument(text)  # refuses an empty name
     return text
 
 
@@ -99,7 +99,7 @@ def run_remove(arguments: argparse.Namespace) -> int:
 
 
 def run_info(arguments: argparse.Namespace) -> int:
-    """Print what an index holds."""
+    """Print the contents of an index."""
     from halldetect.knowledge.builder import open_index
 
     with closing(open_index(arguments.index)) as index:

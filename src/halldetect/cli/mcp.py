@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until the client leaves, or with --http until interrupted."""
+    """Serve until the client disconnects, or with --http until interrupted."""
     try:
         from halldetect.integrations.mcp_server import serve_http, serve_stdio
     except ModuleNotFoundError as error:

@@ -41,7 +41,7 @@ def run_list(arguments: argparse.Namespace) -> int:
         rows.append((name, f"in the package{needs}", size, ""))
     for status in models.status():
         entry = status.entry
-        # `--extractor gguf` stands for this one.
+        # `--extractor gguf` selects this one.
         name = entry.name + (" (gguf)" if entry.name == models.DEFAULT_EXTRACTOR else "")
         size = ("" if entry.pinned else "about ") + models.megabytes(entry.bytes)
         rows.append((name, str(status.state), size, entry.licence))
@@ -67,7 +67,7 @@ def run_pull(arguments: argparse.Namespace) -> int:
 
 
 def run_verify(arguments: argparse.Namespace) -> int:
-    """Read models in full and compare their digests."""
+    """Read whole models and compare their digests."""
     from halldetect import models
 
     shipped = models.shipped_names()
@@ -105,7 +105,7 @@ def _verify_cached(name: str) -> str:
 
 
 def _require_known(names: Sequence[str]) -> None:
-    """Raise InputError for a wrong name before anything is done."""
+    """Raise InputError for an unknown name before any work."""
     from halldetect import models
 
     for name in names:

@@ -34,7 +34,7 @@ def add_detector_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_option(group: Any, option: Option) -> None:
-    """Add one option of a check; without a value on the command line, it is None."""
+    """Add one option of a check; its value defaults to None."""
     if option.flag is None:
         return
     if option.sets is not None:

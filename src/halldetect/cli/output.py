@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def print_result(text: str) -> None:
-    """Write a result to standard output as UTF-8; a reader that has left is ignored."""
+    """Write a result to standard output as UTF-8; ignore a closed pipe."""
     if sys.stdout is None:
         return
     try:
@@ -32,7 +32,7 @@ def print_result(text: str) -> None:
 
 
 def require_writable(*paths: Path | None) -> None:
-    """Raise InputError before the long work if one of the files could not be written."""
+    """Raise InputError before the long work if a file is not writable."""
     for path in filter(None, paths):
         try:
             if path.is_dir():
@@ -49,7 +49,7 @@ def require_writable(*paths: Path | None) -> None:
 
 
 def write_file(path: Path | None, content: str | bytes) -> None:
-    """Write bytes to a file, or a text as UTF-8; without a path, do nothing."""
+    """Write bytes, or text as UTF-8, to a file; do nothing without a path."""
     if path is None:
         return
     data = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
@@ -75,7 +75,7 @@ class ResponseFile:
 
 
 def find_response_file(file: Path) -> ResponseFile | None:
-    """Return the file of a response; None for a pipe, which has a name but no lines."""
+    """Return the file of a response; None for a pipe, which has no lines."""
     from halldetect.reading.html_page import ENDINGS
 
     if not file.is_file():

@@ -1,6 +1,6 @@
 """The parser of the command line: errors in one line that name the nearest known word.
 
-Options may stand between the other arguments, as in `check a.md --source b.md answer.md`.
+Options may come between other arguments, as in `check a.md --source b.md answer.md`.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ class Parser(argparse.ArgumentParser):
     ) -> tuple[Any, list[str]]:
         """Parse the arguments of a command, with options and other arguments in any order.
 
-        Unknown arguments are an error here, not in the parser of all commands, which does not know
-        the options of this one.
+        Unknown arguments are an error here: the parser of all commands does not know the options.
         """
         if self._subparsers is not None or self._intermixing:
             return super().parse_known_args(args, namespace)
@@ -100,13 +99,13 @@ def add_command(
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a question with the known word that is most like the given one, or nothing."""
+    """Return a question that suggests the closest known word, or an empty text."""
     found = get_close_matches(word, list(known), n=1)
     return f"; did you mean {found[0]}?" if found else ""
 
 
 def path_argument(text: str) -> Path:
-    """Return the path that an argument names; an empty one is not the current folder."""
+    """Return the path of an argument; refuse an empty one."""
     if not text:
         raise argparse.ArgumentTypeError("the name is empty")
     return Path(text)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from halldetect.batch.counts import RowCounts
 
 PLAIN_SECONDS = 5.0
-# Work that is shorter than this is over before anybody can read a bar.
+# Shorter work ends before anyone can read a bar.
 DELAY_SECONDS = 0.3
 _BAR_WIDTH = 28
 _TASKS = {
@@ -56,7 +56,7 @@ class ProgressDisplay:
         self.clear()
 
     def notice(self, line: str) -> None:
-        """Print a line for the person who waits."""
+        """Print a line for the user."""
         if not self._quiet:
             self.clear()
             _write(f"halldetect: {line}\n")
@@ -84,13 +84,13 @@ class ProgressDisplay:
             _write("\r\x1b[K")
 
     def phase(self, phase: str, done: int, total: int) -> None:
-        """Show the phase of a detector and the number of its units that are done."""
+        """Show the phase of a detector and the units done."""
         if phase != self._phase:
             self._phase, self._remaining = phase, RemainingTime(monotonic())
         task, fraction = _TASKS.get(phase, phase), done / total if total else None
         if phase == "fetch":
             return self.download(done, total, task)
-        if phase == "convert":  # a notice has said what and why
+        if phase == "convert":  # a notice has already explained it
             detail = f"{_megabytes(done)} of {_megabytes(total)}"
         elif phase == "extract":
             detail = f"{done} of {total}"
@@ -101,7 +101,7 @@ class ProgressDisplay:
         self.update(task, detail, fraction)
 
     def download(self, done: int, total: int | None, what: str) -> None:
-        """Show the bytes of a download; the first line of each task is printed at once."""
+        """Show the bytes of a download; print the first line of each task at once."""
         at_once, self._announced = what != self._announced, what
         sizes = [_megabytes(done)] if done else []
         sizes += [] if total is None else [_megabytes(total)]
@@ -109,7 +109,7 @@ class ProgressDisplay:
 
 
 class RowsDisplay:
-    """Shows how many of a known number of rows are done, the rate and the time left."""
+    """Shows the rows done of a known total, the rate and the time left."""
 
     def __init__(self, display: ProgressDisplay, task: str) -> None:
         self._display = display
@@ -117,7 +117,7 @@ class RowsDisplay:
         self._began = monotonic()
 
     def advance(self, done: int, total: int) -> None:
-        """Show the number of rows that are done."""
+        """Show the number of rows done."""
         detail = rows_text(done, total, monotonic() - self._began)
         fraction = done / total if total else None
         self._display.update(self._task, detail, fraction, at_once=done == total)
@@ -131,12 +131,12 @@ class BatchDisplay:
         self.begin(0, None)
 
     def begin(self, rows: int, fraction: float | None) -> None:
-        """Start the clock, after the rows of an earlier run."""
+        """Start the clock after the rows of an earlier run."""
         self._began = monotonic()
         self._rows_before, self._fraction_before = rows, fraction or 0.0
 
     def advance(self, counts: RowCounts, fraction: float | None) -> None:
-        """Show the rows that are done."""
+        """Show the rows done."""
         seconds = monotonic() - self._began
         parts = [f"{counts.rows:,} rows", rate_text(counts.rows - self._rows_before, seconds)]
         if fraction is not None and fraction > self._fraction_before:

@@ -60,7 +60,7 @@ def completion_script(shell: str) -> str:
     for _, command in _commands(parser):
         for action in command._actions:
             if action.type is Path or any(name in str(action.metavar) for name in _FILES):
-                action.complete = shtab.FILE  # type: ignore[attr-defined]  # as shtab asks for it
+                action.complete = shtab.FILE  # type: ignore[attr-defined]  # the interface of shtab
     return f"{shtab.complete(parser, shell=shell)}\n"
 
 
@@ -103,7 +103,7 @@ def _help(parser: argparse.ArgumentParser) -> str:
     finally:
         del os.environ["COLUMNS"]
         os.environ.update({name: value for name, value in saved.items() if value is not None})
-    return re.sub(r"-(\w) \S+, (?=--)", r"-\1, ", text)  # as from Python 3.13 on
+    return re.sub(r"-(\w) \S+, (?=--)", r"-\1, ", text)  # the form of Python 3.13
 
 
 def _block(text: str) -> str:

@@ -1,4 +1,4 @@
-"""halldetect serve, halldetect tokens: the HTTP service and who may use it."""
+"""halldetect serve, halldetect tokens: the HTTP service and its access tokens."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ def add_tokens(commands: Any) -> None:
 
 
 def run_create(arguments: argparse.Namespace) -> int:
-    """Make a token and print it."""
+    """Create a token and print it."""
     from halldetect_serve.access import create_token
 
     file = arguments.tokens or _home() / "tokens"

@@ -69,13 +69,13 @@ class TextArguments:
     def read_documents(
         self, argument: str, what: str, *, file: bool = False, name: str | None = None
     ) -> list[SourceDocument]:
-        """Return the documents of an argument: each page of a PDF file is one, with its number.
+        """Return the documents of an argument; each page of a PDF file is a numbered document.
 
         Args:
             argument: as given on the command line.
             what: its role, for messages.
-            file: whether an argument that names no file is an error.
-            name: of the documents; that of the file by default.
+            file: whether the argument must name a file.
+            name: name of the documents; that of the file by default.
         """
         literal = self._literal and not file
         found = file_name(argument, literal=literal)
@@ -172,13 +172,13 @@ def _pages(
 
 
 def decode(data: bytes, what: str, name: str, encoding: str | None = None) -> str:
-    """Decode UTF-8 or the encoding of a byte order mark; other encodings are not guessed.
+    """Decode UTF-8 or the encoding of a byte order mark; guess no other encoding.
 
     Args:
         data: the bytes.
         what: their role, for messages.
         name: where they come from, for messages.
-        encoding: the one that a server announces; a byte order mark takes precedence.
+        encoding: encoding from a server; a byte order mark takes precedence.
     """
     announced = (known for mark, known in _BYTE_ORDER_MARKS if data.startswith(mark))
     encoding = next(announced, encoding or "utf-8")
@@ -194,7 +194,7 @@ def decode(data: bytes, what: str, name: str, encoding: str | None = None) -> st
 
 
 def looks_like_path(argument: str) -> bool:
-    """Return True if an argument that names no file looks like the name of one."""
+    """Return True if an argument looks like a file name, though no such file exists."""
     if not argument or len(argument) > _MAX_NAME_LENGTH or "\n" in argument:
         return False
     if argument.startswith(("./", "../", "~/", "/")) or _FILE_ENDING.search(argument):
@@ -205,7 +205,7 @@ def looks_like_path(argument: str) -> bool:
 
 
 def file_name(argument: str, *, literal: bool) -> str | None:
-    """Return the name of the file that an argument of `TextArguments` names, or None.
+    """Return the file name of an argument of `TextArguments`, or None.
 
     Args:
         argument: as given on the command line.
@@ -221,7 +221,7 @@ def _exists(path: Path) -> bool:
     try:
         path.stat()
     except PermissionError:
-        return True  # reading it will say so
+        return True  # reading the file reports the error
     except (OSError, ValueError):
         return False
     return True

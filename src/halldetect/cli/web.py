@@ -1,4 +1,4 @@
-"""Fetching a web page that the command line names; only with --allow-network."""
+"""Fetch a web page named on the command line; only with --allow-network."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class WebPage:
     Attributes:
         data: the bytes.
         is_html: whether they are an HTML page.
-        encoding: the one that the server names, if Python knows it.
+        encoding: the encoding named by the server, if Python knows it.
     """
 
     data: bytes
@@ -27,11 +27,11 @@ class WebPage:
 
 
 def fetch(address: str, what: str) -> WebPage:
-    """Fetch a page, of at most 20 MB and within 30 seconds without a sign of life.
+    """Fetch a page of at most 20 MB; fail after 30 seconds without data.
 
     Args:
         address: http or https.
-        what: what it is, for messages.
+        what: its role, for messages.
     """
     from http.client import HTTPException
     from urllib.error import HTTPError

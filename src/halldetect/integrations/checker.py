@@ -1,7 +1,7 @@
 """The shared part of all adapters: one detector for many callers, and the forms of a report.
 
-Frameworks count upwards, so `faithfulness` is 1 minus the score of the report, and None where
-the report is uncheckable: an adapter turns None into its framework's "not scored", never into
+Frameworks expect higher scores for better texts, so `faithfulness` is 1 minus the score of the
+report. It is `None` for an uncheckable report, which an adapter reports as "not scored", never as
 a pass.
 """
 
@@ -30,7 +30,7 @@ class UngroundedError(HallDetectError):
     """Raised for a response that its source does not back; `report` says why.
 
     Args:
-        report: of the check.
+        report: the report of the check.
     """
 
     def __init__(self, report: Report) -> None:
@@ -39,10 +39,10 @@ class UngroundedError(HallDetectError):
 
 
 class Checker:
-    """A detector that threads and coroutines may share; it works on one check at a time.
+    """A detector that threads and coroutines may share; it runs one check at a time.
 
     Args:
-        detector: what checks; the default detector if None.
+        detector: the detector to use; the default one if None.
     """
 
     def __init__(self, detector: Detector | None = None) -> None:
@@ -58,9 +58,9 @@ class Checker:
         """Check one response.
 
         Args:
-            source: what `documents` takes.
-            response: a text, or None where the framework has none, which is uncheckable.
-            question: a text; anything else is left out of the report.
+            source: any argument of `documents`.
+            response: a text, or None if the framework has no response, which is uncheckable.
+            question: a text; any other value is ignored.
         """
         asked = question if isinstance(question, str) else None
         with self.lock:
@@ -71,12 +71,12 @@ class Checker:
     async def check_async(
         self, source: object, response: object, question: object = None
     ) -> Report:
-        """Check one response in a thread, so that the event loop is not blocked."""
+        """Check one response in a thread, without blocking the event loop."""
         return await asyncio.to_thread(self.check, source, response, question)
 
 
 def documents(source: object) -> list[SourceDocument]:
-    """Return the documents of the context of a framework.
+    """Return the documents in the context of a framework.
 
     Args:
         source: a text, a mapping with `text`, an object with `text`, `content` or `page_content`,
@@ -100,7 +100,7 @@ def documents(source: object) -> list[SourceDocument]:
 
 
 def faithfulness(report: Report) -> float | None:
-    """Return how faithful the response is, from 0 to 1; None if it could not be checked."""
+    """Return the faithfulness of the response from 0 to 1; None if it could not be checked."""
     if report.verdict not in (Verdict.FAITHFUL, Verdict.HALLUCINATED) or report.score is None:
         return None
     return round(1.0 - report.score, 6)
@@ -114,15 +114,15 @@ def failure(report: Report) -> HallDetectError:
 
 
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
-    """Return the value of an argument.
+    """Return the value of an argument if it is allowed.
 
     Args:
-        name: of the argument, for the message.
-        value: as the caller gave it.
-        allowed: the values that it may have.
+        name: name of the argument, for the message.
+        value: value from the caller.
+        allowed: the allowed values.
 
     Raises:
-        ConfigurationError: if it is not one of them, so that a misspelt guard does not pass texts.
+        ConfigurationError: for any other value: a misspelt guard must not pass texts.
     """
     if isinstance(value, str) and value in allowed:
         return value

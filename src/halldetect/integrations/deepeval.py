@@ -13,13 +13,13 @@ from halldetect.report import Report
 
 
 class GroundednessMetric(BaseMetric):
-    """How faithful `actual_output` is to `retrieval_context`, or to `context` without it.
+    """Faithfulness of `actual_output` to `retrieval_context`, or else to `context`.
 
     A test case that cannot be checked has no score and an error, which DeepEval counts as failed.
 
     Args:
         threshold: the test case passes above this score (1 is faithful).
-        detector: what checks; the default detector if None.
+        detector: the detector to use; the default one if None.
     """
 
     def __init__(self, threshold: float = 0.5, detector: Detector | None = None) -> None:
@@ -29,21 +29,21 @@ class GroundednessMetric(BaseMetric):
         self._checker = Checker(detector)
 
     def measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
-        """Check a test case; its score, None if it could not be checked."""
+        """Check a test case; return its score, or None if it could not be checked."""
         return self._take(self._checker.check(*_texts(test_case)))
 
     async def a_measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
-        """As `measure`."""
+        """Check a test case as `measure` does."""
         return self._take(await self._checker.check_async(*_texts(test_case)))
 
     def is_successful(self) -> bool:
-        """Whether the last test case is faithful."""
+        """Return True if the last test case is faithful."""
         self.success = bool(self.score is not None and self.score > self.threshold)
         return self.success
 
     @property
     def __name__(self) -> str:
-        """The name in DeepEval's tables."""
+        """Return the name for DeepEval's tables."""
         return "HallDetect groundedness"
 
     def _take(self, report: Report) -> float | None:

@@ -26,12 +26,12 @@ class Grounded(Validator):
     """Passes texts that are faithful to `metadata["sources"]`.
 
     A failure has a span for each claim that is not supported. Its `fix_value` is the text with
-    those claims corrected or removed (`Detector.repair`), if that can be done. A text that could
-    not be checked fails, without a `fix_value`.
+    those claims corrected or removed (`Detector.repair`), if possible. A text that could not be
+    checked fails, without a `fix_value`.
 
     Args:
-        on_fail: what Guardrails does with a failure.
-        detector: what checks; the default detector if None.
+        on_fail: the action of Guardrails on a failure.
+        detector: the detector to use; the default one if None.
     """
 
     required_metadata_keys = ["sources"]  # noqa: RUF012 - as the base class declares it
@@ -56,7 +56,7 @@ class Grounded(Validator):
         source = documents(report.documents)
         try:
             return self._checker.detector.repair(source, report.response).text
-        except ConfigurationError:  # the method of the paper repairs nothing
+        except ConfigurationError:  # the paper's method cannot repair
             return None
 
 

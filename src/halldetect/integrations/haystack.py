@@ -14,25 +14,25 @@ from halldetect.integrations.checker import Checker, faithfulness, metadata
 
 @component
 class GroundednessEvaluator:
-    """How faithful answers are to their contexts.
+    """Faithfulness of answers to their contexts.
 
-    It can be saved with a pipeline; a detector with models passed in as objects cannot.
+    It can be saved with a pipeline, except if its detector uses models passed in as objects.
 
     Args:
-        detector: what checks; the default detector if None.
+        detector: the detector to use; the default one if None.
     """
 
     def __init__(self, detector: Detector | None = None) -> None:
         self._checker = Checker(detector)
 
     def to_dict(self) -> dict[str, Any]:
-        """The component as Haystack saves it."""
+        """Return the component in the form that Haystack saves."""
         options = self._checker.detector.configuration.to_dict()
         return dict(default_to_dict(self, configuration=options))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> GroundednessEvaluator:
-        """The component that `to_dict` described."""
+        """Return the component that `to_dict` described."""
         options = data.get("init_parameters", {}).pop("configuration", None)
         if options is not None:
             config = Configuration.from_dict(options)
@@ -52,12 +52,12 @@ class GroundednessEvaluator:
         """Check answers.
 
         Args:
-            contexts: per answer, what it should be faithful to.
+            contexts: per answer, the texts it should be faithful to.
             predicted_answers: the texts to check.
             questions: per answer, the question; an answer that refers to it is judged with it.
 
-        The `status` of a result is "evaluated", or "error" where the answer could not be checked;
-        it then has no score and does not count in the mean, which is None if none counts.
+        The `status` of a result is "evaluated", or "error" if the answer could not be checked. Such
+        a result has no score and is not part of the mean. Without any score the mean is `None`.
         """
         asked: Sequence[str | None] = questions or [None] * len(predicted_answers)
         results = []

@@ -11,14 +11,14 @@ from halldetect.integrations.checker import Checker, faithfulness, metadata
 
 @scorer(metrics=[accuracy(), stderr()])
 def grounded(source: str = "source", detector: Detector | None = None) -> Scorer:
-    """Correct if the output is faithful to the source of its sample.
+    """Score an output as correct if it is faithful to the source of its sample.
 
     An output that cannot be checked is recorded as unscored and left out of the metrics.
 
     Args:
         source: the key of the sample's metadata with the source; without it, the target is the
             source.
-        detector: what checks; the default detector if None.
+        detector: the detector to use; the default one if None.
     """
     checker = Checker(detector)
 

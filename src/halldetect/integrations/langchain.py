@@ -20,15 +20,16 @@ ExitBehavior = Literal["error", "replace"]
 class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
     """Checks the answer of a chain against its context: `chain | GroundedAnswer()`.
 
-    Its input is a mapping, its output the same with the report under `grounded`.
+    The input is a mapping. The output adds the report under `grounded`.
 
-    context   the key of the source: a text, texts, or documents
-    answer    the key of the answer: a text or a message
-    question  the key of the question; a bare answer is judged with it
-    on_fail   what to do with an answer that is not faithful or could not be checked: "annotate"
-              leaves it, "raise" raises UngroundedError or UncheckableError, "replace" replaces it
-    replacement  the text that replaces it
-    detector  checks the answer; the default detector if None
+    Args:
+        context: the key of the source: a text, texts, or documents.
+        answer: the key of the answer: a text or a message.
+        question: the key of the question; a short answer is judged with it.
+        on_fail: the action if an answer is not faithful or could not be checked: "annotate" keeps
+            it, "raise" raises UngroundedError or UncheckableError, "replace" replaces it.
+        replacement: the text that replaces it.
+        detector: the detector to use; the default one if None.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
     async def ainvoke(
         self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """As `invoke`."""
+        """Check one answer as `invoke` does."""
 
         async def checked(values: Mapping[str, Any]) -> dict[str, Any]:
             return await asyncio.to_thread(self._checked, values)
@@ -81,15 +82,15 @@ class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
 
 
 class GroundednessMiddleware(AgentMiddleware[Any, Any]):
-    """Guards the answers of an agent: what its tools returned is the source.
+    """Guards the answers of an agent, with the results of its tools as the source.
 
-    An answer before any tool was called has no source and could not be checked.
+    An answer before any tool call has no source and cannot be checked.
 
     Args:
         exit_behavior: "error" raises UngroundedError or UncheckableError, "replace" replaces the
             answer.
         replacement: the text that replaces it.
-        detector: what checks; the default detector if None.
+        detector: the detector to use; the default one if None.
     """
 
     def __init__(
@@ -116,13 +117,13 @@ class GroundednessMiddleware(AgentMiddleware[Any, Any]):
             raise failure(report)
         replaced = AIMessage(
             content=self._replacement,
-            id=message.id,  # the same id: it takes the place of the answer
+            id=message.id,  # the same id replaces the answer
             response_metadata={**message.response_metadata, "halldetect": str(report)},
         )
         return {"messages": [replaced]}
 
     async def aafter_model(self, state: AgentState[Any], runtime: Any) -> dict[str, Any] | None:
-        """As `after_model`."""
+        """Check the last message as `after_model` does."""
         return await asyncio.to_thread(self.after_model, state, runtime)
 
 

@@ -22,16 +22,16 @@ def grounded(
     key: str = "groundedness",
     detector: Detector | None = None,
 ) -> Evaluator:
-    """An evaluator of how faithful the answer in `outputs` is to its context.
+    """Return an evaluator of the faithfulness of the answer in `outputs` to its context.
 
-    What could not be checked has no score and the value "uncheckable".
+    An answer that could not be checked has no score and the value "uncheckable".
 
     Args:
         context: the key of the source, in the outputs or else the inputs.
         answer: the key of the text to check, in the outputs.
         question: the key of the question, in the inputs.
         key: the name of the feedback.
-        detector: what checks; the default detector if None.
+        detector: the detector to use; the default one if None.
     """
     checker = Checker(detector)
 

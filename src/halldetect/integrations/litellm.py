@@ -6,8 +6,8 @@
           guardrail: halldetect.integrations.litellm.GroundednessGuardrail
           mode: post_call
 
-The sources are those of the request's metadata (`metadata: {"sources": [...]}`), else what its
-tool messages contain.
+The sources come from the metadata of the request (`metadata: {"sources": [...]}`), else from its
+tool messages.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class GroundednessGuardrail(CustomGuardrail):
     """Blocks responses that are not backed by their sources, or could not be checked.
 
     Args:
-        detector: what checks; the default detector if None.
-        options: those of LiteLLM's CustomGuardrail.
+        detector: the detector to use; the default one if None.
+        options: the options of LiteLLM's CustomGuardrail.
     """
 
     def __init__(self, detector: Detector | None = None, **options: Any) -> None:
@@ -47,9 +47,9 @@ class GroundednessGuardrail(CustomGuardrail):
         """Check the texts of a response; requests pass.
 
         Args:
-            inputs: with the texts.
+            inputs: the texts.
             request_data: the request, with metadata and messages.
-            input_type: whether the texts are those of the request or of the response.
+            input_type: the origin of the texts, request or response.
 
         Raises:
             UngroundedError: or UncheckableError to block the response.

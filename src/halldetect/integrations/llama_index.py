@@ -16,12 +16,12 @@ from halldetect.integrations.checker import REPLACEMENT, Checker, faithfulness, 
 
 
 class GroundednessEvaluator(BaseEvaluator):
-    """Passing if the response is faithful to its contexts; usable in a RetryQueryEngine.
+    """An evaluator that passes faithful responses; usable in a RetryQueryEngine.
 
-    What could not be checked is an invalid result and not passing.
+    A response that could not be checked is an invalid result and does not pass.
 
     Args:
-        detector: what checks; the default detector if None.
+        detector: the detector to use; the default one if None.
     """
 
     def __init__(self, detector: Detector | None = None) -> None:
@@ -31,7 +31,7 @@ class GroundednessEvaluator(BaseEvaluator):
         return {}
 
     def _update_prompts(self, prompts: dict[str, Any]) -> None:
-        """There are none."""
+        """Do nothing: the evaluator has no prompts."""
 
     async def aevaluate(
         self,
@@ -45,7 +45,7 @@ class GroundednessEvaluator(BaseEvaluator):
         Args:
             query: the question; an answer that refers to it is judged with it.
             response: the text to check.
-            contexts: what it should be faithful to.
+            contexts: the texts it should be faithful to.
         """
         report = await self._checker.check_async(contexts, response, query)
         score = faithfulness(report)
@@ -64,13 +64,13 @@ class GroundednessEvaluator(BaseEvaluator):
 class GroundedQueryEngine(BaseQueryEngine):
     """A query engine whose responses are checked against the nodes they were made from.
 
-    What the report says is added to the metadata of the response under "halldetect". A response
-    that is not faithful or could not be checked is replaced.
+    The findings are added to the metadata of the response under "halldetect". A response that is
+    not faithful or could not be checked is replaced.
 
     Args:
         engine: makes the responses.
         replacement: the text that replaces a response; None leaves it.
-        detector: what checks; the default detector if None.
+        detector: the detector to use; the default one if None.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """The MCP server: the tools `check`, `repair` and `explain` for assistants.
 
-Over stdio standard output belongs to the protocol: nothing here prints.
+With stdio the protocol uses standard output, so nothing here prints.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def build_server(detector: Detector | None = None) -> MCPServer[Any]:
-    """The server with its tools.
+    """Return the server with its tools.
 
     Args:
-        detector: what checks; the default detector if None.
+        detector: the detector to use; the default one if None.
     """
     checker = Checker(detector)
     server: MCPServer[Any] = MCPServer(
@@ -77,7 +77,7 @@ def build_server(detector: Detector | None = None) -> MCPServer[Any]:
 
 
 def serve_stdio(detector: Detector | None = None) -> None:
-    """Serve one client over standard input and output until it leaves."""
+    """Serve one client over standard input and output until it disconnects."""
     build_server(detector).run("stdio")
 
 
@@ -85,11 +85,11 @@ def serve_http(host: str, port: int, detector: Detector | None = None) -> None:
     """Serve clients over streamable HTTP at /mcp.
 
     Args:
-        host, port: where to listen. There is no authentication, so only this machine may connect.
-        detector: what checks; the default detector if None.
+        host, port: the address to listen on. Without authentication, only this machine may connect.
+        detector: the detector to use; the default one if None.
 
     Raises:
-        ConfigurationError: for a host that others could reach.
+        ConfigurationError: for a host that other machines can reach.
     """
     if host not in LOOPBACK:
         raise ConfigurationError(

@@ -19,14 +19,14 @@ _ANSWER_KEYS = ("response", "answer", "output", "content")
 
 
 class Groundedness(Scorer):
-    """How faithful outputs are to their source, with one feedback per claim.
+    """Faithfulness of outputs to their source, with one feedback per claim.
 
     The source is `context` (or `contexts`, `retrieved_contexts`, `source`, `sources`) of the
-    inputs or the outputs; without it, what the retriever spans of the trace returned. What could
-    not be checked is a feedback with an error and no value.
+    inputs or the outputs, else the results of the retriever spans of the trace. An output that
+    could not be checked gets a feedback with an error and no value.
 
     Args:
-        detector: what checks; the default detector if None.
+        detector: the detector to use; the default one if None.
         per_claim: whether to add a feedback per claim (`groundedness/claim_1`, ...).
     """
 
@@ -44,9 +44,9 @@ class Groundedness(Scorer):
         """Check one row.
 
         Args:
-            inputs: of the row, perhaps with the source.
+            inputs: inputs of the row, perhaps with the source.
             outputs: the text to check, or a mapping that holds it and perhaps the source.
-            trace: of the row.
+            trace: trace of the row.
         """
         source = _first(inputs, _SOURCE_KEYS) or _first(outputs, _SOURCE_KEYS) or _retrieved(trace)
         answer = _first(outputs, _ANSWER_KEYS) if isinstance(outputs, Mapping) else outputs

@@ -33,12 +33,12 @@ define flow halldetect check facts
 
 
 def check_facts(detector: Detector | None = None) -> Action:
-    """An action that is true if the bot's message is faithful to the relevant chunks.
+    """Return an action that is true if the bot's message is faithful to the relevant chunks.
 
-    It is false as well where that could not be checked; `$halldetect` then says so.
+    It is also false if the message could not be checked; `$halldetect` then says so.
 
     Args:
-        detector: what checks; the default detector if None.
+        detector: the detector to use; the default one if None.
     """
     checker = Checker(detector)
 
@@ -58,7 +58,7 @@ def register(rails: LLMRails, detector: Detector | None = None) -> None:
     """Register the action with the rails.
 
     Args:
-        rails: that use the flow.
-        detector: what checks; the default detector if None.
+        rails: the rails that use the flow.
+        detector: the detector to use; the default one if None.
     """
     rails.register_action(check_facts(detector), ACTION)

@@ -1,8 +1,8 @@
 """OpenTelemetry: reports as `gen_ai.evaluation.result` events, and metrics.
 
-Nothing is emitted unless a caller does it: `emit(report)` inside the span of the response, or a
+Callers emit events with `emit(report)` inside the span of the response, or use a
 `TracedDetector` in place of a detector. The event goes through the Logs API, whose records carry
-the current trace context; without an OpenTelemetry SDK that is set up, all of it does nothing.
+the current trace context. Without a configured OpenTelemetry SDK, nothing is emitted.
 The names follow the semantic conventions for generative AI, which are experimental.
 """
 
@@ -32,10 +32,10 @@ _SCOPE = "halldetect"
 
 
 class TracedDetector(Detector):
-    """A detector that emits the report of each `check`; for the rest it is a `Detector`."""
+    """A detector that also emits the report of each `check`."""
 
     def check(self, source: Source, response: str, *, question: str | None = None) -> Report:
-        """As `Detector.check`, with an event and metrics."""
+        """Check one response as `Detector` does, and emit an event and metrics."""
         started = perf_counter()
         report = super().check(source, response, question=question)
         emit(report)
@@ -53,10 +53,10 @@ def emit(
     """Emit the event of a report, and count it.
 
     Args:
-        report: what to tell.
+        report: the report.
         response_id: the id of the response in the span of the model call.
         per_claim: whether to emit an event for each claim too.
-        context: whose span the event belongs to; default: the current one.
+        context: the context of the event's span; default: the current one.
     """
     value = faithfulness(report)
     common: dict[str, Any] = {} if response_id is None else {"gen_ai.response.id": response_id}

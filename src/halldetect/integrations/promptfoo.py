@@ -6,7 +6,7 @@
 
 where grounded.py says `from halldetect.integrations.promptfoo import get_assert`. The source is
 the variable `context` (or `source`, `sources`, `documents`) of the test. promptfoo knows only pass
-and fail: what could not be checked fails, with a reason that begins with "uncheckable".
+and fail: an output that could not be checked fails, and its reason begins with "uncheckable".
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
         output: the text to check.
-        context: with the variables of the test in `vars`.
+        context: holds the variables of the test in `vars`.
     """
     variables = context.get("vars") or {}
     source = next((variables[name] for name in _SOURCE_VARIABLES if variables.get(name)), None)

@@ -1,4 +1,4 @@
-"""The pytest plug-in: tests that fail where an answer is not backed by its source.
+"""The pytest plug-in: tests that fail if an answer is not backed by its source.
 
     def test_answer(grounded):
         grounded(answer, source)
@@ -43,7 +43,7 @@ class Grounded(Protocol):
         question: str | None = None,
         threshold: float | None = None,
     ) -> Report:
-        """Fail the test unless the response is faithful; the report if it is."""
+        """Return the report of a faithful response; fail the test for any other."""
         ...
 
 
@@ -59,10 +59,10 @@ def assert_grounded(
 
     Args:
         response: the text to check.
-        source: what it should be faithful to, as for `halldetect.check`.
-        question: an answer that refers to it is judged with it.
-        threshold: hallucinated at this score or above; default: that of the detector.
-        detector: what checks; default: the default detector.
+        source: the source of the response, as for `halldetect.check`.
+        question: the question; an answer that refers to it is judged with it.
+        threshold: a response is hallucinated from this score on; default: that of the detector.
+        detector: the detector to use; the default one if None.
     """
     from halldetect.detector import default_detector
 
@@ -82,12 +82,12 @@ class _Check:
 
 @dataclass
 class _Run:
-    """What the run has found so far, by test."""
+    """The findings of the run so far, by test."""
 
     checks: list[tuple[str, str, _Check]] = field(default_factory=list)
 
     def add(self, report: pytest.TestReport) -> None:
-        """Take over the checks of a test that has run here or in a worker."""
+        """Add the checks of a test that ran here or in a worker."""
         for item in getattr(report, _CHECKS, ()):
             self.checks.append((report.nodeid, report.outcome, _Check(**item)))
 
@@ -120,7 +120,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Announce the marker."""
+    """Register the marker."""
     config.addinivalue_line(
         "markers",
         f"{MARKER}(threshold=0.5): checks answers against sources; the fixture `grounded` adds it",
@@ -129,7 +129,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that use the fixture, so that `-m 'not halldetect'` leaves them out."""
+    """Mark the tests that use the fixture, so that `-m 'not halldetect'` skips them."""
     for item in items:
         uses = "grounded" in getattr(item, "fixturenames", ())
         if uses and item.get_closest_marker(MARKER) is None:
@@ -231,7 +231,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say how many checks there were and how long they took, and write the page."""
+    """Print the number and duration of the checks, and write the page."""
     checks = config.stash[_RUN].checks
     folder = config.getoption("--halldetect-report")
     if folder is not None:

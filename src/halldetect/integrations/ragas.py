@@ -13,13 +13,13 @@ from halldetect.integrations.checker import Checker, faithfulness
 
 
 class Groundedness(BaseMetric):
-    """How faithful a response is to its retrieved contexts, from 0 to 1.
+    """Faithfulness of a response to its retrieved contexts, from 0 to 1.
 
-    The value of a response that could not be checked is None, and the reason says why.
+    A response that could not be checked has the value None and a reason.
 
     Args:
-        name: of the metric in results.
-        detector: what checks; the default detector if None.
+        name: name of the metric in results.
+        detector: the detector to use; the default one if None.
     """
 
     def __init__(self, name: str = "groundedness", detector: Detector | None = None) -> None:
@@ -37,7 +37,7 @@ class Groundedness(BaseMetric):
 
         Args:
             response: the text to check.
-            retrieved_contexts: what it should be faithful to.
+            retrieved_contexts: the texts it should be faithful to.
             user_input: the question; an answer that refers to it is judged with it.
         """
         report = await self._checker.check_async(retrieved_contexts, response, user_input)

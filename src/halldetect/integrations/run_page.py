@@ -18,11 +18,11 @@ def write_run_page(folder: Path, checks: Sequence[tuple[str, str, dict[str, Any]
     """Write `index.html`, which loads nothing and runs no script, and return its path.
 
     Args:
-        folder: is made if need be.
-        checks: of each check the test, its outcome, and the report as plain values.
+        folder: the folder of the page; created if missing.
+        checks: the test of each check, its outcome, and the report as plain values.
 
     Raises:
-        InputError: where the page cannot be written.
+        InputError: if the page cannot be written.
     """
     rows = [_row(test, outcome, Report.from_dict(data)) for test, outcome, data in checks]
     verdicts = [row["verdict"] for row in rows]

@@ -17,25 +17,25 @@ _SPECIAL_TOKENS = 4
 
 
 class Predicts(Protocol):
-    """What is needed of a CrossEncoder."""
+    """The interface of a CrossEncoder that a verifier needs."""
 
     def predict(self, sentences: Any, **options: Any) -> Any:
-        """The scores of pairs of texts."""
+        """Return the scores of pairs of texts."""
         ...
 
 
 class CrossEncoderVerifier:
-    """A CrossEncoder for natural language inference as a verifier of ours.
+    """A verifier that wraps a CrossEncoder for natural language inference.
 
     Args:
-        model: with three labels, one of them "entailment" and one "contradiction", or with one
+        model: a model with three labels, among them "entailment" and "contradiction", or with one
             score from 0 to 1 (after its own activation) that means entailment.
-        name: of the verifier in reports; default: the model's own.
-        max_tokens: premise and hypothesis together; default: the model's own.
+        name: name of the verifier in reports; default: the model's own.
+        max_tokens: limit for premise and hypothesis together; default: the model's own.
         batch_size: pairs per call of the model.
 
     Raises:
-        ConfigurationError: where the labels of the model do not say which is which.
+        ConfigurationError: if the labels of the model are unknown.
     """
 
     def __init__(
@@ -53,19 +53,19 @@ class CrossEncoderVerifier:
         )
         self._labels = _label_indices(getattr(config, "id2label", None))
         self._name = name or str(getattr(config, "_name_or_path", "") or type(model).__name__)
-        # The name of the length before version 5.2 was max_length.
+        # Versions before 5.2 call it max_length.
         name_of_length = "max_seq_length" if hasattr(model, "max_seq_length") else "max_length"
         length = max_tokens or getattr(model, name_of_length, None) or _DEFAULT_MAX_TOKENS
         self._max_tokens = int(length) - _SPECIAL_TOKENS
 
     @property
     def description(self) -> dict[str, Any]:
-        """What the report records."""
+        """Return the facts for the report."""
         return {"name": self._name, "kind": "cross-encoder", "max_tokens": self._max_tokens}
 
     @property
     def max_tokens(self) -> int:
-        """The longest premise and hypothesis together."""
+        """Return the limit for premise and hypothesis together."""
         return self._max_tokens
 
     @cached_property
@@ -73,14 +73,14 @@ class CrossEncoderVerifier:
         return getattr(self._model, "tokenizer", None)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text; of words, where the model has no tokenizer."""
+        """Return the number of tokens of each text; of words, if the model has no tokenizer."""
         if self._tokenizer is None or not texts:
             return [len(text.split()) for text in texts]
         tokens = self._tokenizer(list(texts), add_special_tokens=False, verbose=False)
         return [len(ids) for ids in tokens["input_ids"]]
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
-        """The probabilities of each pair of premise and hypothesis."""
+        """Return the probabilities of each pair of premise and hypothesis."""
         if not pairs:
             return []
         options: dict[str, Any] = {"batch_size": self._batch_size, "show_progress_bar": False}
@@ -97,10 +97,10 @@ class CrossEncoderVerifier:
 
 
 class VerifierCrossEncoder:
-    """A verifier of ours with the interface of a CrossEncoder: `predict` and `rank`.
+    """A verifier with the interface of a CrossEncoder: `predict` and `rank`.
 
     Args:
-        verifier: what judges; default: the verifier of the default detector.
+        verifier: the verifier to use; default: that of the default detector.
     """
 
     def __init__(self, verifier: Verifier | None = None) -> None:
@@ -113,11 +113,11 @@ class VerifierCrossEncoder:
     def predict(
         self, sentences: Sequence[Sequence[str]] | Sequence[str], **options: Any
     ) -> np.ndarray[Any, Any]:
-        """P(entailment) of each pair of premise and hypothesis, one number for a single pair.
+        """Return P(entailment) of each pair of premise and hypothesis, or of a single pair.
 
         Args:
             sentences: pairs of texts, or one pair.
-            options: those of CrossEncoder.predict; they change nothing here.
+            options: the options of CrossEncoder.predict; ignored.
         """
         single = len(sentences) == 2 and all(isinstance(item, str) for item in sentences)
         pairs: list[tuple[str, str]] = [
@@ -136,14 +136,14 @@ class VerifierCrossEncoder:
         return_documents: bool = False,
         **options: Any,
     ) -> list[dict[str, Any]]:
-        """The documents by how far they entail the query, the best first.
+        """Return the documents, those that entail the query most first.
 
         Args:
             query: the claim.
             documents: texts that may support it.
-            top_k: how many to return; None: all.
+            top_k: number of documents to return; None: all.
             return_documents: whether to return their texts too.
-            options: those of CrossEncoder.rank; they change nothing here.
+            options: the options of CrossEncoder.rank; ignored.
         """
         scores = self.predict([(document, query) for document in documents])
         order = np.argsort(-scores, kind="stable")[:top_k]
@@ -158,7 +158,7 @@ class VerifierCrossEncoder:
 
 
 def _label_indices(labels: Mapping[int, str] | None) -> tuple[int, int] | None:
-    """The places of entailment and contradiction; None for a model with a single score."""
+    """Return the indices of entailment and contradiction; None for a model with one score."""
     if labels is None or len(labels) == 1:
         return None
     places = {str(label).casefold(): int(at) for at, label in labels.items()}

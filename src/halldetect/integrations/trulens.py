@@ -14,12 +14,12 @@ Groundedness = Callable[[Any, str], tuple[float, dict[str, Any]]]
 
 
 def groundedness(detector: Detector | None = None) -> Groundedness:
-    """A metric function of source and statement: the score, and what the report says.
+    """Return a metric function of source and statement that gives the score and the findings.
 
-    What cannot be checked raises SkipEval, so that TruLens leaves it out of the mean.
+    A statement that cannot be checked raises SkipEval, so TruLens leaves it out of the mean.
 
     Args:
-        detector: what checks; the default detector if None.
+        detector: the detector to use; the default one if None.
     """
     checker = Checker(detector)
 

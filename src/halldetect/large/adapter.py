@@ -1,6 +1,6 @@
 """The adapter of the large verifier: low-rank maps beside the weights of its base.
 
-Every linear map of a layer computes Wx + B(Ax), W being the base's. An adapter file (`.lora8`,
+Every linear map of a layer computes Wx + B(Ax), with W of the base. An adapter file (`.lora8`,
 a safetensors file) holds for every map
 
     layers.N.MAP.A        rank x inputs, 8 bits
@@ -10,7 +10,7 @@ a safetensors file) holds for every map
 with MAP one of `shape.MAPS`. A number is float16(int8 x scale) in every runtime. Its metadata:
 
     format       "halldetect-lora8"
-    base_sha256  digest of the base it was trained on; it fits no other
+    base_sha256  digest of the base it was trained on, the only one it fits
     temperature  divisor of the logits
     languages    JSON, the languages it was trained on (optional)
 """
@@ -60,7 +60,7 @@ class Adapter:
         return b @ a
 
     def check_fits(self, shape: Shape) -> None:
-        """Raise ModelError unless every map of the base has one of the right size."""
+        """Raise ModelError unless the adapter has exactly the maps of the base."""
         for layer in range(shape.layers):
             for name, (inputs, outputs) in shape.maps.items():
                 key = f"layers.{layer}.{name}"

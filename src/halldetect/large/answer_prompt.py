@@ -1,15 +1,14 @@
 """The question to the model, as tokens.
 
-Passage and claim are tokenised apart from each other, each with its part of the question:
+Passage and claim are tokenised separately, each with its part of the question:
 
     "Document: " + passage
     "\\n\\nClaim: " + claim + "\\n\\nIs the claim true according to the document? Answer:"
 
-White space around both is removed first, and a line that begins with one of the words of the frame
-and a colon gets a dash instead of it, so that no text can pretend to be the next part. The
-tokenizer knows no special tokens: a text that contains "<|im_end|>" is read as these characters, so
-that it cannot end the document. The adapter was trained on exactly these tokens
-(`training/large/pack.py`).
+White space around both is removed first. In a line that begins with a word of the frame and a
+colon, a dash replaces the colon, so that no text can imitate the next part. The tokenizer knows no
+special tokens: "<|im_end|>" in a text is read as plain characters and cannot end the document. The
+adapter was trained on exactly these tokens (`training/large/pack.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ ANSWERS = (" Yes", " Maybe", " No")  # entailment, neutral, contradiction
 _BEFORE_PASSAGE = "Document: "
 _BEFORE_CLAIM = "\n\nClaim: "
 _QUESTION = "\n\nIs the claim true according to the document? Answer:"
-# Tokens that can form where a text meets the words around it, beyond those of each alone.
+# Extra tokens that can form where a text meets the words around it.
 _SEAM_TOKENS = 8
 # Divides text before pairs of pieces are merged; "qwen2" in llama.cpp.
 _DIVISION = (
@@ -40,7 +39,7 @@ _FRAME_WORD = re.compile(r"^([ \t]*(?:document|claim|answer)[ \t]*):", re.IGNORE
 
 
 def _inside_frame(text: str) -> str:
-    """Return a text that cannot pretend to be the next part of the frame."""
+    """Return a text that cannot imitate the next part of the frame."""
     return _FRAME_WORD.sub(r"\1 -", text.strip())
 
 

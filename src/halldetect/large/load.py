@@ -45,12 +45,12 @@ def load_large(
         runtime: "onnx" or "torch"; None for onnxruntime on a CPU and torch on a GPU.
         threads: threads on a CPU; one per core if None.
         context: most tokens of a passage, a claim and the question together.
-        base_sha256: digest of the base if it is known already, which saves reading the file.
+        base_sha256: digest of the base, if already known, to avoid reading the file.
         cache: folder for the converted model; that of the model store if None.
-        progress: is called while the base is converted for onnxruntime, the first time only.
+        progress: called while the base is converted for onnxruntime, on first use only.
 
     Raises ModelError if a file is missing or the adapter belongs to another base,
-    ConfigurationError if device, runtime and context do not go together.
+    ConfigurationError if device, runtime and context do not fit together.
     """
     chosen = chosen_runtime(device, runtime)
     for file in (base, adapter):
@@ -113,7 +113,7 @@ def _onnx_backend(
     from halldetect.large.onnx_convert import ROUNDING, converted
 
     # Conversions of other bases and adapters take 1.5 GB each. They are removed only before a new
-    # one: two installations that share a cache would remove each other's files at every start.
+    # one: otherwise two installations with a shared cache would delete each other's files.
     if folder.parent.is_dir() and not folder.is_dir():
         for other in folder.parent.iterdir():
             if _FOLDER.fullmatch(other.name):
@@ -123,7 +123,7 @@ def _onnx_backend(
 
 
 def settings_beside(adapter: Path) -> dict[str, Any]:
-    """Return the content of `config.json` beside an adapter; empty if there is none."""
+    """Return the content of `config.json` beside an adapter; empty without such a file."""
     config = adapter.with_name("config.json")
     if not config.is_file():
         return {}

@@ -1,8 +1,8 @@
-"""The large verifier with onnxruntime on a CPU: the fastest that needs neither compiler nor torch.
+"""The large verifier with onnxruntime on a CPU: the fastest without a compiler or torch.
 
 A passage is read in runs of a fixed length, each continuing from the keys and values before it.
-Every claim is a run of its own, so that its answer is the same to the last bit with any other
-claims. Embeddings are taken from the GGUF file, row by row.
+Every claim has its own run, so its answer is the same to the last bit beside any other claims.
+Embeddings are read from the GGUF file, row by row.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from halldetect.large.verifier import Group, Logits, Tokens
 from halldetect.models.gguf import GgufFile
 from halldetect.verification.verifiers.onnx import physical_cores, runtime, session_options
 
-# Tokens of a passage per run. Scores of attention are a table of heads x these x all tokens so
-# far: 200 MB at 8,192 tokens. More at once is not faster.
+# Tokens of a passage per run. The attention scores take heads x these x all tokens so far: 200 MB
+# at 8,192 tokens. Longer runs are not faster.
 _RUN_TOKENS = 512
 _KEPT_PASSAGES = 4
 
@@ -40,7 +40,7 @@ class OnnxState:
 class OnnxBackend:
     """A session of onnxruntime, and the states of the passages used last.
 
-    Rounds of a check come back to the same passage, which then is not read again.
+    Later rounds of a check use the same passage without reading it again.
     """
 
     pairs_at_once = 16
@@ -53,7 +53,7 @@ class OnnxBackend:
         Args:
             file: the converted model.
             model: the base, for the embeddings.
-            kept_tokens: most tokens of the kept passages; the last one is kept at any length.
+            kept_tokens: most tokens of all kept passages; the last one is always kept.
             threads: one per core if None.
         """
         self._model = model
@@ -89,7 +89,7 @@ class OnnxBackend:
         if passage in self._states:
             self._states.move_to_end(passage)
             return self._states[passage]
-        # Room is made before the new state needs it.
+        # Free memory before the new state needs it.
         while self._states and (
             len(self._states) >= _KEPT_PASSAGES
             or sum(map(len, self._states)) + len(passage) > self._kept_tokens

@@ -1,7 +1,7 @@
 """Convert base and adapter to an ONNX graph with kept keys and values, once per machine.
 
-The weights of the base are dequantised, the adapter is merged into them, and the sums are rounded
-again, to 8-bit numbers with one scale per block of a row (`MatMulNBits` of onnxruntime).
+The weights of the base are dequantised, merged with the adapter, and rounded again to
+8-bit numbers with one scale per block of a row (`MatMulNBits` of onnxruntime).
 
 Inputs   `embeddings` (1 x tokens x hidden), `last_place` (number of tokens so far, less one),
          `total` (number of tokens so far), `past.N.key` and `past.N.value` of every layer
@@ -39,17 +39,17 @@ _SMALL = 1024  # bytes; smaller constants stay in the model's own file
 def converted(
     folder: Path, model: GgufFile, adapter: Adapter, answers: Sequence[int], progress: Progress
 ) -> Path:
-    """Return the ONNX file in a folder; make the folder if it is missing or lacks a file.
+    """Return the ONNX file in a folder; create the folder if it is missing or incomplete.
 
-    The folder appears whole or not at all. One process makes it, others wait. The remains of a
-    process that was killed are removed by the next one.
+    The folder appears complete or not at all. One process creates it while others wait. The next
+    process removes the remains of a killed one.
 
     Args:
-        folder: belongs to this base, adapter and rounding alone.
+        folder: a folder for this base, adapter and rounding only.
         model: the base.
-        adapter: is added to the base.
+        adapter: the adapter, added to the base.
         answers: tokens of the three answers.
-        progress: is called after every layer, and once if another process has to finish first.
+        progress: called after every layer, and once before waiting for another process.
 
     Raises ModelError if the disk is full or the folder cannot be written.
     """
@@ -91,11 +91,11 @@ def _make(
             converter.add_all(graph, answers, progress)
         (draft / MODEL).write_bytes(graph.model())
         for name in (MODEL, WEIGHTS):
-            # On the disk before the folder has its name: else a power cut may leave a folder
-            # that looks whole, with zeros in it.
+            # Sync before the folder gets its name: a power cut could otherwise leave a folder that
+            # looks complete but holds zeros.
             with (draft / name).open("rb+") as file:
                 os.fsync(file.fileno())
-        shutil.rmtree(folder, ignore_errors=True)  # one that lacks a file
+        shutil.rmtree(folder, ignore_errors=True)  # an incomplete one
         draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -117,7 +117,7 @@ class _Graph:
         self._outputs: list[Any] = []
 
     def input(self, name: str, shape: Sequence[int | str], dtype: type = np.float32) -> str:
-        """Declare an input; an open size is a name."""
+        """Declare an input; a name means an open size."""
         kind = self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         self._inputs.append(self._onnx.helper.make_tensor_value_info(name, kind, shape))
         return name
@@ -153,7 +153,7 @@ class _Graph:
         attributes: dict[str, int | float] | None = None,
         domain: str = "",
     ) -> str:
-        """Add a node; "" leaves an input or output out. Return the name of its first output."""
+        """Add a node ("" omits an input or output) and return the name of its first output."""
         made = self._onnx.helper.make_node(
             operator, inputs, outputs, f"{operator}.{outputs[0]}", domain=domain,
             **(attributes or {}),
@@ -216,12 +216,12 @@ class _Converter:
         graph.output("logits", [1, 1, len(answers)])
 
     def _layer(self, number: int, states: str, normed: str) -> tuple[str, str]:
-        """Add a layer; return the names of its states and of these normalised for the next."""
+        """Add a layer; return the names of its states, plain and normalised for the next."""
         graph, shape = self.graph, self.shape
         last = number == shape.layers - 1
         seen = self._attention(number, normed)
         if last:
-            # Nothing after the last layer's attention is needed but for the last token.
+            # After the last layer's attention, only the last token is needed.
             seen = graph.node("Gather", [seen, "last"], [f"{number}.seen.last"], {"axis": 1})
             states = graph.node("Gather", [states, "last"], ["states.last"], {"axis": 1})
         states, normed = self._added(
@@ -258,7 +258,7 @@ class _Converter:
         )
 
     def _added(self, name: str, change: str, states: str, norm: str) -> tuple[str, str]:
-        """Add a change to the states; return the names of the sum and of it normalised."""
+        """Add a change to the states; return the names of the sum, plain and normalised."""
         weight = self.graph.constant(f"{name}.norm", self._vector(norm))
         normed = self.graph.node(
             "SkipSimplifiedLayerNormalization",
@@ -270,7 +270,7 @@ class _Converter:
         return f"{name}.states", normed
 
     def _linear(self, number: int, label: str, values: str, *names: str) -> str:
-        """Add linear maps that read the same values, their outputs side by side."""
+        """Add linear maps of the same values, with their outputs side by side."""
         parts = []
         for name in names:
             weight = self.model.matrix(f"blk.{number}.{MAPS[name]}.weight")

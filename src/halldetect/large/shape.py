@@ -1,4 +1,4 @@
-"""Sizes of a Qwen2 model, as its GGUF file states them, and the names of its maps."""
+"""Sizes of a Qwen2 model from its GGUF file, and the names of its maps."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ class Shape:
 
     @property
     def head_size(self) -> int:
-        """Width of one head."""
+        """Return the width of one head."""
         return self.hidden // self.heads
 
     @property
     def maps(self) -> dict[str, tuple[int, int]]:
-        """Inputs and outputs of every linear map of a layer, by its short name."""
+        """Return inputs and outputs of every linear map of a layer, by its short name."""
         narrow = self.kv_heads * self.head_size
         return {
             "q": (self.hidden, self.hidden),
@@ -86,7 +86,7 @@ class Shape:
 
     @property
     def weights(self) -> int:
-        """Weights of all layers: two operations per token each."""
+        """Return the number of weights of all layers: two operations per token each."""
         return self.layers * sum(inputs * outputs for inputs, outputs in self.maps.values())
 
 

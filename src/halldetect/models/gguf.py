@@ -1,4 +1,4 @@
-"""Read GGUF files: metadata, where the tensors lie, and their values.
+"""Read GGUF files: metadata, positions of the tensors, and their values.
 
 The pure-Python `gguf` package is not used here: its reader takes half a minute and 500 MB for the
 vocabulary of Qwen2, and its dequantisation is half as fast as `dequantise`, with the same numbers.
@@ -24,7 +24,7 @@ _LENGTH = struct.Struct("<Q")
 _SCALARS = {
     0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d",
 }  # fmt: skip
-# Tensor type -> weights per block, bytes per block. Of other types only the beginning is checked.
+# Tensor type -> weights per block, bytes per block. For other types only the start is checked.
 _BLOCKS = {
     0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34),
     10: (256, 84), 11: (256, 110), 12: (256, 144), 13: (256, 176), 14: (256, 210),
@@ -35,7 +35,7 @@ _NAMES = {0: "F32", 1: "F16", 8: "Q8_0", 12: "Q4_K", 14: "Q6_K"}  # types with k
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """Where a tensor lies in a file.
+    """The position of a tensor in a file.
 
     Attributes:
         kind: F32, F16, Q8_0, Q4_K or Q6_K; the number of any other type.
@@ -56,7 +56,7 @@ class GgufFile:
     Attributes:
         path: the file.
         metadata: values by name.
-        tensors: places by name; each lies within the file.
+        tensors: positions by name, all within the file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -69,7 +69,7 @@ class GgufFile:
             raise ModelError(f"there is no model file {path}") from error
         except OSError as error:
             raise ModelError(f"cannot read the model file {path}: {error.strerror}") from error
-        except Exception as error:  # a hostile header can fail in any way, for want of memory too
+        except Exception as error:  # a hostile header can cause any error, even MemoryError
             raise ModelError(
                 f"{path} is not a whole GGUF model ({one_line(error)}); fetch or copy it again"
             ) from error
@@ -82,7 +82,7 @@ class GgufFile:
             raise ModelError(f"{self.path} does not state {name}") from None
 
     def kind(self, name: str) -> str:
-        """Return the type of a tensor; raise ModelError if there is none of that name."""
+        """Return the type of a tensor; raise ModelError if it is missing."""
         if name not in self.tensors:
             raise ModelError(f"{self.path} has no tensor {name}")
         return self.tensors[name].kind
@@ -112,7 +112,7 @@ class GgufHeader:
 
     Attributes:
         architecture: the name of its architecture.
-        has_chat_template: True if it brings a chat template.
+        has_chat_template: True if it has a chat template.
         control_tokens: the texts of its control tokens.
     """
 
@@ -124,8 +124,8 @@ class GgufHeader:
 def read_header(path: Path) -> GgufHeader:
     """Return the header of a complete GGUF model; raise ModelError for any other file.
 
-    llama.cpp may crash the whole process on a file that it does not expect, so a file is checked
-    as far as possible before llama.cpp gets it.
+    llama.cpp may crash the process on an unexpected file, so files are checked as well as possible
+    first.
     """
     file = GgufFile(path)
     architecture = file.metadata.get("general.architecture")
@@ -164,7 +164,7 @@ class _Header:
         _, version, tensors, keys = self._next("4sIQQ")
         if version not in (2, 3):
             raise ValueError(f"its version is {version}")
-        # A name takes eight bytes at least.
+        # A name takes at least eight bytes.
         if max(tensors, keys) > len(self._data) // 8:
             raise ValueError("its counts make no sense")
         metadata = {}
@@ -200,7 +200,7 @@ class _Header:
         return values
 
     def _strings(self, count: int) -> list[str]:
-        """Return the next strings; vocabularies are long, so this loop calls little."""
+        """Return the next strings; vocabularies are long, so the loop makes few calls."""
         data, at, end = self._data, self._at, len(self._data)
         found = []
         for _ in range(count):
@@ -233,7 +233,7 @@ def dequantise(raw: Any, kind: str) -> Any:
     """Return the float32 values of stored rows, one row per row.
 
     Args:
-        raw: bytes, a numpy array or a torch tensor on any device; the result is of its kind.
+        raw: bytes as a numpy array or a torch tensor on any device; the result has the same type.
         kind: F32, F16, Q8_0, Q4_K or Q6_K.
     """
     library: Any = np

@@ -1,4 +1,4 @@
-"""Digests of model folders, and the check that the weights in the package are the released ones.
+"""Digests of model folders, and a check of the weights in the package.
 
 `python -m training.refresh_digests` writes the digests: run it after every change to the weights.
 """
@@ -39,12 +39,12 @@ def joint_digest(digests: dict[str, str]) -> str:
 
 
 def shipped_names() -> tuple[str, ...]:
-    """Return the names of the weights in the package, as they were released."""
+    """Return the names of the released weights in the package."""
     return tuple(SHIPPED_DIGESTS)
 
 
 def write_shipped_digests(weights: Path = WEIGHTS, target: Path = DIGESTS) -> dict[str, str]:
-    """Write the digests of the folders of weights as they are now, and return them."""
+    """Write the current digests of the folders of weights, and return them."""
     digests = {
         folder.name: joint_digest(file_digests(folder))
         for folder in sorted(weights.iterdir())
@@ -58,7 +58,7 @@ def require_shipped(name: str, weights: Path = WEIGHTS) -> dict[str, str]:
     """Return the digests of the files of weights in the package, by path.
 
     Args:
-        name: of the weights.
+        name: name of the weights.
         weights: the folder that holds the folders of weights.
 
     Raises:

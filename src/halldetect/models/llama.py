@@ -16,7 +16,7 @@ from halldetect.models.download import Progress
 from halldetect.models.integrity import digest_of
 from halldetect.models.store import is_cached, megabytes, offline, path, pull, sha256_of
 
-# More threads than this only wait for each other on models of this size.
+# Models of this size gain nothing from more threads.
 _MAX_THREADS = 8
 
 
@@ -36,7 +36,7 @@ class LlamaFile:
 
     @cached_property
     def digest(self) -> str:
-        """The sha256 of the file; one that is not of the store is read in full."""
+        """Return the sha256 of the file; a file outside the store is read in full."""
         return f"sha256:{sha256_of(self._stored) if self._stored else digest_of(self.path)}"
 
 
@@ -55,8 +55,8 @@ def fetch_if_stored(
 
     Args:
         model: a name of the store, or a path.
-        notice: gets one-line messages for a person.
-        progress: gets the bytes of a download.
+        notice: receives one-line messages for the user.
+        progress: receives the bytes of a download.
     """
     if not is_stored(model) or is_cached(model):
         return
@@ -72,9 +72,9 @@ def start(path: Path, threads: int, seed: int, context: int, *, pooling: str | N
     Args:
         path: the GGUF file.
         threads: number of threads that compute.
-        seed: of the sampling.
+        seed: seed of the sampling.
         context: most tokens that the model reads and writes.
-        pooling: makes it an embedder: "model" for the way the file states, or "mean".
+        pooling: makes it an embedder: "model" for the setting in the file, or "mean".
     """
     xllamacpp = _load_library()
     params = xllamacpp.CommonParams()
@@ -89,7 +89,7 @@ def start(path: Path, threads: int, seed: int, context: int, *, pooling: str | N
     params.fit_params = False
     params.cache_ram_mib = 0
     params.use_jinja = True
-    # The library also listens on a loopback port; without this key nobody can use it.
+    # The library also listens on a loopback port; this key blocks other users.
     params.api_keys = [secrets.token_urlsafe(32)]
     params.endpoint_slots = False
     params.cors_origins = ""
@@ -113,8 +113,8 @@ def require_library() -> None:
 
 def _load_library() -> Any:
     require_library()
-    # Waiting threads of the OpenMP runtime spin; beside other programs that makes two threads
-    # slower than one. The runtime reads these variables once, on import.
+    # Waiting OpenMP threads spin, which makes two threads slower than one beside other programs.
+    # The runtime reads these variables once, on import.
     bounded = {"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "1"}
     added = {key: value for key, value in bounded.items() if key not in os.environ}
     os.environ.update(added)

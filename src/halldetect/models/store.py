@@ -1,12 +1,12 @@
 """The models on this machine: find, check and fetch them.
 
-Beside each model is a record of its digest and of the file's size, times and number when it was
-read. A file with the same values counts as checked; any other is read in full. Writing to a file
-changes its change time, which no program can set back; `verify` always reads the file.
+A record beside each model holds its digest and the file's size, times and inode number when it
+was read. A file with the same values counts as checked; any other is read in full. Writing to a
+file updates its change time, which no program can reset; `verify` always reads the file.
 
 A model is downloaded to a folder beside its place, checked, and moved into place in one step.
-huggingface_hub's own cache is not used: it compares no digest, keeps what an interrupted
-download leaves, and has no place for a file from the registry or from a USB stick.
+The cache of huggingface_hub is not used: it compares no digests, keeps partial downloads, and has
+no place for a file from the registry or a USB stick.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from halldetect.models.integrity import digest_of
 _RECORD = "checked.json"
 _STAGING = ".fetching-"
 _ABSENT = "{} is not in the model cache"
-# Stays free on the disk beside the file itself (a wheel being unpacked, the system).
+# Disk space to keep free besides the file (for unpacking a wheel, and for the system).
 SPARE_BYTES = 200_000_000
 
 
@@ -55,7 +55,7 @@ class ModelStatus:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """The digest that a file must have, its facts when it had it, and its origin."""
+    """The required digest of a file, its facts at the last check, and its origin."""
 
     sha256: str
     bytes: int
@@ -72,7 +72,7 @@ class _Record:
 
 
 def home() -> Path:
-    """Return HALLDETECT_HOME, else the platform's folder for caches."""
+    """Return HALLDETECT_HOME, else the platform's cache folder."""
     if given := os.environ.get("HALLDETECT_HOME"):
         return Path(given).expanduser()
     from platformdirs import user_cache_path
@@ -90,7 +90,7 @@ def _folder(entry: ModelEntry) -> Path:
 
 
 def location(entry: ModelEntry) -> Path:
-    """Return the place of a model's file, present or not."""
+    """Return the path of a model's file, present or not."""
     return _folder(entry) / entry.filename
 
 
@@ -104,7 +104,7 @@ def path(name: str) -> Path:
 
 
 def is_cached(name: str) -> bool:
-    """Return True if the model is in the cache and whole."""
+    """Return True if the model is in the cache and intact."""
     return _problem(find(name)) is None
 
 
@@ -126,7 +126,7 @@ def verify(name: str) -> Path:
 
 
 def status() -> tuple[ModelStatus, ...]:
-    """Return every model of the catalogue; nothing is read in full."""
+    """Return the state of every model of the catalogue without reading whole files."""
     return tuple(ModelStatus(entry, _state(entry), location(entry)) for entry in entries())
 
 
@@ -159,7 +159,7 @@ def _problem(entry: ModelEntry) -> str | None:
 
 
 def _write_record(entry: ModelEntry, record: _Record) -> None:
-    """Write a record; if the cache cannot be written to, the file is read again next time."""
+    """Write a record; with a read-only cache, the file is read again next time."""
     target = _folder(entry) / _RECORD
     draft = target.with_name(f"{_RECORD}.{os.getpid()}")
     try:
@@ -179,7 +179,7 @@ def _read_record(entry: ModelEntry) -> _Record | None:
 
 
 def _forget_check(entry: ModelEntry) -> None:
-    """Make the next check read the file in full; the digest that it must have stays."""
+    """Make the next check read the file in full; keep the required digest."""
     record = _read_record(entry)
     if record is not None:
         _write_record(entry, replace(record, mtime_ns=0))
@@ -208,8 +208,8 @@ def pull(name: str, progress: Progress | None = None) -> Path:
     Several processes may ask at once: one downloads, the others wait for it.
 
     Args:
-        name: as in the catalogue.
-        progress: gets the bytes of the download.
+        name: a name of the catalogue.
+        progress: receives the bytes of the download.
     """
     entry = find(name)
     report = progress or no_progress
@@ -243,10 +243,10 @@ def only_process(lock: Path, extra: str, waiting: str, progress: Progress) -> It
     """Let one process at a time run a block.
 
     Args:
-        lock: the file of the lock; its folder is made.
-        extra: brings the library of the lock.
-        waiting: the line for a person if another process has the lock.
-        progress: gets that line.
+        lock: the lock file; its folder is created.
+        extra: the extra that installs the lock library.
+        waiting: the line for the user if another process has the lock.
+        progress: receives that line.
     """
     try:
         from filelock import FileLock, Timeout
@@ -268,7 +268,7 @@ def only_process(lock: Path, extra: str, waiting: str, progress: Progress) -> It
 def _fetch(entry: ModelEntry, progress: Progress) -> None:
     folder = _folder(entry)
     folder.mkdir(parents=True, exist_ok=True)
-    for leftover in folder.glob(f"{_STAGING}*"):  # of a process that was killed
+    for leftover in folder.glob(f"{_STAGING}*"):  # left by a killed process
         shutil.rmtree(leftover, ignore_errors=True)
     needed, free = entry.bytes + SPARE_BYTES, shutil.disk_usage(folder).free
     if free < needed:
@@ -309,13 +309,13 @@ def _fetch_from(source: str, entry: ModelEntry, staging: Path, progress: Progres
     found = digest_of(file)
     if found != expected:
         raise FetchError(f"the download has sha256 {found}, not {expected}, and was thrown away")
-    # The record first: without one, a model would look corrupt.
+    # Write the record first: a model without a record would look corrupt.
     _write_record(entry, _Record.of(found, file.stat(), origin))
     file.replace(location(entry))
-    # Moving a file is a change to it.
+    # Moving a file updates its change time.
     _write_record(entry, _Record.of(found, location(entry).stat(), origin))
 
 
 def megabytes(count: int) -> str:
-    """Return a number of bytes as text."""
+    """Return a number of bytes as text in megabytes."""
     return f"{count / 1e6:,.0f} MB"

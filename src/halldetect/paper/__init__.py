@@ -1,4 +1,4 @@
-"""The method of the paper, exactly: one module a phase, and `method` for their order.
+"""The exact method of the paper: one module per phase, and `method` for their order.
 
 Oukelmoun and Semmar, *Decomposed Entailment for Factuality Checking and Hallucination Detection*.
 A language model writes the claims (`extract`), the source is cut at five scales (`windows`), every

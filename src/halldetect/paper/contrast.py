@@ -26,7 +26,7 @@ def judge_claims(
     verifier: Verifier,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Judgement]:
-    """Judge each claim against every window; a window that is too long is cut off.
+    """Judge each claim against every window; truncate windows that are too long.
 
     Args:
         claims: The claims of one response; those with a problem are not judged.
@@ -62,7 +62,7 @@ def judge_claims(
 
 
 def _fitted(windows: Sequence[Window], verifier: Verifier, room: int) -> list[Window]:
-    """Cut off the windows; those of the same span become one with all their scales."""
+    """Truncate the windows; merge those of the same span with all their scales."""
     kept: dict[tuple[int, int, int], Window] = {}
     for window in windows:
         cut = truncated(window, verifier, room)
@@ -92,7 +92,7 @@ def _judgement(
 
 
 def report_claim(claim: Claim, judged: Judgement) -> ClaimReport:
-    """Return the report of a claim by the paper's score: grounded if support outweighs."""
+    """Return the report of a claim by the paper's score: grounded if support prevails."""
     if not judged.windows:
         return uncheckable(claim, judged.reason or "no window of the source was judged")
     passages = [

@@ -26,7 +26,7 @@ _TRAILING = " \t.,;:!。"
 class Extraction:
     """The claims of a response and the draft that they come from.
 
-    Sentences that no claim comes from are claims with a problem: nobody checks them.
+    Sentences without a claim become claims with a problem, since they are not checked.
     """
 
     claims: tuple[Claim, ...]
@@ -34,12 +34,12 @@ class Extraction:
 
 
 def claim_limit(sentences: int) -> int:
-    """Return the greatest number of claims of a text with a number of sentences."""
+    """Return the most claims of a text with this number of sentences."""
     return min(MAX_CLAIMS, CLAIMS_PER_SENTENCE * sentences)
 
 
 def extract_claims(response: Document, extractor: Extractor) -> Extraction:
-    """Ask for the claims of a response in one pass, and take the first up to the limit."""
+    """Request the claims of a response in one pass, and keep the first ones up to the limit."""
     limit = claim_limit(len(response.sentences))
     draft = extractor.draft(response.text, limit) if limit else Draft(())
     lines = [line.strip() for claim in draft.claims for line in claim.splitlines()]
@@ -68,7 +68,7 @@ def clean_line(line: str) -> str:
 
 
 def _left_out(response: Document, claims: Iterable[Claim], *, full: bool) -> Iterator[Claim]:
-    """Yield the asserting sentences that no claim comes from."""
+    """Yield the asserting sentences without a claim."""
     spans = [claim.span for claim in claims if claim.span is not None]
     reason = (
         f"the limit of {claim_limit(len(response.sentences))} claims was reached before it"
@@ -83,7 +83,7 @@ def _left_out(response: Document, claims: Iterable[Claim], *, full: bool) -> Ite
 
 
 def _located(claim: str, response: Document) -> Claim:
-    """Return the claim with its exact place, or that of the sentence that shares most with it."""
+    """Return the claim with its exact place, or that of the most similar sentence."""
     at = response.text.find(claim)
     if at >= 0:
         return Claim(claim, trimmed(response.text, at, at + len(claim)))

@@ -1,4 +1,4 @@
-"""The extractors by name: language models that write claims, and sentences as they stand."""
+"""The extractors by name: language models that write claims, and plain sentences."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class SentenceExtractor:
 
 
 def extractor_table() -> tuple[tuple[str, str], ...]:
-    """Each kind of extractor by the name that `load_extractor` takes, and what it is."""
+    """Return each kind of extractor by its name for `load_extractor`, with a description."""
     return _DESCRIPTIONS
 
 
 def describe_extractor(name: str) -> str:
-    """What the extractor of that name is, in a few words."""
+    """Return a short description of the extractor of that name."""
     kind, colon, _ = name.partition(":")
     for known, text in _DESCRIPTIONS:
         if name == known or (colon and known.startswith(f"{kind}:")):
@@ -64,13 +64,14 @@ def load_extractor(
     notice: Callable[[str], None] = _say,
     progress: Progress | None = None,
 ) -> Extractor:
-    """The extractor of a name.
+    """Load the extractor of a name.
 
-    spec      a name of `extractor_table`, a model name of the store, or the path of a .gguf file
-    threads   of a model in this process; None: as many as there are cores
-    seed      of a generative model
-    notice    gets one-line messages for a person, such as that a model is downloaded
-    progress  gets the bytes of a download
+    Args:
+        spec: a name of `extractor_table`, a model name of the store, or the path of a .gguf file.
+        threads: threads of a model in this process; None: one per core.
+        seed: seed of a generative model.
+        notice: receives one-line messages for the user.
+        progress: receives the bytes of a download.
     """
     kind, _, rest = spec.strip().partition(":")
     stored = {entry.name for entry in entries()}
@@ -90,7 +91,7 @@ def load_extractor(
     from halldetect.models.llama import fetch_if_stored, require_library
     from halldetect.paper.gguf import GgufExtractor
 
-    require_library()  # before a download that would be of no use
+    require_library()  # before a useless download
     fetch_if_stored(model, notice, progress)
     return GgufExtractor(model, threads=threads, seed=seed)
 

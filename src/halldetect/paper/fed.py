@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def fed(scores: Sequence[float]) -> float:
-    """Return 1 - geometric mean of the claim scores; 1 as soon as one is not positive.
+    """Return 1 - geometric mean of the claim scores; 1 if any score is not positive.
 
     Raises:
         ValueError: Without any score.

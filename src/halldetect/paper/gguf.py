@@ -17,25 +17,24 @@ CONTEXT = 2048
 TEMPERATURE = 0.2
 MAX_NEW_TOKENS = 512
 STOP = "\n\n"
-# A list that copies its text is about as long as the text; a list twice as long repeats itself.
+# A list of copies is about as long as its text; a list twice as long repeats text.
 _LENGTH_FACTOR = 2
 _LENGTH_MARGIN = 48
-# No vocabulary has words this long on average: more text than this never fits the context.
+# Longer than the average token of any vocabulary: more text than this never fits the context.
 _LONGEST_TOKEN = 16
 
 
 class GgufExtractor:
     """Asks a model of the store, or of any .gguf file, for the claims of a block.
 
-    The same block gives the same claims whatever was asked before: the unchanging beginning of
-    the prompt is computed once, alone, and before every block the model is put back to
-    exactly that state (`_rewind`), so that no other text leaves a trace in the numbers.
+    The same block gives the same claims after any other request: the fixed beginning of the prompt
+    is computed once, alone, and every block starts from exactly that state (`_rewind`).
     """
 
     name = "gguf"
 
     def __init__(self, model: str | Path, *, threads: int | None = None, seed: int = 0) -> None:
-        """`model` is a name of the store, which must be in the cache, or the path of a file."""
+        """Load `model`: a name of the store that is in the cache, or the path of a file."""
         self._file = LlamaFile(model)
         header = read_header(self._file.path)
         self._has_template = header.has_chat_template
@@ -47,7 +46,7 @@ class GgufExtractor:
 
     @property
     def description(self) -> dict[str, Any]:
-        """Return what the report records; see `protocols`."""
+        """Return the facts for the report; see `protocols`."""
         return {
             "name": self._file.name,
             "model_digest": self._file.digest,
@@ -60,7 +59,7 @@ class GgufExtractor:
         }
 
     def draft(self, block: str, limit: int) -> Draft:
-        """The claims that the model lists for the block, at most `limit`."""
+        """Return at most `limit` claims that the model lists for the block."""
         text = prompt.prepare(block[: CONTEXT * _LONGEST_TOKEN], self._special)
         if not text or limit < 1:
             return Draft(())
@@ -70,7 +69,7 @@ class GgufExtractor:
                 answer = self._ask(text, limit)
                 if answer.overflow is None:
                     break
-                # Text that does not fit the context is left out; `extract` names its sentences.
+                # Text beyond the context is left out; `extract` reports its sentences.
                 text = text[: int(len(text) * answer.overflow)].strip()
                 if not text:
                     return Draft(())
@@ -100,10 +99,10 @@ class GgufExtractor:
         return answer
 
     def _rewind(self) -> int:
-        """Leave nothing but the fixed beginning in the cache; returns its length in tokens.
+        """Reduce the cache to the fixed beginning; return its length in tokens.
 
         An empty block shares exactly that with every real one, which never begins with a line
-        end or with the delimiter: both are taken out of it.
+        end or the delimiter: both are removed from it.
         """
         body = {**self._request("", 1), "max_tokens": 1}
         try:
@@ -123,7 +122,7 @@ class GgufExtractor:
 
 
 class _Answer:
-    """Collects a streamed answer and says when there is no point in going on."""
+    """Collects a streamed answer and detects when more text is useless."""
 
     def __init__(self, limit: int, prefix: int) -> None:
         self.text = ""
@@ -137,11 +136,11 @@ class _Answer:
 
     @property
     def whole_lines(self) -> str:
-        """The answer without the line in which it was broken off, if it was."""
+        """Return the answer without an incomplete last line."""
         return self.text if self._finished else self.text.rpartition("\n")[0]
 
     def take(self, chunk: Any) -> bool:
-        """Add a chunk; True means stop."""
+        """Add a chunk; return True to stop."""
         for item in chunk if isinstance(chunk, list) else [chunk]:
             if not isinstance(item, dict):
                 continue

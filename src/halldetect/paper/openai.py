@@ -15,12 +15,12 @@ STOP = "\n\n"
 
 
 class OpenAIExtractor:
-    """Asks a chat endpoint, with structured output as long as the server takes it."""
+    """Asks a chat endpoint, with structured output if the server accepts it."""
 
     name = "openai"
 
     def __init__(self, model: str, *, seed: int = 0, **server: Unpack[ServerOptions]) -> None:
-        """`server` says how it is reached, as for `ChatEndpoint`; `seed` is sent along."""
+        """Prepare the connection; `server` has options of `ChatEndpoint`, `seed` is sent along."""
         self._endpoint = ChatEndpoint(
             model, what="the extractor `openai`", failure=ExtractionError, **server
         )
@@ -31,7 +31,7 @@ class OpenAIExtractor:
 
     @property
     def description(self) -> dict[str, Any]:
-        """Return what the report records; see `protocols`."""
+        """Return the facts for the report; see `protocols`."""
         return {
             "name": f"openai:{self._endpoint.model}",
             "base_url": self._endpoint.url,
@@ -42,7 +42,7 @@ class OpenAIExtractor:
         }
 
     def draft(self, block: str, limit: int) -> Draft:
-        """The claims that the server lists for the block, at most `limit`."""
+        """Return at most `limit` claims that the server lists for the block."""
         text = prompt.prepare(block)
         if not text or limit < 1:
             return Draft(())
@@ -58,6 +58,6 @@ class OpenAIExtractor:
             "seed": self._seed,
             "temperature": TEMPERATURE,
             "max_tokens": MAX_NEW_TOKENS,
-            # JSON may be laid out with empty lines, and has an end of its own.
+            # JSON may contain empty lines, and has its own end.
             **({} if structured else {"stop": [STOP]}),
         }

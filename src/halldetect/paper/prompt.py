@@ -1,10 +1,9 @@
-"""The prompt of a generative extractor, and how its answer is parsed.
+"""The prompt of a generative extractor, and the parser of its answer.
 
-The prompt asks for copies, as the paper's does: claims in the words of the text, not corrected, not
-rephrased, each readable alone, and no more than the limit. The wording is ours. The block is given
-one sentence per line, after one worked example as an earlier turn of the conversation: small models
-then split and copy instead of retelling. There is no system turn, since some chat templates refuse
-one.
+The prompt asks for copies, as in the paper: claims in the words of the text, not corrected, not
+rephrased, each readable alone, and no more than the limit. The wording is ours. The block has one
+sentence per line, after a worked example as an earlier turn of the conversation: small models then
+split and copy instead of retelling. Some chat templates refuse a system turn, so there is none.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ INSTRUCTION = (
     "anything, and use no knowledge of your own. Each line must be a sentence that can be read "
     "alone."
 )
-# One of its claims is false, and is copied all the same.
+# One of its claims is false but copied nevertheless.
 EXAMPLE_TEXT = (
     "The tower was finished in 1902 and is 9,000 metres tall.\n"
     "Ida Holm designed the tower but never visited the tower."
@@ -42,8 +41,8 @@ SCHEMA = {
 }
 
 _OPEN, _CLOSE = "<text>", "</text>"
-# Marks by which chat templates tell who speaks, and our own delimiter. In a prompt they would be
-# read as such wherever they come from.
+# Role marks of chat templates, and our own delimiter. In a prompt they would take effect wherever
+# they come from.
 _ROLE_MARK = re.compile(
     r"<\|[^|<>]{1,64}\|>|<｜[^｜<>]{1,64}｜>|</?s>|<(?:bos|eos|pad|unk)>"
     r"|<(?:start|end)_of_turn>|\[/?(?:INST|SYSTEM_PROMPT)\]|<</?SYS>>|</?text>",
@@ -58,11 +57,12 @@ _STRING = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?')
 
 
 def messages(block: str, limit: int, *, as_json: bool = False) -> list[dict[str, str]]:
-    """The conversation whose next turn is the list of claims of a prepared block.
+    """Return the conversation that asks for the claims of a prepared block.
 
-    block    the text
-    limit    the greatest number of claims, which the model is told
-    as_json  whether to ask for JSON
+    Args:
+        block: the text.
+        limit: the most claims, stated in the prompt.
+        as_json: whether to ask for JSON.
     """
     example = json.dumps({"claims": EXAMPLE_CLAIMS}) if as_json else "\n".join(EXAMPLE_CLAIMS)
     asked = _asked(EXAMPLE_TEXT, EXAMPLE_LIMIT)
@@ -74,19 +74,19 @@ def messages(block: str, limit: int, *, as_json: bool = False) -> list[dict[str,
 
 
 def digest() -> str:
-    """The sha256 of everything that is sent besides the block."""
+    """Return the sha256 of the prompt without the block."""
     sent = [messages("", 1), messages("", 1, as_json=True), SCHEMA]
     return hashlib.sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()
 
 
 def prepare(block: str, special_tokens: re.Pattern[str] | None = None) -> str:
-    """The block as it stands in the prompt: one sentence per line, and no marks."""
+    """Return the block for the prompt: one sentence per line, without marks."""
     text = unmarked(block, special_tokens)
     return "\n".join(" ".join(span.cut(text).split()) for span in sentences(text))
 
 
 def unmarked(text: str, special_tokens: re.Pattern[str] | None = None) -> str:
-    """The text without control characters and the marks of chat templates."""
+    """Return the text without control characters and the marks of chat templates."""
     text = _UNPRINTABLE.sub(" ", text)
     while True:
         clean = _ROLE_MARK.sub(" ", text)
@@ -98,13 +98,13 @@ def unmarked(text: str, special_tokens: re.Pattern[str] | None = None) -> str:
 
 
 def special_pattern(tokens: Iterable[str]) -> re.Pattern[str] | None:
-    """Matches any of a model's own control tokens, longest first."""
+    """Return a pattern that matches the control tokens of a model, longest first."""
     known = sorted({token for token in tokens if token.strip()}, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, known))) if known else None
 
 
 def parse(answer: str, limit: int) -> tuple[str, ...]:
-    """At most `limit` claims of an answer: JSON, or lines with or without list marks."""
+    """Return at most `limit` claims of an answer: JSON, or lines with or without list marks."""
     text = _FENCE.sub("", answer).strip()
     parsed = _from_json(text) if text[:1] in ("{", "[") else None
     claims = (tidy(line) for line in (_from_lines(text) if parsed is None else parsed))
@@ -112,12 +112,12 @@ def parse(answer: str, limit: int) -> tuple[str, ...]:
 
 
 def tidy(line: str) -> str:
-    """A line without list mark and marks of chat templates; its punctuation stays."""
+    """Remove the list mark and the marks of chat templates from a line."""
     return " ".join(_ROLE_MARK.sub(" ", _LIST_MARK.sub("", line, count=1)).split())
 
 
 def _asked(text: str, limit: int) -> str:
-    # The limit comes last: all that stands before the text is the same for every text.
+    # The limit comes last, so that everything before the text is the same for every text.
     return f"{_OPEN}\n{text}\n{_CLOSE}\nList up to {limit} claims."
 
 
@@ -129,12 +129,12 @@ def _from_lines(text: str) -> list[str]:
 
 
 def _from_json(text: str) -> list[str] | None:
-    """The claims of an answer in JSON; None if it is none."""
+    """Return the claims of an answer in JSON; None if it cannot be parsed."""
     try:
         return list(_strings(json.loads(text)))
     except (ValueError, RecursionError):
         pass
-    # Cut off at the token limit, or followed by chatter: take the strings that are whole.
+    # Truncated at the token limit, or followed by other text: take the complete strings.
     values = [_unquoted(string) for string, is_key in _STRING.findall(text) if not is_key]
     return [value for value in values if value is not None] or None
 
@@ -147,7 +147,7 @@ def _unquoted(text: str) -> str | None:
 
 
 def _strings(data: object) -> Iterator[str]:
-    """The claims in whatever shape they come: a list, lists in an object, objects in a list."""
+    """Yield the claims of any shape: a list, lists in an object, objects in a list."""
     if isinstance(data, str):
         yield data
     elif isinstance(data, list):

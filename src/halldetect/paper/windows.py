@@ -28,7 +28,7 @@ def source_windows(
 ) -> tuple[Window, ...]:
     """Return the windows of each document, coarse to fine.
 
-    The same run of sentences at several scales is one window with all these scales.
+    A run of sentences that occurs at several scales is one window with all these scales.
     """
     windows: list[Window] = []
     for index, document in enumerate(documents):
@@ -46,7 +46,7 @@ def source_windows(
 
 
 def truncated(window: Window, verifier: Verifier, room: int) -> Window:
-    """Return a window cut off where the verifier stops reading."""
+    """Return a window truncated to the verifier's limit."""
     if verifier.count_tokens([window.text])[0] <= room:
         return window
     fits, over = 0, 16

@@ -38,15 +38,15 @@ from halldetect.render.phrases import (
 from halldetect.render.text_layout import text_layout
 from halldetect.report import ClaimReport, Report
 
-# In the order in which they run; the page of the service uses the same files.
+# In the order of execution; the page of the service uses the same files.
 SCRIPTS = ("text_pane.js", "report.js")
 VIEW_STYLES = (PALETTE, COMMON, "report.css")
 STYLES = (*VIEW_STYLES, "sheet.css")
-# Documents are printed while all of them together have no more characters.
+# Documents with more characters in total are not printed.
 _MAX_SOURCE = 20_000
 _MAX_PASSAGE = 700
 _MAX_QUOTE = 320
-# From this many claims on, quotations are shorter.
+# Reports with more claims have shorter quotations.
 _MANY_CLAIMS = 40
 _SHORT_QUOTE = 140
 _LIGHT_COLOUR = re.compile(r"light-dark\((#\w+), #\w+\)")
@@ -56,11 +56,12 @@ _LIGHT_COLOUR = re.compile(r"light-dark\((#\w+), #\w+\)")
 class CheckRecord:
     """Facts about a check that the report does not hold.
 
-    checked_at     time of the check, with its time zone
-    response_name  name of the file with the response
-    decisions      of a reviewer, by number of the claim from 1: `agree` or `disagree`
-    note           of the reviewer
-    reviewer       name of the reviewer
+    Attributes:
+        checked_at: time of the check, with its time zone.
+        response_name: name of the file with the response.
+        decisions: `agree` or `disagree` of the reviewer, by number of the claim from 1.
+        note: note of the reviewer.
+        reviewer: name of the reviewer.
     """
 
     checked_at: datetime | None = None
@@ -74,9 +75,8 @@ class CheckRecord:
 class Piece:
     """A part of a printed text.
 
-    text    the text
-    status  the worst state of the claims that it belongs to; None without one
-    ending  number, state and symbol of the claims whose mark ends here
+    `status` is the worst state of its claims, or None; `ending` has the number, state and symbol
+    of the claims that end here.
     """
 
     text: str
@@ -127,7 +127,7 @@ def load_weasyprint() -> Any:
 
 
 def _refuse(url: str, *_: Any, **__: Any) -> Any:
-    """Fetch nothing: the page needs no file, and a text must not make it ask for one."""
+    """Refuse to fetch: the page needs no file, and no text may make it request one."""
     raise ValueError(f"a report loads nothing, not {url[:200]}")
 
 
@@ -138,7 +138,7 @@ def payload(report: Report, passages: Passages | None = None) -> dict[str, Any]:
 
     Args:
         report: the report.
-        passages: of its documents, where they have been read already.
+        passages: the passages of its documents, if already read.
     """
     passages = passages or Passages(report)
     data = report.to_dict()
@@ -177,7 +177,7 @@ def claim_row(report: Report, passages: Passages, place: int, claim: ClaimReport
 
     Args:
         report: the report.
-        passages: of its documents.
+        passages: the passages of its documents.
         place: number of the claim, from 1.
         claim: the claim.
     """
@@ -263,7 +263,7 @@ def _response_marks(report: Report) -> Marks:
 
 
 def _documents(report: Report, passages: Passages) -> list[tuple[str, list[Piece]]]:
-    """Return the name and the pieces of each document; none if they are too long to print."""
+    """Return the name and pieces of each document; empty if they are too long to print."""
     if sum(map(len, report.documents)) > _MAX_SOURCE:
         return []
     marks: list[list[tuple[Span, int, ClaimReport]]] = [[] for _ in report.documents]

@@ -58,10 +58,10 @@ def html_page(
         package: package whose folder `templates` holds the template.
         template: file name of the template, which extends `base.html.jinja`.
         title: title of the page.
-        style: text of its style sheet; `shared_style()` is what pages share.
+        style: text of its style sheet; `shared_style()` is the common part.
         script: text of its script; the template prints it as `{{ script }}`.
         data_images: whether the page has images as data URLs.
-        values: what else the template uses.
+        values: further values for the template.
     """
     from markupsafe import Markup
 
@@ -81,10 +81,10 @@ def html_page(
 
 
 def inline_json(value: Any) -> Any:
-    """Return a value as JSON that can stand in a script element of a template."""
+    """Return a value as JSON that is safe in a script element of a template."""
     from markupsafe import Markup
 
-    # A lone surrogate has no UTF-8 form; its replacement is one character too, so spans hold.
+    # UTF-8 cannot encode a lone surrogate; its replacement is one character, so spans hold.
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
     for mark in "<>&\u2028\u2029":
@@ -108,7 +108,7 @@ def _environment(package: str) -> Environment:
 
 
 def _make_visible(value: Any) -> Any:
-    """Apply `visible` to plain texts; markup is left as it is."""
+    """Apply `visible` to plain texts; leave markup unchanged."""
     return visible(value) if type(value) is str else value
 
 

@@ -34,7 +34,7 @@ _MENTION = re.compile(r"@(?=\w)")
 
 
 def escape(text: str) -> str:
-    """Return a text as one line of Markdown that shows the text and has no other effect."""
+    """Return a text as one line of Markdown that shows exactly this text."""
     text = _SPECIAL.sub(lambda match: "\\" + match[0], one_line(text))
     text = _ADDRESS.sub(lambda match: "\\" + match[0], text)
     return _MENTION.sub("@&#8203;", text)

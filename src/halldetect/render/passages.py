@@ -1,4 +1,4 @@
-"""The passage of the source that a view shows with a claim, and how long texts are cut."""
+"""The passage of the source that a view shows with a claim, and the shortening of long texts."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Passages:
     def span(self, claim: ClaimReport) -> Span | None:
         """Return the place of the passage in the document of `claim.proof`.
 
-        The passage is the evidence. Evidence that settles nothing can be a whole page: the passage
-        is then the sentence of it that shares most with the claim.
+        The passage is the evidence. Evidence that settles nothing can be a whole page; the passage
+        is then its sentence that shares most with the claim.
         """
         evidence = claim.proof
         if evidence is None:
@@ -55,14 +55,14 @@ class Passages:
         return inside[shares.index(max(shares))]
 
     def quote(self, claim: ClaimReport, limit: int) -> str:
-        """Return the passage as it is read, shortened around what it shares with the claim.
+        """Return the passage as it is read, shortened around the words of the claim.
 
         A table row has its headers, a record the names of its values; the punctuation of Markdown
-        is left out. Empty if the claim has no passage.
+        is left out. The result is empty if the claim has no passage.
 
         Args:
             claim: the claim.
-            limit: number of characters, about.
+            limit: approximate number of characters.
         """
         span = self.span(claim)
         if span is None or claim.proof is None:
@@ -73,11 +73,7 @@ class Passages:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of a text that the same spans cover.
-
-    start, end  its place in the text
-    covers      indices of the spans
-    """
+    """A part of a text, from `start` to `end`; `covers` has the indices of the spans on it."""
 
     start: int
     end: int
@@ -107,12 +103,12 @@ def segments(length: int, spans: Sequence[Span | None]) -> list[Segment]:
 
 
 def shorten(text: str, about: str, limit: int) -> str:
-    """Return a part of a text around the words that it shares with another text.
+    """Return the part of a text around the words it shares with another text.
 
     Args:
         text: the text.
         about: the other text.
-        limit: number of characters, about.
+        limit: approximate number of characters.
     """
     text = " ".join(text.split())
     if len(text) <= limit:

@@ -35,11 +35,9 @@ _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u
 
 
 def visible(text: str) -> str:
-    """Return a text with visible replacements of control characters, bidi overrides and lone
-    surrogates.
+    """Replace control characters, bidi overrides and lone surrogates with visible characters.
 
-    Args:
-        text: any text; the result has the same length.
+    The result has the same length.
     """
     return _UNSAFE.sub(_replacement, text)
 
@@ -70,7 +68,7 @@ def evidence_label(claim: ClaimReport) -> str:
 
 
 def explanations(claim: ClaimReport) -> list[str]:
-    """Return what explains a claim: how it was read, what is wrong, and its citations."""
+    """Return the explanations of a claim: its reading, its error and its citations."""
     lines = []
     if claim.read_as is not None:
         lines.append(f"Read as “{one_line(claim.read_as)}”")
@@ -99,7 +97,7 @@ def number(value: float | None) -> str:
 
 
 def score_line(report: Report) -> str:
-    """Return the score and on which side of the threshold it lies."""
+    """Return the score and its side of the threshold."""
     if report.score is None:
         return f"no score (threshold {threshold_text(report)})"
     side = "at or over" if report.score >= report.threshold else "under"
@@ -121,7 +119,7 @@ def counts_line(report: Report) -> str:
 
 
 def citation_line(report: Report) -> str:
-    """Return how far the citations hold; empty where there are none."""
+    """Return precision and recall of the citations; empty without citations."""
     scores = report.citations
     if scores is None:
         return ""

@@ -47,8 +47,8 @@ def difference(before: str, after: str) -> list[Piece]:
     """Return the words of two texts as one: common, deleted and inserted pieces.
 
     Args:
-        before: the text as it was.
-        after: the text as it is.
+        before: the original text.
+        after: the changed text.
     """
     ours, theirs = _TOKEN.findall(before), _TOKEN.findall(after)
     # White space alone is not a match, so runs of changed words stay together.
@@ -146,7 +146,7 @@ def repair_markdown(repair: Repair) -> str:
 
 
 def _marked(piece: Piece) -> str:
-    """Return a piece as Markdown; the marks may not stand beside white space."""
+    """Return a piece as Markdown, with white space outside its marks."""
     mark = {SAME: "", DELETED: "~~", INSERTED: "**"}[piece.kind]
     if not mark:
         parts = re.split(r"(\s+)", piece.text)
@@ -194,7 +194,7 @@ def _shown_changes(repair: Repair) -> list[Change]:
 
 
 def _remarks(repair: Repair, change: Change) -> list[str]:
-    """Return why a change was made, the passage, and the claims that were lost with it."""
+    """Return the reason of a change, its passage, and the claims lost with it."""
     remarks = [f"why: {one_line(change.why or '')}"]
     if change.evidence is not None:
         quote = shorten(change.evidence.text, change.before, _QUOTE_LIMIT)

@@ -21,7 +21,7 @@ from halldetect.report import Report, Status, Verdict
 
 VERSION = "2.1.0"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-# The rule where the score of the whole response is over the threshold, and that of no claim.
+# The rule if the response exceeds the threshold but no single claim fails.
 _WHOLE_RESPONSE = str(Verdict.HALLUCINATED)
 _LEVELS = {
     str(Status.CONTRADICTED): "error",
@@ -52,7 +52,7 @@ class CheckedFile:
     lines: bool = True
 
     def location(self, index: int) -> dict[str, Any]:
-        """Return how results name the file."""
+        """Return the file as results refer to it."""
         return {"index": index} if self.uri is None else {"uri": self.uri, "index": index}
 
     def artifact(self, index: int) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def sarif_log(files: Sequence[CheckedFile]) -> str:
 
 
 def _invocation(files: Sequence[CheckedFile]) -> dict[str, Any]:
-    """Return whether the checks could be carried out, and notes on whole responses."""
+    """Return the success of the checks and notes on whole responses."""
     notes: list[dict[str, Any]] = []
     for at, file in enumerate(files):
         if file.report.verdict in (Verdict.ABSTAINED, Verdict.UNCHECKABLE):
@@ -130,14 +130,14 @@ def _result(rule: str, message: str, file: dict[str, Any]) -> dict[str, Any]:
         "ruleIndex": list(_RULES).index(rule),
         "kind": "open" if level == "none" else "fail",  # only failures have a level
         "level": level,
-        # "[words](address)" would be a link, put there by whoever wrote the response.
+        # "[words](address)" would be a link under the control of the response.
         "message": {"text": message.replace("](", "] (")},
         "locations": [{"physicalLocation": {"artifactLocation": file}}],
     }
 
 
 def region(text: str, span: Span) -> dict[str, int]:
-    """Return the place of a span: lines and columns from 1, the end behind its last character.
+    """Return the place of a span: lines and columns from 1, the end after its last character.
 
     Args:
         text: the text.
@@ -181,7 +181,7 @@ def github(report: Report, path: str | None = None, *, lines: bool = True) -> st
 
 
 def log_line(text: str) -> str:
-    """Return a text as a line of a log that GitHub Actions does not take for a command.
+    """Return a text as a log line that GitHub Actions does not run as a command.
 
     Args:
         text: any text, such as the name of a file.

@@ -79,7 +79,7 @@ def _compact(node: dict[str, Any], types: dict[str, Any]) -> dict[str, Any]:
         kept["minimum"] = 0
     if isinstance(node.get("items"), dict):
         kept["items"] = _compact(node["items"], types)
-    if isinstance(node.get("additionalProperties"), dict):  # seconds have no upper end
+    if isinstance(node.get("additionalProperties"), dict):  # seconds have no maximum
         kept["additionalProperties"] = {**_compact(node["additionalProperties"], types)}
         kept["additionalProperties"].pop("maximum", None)
     return kept

@@ -68,7 +68,7 @@ def terminal(report: Report, *, width: int | None = None, color: bool | None = N
 
 
 def printed(console: Console) -> str:
-    """Return the text that was printed on a console of `new_console`."""
+    """Return the text printed on a console of `new_console`."""
     text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
@@ -108,7 +108,7 @@ def new_console(width: int | None, color: bool) -> Console:
 
 
 def print_line(console: Console, text: str, style: str = "") -> None:
-    """Print a text as it is, in one style."""
+    """Print a text unchanged, in one style."""
     from rich.text import Text
 
     console.print(Text(text, style=style))

@@ -43,12 +43,13 @@ class Mark(NamedTuple):
 class Block(NamedTuple):
     """A part of a text that is shown as one block; its JSON form is an array of its fields.
 
-    kind        `paragraph`, `heading`, `item`, `code` or `table`
-    start, end  its place in the text
-    level       of a heading, or the depth of a list; else 0
-    quoted      whether it is inside a block quote
-    marks       its marks, which may overlap
-    rows        the cells of a table by row, the header first
+    Attributes:
+        kind: `paragraph`, `heading`, `item`, `code` or `table`.
+        start, end: its place in the text.
+        level: level of a heading or depth of a list; else 0.
+        quoted: True inside a block quote.
+        marks: its marks, which may overlap.
+        rows: the cells of a table by row, the header first.
     """
 
     kind: str
@@ -102,7 +103,7 @@ def _table(rows: Sequence[tuple[Block, ...]], quoted: bool) -> Block:
 
 
 def _row(text: str, cells: Iterable[Line]) -> tuple[Block, ...]:
-    """Return the cells of the line of a table row, also those for which there is no header."""
+    """Return the cells of a table row, including cells without a header."""
     places = [at for cell in cells for at in cell.text.origins if at != INSERTED]
     if not places:
         return ()
@@ -155,7 +156,7 @@ def _leaf(
 
 
 def _complete(text: str, blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield the blocks without overlaps, and a paragraph for words that no block has."""
+    """Yield the blocks without overlaps, and a paragraph for words outside all blocks."""
     at = 0
     for block in (*blocks, Block("end", len(text), len(text))):
         if block.start < at:

@@ -1,4 +1,4 @@
-"""Two responses to the same source, side by side: what only one of them says, and what is so."""
+"""Two responses to the same source side by side: shared and unique claims, and their states."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RANK = {
 
 
 class Relation(StrEnum):
-    """How a claim of one response stands to the other response."""
+    """The relation of a claim to the other response."""
 
     SAME = "same"
     DIFFERENT = "different"
@@ -35,9 +35,8 @@ class ClaimPair:
     """A claim of each response about the same thing, or a claim that only one of them makes.
 
     Attributes:
-        relation: `same` words, or `different` words about the same thing, or made by one response
-            only.
-        a, b: indices of the claims in their reports; None where there is none.
+        relation: `same` words, `different` words about the same thing, or in one response only.
+        a, b: indices of the claims in their reports; None for a missing claim.
     """
 
     relation: Relation
@@ -51,7 +50,7 @@ class Comparison:
 
     Attributes:
         a, b: the reports.
-        pairs: in the order of the first response, then what only the second one says.
+        pairs: in the order of the first response, then claims of the second one only.
     """
 
     a: Report
@@ -60,7 +59,7 @@ class Comparison:
 
     @property
     def better(self) -> str | None:
-        """`a` or `b`, whichever the source backs better; None if they are equally good.
+        """Return `a` or `b`, whichever the source supports better; None if they are equal.
 
         The verdict counts first, then the share of claims that are not supported.
         """
@@ -68,7 +67,7 @@ class Comparison:
         return None if first == second else "a" if first < second else "b"
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison in plain dicts, lists and strings."""
+        """Return the comparison in plain dicts, lists and strings."""
         return {
             "better": self.better,
             "pairs": [
@@ -82,8 +81,8 @@ class Comparison:
 def compare(a: Report, b: Report) -> Comparison:
     """Compare the reports of two responses to the same source.
 
-    Claims belong together if they share most of their content words; the pairs that share most are
-    found first, and each claim is in one pair only.
+    Claims match if they share most of their content words. The most similar claims are paired
+    first, and each claim is in one pair only.
 
     Args:
         a: the report of the first response.
@@ -111,7 +110,7 @@ def compare(a: Report, b: Report) -> Comparison:
 
 
 def _partners(a: Report, b: Report) -> dict[int, int]:
-    """The claims of the second response by those of the first that they belong to."""
+    """Return the index of the matching claim of the second response, by claim of the first."""
     first = [content_keys(claim.text) for claim in a.claims]
     second = [content_keys(claim.text) for claim in b.claims]
     ranked = sorted(
@@ -130,7 +129,7 @@ def _partners(a: Report, b: Report) -> dict[int, int]:
 
 
 def _shared(one: frozenset[str], other: frozenset[str]) -> float:
-    """The part of their content words that two claims share, from 0 to 1."""
+    """Return the share of common content words of two claims, from 0 to 1."""
     return 2 * len(one & other) / max(len(one) + len(other), 1)
 
 

@@ -39,7 +39,7 @@ class Finished:
         answers: Statements and the verifier's answers, for the cost.
         seconds: Time spent per phase.
         notes: Remarks for the report.
-        verifier: The verifier that judged; None if none was needed.
+        verifier: The verifier that judged; None if it was not needed.
         calibration: The parameters of the score.
         threshold: A response is hallucinated at this score or above.
         knowledge: The index that was searched.
@@ -93,12 +93,12 @@ def conclude(finished: Finished, config: Configuration) -> Report:
 
 
 def quoting(claim: ClaimReport, documents: tuple[str, ...]) -> ClaimReport:
-    """Return the claim with its passage as it stands in the documents."""
+    """Return the claim with its passage in the words of the documents."""
     return _quoting(claim, documents, False)
 
 
 def _quoting(claim: ClaimReport, documents: tuple[str, ...], probabilities: bool) -> ClaimReport:
-    """Return the claim with its passages as they stand in the documents.
+    """Return the claim with its passages in the words of the documents.
 
     The verifier may read a passage in another form, such as a table row with its headers.
     """
@@ -126,7 +126,7 @@ def _cost(finished: Finished) -> Cost:
         for statement, judged in finished.answers
         for window in judged.windows
     ]
-    judged = len(set(pairs))  # a pair of the same texts is judged once
+    judged = len(set(pairs))  # identical pairs are judged once
     draft = finished.draft or Draft(())
     return Cost(
         generative_passes=draft.generative_passes,
@@ -142,7 +142,7 @@ def _cost(finished: Finished) -> Cost:
 def _provenance(
     finished: Finished, config: Configuration, claims: tuple[ClaimReport, ...]
 ) -> Provenance:
-    """Return how the report came about; a model that was not needed is left out."""
+    """Return the provenance of the report; leave out models that were not needed."""
     verifier: dict[str, Any] = {}
     notes = (*finished.pair.notes, *finished.notes)
     if finished.verifier is not None:

@@ -22,7 +22,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 def plain(value: Any) -> Any:
     """Return the dicts, lists and strings of a report or a part of it.
 
-    Fields of the paper's method are left out where they are empty.
+    Empty fields of the paper's method are left out.
     """
     kind: Any = type(value)
     if kind in _SCALARS:
@@ -61,8 +61,8 @@ def read_report(kind: type, data: Any) -> Any:
 
     adapter = report_adapter(kind)
     try:
-        # Strict, so that no value is converted, and as JSON text, so that strict mode takes
-        # lists and states. The parser refuses lone surrogates, which the second reading keeps.
+        # Strict mode converts no value, and JSON text lets it accept lists and states. The parser
+        # refuses lone surrogates, so the second reading restores them.
         text = _LONE_SURROGATE.sub("?", json.dumps(data, ensure_ascii=False))
         adapter.validate_json(text, strict=True, extra="forbid")
     except ValidationError as error:
@@ -79,7 +79,7 @@ def read_report(kind: type, data: Any) -> Any:
 
 @cache
 def report_adapter(kind: type) -> TypeAdapter[Any]:
-    """Return the pydantic adapter of a report class; a check does not import pydantic."""
+    """Return the pydantic adapter of a report class; checks do not import pydantic."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)

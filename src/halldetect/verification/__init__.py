@@ -1,1 +1,1 @@
-"""Phase III: which claims meet which windows, and the models that judge them."""
+"""Phase III: match claims with windows, and the models that judge them."""

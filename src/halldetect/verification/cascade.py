@@ -1,7 +1,7 @@
-"""When a second, slower verifier is asked: the cascade `--verifier auto`.
+"""The cascade `--verifier auto`: when to use a second, slower verifier.
 
 The first verifier judges every response. A response with a claim that it neither clearly supports
-nor clearly rejects is judged again, as a whole, by the second; its report is then that of the
+nor clearly rejects is judged again, as a whole, by the second; the report then comes from the
 second verifier alone. `benchmarks/cascade.py` measures accuracy against cost for other limits.
 """
 
@@ -14,8 +14,9 @@ UNSURE_FROM, UNSURE_BELOW = 0.1, 0.9
 
 
 def is_unsure(supports: Sequence[float | None]) -> bool:
-    """Whether a response should be judged again.
+    """Return True if a response should be judged again.
 
-    supports  of its claims by the first verifier; None where it could not judge a claim
+    Args:
+        supports: support of its claims by the first verifier; None for an unjudged claim.
     """
     return any(support is None or UNSURE_FROM <= support < UNSURE_BELOW for support in supports)

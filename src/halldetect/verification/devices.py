@@ -1,4 +1,4 @@
-"""Devices of PyTorch, and their errors for want of memory."""
+"""Devices of PyTorch, and their out-of-memory errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from halldetect.errors import ModelError
 
 
 def torch_device(wanted: str) -> str:
-    """Return the name of a device that torch finds; raise ModelError if it finds none.
+    """Return the name of a device; raise ModelError if torch does not find it.
 
     Args:
         wanted: "cpu", "cuda" or "mps"; "auto" is CUDA if torch finds it, else the CPU.
@@ -33,13 +33,13 @@ def _is_there(device: str) -> bool:
 
 
 def out_of_memory(error: RuntimeError) -> bool:
-    """Return True if a device had no memory left; only CUDA has an error type for it."""
+    """Return True if a device ran out of memory; only CUDA has an error type for it."""
     text = str(error).lower()
     return "out of memory" in text or "can't allocate memory" in text
 
 
 def free_memory(device: str) -> None:
-    """Give memory that torch keeps for later back to the device."""
+    """Release the memory that torch keeps for later use."""
     if device.startswith("cuda"):
         import torch
 

@@ -1,10 +1,10 @@
-"""Parts of a source that talk to the verifier instead of saying something about the world.
+"""Prompt injections: parts of a source that address the verifier.
 
 A source may hold the question that a verifier is asked ("Is the claim true ...? Answer: Yes"),
-a claim put before it, or the special tokens of a model. None of that is evidence, so it is
-overwritten with spaces before the source is cut into windows: every other character keeps its
-place, and the report shows the source as it was. This can only take support away from a claim,
-never add any. Responses are left as they are: what is overwritten there would not be checked.
+a claim before it, or the special tokens of a model. These are not evidence, so spaces replace
+them before the source is cut into windows: every other character keeps its place, and the report
+shows the original source. This can only remove support from a claim, never add any. Responses
+stay unchanged: text that is replaced there would not be checked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _QUESTION = (
     r"(?:true|correct|supported|entailed|faithful)\b[^?.!\n]{0,120}\?"
     r"(?:\s*answer\s*:)?(?:\s*(?:yes|no|maybe|true|false|supported|entailment|contradiction)\b\.?)*"
 )
-# A claim in the frame of the question, as the large verifier is asked.
+# A claim in the frame of the large verifier's question.
 _FRAME = rf"\bclaim\s*:(?:(?!\bclaim\s*:).){{1,600}}?{_QUESTION}"
 _LABELLED_PAIR = (
     r"\bhypothesis\s*:(?:(?!\bhypothesis\s*:).){1,600}?"
@@ -33,9 +33,8 @@ _INJECTION = re.compile(
 
 
 def blank_injections(text: str) -> tuple[str, int]:
-    """The text with spaces for what talks to the verifier, and the number of such places.
+    """Return the text with spaces in place of injections, and the number of injections.
 
-    Args:
-        text: a document of the source. The result has the same length.
+    The result has the same length as the text.
     """
     return _INJECTION.subn(lambda found: " " * len(found.group()), text)

@@ -19,19 +19,19 @@ from halldetect.report import Probabilities
 from halldetect.verification.tokens import SourceTokens, token_verifier
 from halldetect.verification.windows import Window, cut_pages, short_spans
 
-# A statement meets the best short window of each of these sizes, in sentences, and this many pages:
-# those that share most of its words, of the short ones for their length.
+# A statement meets the best short window of each of these sizes, in sentences, and this number of
+# pages: those that share most of its words; short windows are ranked relative to their length.
 SHORT_SIZES, PAGES = (1, 3), 3
 # The exponent of a window's length in its rank: twice the overlap is worth four times the tokens.
 LENGTH_EXPONENT = 0.5
-# A statement may take at most this share of what the verifier reads. Its room is counted in steps,
-# so that the pages beside it never depend on the other statements of a batch.
+# A statement may take at most this share of the verifier's limit. Its size is rounded up to steps,
+# so that its pages never depend on the other statements of a batch.
 STATEMENT_SHARE, STATEMENT_STEP = 0.5, 64
 # Pairs and tokens per call of the verifier: about a second on two cores, after which progress is
 # shown and a check can be interrupted. A verifier may ask for more with `pairs_at_once`.
 PAIRS_AT_ONCE, TOKENS_AT_ONCE = 16, 1024
 
-# Returns True if an answer supports a statement so clearly that no other window is needed.
+# Returns True if an answer is clear enough to skip all other windows of a statement.
 Enough = Callable[[Probabilities], bool]
 Advance = Callable[[int, int], None]
 
@@ -53,8 +53,8 @@ class Judgement:
         probabilities: The answer for each.
         tokens: The tokens that were read for it.
         skipped: The number of windows that were skipped.
-        reason: Why there is no window.
-        pages_decide: True if short windows only show the place.
+        reason: The reason for an empty result.
+        pages_decide: True if short windows only show the passage.
     """
 
     windows: tuple[Window, ...] = ()
@@ -98,8 +98,8 @@ def verify(
         verifier: Judges the pairs.
         tasks: Statements and sources.
         enough: Tells when a statement needs no more windows; None: judge all of them.
-        progress: Gets the tokens judged and those expected in all, whose share never falls.
-        settled: Gets task, statement and outcome as soon as a statement needs no more windows.
+        progress: Receives the tokens judged and the expected total; the ratio never falls.
+        settled: Receives task, statement and outcome once a statement needs no more windows.
     """
     whole = bool(getattr(verifier, "reads_whole_sources", False))
     runs = [_Run(_FittedTask(verifier, task, whole), None if whole else enough) for task in tasks]
@@ -127,7 +127,7 @@ def verify(
 
 
 def _batches(pairs: Sequence[_Pair], pairs_at_once: int | None) -> Iterator[list[_Pair]]:
-    """Yield the pairs in the order given, as many at a time as the verifier should get."""
+    """Yield the pairs in the order given, in batches for the verifier."""
     batch: list[_Pair] = []
     tokens = 0
     for pair in pairs:
@@ -152,7 +152,7 @@ def _judge(verifier: Verifier, pairs: Sequence[_Pair]) -> list[Probabilities]:
 
 
 class _FittedTask:
-    """A task with its windows fitted to what the verifier reads beside each statement."""
+    """A task with its windows fitted to the verifier's limit beside each statement."""
 
     def __init__(self, verifier: Verifier, task: Task, whole: bool) -> None:
         self.task = task
@@ -230,7 +230,7 @@ class _FittedTask:
             fitting = [item for item in windows if item[1] <= room]
             for window, tokens in ranked(fitting, LENGTH_EXPONENT)[:1]:
                 short.setdefault((window.document, window.span), (window, tokens))
-        # A page that is as short counts as a page.
+        # A page with the same span as a short window counts as a page.
         return list((short | chosen).values()), len(pages) - len(kept)
 
     def pair_tokens(self, at: int, window: Window) -> tuple[Sequence[int], Sequence[int]]:
@@ -244,7 +244,7 @@ class _FittedTask:
 
 
 class _Run:
-    """The statements of one task on their way through two rounds."""
+    """The statements of one task during the two rounds."""
 
     def __init__(self, fitted: _FittedTask, enough: Enough | None) -> None:
         self._fitted = fitted
@@ -278,7 +278,7 @@ class _Run:
         )
 
     def record(self, answers: dict[tuple[str, str], Probabilities]) -> list[int]:
-        """Take the answers of a round; return the statements that are settled now."""
+        """Store the answers of a round; return the statements that are now settled."""
         settled = []
         for at, (windows, _) in enumerate(self._plans):
             if self._done[at]:
@@ -308,7 +308,7 @@ class _Run:
         )
 
     def results(self) -> list[Judgement]:
-        """Return the outcome of every statement; a window that is read once is counted once."""
+        """Return the outcome of every statement; count a window that is read once only once."""
         outcomes = list(map(self.judgement, range(len(self._plans))))
         if not self._fitted.whole:
             return outcomes

@@ -1,13 +1,13 @@
 """Names of verifiers, and the input formats of those on the hub.
 
-The formats are facts about the checkpoints, taken from the inference code of their authors: a
-model answers properly only in the format it was trained on.
+The formats follow the inference code of the authors: a model works properly only with the format
+it was trained on.
 
 - MiniCheck reads one text: document, the end token, claim. Its RoBERTa thus gets one end token
-  between the two, where a RoBERTa pair has two. Output 1 means supported. Its authors feed
-  chunks of some 400 tokens, to 512 at most for RoBERTa and 2048 for DeBERTa.
+  between the two, while a RoBERTa pair has two. Output 1 means supported. Its authors use
+  chunks of about 400 tokens, at most 512 for RoBERTa and 2048 for DeBERTa.
 - FactCG reads one text: the document, then a question about the claim with the answers yes
-  and no. Output 1 means supported. Its authors feed up to 2048 tokens.
+  and no. Output 1 means supported. Its authors use up to 2048 tokens.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Preset:
         labels: the meaning of its outputs; None: from its configuration.
         limit: the tokens it reads; None: from its configuration.
         summary: a few words for lists.
-        revision: the commit, branch or tag to take.
+        revision: the commit, branch or tag to use.
         pickled: True if its authors publish no safetensors; PyTorch's restricted reader then
-            takes its weights.
+            loads its weights.
     """
 
     model: str
@@ -53,11 +53,11 @@ class Preset:
 
 
 DEFAULT = "base"  # the weights in the package
-LARGE = "large"  # our adapter, in the package, on a language model that has to be fetched
+LARGE = "large"  # our adapter, in the package, on a downloaded language model
 CASCADE = "auto"  # `base` first, then `large` for responses that it is unsure of
 HUB = "hf:"  # before the name of any model on the hub
 LARGE_BASE = "qwen2.5-coder-1.5b"
-# Bytes of memory of a process with `large` on a CPU, measured on the worker of `serve`.
+# Memory in bytes of a process with `large` on a CPU, measured on a worker of `serve`.
 _LARGE_MEMORY = 2_700_000_000
 _TWO_WAY = ("not_entailment", "entailment")
 
@@ -96,7 +96,7 @@ PRESETS = {
 
 
 def check_verifier_name(name: str | None) -> None:
-    """Raise ConfigurationError unless a verifier can have that name; nothing is loaded."""
+    """Raise ConfigurationError for an invalid verifier name, without loading anything."""
     names = [DEFAULT, LARGE, CASCADE, *PRESETS]
     if name is None or name in names or (name.startswith(HUB) and name != HUB):
         return
@@ -136,7 +136,7 @@ def describe_verifier(name: str | None) -> str:
 
 
 def memory_needed(name: str | None) -> int:
-    """Return the bytes that a process with this verifier needs on a CPU; 0 if not much."""
+    """Return the memory in bytes that this verifier needs on a CPU; 0 for small ones."""
     return _LARGE_MEMORY if name in (LARGE, CASCADE) else 0
 
 

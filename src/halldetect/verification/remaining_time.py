@@ -6,15 +6,15 @@ from __future__ import annotations
 class RemainingTime:
     """The remaining time of a task, from the time it took so far."""
 
-    # Sooner than this, or with less than this done, there is no estimate.
+    # Below either of these, there is no estimate yet.
     MIN_SECONDS, MIN_FRACTION = 2.0, 0.02
 
     def __init__(self, began: float) -> None:
-        """Begin at a time, in seconds."""
+        """Start at a time, in seconds."""
         self._began = began
 
     def seconds(self, fraction: float | None, now: float) -> float | None:
-        """Return the seconds that are left, None while that is unknown.
+        """Return the remaining seconds; None while they are unknown.
 
         Args:
             fraction: the part that is done.

@@ -1,4 +1,4 @@
-"""A verifier that judges the same pair once, for work that checks similar texts."""
+"""A verifier that judges each pair only once, for checks of similar texts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from halldetect.report import Probabilities
 
 
 class RememberingVerifier:
-    """Gives the answers of another verifier, each of them computed once."""
+    """Returns the answers of another verifier and computes each of them once."""
 
     def __init__(self, verifier: Verifier) -> None:
-        """Wrap a verifier; `tokenize` and whatever else it has is passed through."""
+        """Wrap a verifier; pass `tokenize` and all other attributes through."""
         self._verifier: Any = verifier
         self._answers: dict[Hashable, Probabilities] = {}
         self.description = verifier.description

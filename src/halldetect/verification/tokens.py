@@ -2,7 +2,7 @@
 
 Most tokenizers for English treat the text between spaces independently. The tokens of a window are
 then those of its sentences in a row. Where that does not hold, or where two sentences meet without
-a plain space between them, the tokenizer gets the window itself.
+a plain space between them, the tokenizer gets the text of the window.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from itertools import accumulate, pairwise
 from halldetect.protocols import TokenVerifier, Verifier
 from halldetect.reading.document import Document, Span
 
-# Every tokenizer of the kind splits at these. Of other spaces it may remove some before that.
+# Every such tokenizer splits at these characters. It may remove other spaces first.
 PLAIN_SPACES = " \t\n\r"
 
 
 def token_verifier(verifier: Verifier) -> TokenVerifier | None:
-    """Return the verifier as one that takes tokens; None if it has to be given texts."""
+    """Return the verifier if it accepts tokens; None if it needs texts."""
     if isinstance(verifier, TokenVerifier) and verifier.adds_up:
         return verifier
     return None
@@ -50,7 +50,7 @@ class SourceTokens:
         return [counts[span] or 0 for span in spans]
 
     def tokens(self, document: int, span: Span) -> Sequence[int] | None:
-        """Return the tokens of a span; None if the tokenizer has to be given its text."""
+        """Return the tokens of a span; None if the tokenizer needs its text."""
         tokenized = self._tokenized[document]
         return None if tokenized is None else tokenized.tokens(span)
 

@@ -1,7 +1,7 @@
-"""The windows of a source: pages that fill what a verifier reads, and runs of few sentences.
+"""The windows of a source: pages up to the verifier's limit, and runs of a few sentences.
 
-The pages of a document cover it once. A short window shows the place, and often settles a claim
-at a fraction of the cost.
+The pages of a document cover it once. A short window shows the exact passage, and often settles a
+claim at a fraction of the cost.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from halldetect.reading.document import Document, Span
 from halldetect.reading.references import begins_with_pronoun
 from halldetect.verification.tokens import SourceTokens
 
-# Sentences that come along with a run that begins with a pronoun.
+# Sentences to add before a run that begins with a pronoun.
 MAX_LEAD_IN = 2
-# Overlapping pages leave this share of the room for the last sentences of the page before.
+# Overlapping pages reserve this share for the last sentences of the previous page.
 OVERLAP_SHARE, OVERLAP_SENTENCES = 1 / 16, 3
 
 
@@ -27,7 +27,7 @@ class Window:
     Attributes:
         text: The text as the verifier reads it.
         document: The index of the document.
-        span: Its place there.
+        span: Its place in the document.
         page: True for a page, False for a short window.
         scales: The granularities m of the paper at which this run came up; empty otherwise.
     """
@@ -40,9 +40,9 @@ class Window:
 
 
 def short_spans(document: Document, size: int) -> list[Span]:
-    """Return every run of `size` sentences; of a shorter document, the whole.
+    """Return every run of `size` sentences; for a shorter document, one run.
 
-    A run that begins with a pronoun takes along the sentence before it, twice at most.
+    A run that begins with a pronoun includes the sentence before it, at most twice.
     """
     sentences = document.sentences
     spans = []
@@ -69,7 +69,7 @@ def cut_pages(
         index: The index of the document.
         document: The document; a sentence that is too long is cut at spaces first.
         room: The greatest number of tokens of a page.
-        overlap: Begin a page with the last sentences of the page before.
+        overlap: Begin a page with the last sentences of the previous page.
     """
     if overlap:
         pages = cut_pages(tokens, index, document, room - int(room * OVERLAP_SHARE))
@@ -95,11 +95,11 @@ def cut_pages(
 def _overlapped(
     tokens: SourceTokens, index: int, document: Document, pages: Sequence[Span], room: int
 ) -> list[Span]:
-    """Begin each page with as many sentences of the page before as fit, up to the limit."""
+    """Begin each page with the last sentences of the previous page that fit, up to the limit."""
     found = list(pages[:1])
     for before, page in pairwise(pages):
         starts = [span.start for span in document.sentences_in(before)][-OVERLAP_SENTENCES:]
-        # A page that is a part of one long sentence is not taken into the next as a whole.
+        # A page that is part of one long sentence is not repeated whole in the next page.
         longer = [Span(start, page.end) for start in starts if start > before.start]
         counts = tokens.count(index, longer)
         fitting = [span for span, count in zip(longer, counts, strict=True) if count <= room]
@@ -108,7 +108,7 @@ def _overlapped(
 
 
 def _run_starts(sizes: Sequence[int], room: int) -> list[int]:
-    """Return where each run begins if every run takes as many units as fit."""
+    """Return the start of each run if every run takes all units that fit."""
     starts: list[int] = []
     filled = 0
     for at, size in enumerate(sizes):

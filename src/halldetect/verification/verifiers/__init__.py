@@ -42,8 +42,8 @@ def load_verifier(
             file or a transformers model. Names win over folders.
         threads: None for one per core.
         device: "auto", "cpu", "cuda" or "mps", for `large` and transformers models.
-        notice: gets a line if loading takes long: `large` is converted on its first use.
-        progress: gets the bytes converted, and all bytes.
+        notice: receives a line if loading takes long: `large` is converted on first use.
+        progress: receives the bytes converted and the total.
     """
     if threads is not None and threads < 1:
         raise ConfigurationError(f"threads must be at least 1, not {threads}")
@@ -105,7 +105,7 @@ def _load_large(threads: int | None, device: str, progress: Progress) -> Verifie
     if find_spec("tokenizers") is None:
         raise MissingExtra(f"the verifier {LARGE}", LARGE)
     base = models.find(LARGE_BASE)
-    if not models.location(base).is_file():  # one that is there may still be corrupt
+    if not models.location(base).is_file():  # an existing file may still be corrupt
         raise ModelError(
             f"the verifier {LARGE} needs a language model that is not on this machine; "
             f"run: halldetect models pull {LARGE}, or add --fallback {DEFAULT}"

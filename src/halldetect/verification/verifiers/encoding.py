@@ -1,4 +1,4 @@
-"""Texts to token numbers, with the model's own tokenizer and without cutting anything off."""
+"""Turn texts into token numbers with the model's own tokenizer, without truncation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, Protocol
 from halldetect.errors import MissingExtra, ModelError, one_line
 from halldetect.report import Probabilities
 
-# These number their positions after the padding token's own number.
+# These models start numbering positions after the number of the padding token.
 _POSITIONS_AFTER_PADDING = ("mpnet", "roberta", "xlm-roberta", "camembert", "longformer")
-# Larger limits in a configuration stand for "none known".
+# Larger limits in a configuration mean "unknown".
 _NO_LIMIT = 1_000_000
-# Without any limit in the configuration: the limit of nearly every encoder.
+# Used without a limit in the configuration: the limit of nearly every encoder.
 _USUAL_LIMIT = 512
 
 
@@ -43,7 +43,7 @@ class PairTemplate:
 
     @classmethod
     def of(cls, tokenizer: Any) -> PairTemplate | None:
-        """Return the template of a tokenizer; None if it does not hold the texts as they are."""
+        """Return the template of a tokenizer; None if it changes the texts."""
         framed, alone = tokenizer.encode("a", "b"), tokenizer.encode("a", add_special_tokens=False)
         inner = [at for at, special in enumerate(framed.special_tokens_mask) if not special]
         if len(inner) != 2 or framed.ids[inner[0]] != alone.ids[0]:
@@ -61,7 +61,7 @@ class PairTemplate:
 
     @property
     def size(self) -> int:
-        """The number of tokens that the template adds to a pair."""
+        """Return the number of tokens that the template adds to a pair."""
         return len(self.before) + len(self.between) + len(self.after)
 
     def around(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Encoded:
@@ -77,12 +77,12 @@ class Encoder(Protocol):
 
     @property
     def special_tokens(self) -> int:
-        """The most tokens that are added to a pair."""
+        """Return the most tokens that are added to a pair."""
         ...
 
     @property
     def adds_up(self) -> bool:
-        """True if the tokens of a text are those of its parts between plain spaces."""
+        """Return True if the tokens of a text are those of its parts between plain spaces."""
         ...
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
@@ -101,13 +101,12 @@ class Encoder(Protocol):
 class PairEncoder:
     """A `tokenizers` tokenizer with its own pair template, premise first.
 
-    Special tokens written out in a text ("</s>", "[SEP]") are read as plain characters, or as
-    unknown if the vocabulary itself holds them: a response must not be able to end itself,
-    or to begin a premise of its own.
+    Special tokens in a text ("</s>", "[SEP]") are read as plain characters, or as unknown if the
+    vocabulary holds them: a response must not be able to end itself or begin its own premise.
     """
 
     def __init__(self, tokenizer: Any) -> None:
-        """Use a tokenizer; its settings are changed."""
+        """Wrap a tokenizer and change its settings."""
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True
@@ -119,8 +118,8 @@ class PairEncoder:
         self._reserved = frozenset(special) - frozenset(unknown)
         self._template = PairTemplate.of(tokenizer)
         self.special_tokens = int(tokenizer.num_special_tokens_to_add(True))
-        # The tokenizers of BERT's kind clean each character alone, divide at spaces and marks,
-        # and look up each word.
+        # BERT-like tokenizers clean each character alone, split at spaces and punctuation, and look
+        # up each word.
         kind = (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.model)
         names = tuple(type(part).__name__ for part in kind)
         self.adds_up = (
@@ -161,7 +160,7 @@ class PairEncoder:
         return [Encoded(self._plain(item), tuple(item.type_ids)) for item in found]
 
     def _plain(self, encoding: Any) -> tuple[int, ...]:
-        """Return the numbers; special tokens but those of the template become unknown."""
+        """Return the numbers; special tokens outside the template become unknown."""
         if self._unknown is None or self._reserved.isdisjoint(encoding.ids):
             return tuple(encoding.ids)
         return tuple(
@@ -171,10 +170,10 @@ class PairEncoder:
 
 
 class JoinedEncoder(PairEncoder):
-    """Both in one text, with the template's last token between them."""
+    """Encodes both as one text, with the template's last token between them."""
 
     def __init__(self, tokenizer: Any) -> None:
-        """Use a tokenizer; raise ModelError if it ends a text with no token."""
+        """Wrap a tokenizer; raise ModelError if it has no end token."""
         super().__init__(tokenizer)
         framed = self.tokenizer.encode("a")
         inner = [at for at, special in enumerate(framed.special_tokens_mask) if not special]
@@ -195,9 +194,9 @@ class JoinedEncoder(PairEncoder):
 
 
 class QuestionEncoder(PairEncoder):
-    """Both in one text: the premise, some words, the hypothesis, some more words."""
+    """Encodes both as one text: the premise, fixed words, the hypothesis, fixed words."""
 
-    # Tokens may form across the seams that neither side has alone.
+    # Extra tokens may form where two parts meet.
     SEAMS = 8
 
     def __init__(self, tokenizer: Any, before: str, after: str) -> None:
@@ -221,7 +220,7 @@ class QuestionEncoder(PairEncoder):
 
 
 def encodable(text: str) -> str:
-    """Return the text with lone surrogates, which UTF-8 cannot hold, replaced."""
+    """Replace lone surrogates, which UTF-8 cannot encode."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -230,7 +229,7 @@ def encodable(text: str) -> str:
 
 
 def reading_limit(*configurations: Mapping[str, Any]) -> int:
-    """Return the longest input with all special tokens: the least of the limits stated."""
+    """Return the longest input with special tokens: the smallest limit stated."""
     limits = []
     for config in configurations:
         for key in ("max_tokens", "model_max_length"):
@@ -244,7 +243,7 @@ def reading_limit(*configurations: Mapping[str, Any]) -> int:
 
 
 def refuse_too_long(encoded: Sequence[Encoded], limit: int, where: str) -> None:
-    """Raise ModelError for a pair that is too long: nothing is cut off unnoticed.
+    """Raise ModelError for a pair that is too long instead of truncating it.
 
     Args:
         encoded: the pairs.
@@ -257,7 +256,7 @@ def refuse_too_long(encoded: Sequence[Encoded], limit: int, where: str) -> None:
 
 
 class EncodingVerifier:
-    """The common part of verifiers that encode texts in this process; `_judge` is their own.
+    """The common part of verifiers that encode texts in this process; subclasses add `_judge`.
 
     Attributes:
         max_tokens: the longest premise and hypothesis together, special tokens not counted.
@@ -265,7 +264,7 @@ class EncodingVerifier:
     """
 
     def __init__(self, encoder: Encoder, limit: int) -> None:
-        """Use an encoder, for pairs of at most `limit` tokens with the special ones."""
+        """Set the encoder, for pairs of at most `limit` tokens with special ones."""
         self._encoder = encoder
         self._limit = limit
         self.max_tokens = limit - encoder.special_tokens
@@ -286,7 +285,7 @@ class EncodingVerifier:
     def judge_tokens(
         self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
     ) -> list[Probabilities]:
-        """Return the same for pairs that are given as tokens."""
+        """Return the probabilities of pairs given as tokens."""
         return self._judge([self._encoder.frame(*pair) for pair in pairs])
 
     def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from halldetect.errors import ModelError
 from halldetect.report import Probabilities
 
-# Names in use for each meaning, in small letters without anything but letters and digits.
+# Known names for each meaning, in lower case, reduced to letters and digits.
 _MEANINGS = {
     "entailment": (
         "entailment entails entail entailed supported supports support supporting consistent "
@@ -71,7 +71,7 @@ class Labels:
         return cls(tuple(known))
 
     def read(self, logits: NDArray[Any], where: str) -> Probabilities:
-        """Return the softmax, in double precision so that it adds no noise."""
+        """Return the softmax, in double precision to avoid noise."""
         if logits.shape != (len(self.meanings),):
             raise ModelError(
                 f"{where}: the model has {logits.size} outputs but {len(self.meanings)} labels"

@@ -1,34 +1,34 @@
 """The default verifier: a classifier in ONNX, run on the processor.
 
-One run of a session holds one pair, unpadded. So a pair's result depends on the pair alone, not
-on its neighbours, their order or the number of threads. Runs go side by side, on one thread
-each, the longest first. Why not padded batches (an MPNet-base on two x86-64 cores):
+One run of a session holds one pair, unpadded. A result thus depends on its pair alone, not on
+neighbours, order or the number of threads. Runs are parallel, on one thread each, the longest
+first. Reasons against padded batches (an MPNet-base on two x86-64 cores):
 
 - Dynamic uint8 takes one activation range over the whole tensor: in another batch the logits
   of the same pair moved by up to 1.0.
 - 4-bit weights (MatMulNBits) in blocks of 64 with int8 activations: up to 0.05, and 2e-7 with
-  fp32 activations. In blocks of 32 with int8 activations, in fp32, and in uint8 with one range
-  per row not a bit changed; but that is a property of one chip's kernels, not guaranteed.
+  fp32 activations. No bit changed in blocks of 32 with int8 activations, in fp32, and in uint8
+  with one range per row; but that depends on the kernels of one chip and is not guaranteed.
 - Batches gain little: at 32 tokens per pair, single pairs reach 83 to 89 % of the best batch's
   speed with int8 activations (56 to 66 % with fp32 ones), from 128 tokens on over 90 %.
 - Two one-thread runs side by side do 6 to 19 % more than one two-thread run on idle cores.
 
 Weights may be stored beside the model in 4 bits, which halves the file (`training/base/quantise.py`
-writes such files). Processors have no arithmetic for 4 bits, so they are unpacked to 8 when the
-model is loaded, in whole numbers only: the same on every machine. For a matrix NAME of (inputs,
+writes such files). Processors have no 4-bit arithmetic, so loading unpacks them to 8 bits, with
+integers only: the result is the same on every machine. For a matrix NAME of (inputs,
 outputs) the file MODEL.npz holds
 
-    NAME.codes   (inputs / 2, outputs)       two 4-bit codes a byte, the lower half of the
+    NAME.codes   (inputs / 2, outputs)       two 4-bit codes per byte, the lower half of the
                                              inputs in the low bits
-    NAME.zeros   (inputs / block, outputs)   the code that means zero, a block
-    NAME.steps   (inputs / block, outputs)   the worth of one code, in 256ths
+    NAME.zeros   (inputs / block, outputs)   the code that means zero, per block
+    NAME.steps   (inputs / block, outputs)   the value of one code, in 256ths
 
 and the 8-bit weight is (code - zero) x step / 256, rounded. It stays between -63 and 63, so
-that sums of two products fit 16 bits: older processors cut them off there.
+that sums of two products fit 16 bits: older processors saturate there.
 
-Such a model gives the same bits on any number of threads: the threads share out rows and heads,
-and no sum is divided among them. So few pairs are run one after the other, each on all threads: a
-single one is done 1.6 to 1.8 times as fast on two. Sums of fp32 models may change in the last
+Such a model gives the same bits on any number of threads: the threads share rows and heads, and no
+sum is split among them. A small number of pairs thus runs one after the other, each on all
+threads: one pair is 1.6 to 1.8 times as fast on two. Sums of fp32 models may change in the last
 place with the number of threads, so those always run on one.
 """
 
@@ -60,10 +60,10 @@ from halldetect.verification.verifiers.wordpiece import WordPieceEncoder
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
-# A second session, for runs side by side, takes memory and half a second: it is made after this
+# A second session, for parallel runs, takes memory and half a second: it is created after this
 # number of pairs in large calls, not for a single check.
 _PAIRS_BEFORE_SECOND_SESSION = 128
-LARGEST, UNIT = 63, 256  # of packed weights: the largest one, and the parts of a step
+LARGEST, UNIT = 63, 256  # largest packed weight, and parts of a step
 
 
 class OnnxVerifier(EncodingVerifier):
@@ -84,9 +84,9 @@ class OnnxVerifier(EncodingVerifier):
 
         Args:
             path: the folder, or the model's file if the folder has several.
-            name: for the report; None: the folder's.
+            name: name for the report; None: that of the folder.
             threads: None for one per core.
-            digests: of all files in the folder, if they are known already.
+            digests: digests of all files in the folder, if already known.
         """
         self._digests = digests
         self._file = _model_file(path)
@@ -101,7 +101,7 @@ class OnnxVerifier(EncodingVerifier):
         super().__init__(WordPieceEncoder.from_file(file) or PairEncoder.from_file(file), limit)
         self._many_threads_per_pair = self._threads > 1 and packed_beside(self._file).is_file()
         self._session = _session(self._file, self._threads if self._many_threads_per_pair else 1)
-        self._one_thread_session: Any = None  # of a packed model, for runs side by side
+        self._one_thread_session: Any = None  # for parallel runs of a packed model
         self._pairs_in_large_calls = 0
         self._inputs = _inputs(self._session, self._file)
         outputs = [item.name for item in self._session.get_outputs()]
@@ -109,7 +109,7 @@ class OnnxVerifier(EncodingVerifier):
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """The facts for the report; see `protocols`."""
+        """Return the facts for the report; see `protocols`."""
         onnxruntime = runtime()
         digests = self._digests or file_digests(self._file.parent)
         # Files such as model.onnx.data and model.onnx.npz hold the weights.
@@ -132,7 +132,7 @@ class OnnxVerifier(EncodingVerifier):
         }
 
     def unknown_words(self, text: str) -> list[str]:
-        """Return the words of a text that the model cannot read, if its tokenizer tells."""
+        """Return the words of a text that the model cannot read, if its tokenizer reports them."""
         found = getattr(self._encoder, "unknown_words", None)
         return [] if found is None else list(found(text))
 
@@ -213,13 +213,13 @@ def runtime() -> Any:
 
 
 def session_options(threads: int) -> Any:
-    """Return the options of a session for inputs of any length."""
+    """Return session options for inputs of any length."""
     options = runtime().SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.enable_mem_pattern = False  # inputs of every length: it would only keep memory
-    # Threads that wait for work hold a processor, but not when there is none to come.
+    options.enable_mem_pattern = False  # with inputs of any length it would only keep memory
+    # Stop waiting threads from occupying a processor between runs.
     options.add_session_config_entry("session.force_spinning_stop", "1")
     return options
 
@@ -266,7 +266,7 @@ def weights(
     np.bitwise_and(codes, 15, out=flat[:half].view(np.uint8))
     np.right_shift(codes, 4, out=flat[half:].view(np.uint8))
     result -= zeros.astype(np.int8)[:, None]
-    for at in range(blocks):  # one at a time, so that wide numbers stay in the cache
+    for at in range(blocks):  # one at a time, to keep wide numbers in the cache
         wide: NDArray[Any] = result[at].astype(np.int16) * steps[at]
         wide += UNIT // 2
         wide >>= 8
@@ -275,7 +275,7 @@ def weights(
 
 
 def _inputs(session: Any, file: Path) -> dict[str, Any]:
-    """Return the type of each input; raise ModelError unless pairs of any length fit."""
+    """Return the type of each input; raise ModelError unless it accepts pairs of any length."""
     types = {}
     for item in session.get_inputs():
         kind = _TYPES.get(item.type)
@@ -294,10 +294,10 @@ def _inputs(session: Any, file: Path) -> dict[str, Any]:
 
 
 def physical_cores(topology: Path = Path("/sys/devices/system/cpu")) -> int:
-    """Return the number of cores this process may use; hardware threads of a core count once.
+    """Return the number of usable cores; hardware threads of a core count once.
 
     Args:
-        topology: the folder in which the system describes its processors.
+        topology: the system's folder of processor descriptions.
     """
     if not hasattr(os, "sched_getaffinity"):
         return os.cpu_count() or 1

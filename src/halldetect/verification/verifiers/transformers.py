@@ -3,11 +3,11 @@
 The shape of each run depends on one pair alone, never on the others of the call:
 
 - On a processor a run holds one pair, unpadded.
-- On a GPU single pairs would waste it. A pair is padded to the next of a few lengths, and a
-  run always holds as many rows of that length as fit a fixed number of tokens, the empty ones
-  filled with copies. The same shape means the same kernels, and rows do not mix.
+- Single pairs would waste a GPU. A pair is padded to the next of a few lengths. A run always
+  holds the number of rows of that length that fits a fixed number of tokens; copies fill empty
+  rows. The same shape means the same kernels, and rows do not mix.
 
-So nothing has to be rounded for results to be the same alone, batched and shuffled.
+Results are thus the same alone, batched and shuffled, without rounding.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class TransformersVerifier(EncodingVerifier):
 
         Args:
             model: its name on the hub, its folder, or a preset.
-            name: for the report; None: the model's.
-            threads: threads of a CPU; None: torch's own choice.
+            name: name for the report; None: that of the model.
+            threads: threads of a CPU; None: torch's default.
             device: "auto", "cpu", "cuda" or "mps".
         """
         preset = model if isinstance(model, Preset) else Preset(model)
@@ -71,7 +71,7 @@ class TransformersVerifier(EncodingVerifier):
         self._preset = preset
         self._device = torch_device(device)
         self._gpu_tokens = GPU_TOKENS
-        # A GPU wants many of each length: a run is filled up with copies.
+        # A GPU needs many pairs of each length: copies fill the rest of a run.
         self.pairs_at_once = 64 if self._device == "cpu" else 8192
         self._dtype = torch.float16 if self._device.startswith("cuda") else torch.float32
         if threads is not None and self._device == "cpu":
@@ -108,13 +108,13 @@ class TransformersVerifier(EncodingVerifier):
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """The facts for the report; see `protocols`."""
+        """Return the facts for the report; see `protocols`."""
         import transformers
 
         from halldetect.models import digest_of
         from halldetect.models.integrity import file_digests, joint_digest
 
-        # A model of the hub is what its commit says; its folder here has only the files in use.
+        # The commit identifies a model of the hub; its folder here has only the files in use.
         folder = Path(self._preset.model)
         whole = {"folder_digest": joint_digest(file_digests(folder))} if folder.is_dir() else {}
         return {
@@ -146,13 +146,13 @@ class TransformersVerifier(EncodingVerifier):
                 except RuntimeError as error:
                     self._make_runs_smaller(error, rows)
                     break
-                for index, values in zip(some, logits, strict=False):  # the copies are left over
+                for index, values in zip(some, logits, strict=False):  # ignores the copies
                     results[index] = self._labels.read(values, self._name)
             remaining = [index for index in remaining if index not in results]
         return [results[index] for index in range(len(encoded))]
 
     def _make_runs_smaller(self, error: RuntimeError, rows: int) -> None:
-        """Halve the runs after one that had too little memory; raise any other failure."""
+        """Halve the runs after a run out of memory; raise any other error."""
         if not out_of_memory(error):
             raise ModelError(f"{self._name}: the model failed: {one_line(error)}") from error
         if rows == 1:
@@ -235,7 +235,7 @@ def _encoder(tokenizer: Any, format: Format, where: str) -> PairEncoder:
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise ModelError(f"{where}: its tokenizer has no fast version, the only kind supported")
-    own = Tokenizer.from_str(backend.to_str())  # its settings are changed, so not the original
+    own = Tokenizer.from_str(backend.to_str())  # a copy: its settings are changed
     if format is Format.JOINED:
         return JoinedEncoder(own)
     if format is Format.QUESTION:
@@ -273,7 +273,7 @@ def _load(kind: Any, preset: Preset, use_safetensors: bool | None = None) -> Any
 
 
 def _refuse_kernels(config: Any, where: str) -> None:
-    """Raise ModelError if a configuration asks for code of a repository for attention."""
+    """Raise ModelError if a configuration requests attention code from a repository."""
     parts = (config, *(getattr(config, name, None) for name in getattr(config, "sub_configs", ())))
     for part in parts:
         wanted = getattr(part, "_attn_implementation", None)
@@ -289,4 +289,4 @@ def _quiet(transformers: Any) -> None:
     """Silence notices and progress bars about loading; those about downloads stay."""
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # a line for each new try
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it logs every retry

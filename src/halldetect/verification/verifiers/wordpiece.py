@@ -1,8 +1,8 @@
 """BERT's WordPiece tokenizer, which the verifier in the package uses, without a library.
 
-The library `tokenizers` does the same, but installs a client of the model hub with it, which no
-check with the embedded verifier needs. Both give the same tokens, except for a few hundred rare
-characters that came or changed after Unicode 8: this module treats them as Python does.
+The library `tokenizers` does the same, but also installs a client of the model hub, which the
+embedded verifier does not need. Both give the same tokens, except for a few hundred rare characters
+that were added or changed after Unicode 8: this module treats them as Python does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from halldetect.errors import ModelError
 from halldetect.verification.verifiers.encoding import Encoded, PairTemplate, encodable
 
-# Words with remembered tokens; then the memory is emptied.
+# Most words in the token cache, which is then cleared.
 _MAX_REMEMBERED = 1 << 16
 _ASCII_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _CHINESE = (
@@ -39,9 +39,9 @@ _NORMALIZER = {
 
 
 class WordPieceEncoder:
-    """Texts to token numbers, with the interface of `encoding.Encoder`."""
+    """Turns texts into token numbers, with the interface of `encoding.Encoder`."""
 
-    # Characters are cleaned one by one, then spaces and punctuation divide: the tokens of a text
+    # Characters are cleaned one by one, then split at spaces and punctuation: the tokens of a text
     # are those of its parts between spaces.
     adds_up = True
 
@@ -55,13 +55,13 @@ class WordPieceEncoder:
         max_characters: int = 100,
         prefix: str = "##",
     ) -> None:
-        """Make an encoder.
+        """Create an encoder.
 
         Args:
             vocabulary: the number of each token.
             unknown: the number for a word that the vocabulary cannot spell.
             template: the tokens around the two texts of a pair.
-            reserved: numbers that stand for no text; text never gets them.
+            reserved: numbers that no text may get.
             max_characters: a longer word is unknown.
             prefix: marks a token that continues a word.
         """
@@ -184,7 +184,7 @@ class _CharacterTable(dict[int, str]):
 
 
 def _clean(character: str) -> str:
-    """Remove control characters, make white space a space, divide Chinese."""
+    """Remove control characters, make white space a space, separate Chinese characters."""
     if character in "\t\n\r":
         return " "
     if character == "\ufffd" or unicodedata.category(character) in ("Cc", "Cf", "Co"):
@@ -197,7 +197,7 @@ def _clean(character: str) -> str:
 
 
 def _divide(character: str) -> str:
-    """Remove accents, make letters lower case, let punctuation marks stand alone."""
+    """Remove accents, make letters lower case, separate punctuation marks."""
     if unicodedata.category(character) == "Mn":
         return ""
     return "".join(f" {part} " if _is_punctuation(part) else part for part in character.lower())
