@@ -134,7 +134,10 @@ def test_the_block_of_the_readme() -> None:
     made = tables(FOUND)
     text = with_block(f"before\n{BEGIN}\nold\n{END}\nafter", made)
     assert text.startswith(f"before\n{BEGIN}\n\n|  | method | precision | recall | F1 |")
-    assert "| QAGS-CNN/DM, 40 rows | HallDetect, `base` | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 |" in text
+    assert (
+        "| QAGS-CNN/DM, 40 rows | HallDetect, `base` | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 |"
+        in text
+    )
     assert "| mean of 2 datasets, 80 rows | HallDetect, `base` | 0.500 |" in text
     assert "over one call on the whole texts, on 80 rows. <!--" in text
     assert text.endswith(f"{END}\nafter")
