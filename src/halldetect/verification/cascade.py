@@ -2,7 +2,7 @@
 
 The first verifier judges every response. A response with a claim that it neither clearly supports
 nor clearly rejects is judged again, as a whole, by the second; the report then comes from the
-second verifier alone. `benchmarks/cascade.py` measures accuracy against cost for other limits.
+second verifier alone.
 """
 
 from __future__ import annotations
