@@ -97,6 +97,7 @@ def test_the_command_reports_changes(folder: Path, capsys: pytest.CaptureFixture
         "development": ["wice", "mean"],
         "others": ["qags-cnndm", "mean"],
         "suites": ["suite:checks", "mean"],
+        "headline": ["wice", "qags-cnndm", "mean"],
     }
     wice = tables["development"]["wice"]
     assert (wice["AUROC"]["value"], wice["AUROC"]["change"]) == (1.0, 0.5)

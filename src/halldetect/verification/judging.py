@@ -21,7 +21,7 @@ from halldetect.verification.windows import Window, cut_pages, short_spans
 
 # A statement meets the best short window of each of these sizes, in sentences, and this number of
 # pages: those that share most of its words; short windows are ranked relative to their length.
-SHORT_SIZES, PAGES = (1, 3), 3
+SHORT_SIZES, PAGES = (1, 3), 2
 # The exponent of a window's length in its rank: twice the overlap is worth four times the tokens.
 LENGTH_EXPONENT = 0.5
 # A statement may take at most this share of the verifier's limit. Its size is rounded up to steps,
