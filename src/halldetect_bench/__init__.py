@@ -1,1 +1,1 @@
-"""The evaluation: datasets, methods, metrics and the runs that join them."""
+"""The evaluation: datasets, methods, metrics and runs."""

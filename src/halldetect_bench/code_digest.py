@@ -1,7 +1,7 @@
 """A digest of the code that can change a score; every file of predictions records it.
 
-Comments, docstrings and blank lines are left out: they change no score. The rest is hashed as it
-is written, so that every version of Python gives the same digest.
+Comments, docstrings and blank lines are left out. The rest is hashed as text, so that every version
+of Python gives the same digest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 import halldetect
 import halldetect_bench
 
-# Parts of the detector behind which no score changes. Anything new counts until it is named here.
+# Parts of the detector that cannot change a score. New modules count until they are listed here.
 _NO_SCORE = frozenset(
     "batch cli config integrations knowledge models render repair stream __main__ _version".split()
 )
@@ -28,7 +28,7 @@ Place = tuple[int, int]
 
 @cache
 def code_digest() -> str:
-    """Return the digest of the modules behind a score, of this installation."""
+    """Return the digest of the installed modules that can change a score."""
     detector, bench = (Path(str(one.__file__)).parent for one in (halldetect, halldetect_bench))
     return digest_of_modules(
         [
@@ -39,10 +39,7 @@ def code_digest() -> str:
 
 
 def digest_of_modules(roots: list[Path]) -> str:
-    """Return a digest of the code in Python modules.
-
-    roots: modules, and folders that are searched for modules; other files are left out.
-    """
+    """Return a digest of the code in Python modules and folders; other files are left out."""
     total = hashlib.sha256()
     for root in roots:
         for file in sorted(root.rglob("*.py")) if root.is_dir() else [root]:

@@ -1,10 +1,9 @@
 """Measure the cost of work besides time: peak memory and energy.
 
-Energy is read where the machine counts it: from the GPU through NVML (nvidia-ml-py), from the
-processor through RAPL. RAPL counts the whole processor package, including other processes and
-idle power. Without RAPL the GPU's energy alone is given; without a GPU too, the processor's is a
-model: WATTS_PER_CORE for every second that a core worked for this process (psutil).
-`Meter.energy` says which of these a figure came from.
+Energy is read from the GPU through NVML (nvidia-ml-py) and from the processor through RAPL. RAPL
+counts the whole processor package, including other processes and idle power. Without RAPL only the
+GPU's energy is given. Without a GPU either, the energy is estimated: WATTS_PER_CORE for every
+second that a core worked for this process (psutil). `Meter.energy` names the origin of a figure.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from typing import Any
 
 from halldetect.errors import MissingExtra
 
-# About what server processors draw per working core: 270 W / 40 cores, 280 W / 64 cores.
+# Typical power of a busy server core: 270 W / 40 cores, 280 W / 64 cores.
 WATTS_PER_CORE = 5.0
 _RAPL = Path("/sys/class/powercap")
 _MIB = 1 << 20
 
 
 class Meter:
-    """Measures one piece of work after the other; `last` holds the latest measurement."""
+    """Measures pieces of work one at a time; `last` holds the latest measurement."""
 
     def __init__(self) -> None:
         try:
@@ -39,17 +38,14 @@ class Meter:
 
     @property
     def energy(self) -> str:
-        """Where the joules come from; result files hold this text."""
+        """The origin of the joules; result files hold this text."""
         if self._rapl:
             return "NVML + RAPL" if self._gpu else "RAPL"
         return "NVML (GPU only)" if self._gpu else f"{WATTS_PER_CORE:g} W a busy core (model)"
 
     @contextmanager
     def measure(self, rows: int) -> Iterator[None]:
-        """Measure the work inside the `with` block.
-
-        rows: how many rows the work is for; the joules are divided by it.
-        """
+        """Measure the work inside the `with` block; the joules are divided by `rows`."""
         _reset_peak()
         _reset_gpu_peak()
         before = self._joules()
@@ -73,7 +69,7 @@ class Meter:
         return WATTS_PER_CORE * worked
 
     def _peak_bytes(self) -> int:
-        """Peak memory since `_reset_peak`, models included.
+        """Return the peak memory since `_reset_peak`, models included.
 
         psutil does not read Linux's resettable peak. Elsewhere the figure is the peak of the
         whole process (Windows) or the memory at the end of the work (macOS).
@@ -87,10 +83,14 @@ class Meter:
 
 
 class GpuEnergy:
-    """The energy counters of all NVIDIA GPUs."""
+    """The energy counters of all NVIDIA GPUs.
+
+    Args:
+        nvml: the module pynvml, initialised.
+        devices: the handles of the GPUs.
+    """
 
     def __init__(self, nvml: Any, devices: list[Any]) -> None:
-        """nvml: the module pynvml, initialised. devices: the handles of the GPUs."""
         self._nvml = nvml
         self._devices = devices
 
@@ -111,19 +111,19 @@ class GpuEnergy:
         return found if count else None
 
     def joules(self) -> float:
-        """Energy since the driver was loaded, summed over the GPUs."""
+        """Return the energy since the driver was loaded, summed over the GPUs."""
         counters = map(self._nvml.nvmlDeviceGetTotalEnergyConsumption, self._devices)
         return float(sum(counters)) / 1000
 
 
 def _rapl_packages() -> list[Path]:
-    """Return the readable counters of whole packages; counters of their parts would count twice."""
+    """Return the readable counters of whole packages, without those of their parts."""
     found = sorted(_RAPL.glob("intel-rapl:?/energy_uj"))
     return [path for path in found if os.access(path, os.R_OK)]
 
 
 def _reset_peak() -> None:
-    with suppress(OSError):  # where this is not allowed, the peak is that of the whole process
+    with suppress(OSError):  # if not allowed, the peak is that of the whole process
         Path("/proc/self/clear_refs").write_text("5")
 
 
@@ -137,7 +137,7 @@ def _gpu_peak_mib() -> float | None:
 
 
 def _cuda() -> Any:
-    """torch.cuda, if a method has loaded PyTorch and uses a GPU."""
+    """Return torch.cuda if a method has loaded PyTorch and uses a GPU, else None."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
         return None

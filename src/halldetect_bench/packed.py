@@ -1,10 +1,10 @@
 """Results packed for a repository: small, and without any text of the datasets.
 
-A packed folder has for each dataset one file `rows.json.xz`, the rows that all methods share, and
-one file `METHOD-DIGEST.columns.json.xz` per method with its header and a column for each figure
-that a report reads. Many publishers do not allow copies of their texts, and claims are such texts:
-the scores of claims are assigned to the labelled sentences, which are then called s1, s2, ...
-`read_all` reads packed folders too; every figure of `bench report` stays the same.
+A packed folder has for each dataset one file `rows.json.xz`, shared by all methods, and per method
+one file `METHOD-DIGEST.columns.json.xz` with its header and a column for each figure of a report.
+Many publishers do not allow copies of their texts, and claims contain such text. So the scores of
+claims are assigned to the labelled sentences, which are named s1, s2, ... `read_all` also reads
+packed folders; every figure of `bench report` stays the same.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from halldetect_bench.stats.sentence_level import sentence_scores
 
 ROWS = "rows.json.xz"
 COLUMNS = ".columns.json.xz"
-# Scores are stored in millionths, those of claims and ablations in ten-thousandths. Rounded down,
-# a score stays on its side of the threshold.
+# Scores are stored in millionths, those of claims and ablations in ten-thousandths. They are
+# rounded down, to stay on the same side of the threshold.
 _FINE, _COARSE = 1_000_000, 10_000
 _COSTS = (
     "generative_passes",
@@ -42,9 +42,13 @@ Row = dict[str, Any]
 def pack(results: Sequence[Results], out: Path, *, timed: bool = False) -> Iterator[Path]:
     """Write packed files.
 
-    results: of one folder. out: the folder to write to.
-    timed: keep seconds and joules: the rows were scored one at a time.
-    Yields the files. Results without a row are left out.
+    Args:
+        results: the results of one folder.
+        out: the folder to write to.
+        timed: True to keep seconds and joules, if the rows were scored one at a time.
+
+    Yields:
+        The written files. Results without rows are left out.
     """
     for dataset in sorted({one.header.dataset for one in results if one.predictions}):
         group = [one for one in results if one.header.dataset == dataset and one.predictions]
@@ -105,7 +109,7 @@ def _columns(one: Results, place: dict[str, int], timed: bool) -> dict[str, Any]
     return {
         "rows": None if at == list(range(len(place))) else at,
         "reasons": {str(n): item.reason for n, item in enumerate(items) if item.reason},
-        # A column in which every row has the same value is that value.
+        # A constant column is stored as its value.
         "columns": {name: _shortened(values) for name, values in columns.items()},
     }
 
@@ -120,7 +124,7 @@ def _whole(value: float | None, unit: int) -> int | None:
 
 
 def _sentences(item: Prediction) -> list[int | None] | None:
-    """Return the score of each labelled sentence; None where no claim was scored."""
+    """Return the score of each labelled sentence; None if no claim was scored."""
     scored = [(text, score) for text, score in item.claims if score is not None]
     if not item.gold_claims or not scored:
         return None
@@ -142,10 +146,7 @@ def _write(path: Path, content: dict[str, Any]) -> Path:
 
 
 def read_packed(folder: Path) -> list[Results]:
-    """Return the packed results of one dataset; none where the folder has no packed files.
-
-    folder: of the dataset.
-    """
+    """Return the packed results in the folder of a dataset; empty without packed files."""
     files = sorted(folder.glob(f"*{COLUMNS}"))
     if not files:
         return []

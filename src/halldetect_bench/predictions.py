@@ -1,8 +1,8 @@
 """Result files: one per dataset, method and configuration, one line per row, append-only.
 
-The first line is the `Header`, every other line a `Prediction`. A line is written in one call, so
-a process that is killed can leave only the last line incomplete. Opening a file to write removes
-such a line, reading skips it.
+The first line is the `Header`, every other line a `Prediction`. Each line is written in one call,
+so a killed process can leave only the last line incomplete. Opening a file for writing removes such
+a line, reading skips it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from halldetect_bench.methods.method import Scored, documents
 
 FORMAT = 1
 _DIGITS = 12
-# Folders of results with this prefix hold rows that were scored one at a time.
+# Prefix of folders with rows that were scored one at a time.
 LATENCY = "latency"
 
 
@@ -37,10 +37,10 @@ LATENCY = "latency"
 class Header:
     """The origin of a file of predictions.
 
-    `method` has the settings, models and digests of weights. `code` is the digest of the code
-    that can change a score. `sample` says how many `rows` were drawn, `of` how many, by which
-    `seed`. `trained_on` says what of this dataset, or close to it, the verifiers in the package
-    were trained on; None: nothing.
+    `method` has the settings, models and digests of weights. `code` is the digest of the code that
+    can change a score. `sample` has the number of `rows` drawn, the number they were drawn from
+    (`of`) and the `seed`. `trained_on` names the training data of the packaged verifiers that
+    belongs to this dataset or is close to it, or None.
     """
 
     dataset: str
@@ -54,7 +54,7 @@ class Header:
 
     @property
     def digest(self) -> str:
-        """Identifies method, settings, weights and code; the rows are not part of it."""
+        """The digest of method, settings, weights and code, without the rows."""
         identity = json.dumps([self.version, self.code, self.method], sort_keys=True)
         return hashlib.sha256(identity.encode()).hexdigest()[:_DIGITS]
 
@@ -68,9 +68,9 @@ class Header:
 class Prediction:
     """A method's answer for one row, with the gold label.
 
-    `row` is a digest of the whole row, so that changed data are noticed. `gold` is True where
-    the response is hallucinated; `gold_score` is in the publisher's direction; `gold_claims`
-    are the publisher's sentences with their labels. `resources` is what `Meter` measured.
+    `row` is a digest of the whole row, to detect changed data. `gold` is True if the response is
+    hallucinated; `gold_score` is in the publisher's direction; `gold_claims` are the publisher's
+    sentences with their labels. `resources` is the measurement of `Meter`.
     """
 
     id: str
@@ -108,8 +108,11 @@ def header_of(
 ) -> Header:
     """Return the header of a method's predictions for a dataset, without paths of this machine.
 
-    dataset: its name. description: the method's. command: what makes the predictions.
-    sample: how many `rows` were drawn, `of` how many, by which `seed`.
+    Args:
+        dataset: its name.
+        description: the description of the method.
+        command: the command that makes the predictions.
+        sample: see `Header`.
     """
     name = _dataset_name(dataset)
     return Header(
@@ -123,10 +126,7 @@ def header_of(
 
 
 def prediction_of(row: Row, scored: Scored, resources: dict[str, Any] | None = None) -> Prediction:
-    """Return the line of a result file for one row.
-
-    row: the row. scored: the method's answer. resources: energy and memory.
-    """
+    """Return the prediction of a row from the method's answer, with energy and memory used."""
 
     def rounded(value: float | None) -> float | None:
         return None if value is None else round(value, DECIMALS)
@@ -149,10 +149,7 @@ def prediction_of(row: Row, scored: Scored, resources: dict[str, Any] | None = N
 
 
 def sizes(row: Row) -> dict[str, int]:
-    """Measure the texts of a row: accuracy and cost may depend on their length.
-
-    row: the row.
-    """
+    """Measure the texts of a row: accuracy and cost may depend on their length."""
     return {
         "source_words": sum(len(text.split()) for text in documents(row)),
         "response_sentences": len(sentences(row.response)),
@@ -160,41 +157,36 @@ def sizes(row: Row) -> dict[str, int]:
 
 
 def row_digest(row: Row) -> str:
-    """Return a digest of everything in a row.
-
-    row: the row.
-    """
+    """Return a digest of everything in a row."""
     text = json.dumps(asdict(row), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
 class PredictionsWriter:
-    """An open file of predictions; `done` has the row digest of each id that is in it."""
+    """An open file of predictions; `done` maps the ids in it to their row digests.
+
+    Args:
+        file: the file, opened unbuffered for appending.
+        done: the rows that are already there.
+    """
 
     def __init__(self, file: Any, done: dict[str, str]) -> None:
-        """file: open to append, unbuffered. done: the rows that are already there."""
         self._file = file
         self.done = done
 
     def append(self, prediction: Prediction) -> None:
-        """Add a line.
-
-        prediction: of a row that is not there yet.
-        """
+        """Append the prediction of a new row."""
         _write(self._file, asdict(prediction))
         self.done[prediction.id] = prediction.row
 
 
 @contextmanager
 def open_predictions(folder: Path, header: Header) -> Iterator[PredictionsWriter]:
-    """Open the file of a header to write; only one process at a time can.
-
-    folder: the folder of results. header: names the file.
-    """
+    """Open the file of a header in a folder of results for writing, by one process at a time."""
     path = folder / header.path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # The lock is a file of its own; the system releases it when the process is killed.
+        # The lock is a separate file; the system releases it when the process is killed.
         lock = os.open(path.with_name(f".{path.stem}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from error
@@ -212,10 +204,7 @@ def open_predictions(folder: Path, header: Header) -> Iterator[PredictionsWriter
 
 
 def read(path: Path) -> Results:
-    """Read a file of predictions; an incomplete last line is skipped.
-
-    path: a .jsonl file.
-    """
+    """Read a file of predictions; an incomplete last line is skipped."""
     try:
         data = path.read_bytes()
         whole = data[: data.rfind(b"\n") + 1].decode("utf-8")
@@ -234,11 +223,8 @@ def read(path: Path) -> Results:
 
 
 def read_all(folder: Path) -> list[Results]:
-    """Read every file of a folder of results, in the order of their names.
-
-    folder: where `bench run` wrote.
-    """
-    from halldetect_bench.packed import read_packed  # which builds on this module
+    """Read every file of a folder of results, in the order of their names."""
+    from halldetect_bench.packed import read_packed  # which imports this module
 
     if not folder.is_dir():
         raise InputError(f"no folder {folder}; `halldetect bench run -o {folder}` makes one")
@@ -258,10 +244,7 @@ def read_all(folder: Path) -> list[Results]:
 
 
 def latency_folders(folder: Path) -> list[Path]:
-    """Return the folders inside a folder of results whose rows were scored one at a time.
-
-    folder: a folder of results.
-    """
+    """Return the subfolders of results with rows that were scored one at a time."""
     return [inner for inner in sorted(folder.glob(f"{LATENCY}*")) if inner.is_dir()]
 
 
@@ -289,23 +272,17 @@ def _write(file: Any, record: dict[str, Any]) -> None:
 
 
 def slug(name: str) -> str:
-    """Return a name in a form that fits into a file name.
-
-    name: any text.
-    """
+    """Return a name in a form that fits into a file name."""
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "unnamed"
 
 
 def portable_command(program: str, words: Sequence[str]) -> str:
-    """Return a command line without folders of this machine.
-
-    program: what is called. words: its arguments.
-    """
+    """Return the command line of a program and its arguments without folders of this machine."""
     return " ".join([program, *(str(_portable(word)) for word in words)])
 
 
 def _dataset_name(name: str) -> str:
-    """Return the name without folders: results do not depend on where the data are."""
+    """Return the name without folders: results do not depend on the place of the data."""
     head, mark, path = name.rpartition("jsonl:")
     return f"{head}{mark}{Path(path).stem}" if mark else name
 

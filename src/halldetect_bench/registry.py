@@ -120,12 +120,13 @@ DATASETS: dict[str, Dataset] = {
 
 
 def load_dataset(name: str, root: Path | str | None = None) -> Loaded:
-    """The rows of a dataset.
+    """Return the rows of a dataset.
 
-    name: a name of DATASETS; `jsonl:PATH` for a file of your own; or `adversarial:NAME` for the
-        faithful responses of another dataset, each as it is and once per kind of edit that
-        applies (see `datasets.adversarial`), always with the same seed.
-    root: the folder that holds the datasets' folders; default: HALLDETECT_DATA.
+    Args:
+        name: a name of DATASETS, `jsonl:PATH` for your own file, or `adversarial:NAME` for the
+            faithful responses of another dataset and their edits, always with the same seed (see
+            `datasets.adversarial`).
+        root: the folder that holds the datasets' folders; default: HALLDETECT_DATA.
     """
     if name.startswith(USER_FILE):
         return labelled_claims.load_user_file(Path(name.removeprefix(USER_FILE)))
@@ -142,10 +143,7 @@ def load_dataset(name: str, root: Path | str | None = None) -> Loaded:
 
 
 def data_root(root: Path | str | None = None) -> Path:
-    """The folder that holds the datasets' folders.
-
-    root: the folder; default: HALLDETECT_DATA.
-    """
+    """Return the folder that holds the datasets' folders; by default HALLDETECT_DATA."""
     chosen = root if root is not None else os.environ.get(ROOT_VARIABLE)
     if not chosen:
         raise InputError(f"say where the datasets are: pass --data DIR or set {ROOT_VARIABLE}")
@@ -154,7 +152,7 @@ def data_root(root: Path | str | None = None) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class MethodEntry:
-    """A method: its name, a summary, the models it needs, and how to build it."""
+    """A method: its name, a summary, the models it needs, and its factory."""
 
     name: str
     summary: str
@@ -178,7 +176,7 @@ def _halldetect(run: RunModels) -> Method:
 
 
 def _paper(run: RunModels) -> Method:
-    """Return the detector with the paper's method; a model on a device writes the claims there."""
+    """Return the paper's method; an `--llm` or `--device` selects the model that writes claims."""
     from halldetect.detector import Detector
     from halldetect_bench.methods.halldetect_method import HallDetect, LlmExtractor
 
@@ -210,7 +208,7 @@ def _one_prompt(run: RunModels) -> Method:
 
 
 def ablation(run: RunModels, extractor: str | None = None) -> Method:
-    """Return the ablation with the claims of an extractor; default: as the run says."""
+    """Return the ablation with the claims of an extractor; by default that of the run."""
     name = extractor or run.options.extractor or SENTENCES
     return Ablation(None if name == SENTENCES else run.extractor(name), run.verifier)
 

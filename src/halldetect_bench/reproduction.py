@@ -1,9 +1,9 @@
 """Run the methods of stored results again, and compare the figures with the stored intervals.
 
-The stored files say what made them: method, settings, models, rows. Methods that cannot be rebuilt
-here, because a model is missing, are listed with the reason. Scores may differ in the last digits
-on another machine or runtime; a figure is reproduced if it lies in the interval of the stored one,
-taken on the same rows.
+The stored files record method, settings, models and rows. Methods that cannot be rebuilt, because a
+model is missing, are listed with the reason. Scores may differ in the last digits on another
+machine or runtime: a figure is reproduced if it lies in the interval of the stored one on the same
+rows.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ COMPARED = ("AUROC", "balanced accuracy")
 
 @dataclass(frozen=True, slots=True)
 class Reproduced:
-    """A figure of a stored file, and what it is now.
+    """A figure of a stored file, and its new value.
 
-    stored: on the rows that were run again, with its interval. reason: why it was not run.
+    Attributes:
+        stored: the stored figure on the repeated rows, with its interval.
+        reason: the reason why it was not run.
     """
 
     dataset: str
@@ -44,7 +46,7 @@ class Reproduced:
 
     @property
     def inside(self) -> bool:
-        """True if the figure lies in the stored interval, up to rounding."""
+        """True if the new figure lies in the stored interval, up to rounding."""
         if self.now is None or self.stored.low is None or self.stored.high is None:
             return self.reason is None and self.now == self.stored.value
         return self.stored.low - 1e-6 <= self.now <= self.stored.high + 1e-6
@@ -60,13 +62,16 @@ def reproduce(
     device: str | None = None,
     notice: Callable[[str], None] = lambda line: None,
 ) -> list[Reproduced]:
-    """Run stored results again, dataset by dataset.
+    """Repeat stored results, dataset by dataset.
 
-    stored: labels of methods with their results. out: the folder to write to; a run that was
-        stopped continues there. data: the folder of the datasets.
-    limit: how many of the stored rows of each dataset to run; None for all.
-    batch: rows per call of a method. device: of the language models; None for llama.cpp.
-    notice: called with a line about each file.
+    Args:
+        stored: the results by label of the method.
+        out: the folder to write to; a stopped run continues there.
+        data: the folder of the datasets.
+        limit: the number of stored rows to run per dataset; None for all.
+        batch: rows per call of a method.
+        device: the device of the language models; None for llama.cpp.
+        notice: called with a line about each file.
     """
     found: list[Reproduced] = []
     methods: dict[str, Method | str] = {}
@@ -88,7 +93,7 @@ def reproduce(
 
 
 def _rebuilt(header: Header, device: str | None, notice: Callable[[str], None]) -> Method | str:
-    """Return the method of a stored file, or why it cannot be built here."""
+    """Return the method of a stored file, or the reason why it cannot be built."""
     described = header.method
     name = described["name"]
     if name not in METHODS:
@@ -108,14 +113,14 @@ def _rebuilt(header: Header, device: str | None, notice: Callable[[str], None]) 
             )
         )
         method = METHODS[name].build(models)
-        # The description names the models' digests, so it loads them.
+        # This loads the models: the description has their digests.
         return _other_weights(described, method.description) or method
     except HallDetectError as error:
         return str(error)
 
 
 def _other_weights(stored: dict[str, Any], built: dict[str, Any]) -> str | None:
-    """Return a message where the verifier has other weights now than the stored results had."""
+    """Return a message if the verifier's weights differ from those of the stored results."""
     before, now = (one.get("verifier") or {} for one in (stored, built))
     if before.get("digest") == now.get("digest"):
         return None
@@ -126,9 +131,9 @@ def _other_weights(stored: dict[str, Any], built: dict[str, Any]) -> str | None:
 
 
 def _configuration(described: dict[str, Any]) -> Configuration:
-    """Return the configuration that a file states, with the verifier by its name."""
+    """Return the configuration in a file, with the verifier by name."""
     stated = described.get("configuration") or {}
-    # The method `paper` sets the first two, and models are known by their descriptions.
+    # The method `paper` sets the first two; the descriptions identify the models.
     left_out = {"paper", "extractor", "verifier", "threads", "device"}
     known = {option.name for option in options()} - left_out
     chosen = {name: value for name, value in stated.items() if name in known}
@@ -142,8 +147,7 @@ def _model(described: dict[str, Any], role: str) -> str | None:
 
 
 def _rows(results: Results, data: Path | None, limit: int | None) -> list[Row]:
-    """Return the rows of a stored file; raises InputError where the data differ from those it
-    had."""
+    """Return the rows of a stored file, or raise InputError if the data have changed."""
     stored = {item.id: item.row for item in results.predictions}
     rows = [row for row in load_dataset(results.header.dataset, data).rows if row.id in stored]
     for row in rows:

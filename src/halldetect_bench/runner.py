@@ -25,7 +25,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """The file of one run, and how many rows were new or already there."""
+    """The file of a run, and the numbers of new and of existing rows."""
 
     header: Header
     path: Path
@@ -36,8 +36,12 @@ class RunOutcome:
 def sample(rows: Sequence[Row], limit: int | None, seed: int) -> list[Row]:
     """Return a random sample, in the order of the dataset.
 
-    rows: the dataset. limit: how many rows; None for all. seed: of the sample.
     A larger sample with the same seed contains the smaller one, so that a run can be extended.
+
+    Args:
+        rows: the dataset.
+        limit: the number of rows; None for all.
+        seed: the seed of the sample.
     """
     if limit is None or limit >= len(rows):
         return list(rows)
@@ -59,13 +63,17 @@ def run(
     command: str = "",
     sample: dict[str, int] | None = None,
 ) -> RunOutcome:
-    """Score the rows that are not in the results yet, and append them.
+    """Score the rows that are missing in the results, and append them.
 
-    dataset: its name. rows: its rows. method: scores them. folder: of results.
-    batch: the rows per call. More is faster on some machines, but rows of a batch share their
-        time equally, and the whole batch is lost when the process is killed.
-    progress: called after each batch.
-    command, sample: for the header; see `predictions.header_of`.
+    Args:
+        dataset: the name of the dataset.
+        rows: its rows.
+        method: the method that scores them.
+        folder: the folder of results.
+        batch: the rows per call. Large batches are faster on some machines, but their rows share
+            the time equally, and a killed process loses the whole batch.
+        progress: called after each batch.
+        command, sample: for the header; see `predictions.header_of`.
     """
     if batch < 1:
         raise InputError(f"--batch must be at least 1, not {batch}")
@@ -86,9 +94,15 @@ def run(
 
 
 def missing(rows: Sequence[Row], done: dict[str, str], path: Path) -> list[Row]:
-    """Return the rows that are not done; raises InputError if a row that is done has changed.
+    """Return the rows that are not done.
 
-    rows: the dataset. done: row digests by id. path: the file, for the error message.
+    Args:
+        rows: the dataset.
+        done: row digests by id.
+        path: the file, for the error message.
+
+    Raises:
+        InputError: if a row that is done has changed.
     """
     todo = []
     for row in rows:

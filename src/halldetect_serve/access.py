@@ -4,9 +4,9 @@ Tokens come from a file or from the environment variable HALLDETECT_TOKENS, one 
 
     NAME  SCOPE,SCOPE  sha256:DIGEST
 
-In the variable a semicolon may stand for the line end. The secret itself may take the place of its
-digest. Empty lines and lines that begin with # are skipped. The scopes are read, check and admin;
-admin includes the others.
+The variable may use semicolons instead of line ends. The secret may be given instead of its digest.
+Empty lines and lines that begin with # are skipped. The scopes are read, check and admin; admin
+includes the others.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ log = logging.getLogger("halldetect_serve")
 SCOPES = ("read", "check", "admin")
 PREFIX = "hd_"
 TOKENS_VARIABLE = "HALLDETECT_TOKENS"
-# Seconds between two looks at the file: a removed token may be accepted for that long.
+# Seconds between two reads of the file: a removed token may be accepted for that long.
 REREAD_SECONDS = 5.0
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _MIN_SECRET = 20
-# With more callers than this, those whose bucket is full again are dropped.
+# Above this number of callers, those with a full bucket are dropped.
 _MAX_BUCKETS = 10_000
 
 
@@ -41,15 +41,16 @@ _MAX_BUCKETS = 10_000
 class AccessToken:
     """A token without its secret.
 
-    name    name that the operator gave to it
-    scopes  some of `SCOPES`; admin includes the others
+    Attributes:
+        name: the name that the operator chose.
+        scopes: some of `SCOPES`; admin includes the others.
     """
 
     name: str
     scopes: frozenset[str]
 
     def allows(self, scope: str) -> bool:
-        """Return True if the token allows what needs `scope`."""
+        """Return True if the token covers `scope`."""
         return scope in self.scopes or "admin" in self.scopes
 
 
@@ -60,8 +61,8 @@ ANONYMOUS = AccessToken("anybody", frozenset(SCOPES))
 class TokenTable:
     """The tokens of the service, by the digest of their secret.
 
-    The file is read again when it changes. A file that cannot be read leaves the last list in
-    force, and the log says so.
+    The file is read again when it changes. If it cannot be read, the last list stays in force and
+    a warning is logged.
 
     Args:
         file: the file with the tokens; it need not exist yet.
@@ -79,7 +80,7 @@ class TokenTable:
     def find(self, secret: str) -> AccessToken | None:
         """Return the token with this secret, or None."""
         self._reread()
-        # Secrets are compared by digest, so the time that it takes says nothing about them.
+        # Secrets are compared by digest, so timing reveals nothing about them.
         digest = token_digest(secret)
         return self._fixed.get(digest) or self._from_file.get(digest)
 
@@ -103,7 +104,7 @@ def parse_tokens(text: str) -> dict[str, AccessToken]:
     """Return the tokens of a file by the digest of their secret.
 
     Raises:
-        ConfigurationError: names the line that is not a token; it does not quote it.
+        ConfigurationError: if a line is not a token; the message gives its number, not its text.
     """
     tokens = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -125,7 +126,7 @@ def parse_tokens(text: str) -> dict[str, AccessToken]:
 
 
 def create_token(file: Path, name: str, scopes: Iterable[str]) -> str:
-    """Make a token, add its digest to the file and return its secret, which is not stored.
+    """Create a token, add its digest to the file and return its secret, which is not stored.
 
     Args:
         file: the file with the tokens; it is created if it does not exist.
@@ -167,8 +168,7 @@ class RateLimiter:
     """A token bucket per caller.
 
     Args:
-        per_minute: requests per minute and caller; 0 means no limit. A tenth of them may come
-            at once.
+        per_minute: requests per minute and caller; 0 means no limit. A tenth may come at once.
     """
 
     def __init__(self, per_minute: int) -> None:
@@ -185,7 +185,7 @@ class RateLimiter:
         if not self._per_second:
             return 0.0
         now = time.monotonic()
-        if len(self._buckets) > _MAX_BUCKETS:  # a bucket that is full again is the same as none
+        if len(self._buckets) > _MAX_BUCKETS:  # a full bucket is the same as none
             full = now - self._burst / self._per_second
             self._buckets = {key: item for key, item in self._buckets.items() if item[1] > full}
         tokens, counted = self._buckets.get(caller, (self._burst, now))

@@ -4,8 +4,8 @@
 ...     checked = client.check("The last boat returns at 21:40.", "It returns at 22:30.")
 ...     print(checked.report.verdict)
 
-A refusal or failure of the service is a ServiceError with its code. A request that met a full
-queue or a starting worker is sent again after the time the service names, `retries` times.
+A refusal or failure of the service is a ServiceError with its code. A request that meets a full
+queue or a starting worker is retried after the time the service names, up to `retries` times.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from halldetect.report import Report
 if TYPE_CHECKING:
     import httpx
 
-# Sent again after the time the service names: the queue was full or the worker was starting.
+# Retried after the time the service names: the queue was full or the worker was starting.
 _RETRIED_STATUS = (429, 503)
 _DEFAULT_PAUSE, _MAX_PAUSE = 1.0, 30.0
 _STREAM_PATH = "/v1/check/stream"
@@ -40,8 +40,7 @@ class Choices:
         threshold: hallucinated at this score or above, or the name of an operating point.
         verifier: a name of `Client.models`.
         store: whether the service stores the report.
-        timeout_seconds: how long the check may take, waiting included; at most the service's own
-            limit.
+        timeout_seconds: limit of the check, waiting included; at most the service's own limit.
     """
 
     threshold: float | str | None = None
@@ -56,7 +55,7 @@ class Checked:
 
     Attributes:
         report: the report.
-        stored: its id where it was stored, else None.
+        stored: its id if it was stored, else None.
         store_error: why it could not be stored, else None.
     """
 
@@ -89,9 +88,9 @@ class Client:
 
     Args:
         base_url: address of the service, such as http://127.0.0.1:8000.
-        token: access token, where the service needs one.
+        token: access token, if the service requires one.
         timeout: seconds to wait for an answer.
-        retries: how often a request is sent again that met a full queue or a starting worker.
+        retries: how often a request is retried if the queue is full or the worker is starting.
 
     Raises:
         MissingExtra: if httpx is not installed.
@@ -152,7 +151,7 @@ class Client:
     ) -> Iterator[Event | Checked]:
         """Check one response and yield events while it is checked, then the result.
 
-        The arguments are those of `check`. The request is not sent again.
+        The arguments are those of `check`. The request is not retried.
         """
         body = _body(Pair(source, response, question), choices)
         parser = _EventParser()
@@ -196,7 +195,7 @@ class Client:
     def _send(
         self, method: str, path: str, body: Any = None, params: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Return the answer to a request; a busy service is asked again."""
+        """Send a request, with retries if the service is busy, and return the answer."""
         for attempt in range(self._retries + 1):
             with _transport_errors():
                 answer = self._http.request(method, path, json=body, params=params)
@@ -258,7 +257,7 @@ def _refusal(answer: httpx.Response) -> ServiceError:
 
 
 def _error(data: Any, status: int, retry_after: float | None) -> ServiceError:
-    """Return the error of an error body; a body of another form is not from this service."""
+    """Return the error of an error body; any other body does not come from this service."""
     try:
         error = data["error"]
         code, message, request_id = map(str, (error["code"], error["message"], error["request_id"]))
@@ -277,7 +276,7 @@ class _EventParser:
     _finished: bool = False
 
     def feed(self, line: str) -> Iterator[Event | Checked]:
-        """Take one line and yield the event that it completes, or raise the error in it."""
+        """Parse one line and yield the event that it completes, or raise its error."""
         name, _, value = line.partition(": ")
         if name == "event":
             self._name = value

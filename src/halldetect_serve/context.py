@@ -1,4 +1,4 @@
-"""The parts that the routes share, and how a check gets to the worker."""
+"""The parts that the routes share, and the way of a check to the worker."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from halldetect_serve.worker.process import FinishedReport, Job
 from halldetect_serve.worker.scheduler import PendingJob, Scheduler
 
 log = logging.getLogger("halldetect_serve")
-# Seconds between two comments in an event stream, which keep the connection open.
+# Seconds between comments in an event stream; they keep the connection open.
 KEEP_ALIVE_SECONDS = 10.0
 KEEP_ALIVE_COMMENT = b":\n\n"
 Result = TypeVar("Result")
@@ -38,13 +38,14 @@ Result = TypeVar("Result")
 class ServiceContext:
     """The parts of the service.
 
-    settings  the settings of the service
-    worker    the queue of the worker process
-    metrics   counters for Prometheus
-    rate      limit on requests per caller
-    reports   stored reports; None where the operator has not turned storage on
-    tokens    access tokens; None where none are needed
-    upstream  chat server behind the proxy; None for no proxy
+    Attributes:
+        settings: the settings of the service.
+        worker: the queue of the worker process.
+        metrics: counters for Prometheus.
+        rate: limit on requests per caller.
+        reports: stored reports; None if storage is off.
+        tokens: access tokens; None if the service needs no tokens.
+        upstream: chat server behind the proxy; None without a proxy.
     """
 
     settings: ServiceSettings
@@ -81,7 +82,7 @@ class ServiceContext:
         """Return the stored reports.
 
         Raises:
-            ServiceError: `storage_off` where the operator has not turned storage on.
+            ServiceError: `storage_off` if the operator has not turned storage on.
         """
         if self.reports is None:
             raise service_error("storage_off", "this service keeps no reports")
@@ -111,7 +112,7 @@ def submit(
     repair: bool = False,
     judge_from: int = 0,
 ) -> PendingJob:
-    """Put pairs into the queue, after a check of the options; see `Job` for the arguments.
+    """Validate the options and queue the pairs; see `Job` for the arguments.
 
     Raises:
         ServiceError: if an option is not valid or the worker does not take the job.
@@ -175,8 +176,8 @@ async def store_reports(
     """Store the reports if the request asks for it.
 
     Returns:
-        Per report, the fields `stored` and `store_error` of the answer. A failure of the database
-        does not keep the caller from getting the report.
+        Per report, the fields `stored` and `store_error` of the answer. If the database fails, the
+        caller still gets the report.
     """
     nothing: dict[str, Any] = {"stored": None, "store_error": None}
     if not options.store:
@@ -189,10 +190,10 @@ async def store_reports(
 
 
 async def cancel_on_disconnect(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
-    """Return the result of `work`, which is cancelled if the client of `request` leaves.
+    """Return the result of `work`; cancel it if the client of `request` disconnects.
 
     Raises:
-        ClientGone: if the client has left.
+        ClientGone: if the client has disconnected.
     """
     task = asyncio.create_task(work)
     disconnect = asyncio.create_task(_wait_for_disconnect(request))
@@ -207,7 +208,7 @@ async def cancel_on_disconnect(request: Request, work: Coroutine[Any, Any, Resul
 
 
 async def with_keep_alive(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the parts of an event stream, and a comment whenever none comes for a while."""
+    """Yield the parts of an event stream, with comments during long pauses."""
     waiting: asyncio.Future[bytes] | None = None
     try:
         while True:

@@ -20,7 +20,7 @@ metadata = sa.MetaData()
 schema_version = sa.Table(
     "halldetect_schema", metadata, sa.Column("version", sa.Integer, nullable=False)
 )
-# The list reads the columns after `report`, so that it needs no whole reports.
+# The list reads only the columns after `report`, not whole reports.
 reports = sa.Table(
     "reports",
     metadata,
@@ -48,7 +48,7 @@ _BUSY_SECONDS = 5.0
 
 
 class Database:
-    """An open database. Every failure to use it is a ServiceError with one code.
+    """An open database. Every failure is a ServiceError with the same code.
 
     Args:
         url: sqlite:////path/file.db or postgresql://user@host/name.
@@ -107,10 +107,10 @@ class Database:
                 )
 
     def erase_deleted(self) -> None:
-        """Leave no bytes of deleted rows in the files, as far as the database allows.
+        """Erase the bytes of deleted rows from the files, if the database allows it.
 
-        SQLite overwrites what it frees, and this empties its journal. PostgreSQL marks the space
-        as free for the next rows; its own journal and backups are up to its administrator.
+        SQLite overwrites freed space, and this empties its journal. PostgreSQL only marks the
+        space as free; its journal and backups are up to its administrator.
         """
         statement = (
             "PRAGMA wal_checkpoint(TRUNCATE)" if self.is_sqlite else "VACUUM reports, reviews"
@@ -135,7 +135,7 @@ def _create_engine(url: str) -> sa.Engine:
             return _create_sqlite(parsed)
         if name != "postgresql":
             raise ConfigurationError(f"the database must be SQLite or PostgreSQL, not {name}")
-        # psycopg 3, whichever driver the short form of the URL stands for
+        # psycopg 3, whatever the default driver of SQLAlchemy is
         return sa.create_engine(
             parsed.set(drivername="postgresql+psycopg"),
             pool_pre_ping=True,
@@ -156,7 +156,7 @@ def _create_sqlite(url: sa.URL) -> sa.Engine:
     path = Path(str(url.database))
     if not path.parent.is_dir():
         raise ConfigurationError(f"there is no folder {str(path.parent)!r} for the database")
-    try:  # only its owner may read the texts; SQLite gives its other files the same permissions
+    try:  # only the owner may read the texts; SQLite's other files get the same permissions
         path.touch(mode=0o600)
     except OSError as error:
         raise ConfigurationError(f"cannot write the database: {error.strerror}") from None
@@ -182,7 +182,7 @@ def _create_sqlite(url: sa.URL) -> sa.Engine:
 
 
 def _use_write_ahead_log(connection: Any) -> None:
-    """Switch to the write-ahead log, and wait for a program that switches at the same moment.
+    """Switch to the write-ahead log; wait if another program switches at the same moment.
 
     SQLite's own timeout does not cover this statement.
     """
@@ -198,7 +198,7 @@ def _use_write_ahead_log(connection: Any) -> None:
 
 
 def _unavailable(error: SQLAlchemyError) -> ServiceError:
-    """Name the kind of failure only: the message of a driver quotes statements and values."""
+    """Return an error with the kind of failure only: driver messages quote values."""
     original = getattr(error, "orig", None)
     kind = type(original or error).__name__
     full = "full" in str(original) or "disk I/O" in str(original)

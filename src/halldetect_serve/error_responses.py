@@ -34,12 +34,12 @@ STATUS_BY_CODE = {
     "worker_failed": 503,
     "deadline_exceeded": 504,
 }
-# Seconds for Retry-After where no better estimate is known.
+# Default seconds for Retry-After.
 _DEFAULT_RETRY_AFTER = 2
 
 
 class ClientGone(Exception):
-    """The client has closed the connection or reads too slowly: no answer can be sent."""
+    """The client closed the connection or reads too slowly, so no answer can be sent."""
 
 
 def service_error(code: str, message: str, retry_after: float | None = None) -> ServiceError:
@@ -47,9 +47,8 @@ def service_error(code: str, message: str, retry_after: float | None = None) -> 
 
     Args:
         code: a key of `STATUS_BY_CODE`, which also gives the HTTP status.
-        message: one line for the caller; it must not quote texts or secrets.
-        retry_after: seconds after which the request may succeed. Errors with the status 429 or
-            503 get a default.
+        message: one line for the caller, without texts or secrets.
+        retry_after: seconds to wait before a retry; status 429 and 503 have a default.
     """
     status = STATUS_BY_CODE[code]
     if retry_after is None and status in (429, 503):

@@ -1,8 +1,8 @@
 """The outermost layer of the application, which every request passes.
 
-It is plain ASGI, so it sees a request before its body is read and every answer as it leaves. It
-sets the request id, checks token and scope, limits rate, size and time, adds the security headers,
-counts and logs the request, and turns failures inside into the error format.
+As plain ASGI it sees a request before its body is read, and every part of an answer. It sets the
+request id, checks token and scope, limits rate, size and time, adds the security headers, counts
+and logs the request, and turns exceptions into the error format.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-# Everything else needs no token: the page and its files, health, the API description.
+# Other paths need no token: the page and its files, health, the API description.
 _PROTECTED_PREFIXES = ("/v1/", "/metrics")
 _OPEN_PATH = "/v1/session"
 _SCOPE_BY_METHOD = {"GET": "read", "HEAD": "read", "POST": "check"}
 _OTHER_METHODS_SCOPE = "admin"
-# Logged and counted where no answer could be sent; the number that nginx uses for it.
+# The status logged if no answer could be sent, as in nginx.
 CLIENT_CLOSED_REQUEST = 499
 _PIECE_BYTES = 256 * 1024
 
@@ -72,11 +72,11 @@ class RequestMiddleware:
         except ClientGone:
             exchange.status = CLIENT_CLOSED_REQUEST
         except asyncio.CancelledError:
-            # Only uvicorn cancels: the time to finish requests after a signal to stop is over.
+            # Only uvicorn cancels: the time to drain after a stop signal is over.
             message = "the service is stopping, and this was not done in time"
             await exchange.send_error(service_error("shutting_down", message))
         except Exception as error:
-            # The message of an unexpected error may quote a text: log its type and place only.
+            # The message may quote a text: log only the type and place of the error.
             trace = "".join(traceback.format_tb(error.__traceback__)[-3:])
             log.error("request %s: %s\n%s", exchange.id, type(error).__name__, trace)
             message = "the service failed; its log says where"
@@ -91,7 +91,7 @@ class RequestMiddleware:
             message = "both Content-Length and Transfer-Encoding are set"
             raise service_error("invalid_http", message)
         if not context.settings.auth and not is_loopback(exchange.host):
-            # A web page whose host name was made to resolve to this machine (DNS rebinding).
+            # DNS rebinding: a web page whose host name resolves to this machine.
             raise service_error("forbidden", "without tokens this answers to loopback names only")
         caller = self._identify(exchange)
         exchange.caller = exchange.scope["caller"] = caller
@@ -161,7 +161,7 @@ class Exchange:
 
         Raises:
             ServiceError: `too_large` or `read_timeout`.
-            ClientGone: if the client leaves first.
+            ClientGone: if the client disconnects first.
         """
         body = bytearray()
         try:
@@ -180,7 +180,7 @@ class Exchange:
         self._body = bytes(body)
 
     async def receive(self) -> Message:
-        """Return the body once, then what the client sends next, which is the disconnect."""
+        """Return the body once, then the client's next message: the disconnect."""
         if self._body is None:
             return await self._receive()
         body, self._body = self._body, None
@@ -190,7 +190,7 @@ class Exchange:
         """Send a part of the answer, with the security headers if it is the first.
 
         Raises:
-            ClientGone: if the client has left or does not read in time.
+            ClientGone: if the client has disconnected or does not read in time.
         """
         if message["type"] == "http.response.start":
             self.status = message["status"]
@@ -200,7 +200,7 @@ class Exchange:
             headers["X-Request-Id"] = self.id
             if self.scope["path"].startswith(_PROTECTED_PREFIXES):
                 headers.setdefault("Cache-Control", "no-store")
-        # In pieces, because the server waits for a slow reader only before the next piece.
+        # In pieces, because the server waits for a slow reader only between pieces.
         body, at = message.get("body", b""), 0
         while at + _PIECE_BYTES < len(body):
             piece = body[at : at + _PIECE_BYTES]
@@ -209,7 +209,7 @@ class Exchange:
         await self._send_in_time({**message, "body": body[at:]} if at else message)
 
     async def send_error(self, error: ServiceError) -> None:
-        """Answer with an error; if an answer has begun, it can only be broken off."""
+        """Answer with an error; an answer that has begun is cut off."""
         if self.status:
             log.error("request %s: broken off: %s", self.id, error.code)
             return
@@ -230,7 +230,7 @@ class Exchange:
             self.status = CLIENT_CLOSED_REQUEST
 
     def record(self, seconds: float) -> None:
-        """Count and log the request, which took some seconds."""
+        """Count and log the request with its duration in seconds."""
         route: Any = self.scope.get("route")
         name = getattr(route, "path", "other")
         method = self.scope["method"] if name != "other" else "other"

@@ -21,7 +21,7 @@ _SECONDS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 class ServiceMetrics:
     """The metrics of the service.
 
-    Labels hold routes, codes, states and phases only, never what a caller sent.
+    Labels hold only routes, codes, states and phases, never data of a caller.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class ServiceMetrics:
             self.phases.labels(phase).observe(seconds)
 
     def to_text(self, worker_stats: dict[str, Any] | None) -> bytes:
-        """Return all metrics as text; `worker_stats` is None if the worker does not answer."""
+        """Return all metrics as text; pass `worker_stats` as None if the worker does not answer."""
         self._worker_up.set(0 if worker_stats is None else 1)
         for name, gauge in self._worker.items():
             gauge.set((worker_stats or {}).get(name, 0))

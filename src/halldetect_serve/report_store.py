@@ -1,4 +1,4 @@
-"""The stored reports: those that a request asked to keep, with their reviews."""
+"""The reports that requests asked to store, with their reviews."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ DAY_SECONDS = 86400.0
 class Review:
     """A person's review of a report.
 
-    note       a remark, or an empty text
-    decisions  by number of the claim, from 1: `agree` or `disagree` with its state
-    reviewer   name of the token; None without one
-    updated    seconds since the epoch
+    Attributes:
+        note: a remark, or an empty text.
+        decisions: `agree` or `disagree` by number of the claim, from 1.
+        reviewer: the name of the token, or None.
+        updated: seconds since the epoch.
     """
 
     note: str
@@ -50,10 +51,11 @@ class StoredReport:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long reports are kept.
+    """The limits on stored reports.
 
-    days   delete those that are older; None keeps them
-    count  keep this many of the newest; None keeps all
+    Attributes:
+        days: delete older reports; None keeps them.
+        count: keep only this number of the newest; None keeps all.
     """
 
     days: float | None = None
@@ -62,15 +64,16 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class ReportFilter:
-    """A selection of reports; a field that is None, or an empty `ids`, excludes none.
+    """A selection of reports; None, or an empty `ids`, sets no condition.
 
-    ids       only these
-    verdict   with this verdict
-    state     with at least one claim in this state
-    search    whose response, question or note contains this text, in upper or lower case
-    since     stored at this time or later, in seconds since the epoch
-    until     stored before this time
-    reviewed  with a review (True) or without one (False)
+    Attributes:
+        ids: ids of the reports.
+        verdict: the verdict.
+        state: the state of at least one claim.
+        search: a text in the response, question or note; case is ignored.
+        since: the earliest time of storage, in seconds since the epoch.
+        until: the time before which a report was stored.
+        reviewed: True for reports with a review, False for those without.
     """
 
     ids: tuple[str, ...] = ()
@@ -90,7 +93,7 @@ class ReportStore:
 
     Args:
         database: where they are stored.
-        retention: how long they are kept.
+        retention: the limits on their age and number.
     """
 
     def __init__(self, database: Database, retention: Retention) -> None:
@@ -99,7 +102,7 @@ class ReportStore:
         self._clock_offset = time.time() - time.monotonic()
 
     def add(self, finished: list[FinishedReport]) -> list[str]:
-        """Store reports, all or none, then delete those that retention no longer keeps.
+        """Store reports, all or none, then delete those beyond the retention limits.
 
         Returns:
             The new ids, in the order of the reports.
@@ -108,7 +111,7 @@ class ReportStore:
         rows = [
             {
                 "id": secrets.token_urlsafe(16),
-                "created": now + at * 1e-6,  # the reports of a batch stay in order
+                "created": now + at * 1e-6,  # keeps the reports of a batch in order
                 "report": report.json,
                 "verdict": report.overview["verdict"],
                 "score": report.overview["score"],
@@ -123,14 +126,14 @@ class ReportStore:
         return [row["id"] for row in rows]
 
     def prune(self) -> int:
-        """Delete the reports that retention no longer keeps.
+        """Delete the reports beyond the retention limits.
 
         Returns:
             The number of deleted reports.
         """
         retention, expired = self._retention, []
         if retention.days is not None:
-            # By a clock that nobody sets: a system clock that jumps ahead deletes nothing.
+            # A monotonic clock: a jump of the system clock deletes nothing.
             now = self._clock_offset + time.monotonic()
             expired.append(reports.c.created < now - retention.days * DAY_SECONDS)
         if retention.count is not None:
@@ -175,7 +178,7 @@ class ReportStore:
 
         Args:
             limit: number of reports at most.
-            before: the cursor `next` of the part before this one; None for the first part.
+            before: the cursor `next` of the previous part; None for the first part.
             wanted: which reports.
 
         Returns:
@@ -197,7 +200,7 @@ class ReportStore:
     def each(self, wanted: ReportFilter = _ALL) -> Iterator[StoredReport]:
         """Yield every report that a filter selects, the newest first.
 
-        Reports are read one at a time, so that many of them need no memory.
+        Reports are read one at a time to save memory.
         """
         query = sa.select(reports.c.id).where(*self._conditions(wanted)).order_by(*_NEWEST_FIRST)
         with self.database.reading() as connection:
@@ -210,7 +213,7 @@ class ReportStore:
                     raise
 
     def set_review(self, id: str, review: Review) -> None:
-        """Store the review of a report; it replaces the one before.
+        """Store the review of a report; it replaces the previous one.
 
         Raises:
             ServiceError: `not_found` if there is no such report.
@@ -260,7 +263,7 @@ class ReportStore:
         return deleted
 
     def _conditions(self, wanted: ReportFilter) -> list[sa.ColumnElement[bool]]:
-        """Return what holds of the rows of these reports, in queries of the table `reports`."""
+        """Return the SQL conditions of a filter on the table `reports`."""
         found: list[sa.ColumnElement[bool]] = []
         if wanted.ids:
             found.append(reports.c.id.in_(wanted.ids))
@@ -287,7 +290,7 @@ class ReportStore:
         return found
 
     def _json(self, column: sa.ColumnElement[Any]) -> Any:
-        """Return a column of JSON text as a value whose fields a query can name."""
+        """Return a column of JSON text as a value with queryable fields."""
         if self.database.is_sqlite:
             return sa.type_coerce(column, sa.JSON)
         return sa.cast(column, sa.JSON)

@@ -1,4 +1,4 @@
-"""Requests and answers as pydantic models; the report in them is the report's own dataclass."""
+"""Requests and answers as pydantic models; reports in them are the core's dataclass."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CURSOR = r"^[0-9]{1,12}(\.[0-9]{1,9})?~[A-Za-z0-9_-]{1,64}$"
 
 
 class Form(StrEnum):
-    """A form of the report that an answer may bring besides the JSON."""
+    """A form of the report that an answer may include besides the JSON."""
 
     VIEW = "view"
     MARKDOWN = "markdown"
@@ -29,7 +29,7 @@ class _Request(BaseModel):
 
 
 class CheckOptions(_Request):
-    """The options of a request; null is the service's own setting."""
+    """The options of a request; null means the service's setting."""
 
     threshold: (
         Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -105,7 +105,7 @@ class BatchRequest(CheckOptions):
 
 
 def _whole(value: object) -> object:
-    """Return 3 for 3.0: JSON knows one kind of number."""
+    """Return 3 for 3.0: JSON has one type of number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -119,14 +119,14 @@ class Decision(_Request):
 
 
 class ReviewRequest(_Request):
-    """The review of a report; it replaces the one before."""
+    """The review of a report; it replaces the previous one."""
 
     note: Annotated[str, Field(max_length=20_000)] = ""
     decisions: Annotated[list[Decision], Field(max_length=10_000)] = []
 
 
 class StrictQuery(BaseModel):
-    """A query in which a misspelt name is refused."""
+    """A query that refuses unknown names."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -268,7 +268,7 @@ class ReportList(BaseModel):
 
 
 class ReviewAnswer(BaseModel):
-    """The review of a report; `updated` is null if there is none."""
+    """The review of a report; without a review, `updated` is null."""
 
     note: str = ""
     decisions: list[Decision] = []
@@ -277,7 +277,7 @@ class ReviewAnswer(BaseModel):
 
 
 class UpstreamModel(BaseModel):
-    """A model of the chat server behind the proxy, as clients of OpenAI expect it."""
+    """A model of the chat server behind the proxy, in the form of the OpenAI API."""
 
     id: str
     object: Literal["model"] = "model"

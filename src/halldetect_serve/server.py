@@ -31,7 +31,7 @@ _LOGGING = {
 def run_server(
     settings: ServiceSettings, pool_factory: DetectorPoolFactory = ModelDetectorPool
 ) -> None:
-    """Serve until SIGTERM or SIGINT, then finish the requests that are running.
+    """Serve until SIGTERM or SIGINT, then finish the running requests.
 
     Args:
         settings: the settings of the service.
@@ -41,8 +41,8 @@ def run_server(
         ConfigurationError: if the address or the database cannot be used.
         ModelError: if the worker cannot load its models.
     """
-    # SIGTERM before uvicorn runs: leave every `with` below, as Ctrl-C does. Once it serves,
-    # uvicorn handles both signals, drains, and raises them again when it is done.
+    # SIGTERM before uvicorn runs leaves every `with` below, as Ctrl-C does. Later uvicorn handles
+    # both signals, drains, and raises them again at the end.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt), open_listener(settings) as listener:
         create_tables(settings)
@@ -54,7 +54,7 @@ def run_server(
 
 
 def create_tables(settings: ServiceSettings) -> None:
-    """Create the tables of the database where reports are kept."""
+    """Create the tables of the database if reports are stored."""
     if settings.storage.reports:
         database = Database(settings.storage.url)
         database.create()
@@ -68,7 +68,7 @@ def open_listener(settings: ServiceSettings) -> socket.socket:
         ConfigurationError: if the address is not available.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # The protocol is given because asyncio disables Nagle's algorithm only where it sees TCP.
+    # With the protocol set to TCP, asyncio disables Nagle's algorithm.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -11,7 +11,7 @@ from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError
 from halldetect_serve.proxy.rag_prompt import SourcePlaces
 
-# The name under which requests choose the verifier in the package (None in `Configuration`).
+# The request name of the packaged verifier (None in `Configuration`).
 EMBEDDED = "embedded"
 ACTIONS = ("annotate", "block", "retry", "repair")
 UPSTREAM_KEY = "HALLDETECT_UPSTREAM_API_KEY"
@@ -19,11 +19,12 @@ UPSTREAM_KEY = "HALLDETECT_UPSTREAM_API_KEY"
 
 @dataclass(frozen=True, slots=True)
 class CheckSettings:
-    """How texts are checked.
+    """The settings of a check.
 
-    configuration   options of every check; a request may override threshold and verifier
-    more_verifiers  names that a request may choose besides the configured verifier
-    rewriter        the language model that may rewrite sentences in a repair; None for none
+    Attributes:
+        configuration: options of every check; a request may override threshold and verifier.
+        more_verifiers: names that a request may choose besides the configured verifier.
+        rewriter: the language model that may rewrite sentences in a repair, or None.
     """
 
     configuration: Configuration = field(default_factory=Configuration)
@@ -41,16 +42,17 @@ class CheckSettings:
 class Limits:
     """Limits on the size, the number and the duration of requests.
 
-    max_body       bytes per request
-    max_items      items per batch request
-    queue          pairs of source and response that may wait
-    batch          pairs that are checked together
-    timeout        seconds per check, waiting included
-    read_timeout   seconds for a request to arrive
-    write_timeout  seconds for a client to read one piece of an answer
-    drain          seconds to finish running requests after a signal to stop
-    rate           requests per minute and caller; 0 means no limit
-    report_memory  bytes of finished reports that the worker keeps in memory; 0 keeps none
+    Attributes:
+        max_body: bytes per request.
+        max_items: items per batch request.
+        queue: pairs of source and response that may wait.
+        batch: pairs that are checked together.
+        timeout: seconds per check, waiting included.
+        read_timeout: seconds for a request to arrive.
+        write_timeout: seconds for a client to read one piece of an answer.
+        drain: seconds to finish running requests after a signal to stop.
+        rate: requests per minute and caller; 0 means no limit.
+        report_memory: bytes of finished reports that the worker keeps in memory; 0 keeps none.
     """
 
     max_body: int = 8_000_000
@@ -79,10 +81,11 @@ class Limits:
 class StorageSettings:
     """The database of the reports.
 
-    url           of SQLite or PostgreSQL; not opened where no reports are kept
-    reports       whether a request may have its report stored
-    keep_days     delete reports that are older; None keeps them
-    keep_reports  keep this many of the newest reports; None keeps all
+    Attributes:
+        url: the URL of SQLite or PostgreSQL; not opened if reports are not stored.
+        reports: True if requests may store reports.
+        keep_days: delete older reports; None keeps them.
+        keep_reports: keep only this number of the newest; None keeps all.
     """
 
     url: str
@@ -95,14 +98,15 @@ class StorageSettings:
 class UpstreamSettings:
     """The chat server behind the proxy.
 
-    url              base address, such as http://127.0.0.1:8080/v1
-    action           what to do with a hallucinated answer: one of `ACTIONS`
-    retries          further attempts with the action "retry"
-    block_unchecked  whether answers that could not be checked are blocked as well
-    timeout          seconds per request to the upstream
-    max_bytes        bytes per answer of the upstream
-    key              API key of the upstream; empty for none
-    sources          places of the sources in a request, if not the usual ones
+    Attributes:
+        url: base address, such as http://127.0.0.1:8080/v1.
+        action: the action on a hallucinated answer, one of `ACTIONS`.
+        retries: further attempts with the action "retry".
+        block_unchecked: True to block answers that could not be checked as well.
+        timeout: seconds per request to the upstream.
+        max_bytes: bytes per answer of the upstream.
+        key: API key of the upstream, or empty.
+        sources: places of the sources in a request, if not the common ones.
     """
 
     url: str
@@ -142,16 +146,17 @@ class UpstreamSettings:
 class ServiceSettings:
     """All settings of the service.
 
-    storage   the database
-    host      address to serve on; only a loopback address without `auth`
-    port      port to serve on; 0 takes a free one
-    auth      whether requests need a token
-    tokens    the file with the tokens
-    checks    how texts are checked
-    limits    limits on requests
-    upstream  the chat server behind the proxy; None for no proxy
-    origins   web sites whose scripts may call the API
-    log_text  whether sources and responses are written to the log
+    Attributes:
+        storage: the database.
+        host: address to serve on; without `auth` it must be a loopback address.
+        port: port to serve on; 0 chooses a free one.
+        auth: True if requests need a token.
+        tokens: the file with the tokens.
+        checks: the settings of a check.
+        limits: limits on requests.
+        upstream: the chat server behind the proxy, or None.
+        origins: web sites whose scripts may call the API.
+        log_text: True to log sources and responses.
     """
 
     storage: StorageSettings
@@ -178,7 +183,7 @@ class ServiceSettings:
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if `host`, a name or an address, stands for this machine only."""
+    """Return True if `host`, a name or an address, is this machine only."""
     if host == "localhost":
         return True
     try:

@@ -1,7 +1,7 @@
 """The command `halldetect bench`: list, run, ablate; `results` adds report, reproduce, calibrate.
 
-The detector's command line adds these through `halldetect.cli.bench`. Modules that take time to
-import are imported where they are used.
+`halldetect.cli.bench` adds these to the detector's command line. Modules that are slow to import
+are imported where they are used.
 """
 
 from __future__ import annotations
@@ -44,10 +44,7 @@ BuildMethods = Callable[[Callable[[str], None]], "list[Method]"]
 
 
 def add(commands: Any) -> None:
-    """Add the command and its actions.
-
-    commands: the subparsers of the main parser.
-    """
+    """Add the command and its actions."""
     parser = commands.add_parser(
         "bench",
         help="compare methods on datasets",
@@ -80,7 +77,7 @@ def _add_run(actions: Any) -> None:
         choices=("cpu", "cuda"),
         help="run the --llm in PyTorch on this device; default: in llama.cpp",
     )
-    # Not named as the option of a check is: that needs the paper's method for every method.
+    # Another name than the option of a check, which requires the paper's method.
     add(
         "--extractor",
         dest="claims_of",
@@ -123,10 +120,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def run_list(arguments: argparse.Namespace) -> int:
-    """Print every dataset and method.
-
-    arguments: not used.
-    """
+    """Print every dataset and method."""
     from halldetect_bench.registry import ADVERSARIAL, DATASETS, METHODS, USER_FILE
 
     lines = ["DATASETS (name, folder under --data)"]
@@ -146,10 +140,7 @@ def run_list(arguments: argparse.Namespace) -> int:
 
 
 def run_methods(arguments: argparse.Namespace) -> int:
-    """Score datasets with methods.
-
-    arguments: of `bench run`.
-    """
+    """Score datasets with methods."""
     from halldetect_bench.models.selection import RunModels, RunOptions
     from halldetect_bench.registry import METHODS
 
@@ -173,10 +164,7 @@ def run_methods(arguments: argparse.Namespace) -> int:
 
 
 def run_ablate(arguments: argparse.Namespace) -> int:
-    """Run the ablation with each extractor.
-
-    arguments: of `bench ablate`.
-    """
+    """Run the ablation with each extractor."""
     from halldetect_bench.models.selection import RunModels, RunOptions
     from halldetect_bench.registry import ablation
 
@@ -199,7 +187,7 @@ def _run(arguments: argparse.Namespace, build: BuildMethods) -> int:
     from halldetect_bench.runner import sample
 
     with ProgressDisplay(quiet=arguments.quiet) as display:
-        # Load all data first: a wrong name must not show up after hours.
+        # Load all data first, so that a wrong name does not fail after hours.
         rows: dict[str, list[Row]] = {}
         counts: dict[str, int] = {}
         for name in arguments.dataset:

@@ -1,4 +1,4 @@
-"""`halldetect bench report`, `reproduce` and `calibrate`: what is done with a folder of results."""
+"""`halldetect bench report`, `reproduce` and `calibrate`: commands on a folder of results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from halldetect_bench.stats.operating_points import Scores
     from halldetect_bench.stats.tables import Tables
 
-# With fewer of one kind, a threshold says more about the rows than about the verifier.
+# With fewer rows of a class, a threshold depends more on the rows than on the verifier.
 FEW = 30
 REPORT = """\
 Write the report of a folder of results: results.md, a page results.html, and every table as CSV
@@ -39,10 +39,7 @@ labelled dataset, such as what people decided in the history of the service
 
 
 def add(actions: Any) -> None:
-    """Add the actions.
-
-    actions: the subparsers of `bench`.
-    """
+    """Add the actions."""
     _add_report(actions)
     _add_reproduce(actions)
     _add_calibrate(actions)
@@ -100,10 +97,7 @@ def _add_calibrate(actions: Any) -> None:
 
 
 def run_report(arguments: argparse.Namespace) -> int:
-    """Write the report of a folder of results.
-
-    arguments: of `bench report`.
-    """
+    """Write the report of a folder of results."""
     from halldetect_bench.report.blocks import markdown, page
     from halldetect_bench.report.csv_files import csv_files
     from halldetect_bench.report.full_page import page_blocks
@@ -133,8 +127,10 @@ def run_report(arguments: argparse.Namespace) -> int:
 def read_tables(folder: Path, reference: str | None = None, samples: int = 500) -> Tables:
     """Return the tables of a folder of results.
 
-    folder: of results. reference: the method that the others are compared with.
-    samples: the number of bootstrap samples.
+    Args:
+        folder: the folder of results.
+        reference: the method that the others are compared with.
+        samples: the number of bootstrap samples.
     """
     from halldetect_bench.predictions import latency_folders, read_all
     from halldetect_bench.registry import DATASETS, METHODS
@@ -155,10 +151,7 @@ def read_tables(folder: Path, reference: str | None = None, samples: int = 500) 
 
 
 def run_reproduce(arguments: argparse.Namespace) -> int:
-    """Run stored results again and print the comparison.
-
-    arguments: of `bench reproduce`.
-    """
+    """Run stored results again and print the comparison."""
     from halldetect_bench.predictions import read_all
     from halldetect_bench.reproduction import reproduce
     from halldetect_bench.stats.method_labels import method_labels
@@ -212,10 +205,7 @@ def _text(value: float | None) -> str:
 
 
 def run_calibrate(arguments: argparse.Namespace) -> int:
-    """Fit and print the thresholds.
-
-    arguments: of `bench calibrate`.
-    """
+    """Fit and print the thresholds."""
     from halldetect_bench.predictions import read_all
     from halldetect_bench.stats.operating_points import fit, measured
 
@@ -255,10 +245,10 @@ def run_calibrate(arguments: argparse.Namespace) -> int:
 
 
 def labelled_scores(results: Results) -> Scores:
-    """Labels and scores of the rows that have both.
+    """Return the labels and scores of the rows that have both.
 
-    results: of one dataset.
-    Raises InputError unless there are hallucinated and faithful responses among them.
+    Raises:
+        InputError: if they are all hallucinated or all faithful.
     """
     import numpy as np
 
@@ -275,9 +265,9 @@ def labelled_scores(results: Results) -> Scores:
 def add_names(
     parser: argparse.ArgumentParser, option: str, help: str, *, required: bool = False
 ) -> None:
-    """Add an option whose uses add up to one list of names.
+    """Add an option that collects names over all its uses.
 
-    parser: of the command. option: its flag. help: its description. required: at least once.
+    The arguments are those of `add_argument`.
     """
     parser.add_argument(
         option, action=_AddNames, type=_names, required=required, metavar="NAME,...", help=help
@@ -285,7 +275,7 @@ def add_names(
 
 
 class _AddNames(argparse.Action):
-    """Append names to those of earlier uses of the option, each once."""
+    """Appends names to those of earlier uses of the option, without repeats."""
 
     def __call__(
         self,

@@ -1,17 +1,16 @@
-"""`adversarial:NAME`: the faithful responses of a dataset, and each of them made wrong on purpose.
+"""`adversarial:NAME`: the faithful responses of a dataset, and wrong versions of each.
 
-Each wrong row has one known edit, and its kind is recorded, so that recall can be measured per
-kind. The verifiers were trained on texts with a wrong name, number, date, unit, negation, antonym,
-comparison, quantifier, modality, role, speaker or added detail (`training.large.edits`). The kinds
-here are others, and nothing of this module is used in training:
+Each wrong row has one edit of a recorded kind, to measure recall per kind. The verifiers were
+trained on texts with a wrong name, number, date, unit, negation, antonym, comparison, quantifier,
+modality, role, speaker or added detail (`training.large.edits`). The kinds of this module are
+different and never used in training:
 
-cause      a reason becomes an obstacle, or the other way round: "because of" and "despite"
-direction  a movement or change is turned round: "from A to B" becomes "from B to A"
-left-out   one of two that share in something is left out: "A and B" becomes "A, but not B,"
-escaped    what happened to someone nearly happened: "was fined" becomes "narrowly escaped being
-           fined"
-retracted  a statement becomes one about a false report of it
-unknown    a statement becomes an open question
+- cause: a reason becomes an obstacle, or the reverse: "because of" and "despite"
+- direction: a movement or change is reversed: "from A to B" becomes "from B to A"
+- left-out: one of two participants is excluded: "A and B" becomes "A, but not B,"
+- escaped: an event nearly happened: "was fined" becomes "narrowly escaped being fined"
+- retracted: a statement becomes a false report
+- unknown: a statement becomes an open question
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _DIRECTION = re.compile(
     rf"\bfrom (?P<one>{_NAME}|{_AMOUNT}) to (?P<two>{_NAME}|{_AMOUNT})(?=[\s.,;:!?)]|$)"
 )
 _BOTH = re.compile(rf"(?P<one>{_NAME}) and (?P<two>{_NAME})(?= (?:were|are|have|had|will|both)\b)")
-# "due to" in "was due to meet" is a plan and no reason.
+# "due to" in "was due to meet" is a plan, not a reason.
 _PLANNED = re.compile(r"\bdue to (?:be|have|go|meet|[a-z]+e|start|begin|play|visit)\b")
 _PARTICIPLES = (
     "arrested fined killed injured sacked fired banned suspended jailed charged convicted evicted "
@@ -60,7 +59,7 @@ _STARTERS = frozenset(
     "there one two three some many most all both".split()
 )
 
-# Every place of a text where an edit applies, with the text after it.
+# Yields every place of a text where an edit applies, with the new text.
 Editor = Callable[[str], Iterator[str]]
 
 
@@ -87,7 +86,7 @@ def _left_out(text: str) -> Iterator[str]:
 
 
 def _singular(text: str) -> str:
-    """Return the verb of "A and B were ..." as that of "A, but not B, was ..."."""
+    """Return the plural verb of "A and B were ..." in the singular."""
     pairs = {" were": " was", " are": " is", " have": " has"}
     for plural, one in pairs.items():
         if re.match(rf"{plural}\b", text):
@@ -109,7 +108,7 @@ def _unknown(text: str) -> Iterator[str]:
 
 
 def _reported(text: str, frame: str) -> Iterator[str]:
-    """Yield the text with one of its sentences inside a frame."""
+    """Yield the text with one sentence in a frame, for each plain sentence."""
     for span in sentences(text):
         sentence = span.cut(text)
         if _PLAIN_SENTENCE.match(sentence):
@@ -118,8 +117,7 @@ def _reported(text: str, frame: str) -> Iterator[str]:
 
 
 def _inside(sentence: str, text: str) -> str:
-    """Return a sentence without the capital of its beginning, unless it seems to begin with
-    a name."""
+    """Return a sentence with a lower-case start, unless it seems to begin with a name."""
     first = re.split(r"\W", sentence, maxsplit=1)[0]
     known = first.lower() in _STARTERS or re.search(rf"\b{re.escape(first.lower())}\b", text)
     if known or sentence[1:] == sentence[1:].lower():
@@ -139,9 +137,12 @@ HELD_OUT_KINDS = tuple(_EDITORS)
 
 
 def held_out_edit(text: str, kind: str, rng: random.Random) -> str | None:
-    """Return a text with one edit, or None where none of that kind applies.
+    """Return a text with one edit, or None if no edit of that kind applies.
 
-    text: what to edit. kind: one of HELD_OUT_KINDS. rng: chooses the place.
+    Args:
+        text: the text to edit.
+        kind: one of HELD_OUT_KINDS.
+        rng: chooses the place.
     """
     found = list(_EDITORS[kind](text))
     return rng.choice(found) if found else None
@@ -150,11 +151,15 @@ def held_out_edit(text: str, kind: str, rng: random.Random) -> str | None:
 def adversarial(
     rows: Iterable[Row], *, seed: int, kinds: Iterable[str] = HELD_OUT_KINDS
 ) -> Iterator[Row]:
-    """Yield every faithful row once as it is, and once for each kind of edit that applies to it.
+    """Yield every faithful row unchanged, and once for each kind of edit that applies.
 
-    rows: a dataset. seed: of the edits. kinds: the kinds of edit to make.
-    Each edit has its own generator, seeded by row and kind, so that adding a row or a kind
-    does not change the other edits.
+    Each edit has its own generator, seeded by row and kind, so that adding a row or a kind does not
+    change the other edits.
+
+    Args:
+        rows: a dataset.
+        seed: the seed of the edits.
+        kinds: the kinds of edit to make.
     """
     chosen = tuple(kinds)
     for row in rows:

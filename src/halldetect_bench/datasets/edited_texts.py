@@ -1,4 +1,4 @@
-"""Right texts beside wrong versions of them: SummEdits, BUMP, FalseSum, PubMedQA and HaluEval.
+"""Correct texts with wrong versions: SummEdits, BUMP, FalseSum, PubMedQA and HaluEval.
 
 Every loader takes the folder of the publisher's release.
 """
@@ -38,9 +38,9 @@ def load_summedits(path: Path, domains: Sequence[str] = SUMMEDITS_DOMAINS) -> Lo
     """Load SummEdits: edited summaries in eight domains (4,681 rows). Label 0 = hallucinated.
 
     `kind` joins the edit types. Sentence labels follow from the edits: the seed summary is
-    consistent, so a sentence that is also in the seed is supported; when exactly one sentence of
-    an inconsistent summary is new, that one holds the error. With several new sentences the error
-    cannot be placed, and the row carries no sentence labels.
+    consistent, so a sentence of the seed is supported. If exactly one sentence of an inconsistent
+    summary is new, it holds the error. With several new sentences the place of the error is
+    unknown, and the row has no sentence labels.
     """
     return join(_summedits(path, domain) for domain in domains)
 
@@ -77,10 +77,10 @@ def _placed_errors(record: dict[str, Any], hallucinated: bool) -> tuple[tuple[st
 def load_bump(path: Path) -> Loaded:
     """Load BUMP: reference summaries and minimally edited, unfaithful versions (889 pairs).
 
-    The edited summary is hallucinated, `kind` its error type; the reference is faithful. Task 1
-    edits each reference about seven times and shares references with task 2, so a reference is a
-    row once: the balance of the rows is therefore not that of the pairs. Of task 1 only the
-    articles are read that task 2 has too: the four others were trained on.
+    The edited summary is hallucinated, `kind` is its error type; the reference is faithful. Task 1
+    edits each reference about seven times and shares references with task 2. Each reference is
+    only one row, so the balance of the rows differs from that of the pairs. Articles that only
+    task 1 has are skipped: these four were trained on.
     """
     references: set[tuple[str, str]] = set()
     first, second = (_bump(path, task, references) for task in BUMP_TASKS)
@@ -130,10 +130,10 @@ def _bump(path: Path, task: int, references: set[tuple[str, str]]) -> Loaded:
 def load_falsesum(path: Path) -> Loaded:
     """Load FalseSum: generated summaries of CNN/DM articles, half inconsistent (8,684 pairs).
 
-    The release holds character ranges into CNN/DM `.story` files; put the files in `stories/`
-    beside it (in subfolders if you like) or name their folder in HALLDETECT_STORIES. The source
-    is the story without its highlights, which are where the consistent summaries come from.
-    Label "0" is hallucinated.
+    The release holds character ranges into CNN/DM `.story` files. Put the files into `stories/`
+    next to it (subfolders allowed) or name their folder in HALLDETECT_STORIES. The source is the
+    story without its highlights, the origin of the consistent summaries. Label "0" is
+    hallucinated.
     """
     hint = "the FalseSum release, github.com/joshbambrick/Falsesum"
     pairs = read_jsonl(locate(folder(path), "generated_pairs.dev.jsonl", hint=hint))
@@ -171,17 +171,17 @@ def _cut(story: str, start: int, end: int) -> str:
 
 
 def load_pubmedqa(path: Path) -> Loaded:
-    """Load PubMedQA as a faithfulness task of our own (the publishers give no labels; 1,000 rows).
+    """Load PubMedQA as our own faithfulness task (no labels by the publishers; 1,000 rows).
 
-    For each abstract of the publishers' test split the source is `CONTEXTS` (the abstract without
-    its conclusion) and there are two rows; the other abstracts were trained on:
+    Each abstract of the publishers' test split gives two rows with the source `CONTEXTS`, the
+    abstract without its conclusion; the other abstracts were trained on:
 
     - faithful: `LONG_ANSWER`, the authors' own conclusion. It need not follow from the contexts
       word for word, so these labels are weaker than human ones.
-    - hallucinated: a wrong conclusion, `kind` says of which sort: `number` (one number of the
-      conclusion changed), `polarity` (one negation put in or taken out, or one word turned into
-      its opposite) or `mismatch` (the conclusion of the abstract with the most similar MeSH
-      terms). `pubmedqa_edits.json` holds the edits: they were drawn once, by rule and seed.
+    - hallucinated: a wrong conclusion. Its `kind` is `number` (one number changed), `polarity`
+      (one negation added or removed, or one word replaced by its opposite) or `mismatch` (the
+      conclusion of the abstract with the most similar MeSH terms). `pubmedqa_edits.json` holds
+      the edits, which were drawn once, by rule and seed.
 
     Every table must name this construction.
     """
@@ -239,10 +239,10 @@ HALUEVAL_TASKS = {
 
 
 def load_halueval(path: Path, tasks: Sequence[str] = tuple(HALUEVAL_TASKS)) -> Loaded:
-    """Load HaluEval: right and hallucinated answers, replies and summaries (10,000 pairs a task).
+    """Load HaluEval: correct and hallucinated answers, replies, summaries (10,000 pairs per task).
 
     Each record gives a faithful and a hallucinated row. In dialogues the source is the knowledge
-    and the history, two documents. The hallucinated texts were written by a model.
+    and the history, two documents. A model wrote the hallucinated texts.
     """
     return join(_halueval(path, name) for name in tasks)
 

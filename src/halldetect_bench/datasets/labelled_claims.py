@@ -21,7 +21,7 @@ _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no"
 def load_wice(path: Path) -> Loaded:
     """Load WiCE: Wikipedia claims against the web pages they cite (349 in the development set).
 
-    Hallucinated when the label is not "supported"; `kind` keeps partially_supported apart from
+    Hallucinated when the label is not "supported"; `kind` separates partially_supported from
     not_supported. The claim is the whole response, so response and claim figures agree.
     """
     hint = "the WiCE release, github.com/ryokamoi/wice, data/entailment_retrieval/claim/dev.jsonl"
@@ -99,8 +99,8 @@ def load_llm_aggrefact(path: Path, split: str = "test") -> Loaded:
 def load_ragtruth(path: Path, split: str = "test") -> Loaded:
     """Load RAGTruth: answers, data descriptions and summaries with hallucinated spans.
 
-    `response.jsonl` is joined with `source_info.jsonl` on `source_id`. A response is hallucinated
-    when people marked any span; `kind` joins the span types. Structured sources are written out as
+    `response.jsonl` is joined with `source_info.jsonl` by `source_id`. A response is hallucinated
+    if people marked any span; `kind` joins the span types. Structured sources are written as
     lines of "field: value".
     """
     hint = "the RAGTruth release, github.com/ParticleMedia/RAGTruth, dataset/"

@@ -12,10 +12,10 @@ from typing import Any
 class Row:
     """One response with its source and its gold label.
 
-    `hallucinated` is the positive class; None where the gold is only a score.
+    `hallucinated` is the positive class; None if the gold label is only a score.
     `score` is in the publisher's own direction: higher is more faithful.
-    `sentences` pairs a sentence (or claim) of the response with True when it is hallucinated.
-    `document` names the source document, so that rows of one document can be kept together.
+    `sentences` pairs each sentence (or claim) of the response with True if it is hallucinated.
+    `document` names the source document, so that rows of one document stay together.
     """
 
     dataset: str
@@ -32,21 +32,22 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The usable rows, and (id, reason) for every record that is not among them."""
+    """The usable rows, and (id, reason) for every dropped record."""
 
     rows: tuple[Row, ...]
     dropped: tuple[tuple[str, str], ...] = ()
 
 
 class Unusable(ValueError):
-    """A record that cannot become a row; its text is the reason."""
+    """A record that cannot become a row; the message is the reason."""
 
 
 def collect(records: Iterable[Any], parse: Callable[[int, Any], Iterable[Row]]) -> Loaded:
     """Turn records into rows; a record or row that fails is dropped with its reason.
 
-    records: the publisher's records.
-    parse: makes rows of a record's position (from 1) and the record.
+    Args:
+        records: the publisher's records.
+        parse: turns a record's position (from 1) and the record into rows.
     """
     rows: list[Row] = []
     dropped: list[tuple[str, str]] = []
@@ -74,10 +75,7 @@ def collect(records: Iterable[Any], parse: Callable[[int, Any], Iterable[Row]]) 
 
 
 def fault(row: Row) -> str | None:
-    """Return the reason why a row cannot be used, or None.
-
-    row: the row to check.
-    """
+    """Return the reason why a row cannot be used, or None."""
     parts = (row.source,) if isinstance(row.source, str) else row.source
     if not all(isinstance(part, str) for part in parts):
         return "source is not text"
@@ -93,19 +91,13 @@ def fault(row: Row) -> str | None:
 
 
 def digest(source: str | tuple[str, ...]) -> str:
-    """Return a short id for a source text that has none.
-
-    source: one text or several documents.
-    """
+    """Return a short id for a source, one text or several documents, without an id."""
     text = source if isinstance(source, str) else "\n\n".join(source)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
 
 
 def join(parts: Iterable[Loaded]) -> Loaded:
-    """Several loads as one, in order.
-
-    parts: what the loaders of the parts returned.
-    """
+    """Join the results of several loaders, in order."""
     rows: list[Row] = []
     dropped: list[tuple[str, str]] = []
     for part in parts:
@@ -114,9 +106,9 @@ def join(parts: Iterable[Loaded]) -> Loaded:
     return Loaded(tuple(rows), tuple(dropped))
 
 
-# Datasets with relatives among the training data of the verifiers in the package. No text that is
-# evaluated on was trained on (`python -m training.leaks` checks that). But a verifier that was
-# trained on other rows of a dataset knows its style and its kinds of errors.
+# Datasets related to the training data of the packaged verifiers. No evaluated text was trained on
+# (`python -m training.leaks` checks that), but a verifier that was trained on other rows of a
+# dataset knows its style and its kinds of errors.
 TRAINING_OVERLAP = {
     "defacto": "the train and validation splits",
     "bump": "four articles of task 1, whose rows are left out",
@@ -126,9 +118,10 @@ TRAINING_OVERLAP = {
 
 
 def trained_on(dataset: str) -> str | None:
-    """Return the parts of a dataset, or close to it, that were trained on; None for none.
+    """Return the training data that belongs to a dataset or is close to it, or None.
 
-    dataset: its name; the splits of a dataset and sets made from it share an entry.
+    Args:
+        dataset: its name; the splits of a dataset and sets made from it share an entry.
     """
     base = dataset.rpartition(":")[2]
     for name, text in TRAINING_OVERLAP.items():

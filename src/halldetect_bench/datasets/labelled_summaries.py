@@ -31,8 +31,8 @@ Key = tuple[str, str, str]
 def load_qags(path: Path) -> Loaded:
     """Load QAGS-CNN/DM: summary sentences judged by three crowd workers each (235 summaries).
 
-    A sentence is consistent when a strict majority of its answers is "yes". A summary is
-    hallucinated when any sentence is not.
+    A sentence is consistent if a strict majority of its answers is "yes". A summary is
+    hallucinated if any sentence is not.
     """
     hint = "the QAGS release, github.com/W4ngatang/qags, data/"
     return collect(read_jsonl(locate(path, "mturk_cnndm.jsonl", hint=hint)), _qags)
@@ -62,8 +62,7 @@ def _majority_agrees(sentence: dict[str, Any]) -> bool:
 def load_summeval(path: Path) -> Loaded:
     """Load SummEval: 16 systems on 100 CNN/DM articles, rated by experts (1,600 summaries).
 
-    Hallucinated when the mean expert `consistency` (1 to 5) is below 5. The gold score is that
-    mean.
+    Hallucinated if the mean expert `consistency` (1 to 5), the gold score, is below 5.
     """
     hint = "SummEval joined with its articles: doc_id, system, source, summary, consistency"
     return collect(read_jsonl(locate(path, "summeval.jsonl", hint=hint)), _summeval)
@@ -85,7 +84,7 @@ def _summeval(_: int, record: dict[str, Any]) -> Iterable[Row]:
 def load_dialsummeval(path: Path) -> Loaded:
     """Load DialSummEval: 14 systems on 100 SAMSum dialogues, rated by three people (1,400 rows).
 
-    Hallucinated when the mean `consistency` (1 to 5) is below 4: a noisy cut; the correlation
+    Hallucinated if the mean `consistency` (1 to 5) is below 4. This cut is noisy; the correlation
     with the mean (the gold score) is more reliable. The release writes turns as "| Ann: ... |
     Bob: ..."; each | becomes a line end.
     """
@@ -109,8 +108,7 @@ def _dialsummeval(_: int, record: dict[str, Any]) -> Iterable[Row]:
 def load_faithbench(path: Path) -> Loaded:
     """Load FaithBench: summaries of ten language models where detectors disagree (800 rows).
 
-    Hallucinated when the worst label contains "Unwanted"; "Benign" and "Questionable" are
-    faithful.
+    Hallucinated if the worst label contains "Unwanted"; "Benign" and "Questionable" are faithful.
     """
     hint = "the FaithBench release, github.com/vectara/FaithBench"
     return collect(read_csv(locate(path, "FaithBench.csv", hint=hint)), _faithbench)
@@ -160,9 +158,8 @@ def _storysumm(_: int, item: tuple[str, dict[str, Any]]) -> Iterable[Row]:
 def load_xsumfaith(path: Path) -> Loaded:
     """Load XSumFaith: single-sentence BBC summaries with hallucinated spans (2,500 summaries).
 
-    Annotations are joined with the articles on `bbcid`. A summary is hallucinated when a majority
-    of its workers marked an intrinsic or an extrinsic span; `kind` is the type more workers
-    marked.
+    Annotations are joined with the articles by `bbcid`. A summary is hallucinated if a majority
+    of its workers marked an intrinsic or an extrinsic span; `kind` is the more frequent type.
     """
     hint = (
         "github.com/google-research-datasets/xsum_hallucination_annotations, and the XSum "
@@ -206,7 +203,7 @@ def _majority_of_workers(records: Sequence[dict[str, str]]) -> tuple[bool, str |
 def load_defacto(path: Path, split: str = "test") -> Loaded:
     """Load DeFacto: model summaries of XSum articles with human error labels and corrections.
 
-    The test split is the one to report; `train` and `val` may be trained on.
+    Report the test split; `train` and `val` may be trained on.
     """
 
     def rows(_: int, record: dict[str, Any]) -> Iterable[Row]:
@@ -224,8 +221,7 @@ def load_defacto(path: Path, split: str = "test") -> Loaded:
 
 
 def defacto_corrections(path: Path, split: str) -> Loaded:
-    """Load the human correction of every erroneous summary of DeFacto that has one, as faithful
-    rows."""
+    """Load the human corrections of DeFacto's erroneous summaries as faithful rows."""
 
     def rows(_: int, record: dict[str, Any]) -> Iterable[Row]:
         corrected = record["feedback"]["summary"]
@@ -258,8 +254,8 @@ def _defacto_kind(record: dict[str, Any]) -> str | None:
 def load_tofueval(path: Path, corpora: Sequence[str] = TOFUEVAL_CORPORA) -> Loaded:
     """Load TofuEval: topic-focused summaries of MediaSum and MeetingBank dialogues (1,777 rows).
 
-    The release holds no dialogues. Give the folder with them as `transcripts/` beside the
-    annotation files or in HALLDETECT_TRANSCRIPTS; any of these is read:
+    The release holds no dialogues. Put them into `transcripts/` next to the annotation files, or
+    name their folder in HALLDETECT_TRANSCRIPTS. One of these formats is read:
 
     - `{mediasum,meetingbank}_{dev,test}_doc.csv` as TofuEval's own recipe writes them
       (`doc_id` or `meeting_id`, `source`);
@@ -267,7 +263,7 @@ def load_tofueval(path: Path, corpora: Sequence[str] = TOFUEVAL_CORPORA) -> Load
     - `<document id>.txt`.
 
     A summary is all rows of one (document, topic, model), in sentence order; it is hallucinated
-    when any sentence is labelled "no". The publishers forbid training on it.
+    if any sentence is labelled "no". The publishers forbid training on it.
     """
     transcripts = _transcripts(path)
     parts = [(corpus, split) for corpus in corpora for split in TOFUEVAL_SPLITS]

@@ -1,4 +1,4 @@
-"""Reading the publishers' files: JSON, JSON lines, CSV and Parquet."""
+"""Readers of the publishers' files: JSON, JSON lines, CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from halldetect.errors import InputError, MissingExtra
 def locate(path: Path, *names: str, hint: str) -> Path:
     """Return the file of a dataset.
 
-    path: the file itself, or the folder that holds it.
-    names: possible names; the first that exists is taken.
-    hint: where to get the file, for the error message.
+    Args:
+        path: the file itself, or the folder that holds it.
+        names: possible names; the first existing file is used.
+        hint: where to get the file, for the error message.
     """
     if path.is_file():
         return path
@@ -27,18 +28,12 @@ def locate(path: Path, *names: str, hint: str) -> Path:
 
 
 def folder(path: Path) -> Path:
-    """Return the folder of a dataset of several files.
-
-    path: the folder, or one of the files in it.
-    """
+    """Return the folder of a dataset of several files, given the folder or one of the files."""
     return path.parent if path.is_file() else path
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of a JSON file.
-
-    path: the file.
-    """
+    """Return the content of a JSON file."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
@@ -46,10 +41,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_jsonl(path: Path) -> list[Any]:
-    """Return the records of a file with one JSON value per line.
-
-    path: the file.
-    """
+    """Return the records of a file with one JSON value per line."""
     records = []
     try:
         with path.open(encoding="utf-8") as lines:
@@ -65,10 +57,7 @@ def read_jsonl(path: Path) -> list[Any]:
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    """Return the records of a CSV file with a header line.
-
-    path: the file.
-    """
+    """Return the records of a CSV file with a header line."""
     # Some documents are longer than the csv module's default field limit.
     csv.field_size_limit(1 << 30)
     try:
@@ -79,10 +68,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 
 def read_parquet(path: Path) -> list[dict[str, Any]]:
-    """Return the records of a Parquet file.
-
-    path: the file.
-    """
+    """Return the records of a Parquet file."""
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import read_table
@@ -98,8 +84,7 @@ def read_parquet(path: Path) -> list[dict[str, Any]]:
 def read_table_file(path: Path) -> list[Any]:
     """Return the records of a CSV, Parquet, JSON-lines or JSON-array file.
 
-    path: the file. Publishers name JSON lines .json as well, so the first character decides
-        between the two.
+    Publishers use .json for JSON lines as well, so the first character decides between the two.
     """
     suffix = path.suffix.lower()
     if suffix == ".csv":

@@ -1,9 +1,8 @@
 """The ablation: decomposition, windows and scoring, from one judgement of every pair.
 
-The claims of a response are its sentences, or an extractor writes them. Each is judged against
-every window of the paper's scales, once. For each claim and scale the maxima of P(E), P(C) and
-support are kept: the score on the whole source or on all scales, by FED or by support, follows from
-these maxima (`score_from_maxima`).
+The claims of a response are its sentences, or those of an extractor. Each is judged once against
+every window of the paper's scales. The maxima of P(E), P(C) and support for each claim and scale
+give the score on the whole source or on all scales, by FED or by support (`score_from_maxima`).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from halldetect_bench.models.llm import Llm, Question
 
 
 class EmbeddingDivergence:
-    """1 - the cosine of the source's and the response's vectors.
+    """The score 1 - cosine of the vectors of source and response.
 
     With Qwen's embedding model this is the paper's QwenScore. A cosine below 0 counts as 0.
     """
@@ -25,19 +25,15 @@ class EmbeddingDivergence:
     name = "embedding"
 
     def __init__(self, embedder: Embedder) -> None:
-        """embedder: turns texts into vectors."""
         self.embedder = embedder
 
     @property
     def description(self) -> dict[str, Any]:
-        """The method's name and the embedder's description."""
+        """Return the method's name and the embedder's description."""
         return {"name": self.name, "embedder": self.embedder.description}
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
-        """Embed all sources and responses in one call.
-
-        rows: the rows to score.
-        """
+        """Embed all sources and responses in one call."""
         texts = [
             ["\n\n".join(documents(row)), row.response] if has_words(row.response) else []
             for row in rows
@@ -50,9 +46,14 @@ class EmbeddingDivergence:
 
 
 class SelfCheck(PromptedMethod):
-    """SelfCheck: the mean distance of the response to five responses the model writes itself.
+    """SelfCheck: the mean distance of the response to five samples of the model.
 
     A distance is 1 - the cosine of two vectors. A cosine below 0 counts as 0.
+
+    Args:
+        llm: the model that writes the samples.
+        embedder: the model that compares them.
+        seed: the seed of the first sample.
     """
 
     name = "selfcheck"
@@ -66,7 +67,6 @@ class SelfCheck(PromptedMethod):
     _MAX_TOKENS = 512
 
     def __init__(self, llm: Llm, embedder: Embedder, *, seed: int = 0) -> None:
-        """llm: writes the samples. embedder: compares them. seed: of the first sample."""
         super().__init__(llm)
         self.embedder = embedder
         self.seed = seed
@@ -85,10 +85,7 @@ class SelfCheck(PromptedMethod):
         return self.SUMMARISE, self.ANSWER
 
     def score_row(self, row: Row) -> Asking[Scored]:
-        """Draw the samples; `score_many` compares them.
-
-        row: the row to score.
-        """
+        """Draw the samples; `score_many` compares them."""
         words = len(row.response.split())
         source = source_text(row)
         if row.question is None:
@@ -107,10 +104,7 @@ class SelfCheck(PromptedMethod):
         return Scored(None, details={"samples": samples})
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
-        """Draw the samples of all rows, then embed all of them in one call.
-
-        rows: the rows to score.
-        """
+        """Draw the samples of all rows, then embed all of them in one call."""
         drawn = super().score_many(rows)
         texts = [
             [row.response, *scored.details["samples"]] if scored.details else []
@@ -126,7 +120,7 @@ class SelfCheck(PromptedMethod):
 def _embed_groups(
     embedder: Embedder, groups: Sequence[Sequence[str]]
 ) -> tuple[list[list[Embedding]], float]:
-    """The vectors of each group of texts, and the seconds per group."""
+    """Return the vectors of each group of texts, and the seconds per group."""
     start = time.perf_counter()
     vectors = iter(embedder.embed([text for group in groups for text in group]))
     embedded = [[next(vectors) for _ in group] for group in groups]

@@ -18,19 +18,23 @@ from halldetect_bench.datasets.labelled_rows import Row
 from halldetect_bench.methods.method import Scored, pair_of
 from halldetect_bench.models.llm import Llm, Question, Reply, TooLong
 
-# A list of claims that copies its text is about as long as the text, and a word is seldom more
+# A list of claims that copies the text is about as long as the text, and a word seldom has more
 # than two tokens.
 _TOKENS_PER_WORD = 4
 _EXTRA_TOKENS = 48
 
 
 class HallDetect:
-    """The detector, with any verifier and settings, or with the paper's method."""
+    """The detector, with any verifier and settings, or with the paper's method.
+
+    Args:
+        detector: the detector that checks the rows.
+        name: the name of the method in tables.
+    """
 
     name: str
 
     def __init__(self, detector: Detector, name: str = "halldetect") -> None:
-        """detector: checks the rows. name: of the method in tables."""
         self.detector = detector
         self.name = name
 
@@ -52,10 +56,7 @@ class HallDetect:
         }
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
-        """Check all rows together.
-
-        rows: the rows to score.
-        """
+        """Check all rows together."""
         pairs = list(map(pair_of, rows))
         if self.detector.configuration.paper:
             extractor = self.detector.extractor
@@ -73,17 +74,21 @@ def _scored(report: Report) -> Scored:
 
 
 class LlmExtractor:
-    """The paper's extractor on any language model of the evaluation, in batches."""
+    """The paper's extractor on any language model of the evaluation, in batches.
+
+    Args:
+        llm: the model to ask.
+        seed: the seed of its answers.
+    """
 
     def __init__(self, llm: Llm, *, seed: int = 0) -> None:
-        """llm: the model to ask. seed: of its answers."""
         self._llm = llm
         self._seed = seed
         self._known: dict[tuple[str, int], Reply | TooLong] = {}
 
     @property
     def description(self) -> dict[str, Any]:
-        """The model's description, the prompt's digest and the settings."""
+        """Return the model's description, the prompt's digest and the settings."""
         model = self._llm.description
         return {
             "name": model["name"],
@@ -94,10 +99,7 @@ class LlmExtractor:
         }
 
     def prepare(self, pairs: Sequence[Pair]) -> None:
-        """Ask about many responses in one batch; `draft` then has the answers.
-
-        pairs: the pairs whose responses are to be split.
-        """
+        """Ask about the responses of many pairs in one batch, for later calls of `draft`."""
         responses = [read_texts(clean_pair(pair)).response for pair in pairs]
         blocks = ((one.text, claim_limit(len(one.sentences))) for one in responses)
         wanted = [key for key in dict.fromkeys(blocks) if self._is_new(*key)]
@@ -107,9 +109,11 @@ class LlmExtractor:
         return limit > 0 and bool(prompt.prepare(block)) and (block, limit) not in self._known
 
     def draft(self, block: str, limit: int) -> Draft:
-        """Return the claims of a block, asked for now unless `prepare` has.
+        """Return the claims of a block, from `prepare` or from the model.
 
-        block: a response. limit: the greatest number of claims.
+        Args:
+            block: a response.
+            limit: the maximum number of claims.
         """
         if not prompt.prepare(block) or limit < 1:
             return Draft(())

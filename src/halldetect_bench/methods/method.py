@@ -15,13 +15,12 @@ from halldetect_bench.datasets.labelled_rows import Row
 class Scored:
     """A method's answer for one row.
 
-    score: the higher, the more hallucinated the response looks; None where the method gave no
-        answer.
-    reason: why there is no score.
-    claims: each unit of the response that the method judged, with its own score in the same
-        direction.
-    cost: passes, tokens, pairs and seconds.
-    details: data of this method only; it must be JSON.
+    Attributes:
+        score: higher means more hallucinated; None if the method gave no answer.
+        reason: the reason for a missing score.
+        claims: the judged units of the response, each with its own score in the same direction.
+        cost: passes, tokens, pairs and seconds.
+        details: JSON data specific to the method.
     """
 
     score: float | None
@@ -36,35 +35,25 @@ class Method(Protocol):
 
     @property
     def description(self) -> dict[str, Any]:
-        """Name, models and settings; two methods with equal descriptions give equal scores."""
+        """Return name, models and settings; equal descriptions mean equal scores."""
         ...
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
-        """Score rows; a row's answer must not depend on the other rows.
-
-        rows: the rows to score.
-        Returns one answer per row, in order.
-        """
+        """Return one answer per row, in order; it must not depend on the other rows."""
         ...
 
 
 def pair_of(row: Row) -> Pair:
-    """Return a row as the detector takes it."""
+    """Return a row as input of the detector."""
     source = row.source if isinstance(row.source, str) else list(row.source)
     return Pair(source, row.response, row.question)
 
 
 def documents(row: Row) -> tuple[str, ...]:
-    """Return the source of a row as a tuple of documents.
-
-    row: a row whose source is one text or several.
-    """
+    """Return the source of a row, one text or several, as a tuple of documents."""
     return (row.source,) if isinstance(row.source, str) else row.source
 
 
 def has_words(text: str) -> bool:
-    """Return True if a text holds at least one letter or digit.
-
-    text: any text.
-    """
+    """Return True if a text holds at least one letter or digit."""
     return any(letter.isalnum() for letter in text)

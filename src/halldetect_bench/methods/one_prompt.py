@@ -1,8 +1,8 @@
 """`one-prompt`: the large verifier answers all sentences of a response in one prompt.
 
-The source is followed by every sentence with its question, one after the other: a single
-long-context call of a fine-tuned model. The detector instead reads each claim separately after
-the source. Answers are not written back into the prompt, so that all are read off one pass.
+The prompt has the source, then every sentence with its question: a single long-context call of a
+fine-tuned model. The detector instead reads each claim separately after the source. Answers are not
+written back into the prompt, so that one pass gives all of them.
 """
 
 from __future__ import annotations
@@ -27,19 +27,15 @@ class OnePrompt:
     name = "one-prompt"
 
     def __init__(self, verifier: LargeVerifier) -> None:
-        """verifier: the large verifier."""
         self.verifier = verifier
 
     @property
     def description(self) -> dict[str, Any]:
-        """The method's name and the verifier's description."""
+        """Return the method's name and the verifier's description."""
         return {"name": self.name, "verifier": self.verifier.description}
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
-        """Answer the prompts of all rows together.
-
-        rows: the rows to score.
-        """
+        """Answer the prompts of all rows together."""
         start = time.perf_counter()
         units = [[span.cut(row.response) for span in sentences(row.response)] for row in rows]
         sources = ["\n\n".join(documents(row)) for row in rows]
@@ -55,8 +51,8 @@ class OnePrompt:
         passages = verifier.prompt.passages(sources)
         groups: dict[int, Group] = {}
         for at, (passage, texts) in enumerate(zip(passages, units, strict=True)):
-            # The text before a token decides its answer. So the prompt up to each of the
-            # questions gives what one pass over the whole prompt gives there.
+            # An answer depends only on the text before it. So the prompt up to each question
+            # gives the same answer as one pass over the whole prompt.
             claims = tuple(accumulate(verifier.prompt.claims(texts), lambda one, two: one + two))
             if claims and len(passage) + len(claims[-1]) <= verifier.context:
                 groups[at] = Group(passage, claims)

@@ -1,8 +1,8 @@
 """Methods that judge units of the response against parts of the source with one verifier.
 
-They differ in three things only: the parts of the source, the units of the response, and how
-the judgements are combined. `nli-only`, `summac-zs`, `summac-conv`, `minicheck` and
-`alignscore` follow the published methods of these names on a verifier of your choice.
+They differ only in the parts of the source, the units of the response, and the combination of the
+judgements. `nli-only`, `summac-zs`, `summac-conv`, `minicheck` and `alignscore` follow the
+published methods of these names on a verifier of your choice.
 """
 
 from __future__ import annotations
@@ -36,53 +36,45 @@ SUMMAC_LAYER = "summac_conv.json"
 
 
 class PairwiseMethod(ABC):
-    """The shared part: subclasses name the parts and units and combine the judgements."""
+    """The base class; subclasses define the parts, the units and the combination.
+
+    Args:
+        verifier: the model that judges pairs of a part and a unit.
+    """
 
     name: str
 
     def __init__(self, verifier: Verifier) -> None:
-        """verifier: the model that judges pairs of a part and a unit."""
         self.verifier = verifier
 
     @property
     def description(self) -> dict[str, Any]:
-        """The method's name and the verifier's description."""
+        """Return the method's name and the verifier's description."""
         return {"name": self.name, "verifier": self.verifier.description}
 
     @abstractmethod
     def source_parts(self, source: tuple[Document, ...], room: int) -> tuple[Window, ...]:
         """Return the parts of the source; text that the verifier cannot read is cut off.
 
-        source: the documents of the source.
-        room: the tokens that the verifier reads beside the longest unit of the response.
+        Args:
+            source: the documents of the source.
+            room: the tokens left for a part next to the longest unit of the response.
         """
 
     def response_units(self, response: str) -> tuple[Claim, ...]:
-        """The units of the response; by default its sentences.
-
-        response: the text to check.
-        """
+        """Return the units of the response; by default its sentences."""
         return tuple(Claim(span.cut(response), span) for span in sentences(response))
 
     @abstractmethod
     def support(self, probabilities: Sequence[Probabilities]) -> float:
-        """How well the parts together support one unit; higher is better.
-
-        probabilities: the judgement of the unit against each part.
-        """
+        """Return the support of a unit from its judgement against each part; higher is better."""
 
     @abstractmethod
     def hallucination_score(self, supports: Sequence[float]) -> float:
-        """The score of the response, from 0 (faithful) to 1.
-
-        supports: the support of each of its units.
-        """
+        """Return the score of the response, from 0 (faithful) to 1, from those of its units."""
 
     def judge(self, row: Row) -> list[tuple[Claim, Judgement]]:
-        """Return each unit of a row with the judgements against every part.
-
-        row: the row to score.
-        """
+        """Return each unit of a row with the judgements against every part."""
         source = tuple(map(read_document, documents(row)))
         units = self.response_units(row.response)
         longest = max(self.verifier.count_tokens([unit.text for unit in units]), default=0)
@@ -90,10 +82,7 @@ class PairwiseMethod(ABC):
         return list(zip(units, judge_claims(units, parts, self.verifier), strict=True))
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
-        """Judge the pairs of each row.
-
-        rows: the rows to score.
-        """
+        """Judge the pairs of each row."""
         return list(map(self._score, rows))
 
     def _score(self, row: Row) -> Scored:
@@ -125,8 +114,8 @@ class PairwiseMethod(ABC):
 class NliOnly(PairwiseMethod):
     """One judgement of the whole response against the whole source: 1 - P(entailment).
 
-    The source is truncated to what the verifier reads, as in the paper; several documents are
-    read as one. A response too long for the verifier is not scored.
+    The source is truncated to the verifier's input, as in the paper; several documents are joined.
+    A response too long for the verifier is not scored.
     """
 
     name = "nli-only"
@@ -155,8 +144,8 @@ def _as_one_document(row: Row) -> Row:
 class SummacZs(PairwiseMethod):
     """SummaC-ZS: every sentence of the response against every sentence of the source.
 
-    A response sentence is worth its best entailment minus contradiction, the response the mean
-    over its sentences. The mean, from -1 to 1, is mapped to a score from 1 to 0. A two-way
+    The value of a sentence is its best entailment minus contradiction, that of the response the
+    mean over its sentences. The mean, from -1 to 1, is mapped to a score from 1 to 0. A two-way
     verifier gives no contradiction to subtract.
     """
 
@@ -173,24 +162,27 @@ class SummacZs(PairwiseMethod):
 
 
 class SummacConv(PairwiseMethod):
-    """SummaC-Conv: as SummaC-ZS, with a fitted layer instead of the maximum.
+    """SummaC-Conv: SummaC-ZS with a fitted layer instead of the maximum.
 
     The layer reads the histogram of P(E) over all source sentences and has one weight per bin.
-    A sentence is worth the weighted sum; the response their mean, mapped to 0 to 1.
-    `python -m training.summac_conv` fits the layer on data whose license allows training, with
-    the verifier that is named in the layer.
+    The value of a sentence is the weighted sum, that of the response their mean, mapped to 0 to 1.
+    `python -m training.summac_conv` fits the layer on data with a licence for training, using the
+    verifier named in the layer.
+
+    Args:
+        verifier: the model that judges pairs.
+        layer: the fitted layer; by default that of the package.
     """
 
     name = "summac-conv"
 
     def __init__(self, verifier: Verifier, layer: dict[str, Any] | None = None) -> None:
-        """verifier: the model that judges pairs. layer: default is the one in the package."""
         super().__init__(verifier)
         self._given_layer = layer
 
     @cached_property
     def layer(self) -> dict[str, Any]:
-        """Weights, offset, and what they were fitted on."""
+        """The weights, the offset, and the data they were fitted on."""
         return self._given_layer or packaged_layer()
 
     @property
@@ -209,18 +201,17 @@ class SummacConv(PairwiseMethod):
 
 
 def histogram(values: Sequence[float]) -> NDArray[np.float64]:
-    """How many values fall into each bin between 0 and 1.
-
-    values: probabilities.
-    """
+    """Return the number of values in each bin between 0 and 1."""
     counts, _ = np.histogram(np.clip(values, 0, 1), bins=HISTOGRAM_BINS, range=(0, 1))
     return counts.astype(np.float64)
 
 
 def mean_histograms(rows: Sequence[Row], verifier: Verifier) -> list[NDArray[np.float64] | None]:
-    """The mean over a response's sentences of their histograms; None where one cannot be judged.
+    """Return the mean histogram of each response's sentences; None if one cannot be judged.
 
-    rows: the responses with their sources. verifier: judges sentence against sentence.
+    Args:
+        rows: the responses with their sources.
+        verifier: the model that judges sentence against sentence.
     """
     method = SummacZs(verifier)
     found: list[NDArray[np.float64] | None] = []
@@ -233,7 +224,7 @@ def mean_histograms(rows: Sequence[Row], verifier: Verifier) -> list[NDArray[np.
 
 
 def packaged_layer() -> dict[str, Any]:
-    """The fitted SummaC-Conv layer that comes with the package."""
+    """Return the fitted SummaC-Conv layer of the package."""
     text = (files("halldetect_bench") / "methods" / SUMMAC_LAYER).read_text(encoding="utf-8")
     return dict(json.loads(text))
 
@@ -241,8 +232,8 @@ def packaged_layer() -> dict[str, Any]:
 class _Chunked(PairwiseMethod):
     """The best support of each sentence over chunks of the source.
 
-    The chunk size is in the verifier's own tokens; a verifier that reads less beside the longest
-    sentence of the response gets smaller chunks.
+    The chunk size is in the verifier's tokens; chunks are smaller if the longest sentence of the
+    response leaves less room.
     """
 
     chunk_tokens: int
@@ -259,7 +250,7 @@ class _Chunked(PairwiseMethod):
 
 
 class MiniCheck(_Chunked):
-    """MiniCheck: chunks of 500 tokens; the response is as good as its worst sentence."""
+    """MiniCheck: chunks of 500 tokens; the worst sentence gives the score."""
 
     name = "minicheck"
     chunk_tokens = 500
@@ -269,7 +260,7 @@ class MiniCheck(_Chunked):
 
 
 class AlignScore(_Chunked):
-    """AlignScore: chunks of 350 tokens; the response is worth the mean over its sentences."""
+    """AlignScore: chunks of 350 tokens; the mean over the sentences gives the score."""
 
     name = "alignscore"
     chunk_tokens = 350
@@ -279,10 +270,7 @@ class AlignScore(_Chunked):
 
 
 def whole_documents(source: tuple[Document, ...]) -> tuple[Window, ...]:
-    """Each document as one part.
-
-    source: the documents of a source.
-    """
+    """Return each document as one part."""
     return tuple(
         Window(document.text, index, Span(0, len(document.text)))
         for index, document in enumerate(source)
@@ -291,10 +279,7 @@ def whole_documents(source: tuple[Document, ...]) -> tuple[Window, ...]:
 
 
 def single_sentences(source: tuple[Document, ...]) -> tuple[Window, ...]:
-    """Each sentence as one part.
-
-    source: the documents of a source.
-    """
+    """Return each sentence as one part."""
     return tuple(
         Window(span.cut(document.text), index, span)
         for index, document in enumerate(source)
@@ -305,11 +290,12 @@ def single_sentences(source: tuple[Document, ...]) -> tuple[Window, ...]:
 def token_chunks(
     verifier: Verifier, source: tuple[Document, ...], tokens: int
 ) -> tuple[Window, ...]:
-    """Runs of whole sentences; a sentence longer than a chunk is a part of its own.
+    """Return runs of whole sentences; a sentence longer than a chunk is a separate part.
 
-    verifier: counts the tokens.
-    source: the documents of a source.
-    tokens: the size limit of a chunk.
+    Args:
+        verifier: the model that counts the tokens.
+        source: the documents of a source.
+        tokens: the size limit of a chunk.
     """
     parts: list[Window] = []
     for index, document in enumerate(source):

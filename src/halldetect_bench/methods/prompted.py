@@ -1,10 +1,10 @@
 """Methods that ask a language model: `llm-cot`, `long-context`, `factscore` and `acueval`.
 
-They follow the published ideas with prompts of our own. A row that does not fit into the
-model's context is not scored.
+They follow the published ideas with our own prompts. A row that does not fit into the model's
+context is not scored.
 
-A method is a generator for one row: it yields questions and gets their replies. So the questions
-of many rows reach the model together.
+A method is a generator for one row: it yields questions and receives the replies. So the model gets
+the questions of many rows together.
 """
 
 from __future__ import annotations
@@ -41,10 +41,7 @@ JUDGE = (
 
 
 def answers_yes(*conversations: Messages) -> Asking[list[bool]]:
-    """Ask questions that allow only yes or no.
-
-    conversations: one per question.
-    """
+    """Ask questions that allow only yes or no."""
     replies = yield [Question(turns, _ANSWER_TOKENS, schema=YES_NO) for turns in conversations]
     words = [reply.text.strip().strip('"').lower() for reply in replies]
     if not set(words) <= set(YES_NO["enum"]):
@@ -53,10 +50,7 @@ def answers_yes(*conversations: Messages) -> Asking[list[bool]]:
 
 
 def supported(statements: Sequence[tuple[str, str]]) -> Asking[list[bool]]:
-    """Ask whether a source supports a statement.
-
-    statements: pairs of a source and a statement.
-    """
+    """Ask for each pair of a source and a statement if the source supports the statement."""
     texts = [
         JUDGE.format(source=source, statement=prompt.prepare(statement))
         for source, statement in statements
@@ -65,9 +59,11 @@ def supported(statements: Sequence[tuple[str, str]]) -> Asking[list[bool]]:
 
 
 def split_claims(texts: Sequence[str], limit: int) -> Asking[list[tuple[str, ...]]]:
-    """Ask for the claims of texts; a text in which the model finds none is its own claim.
+    """Ask for the claims of texts; a text without claims is its own claim.
 
-    texts: the texts to split. limit: the greatest number of claims per text.
+    Args:
+        texts: the texts to split.
+        limit: the maximum number of claims per text.
     """
     cleaned = [prompt.prepare(text) for text in texts]
     replies = yield [
@@ -89,7 +85,7 @@ class _Conversation:
     cost: Cost = field(default_factory=Cost)
 
     def go_on(self, replies: Sequence[Reply | TooLong] | None) -> None:
-        """Hand the replies over (None at the start) and take the next questions, or the score."""
+        """Pass the replies on (None at the start) and take the next questions, or the score."""
         try:
             read = list(map(_fitting, replies or ()))
             self.cost = replace(
@@ -113,36 +109,29 @@ def _fitting(reply: Reply | TooLong) -> Reply:
 
 
 class PromptedMethod(ABC):
-    """The shared part: subclasses score one row with a language model."""
+    """The base class; subclasses score one row with a language model."""
 
     name: str
 
     def __init__(self, llm: Llm) -> None:
-        """llm: the model to ask."""
         self.llm = llm
 
     @property
     def description(self) -> dict[str, Any]:
-        """The method's name, the model's description and a digest of the prompts."""
+        """Return the method's name, the model's description and a digest of the prompts."""
         digest = sha256(json.dumps(self.prompts()).encode()).hexdigest()[:12]
         return {"name": self.name, "llm": self.llm.description, "prompts": digest}
 
     @abstractmethod
     def prompts(self) -> tuple[str, ...]:
-        """Return everything that is sent besides the row; part of the description."""
+        """Return all prompt texts besides the row, for the description."""
 
     @abstractmethod
     def score_row(self, row: Row) -> Asking[Scored]:
-        """Ask about one row and return its score.
-
-        row: a row whose response has words.
-        """
+        """Ask about one row, whose response has words, and return its score."""
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
-        """Ask the questions of all rows together, round by round.
-
-        rows: the rows to score.
-        """
+        """Ask the questions of all rows together, round by round."""
         start = time.perf_counter()
         talks = [_Conversation(self._asking(row), []) for row in rows]
         for talk in talks:
@@ -167,18 +156,12 @@ class PromptedMethod(ABC):
 
 
 def user_turn(text: str) -> dict[str, str]:
-    """Return a turn of the user in a conversation.
-
-    text: what the user says.
-    """
+    """Return a text as a turn of the user in a conversation."""
     return {"role": "user", "content": text}
 
 
 def source_text(row: Row) -> str:
-    """Return all documents, one sentence per line, without anything that could act in a prompt.
-
-    row: the row whose source is wanted.
-    """
+    """Return all documents, one sentence per line, without text that could act in a prompt."""
     return "\n\n".join(prompt.prepare(text) for text in documents(row))
 
 
@@ -191,8 +174,8 @@ def _unsupported_share(claims: Sequence[tuple[str, bool]]) -> Scored:
 class LlmCot(PromptedMethod):
     """LLM CoT: the model reasons about the whole response, then says yes or no.
 
-    The verdict is a turn of its own that allows no other answer, so that a small model which
-    ignores the form still gives one. The score is 0 or 1.
+    The verdict is a separate turn that allows no other answer, so that even a small model that
+    ignores the form gives a verdict. The score is 0 or 1.
     """
 
     name = "llm-cot"
@@ -221,7 +204,7 @@ class LlmCot(PromptedMethod):
 class LongContext(PromptedMethod):
     """One call with the source and all sentences of the response; a yes or no per sentence.
 
-    The score is 0 if every sentence is supported, else from 0.5 to 1 by the share that is not:
+    The score is 0 if every sentence is supported, else 0.5 to 1 by the unsupported share:
     at the threshold 0.5 one unsupported sentence flags the response.
     """
 
@@ -262,8 +245,8 @@ class LongContext(PromptedMethod):
 
 
 class AcuEval(PromptedMethod):
-    """ACUEval: the model splits the whole response into content units and judges each unit
-    against the whole source; the score is the share of units that are not supported."""
+    """ACUEval: the model splits the response into content units and judges each against the whole
+    source; the score is the share of unsupported units."""
 
     name = "acueval"
     MAX_UNITS = 20
@@ -279,11 +262,11 @@ class AcuEval(PromptedMethod):
 
 
 class FactScore(PromptedMethod):
-    """FActScore: the model splits each sentence into facts and judges each fact against the
-    nearest passages; the score is the share of facts that are not supported.
+    """FActScore: the model splits each sentence into facts and judges each against the nearest
+    passages; the score is the share of unsupported facts.
 
-    The original looks passages up in an encyclopedia. Here the row's own source is the only
-    text to search, and passages are ranked by the content words they share with the fact.
+    The original searches an encyclopedia. Here the row's source is searched, and passages are
+    ranked by the content words they share with the fact.
     """
 
     name = "factscore"
@@ -312,8 +295,9 @@ class FactScore(PromptedMethod):
 def split_passages(document: str, size: int) -> list[str]:
     """Cut a document into runs of whole sentences.
 
-    document: a source text.
-    size: about how many words a passage has.
+    Args:
+        document: a source text.
+        size: the approximate number of words of a passage.
     """
     found: list[str] = []
     filled = size
@@ -331,9 +315,10 @@ def split_passages(document: str, size: int) -> list[str]:
 def nearest(fact: str, passages: Sequence[str], count: int) -> list[str]:
     """Return the passages that share the most content words with a fact, in source order.
 
-    fact: the statement to look up.
-    passages: the candidates.
-    count: how many to return.
+    Args:
+        fact: the statement to look up.
+        passages: the candidates.
+        count: the number of passages to return.
     """
     wanted = content_keys(fact)
     shared = [len(wanted & content_keys(passage)) for passage in passages]

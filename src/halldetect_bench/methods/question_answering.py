@@ -1,8 +1,8 @@
 """`qafacteval`: questions that the response answers are asked about the source.
 
-It follows QAFactEval's idea with prompts of our own and one language model in all roles: it
-writes questions about each sentence of the response whose answers are words of the sentence,
-answers them from the source, and the score is how little the two answers have in common.
+It follows QAFactEval's idea with our own prompts and one language model in all roles. The model
+writes questions about each sentence of the response, whose answers are words of the sentence, and
+answers them from the source. The less the two answers overlap, the higher the score.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SMALL_WORDS = frozenset("a an the of to in on at and for by".split())
 
 
 class QaFactEval(PromptedMethod):
-    """Questions, answers and their overlap; a question the source does not answer counts as 0."""
+    """Questions, answers and their overlap; a question without an answer counts as 0."""
 
     name = "qafacteval"
     QUESTIONS = 3
@@ -82,9 +82,11 @@ class QaFactEval(PromptedMethod):
 
 
 def questions_of(text: str, sentence: str) -> list[tuple[str, str]]:
-    """Return the questions in a model's answer with their words, which must stand in the sentence.
+    """Return the questions in a model's answer with their words, which must be in the sentence.
 
-    text: the model's lines. sentence: what they ask about.
+    Args:
+        text: the model's lines.
+        sentence: the sentence they ask about.
     """
     found = []
     inside = f" {' '.join(_words(sentence))} "
@@ -97,10 +99,7 @@ def questions_of(text: str, sentence: str) -> list[tuple[str, str]]:
 
 
 def overlap(one: str, other: str) -> float:
-    """Return the F1 of the words of two answers, small words left out.
-
-    one, other: the answers.
-    """
+    """Return the F1 of the words of two answers, without stop words."""
     first, second = _content(one), _content(other)
     common = sum((Counter(first) & Counter(second)).values())
     return 2 * common / (len(first) + len(second)) if common else 0.0

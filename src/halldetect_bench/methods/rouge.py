@@ -1,6 +1,6 @@
-"""`rouge-l`: how much of the response is not in its longest common subsequence with the source.
+"""`rouge-l`: the share of the response outside its longest common subsequence with the source.
 
-Precision, not F1: a summary must leave out most of its source, and recall would punish that.
+It uses precision instead of F1: a summary leaves out most of its source, which recall penalises.
 """
 
 from __future__ import annotations
@@ -18,20 +18,17 @@ _WORD = re.compile(r"\w+")
 
 
 class RougeL:
-    """1 - the precision of ROUGE-L."""
+    """The score 1 - precision of ROUGE-L."""
 
     name = "rouge-l"
 
     @property
     def description(self) -> dict[str, Any]:
-        """The method's name."""
+        """Return the method's name."""
         return {"name": self.name}
 
     def score_many(self, rows: Sequence[Row]) -> list[Scored]:
-        """Score rows one after the other.
-
-        rows: the rows to score.
-        """
+        """Score rows one after the other."""
         return [_scored(row) for row in rows]
 
 
@@ -52,8 +49,8 @@ def _words(text: str) -> list[str]:
 def common_length(one: Sequence[str], other: Sequence[str]) -> int:
     """Return the length of the longest common subsequence of two lists of words.
 
-    The rows of the usual table differ by at most one from column to column, so a row fits into
-    the bits of one integer (Hyyrö's form of the algorithm of Allison and Dix).
+    Neighbouring cells in a row of the usual table differ by at most one, so a row fits into the
+    bits of one integer (Hyyrö's form of the algorithm of Allison and Dix).
     """
     places: dict[str, int] = {}
     for place, word in enumerate(other):

@@ -1,4 +1,4 @@
-"""Texts as vectors, by any model of sentence-transformers."""
+"""Vectors of texts, from any model of sentence-transformers."""
 
 from __future__ import annotations
 
@@ -21,44 +21,40 @@ HUB = "hf:"
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """A text's vector, and how many tokens were read for it."""
+    """A text's vector, and the number of tokens read."""
 
     vector: NDArray[np.float64]
     tokens: int
 
 
 class Embedder(Protocol):
-    """Anything that turns texts into vectors; a text is truncated to what the model reads."""
+    """A model that turns texts into vectors; long texts are truncated."""
 
     @property
     def description(self) -> dict[str, Any]:
-        """Name, digest and settings, which the results record."""
+        """Return name, digest and settings for the results."""
         ...
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        """Return one vector per text; a vector does not depend on the other texts.
-
-        texts: the texts to embed.
-        """
+        """Return one vector per text; a vector does not depend on the other texts."""
         ...
 
 
 def cosine(one: Embedding, other: Embedding) -> float:
-    """Return the cosine of two vectors; 0 where one of them has no length.
-
-    one, other: the two texts' vectors.
-    """
+    """Return the cosine of two vectors; 0 if one of them is zero."""
     lengths = float(np.linalg.norm(one.vector) * np.linalg.norm(other.vector))
     return float(one.vector @ other.vector) / lengths if lengths else 0.0
 
 
 class SentenceEmbedder:
-    """A model of sentence-transformers."""
+    """A model of sentence-transformers.
+
+    Args:
+        spec: a folder, or `hf:NAME` for a model of the Hugging Face hub.
+        device: `cpu` or `cuda`; by default a GPU if available.
+    """
 
     def __init__(self, spec: str, *, device: str | None = None) -> None:
-        """spec: a folder, or `hf:NAME` for a model of the hub.
-        device: `cpu` or `cuda`; default is a GPU, if available.
-        """
         self._name = spec.removeprefix(HUB)
         self._folder = None if spec.startswith(HUB) else Path(spec).expanduser().resolve()
         if self._folder is not None and not (self._folder / "modules.json").is_file():
@@ -79,7 +75,7 @@ class SentenceEmbedder:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """Name, digest and context."""
+        """Return name, digest and context."""
         weights = sorted(self._folder.glob("*.safetensors")) if self._folder else []
         return {
             "name": self._folder.name if self._folder else self._name,

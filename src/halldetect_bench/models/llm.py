@@ -1,4 +1,4 @@
-"""The language model that methods ask: the protocol, and GGUF models in llama.cpp."""
+"""The language model of a method: the protocol, and GGUF models in llama.cpp."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TooLong(CheckError):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer; `finished` is False where it reached the limit of tokens."""
+    """An answer; `finished` is False if it reached the token limit."""
 
     text: str
     tokens_in: int
@@ -34,18 +34,21 @@ class Reply:
 
     @property
     def complete_lines(self) -> str:
-        """The text without an incomplete last line, which may say what the model did not mean."""
+        """The text without an incomplete last line, which may be misleading."""
         return self.text if self.finished else self.text.rpartition("\n")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A conversation and how to continue it.
+    """A conversation with the parameters of its continuation.
 
-    messages: the turns so far. max_tokens: the length limit of the answer.
-    temperature: 0 takes the likeliest token. seed: of the random choice of tokens.
-    schema: a JSON schema; the answer is JSON of that form, unless it reaches the limit.
-    stop: a text before which the answer ends.
+    Attributes:
+        messages: the turns so far.
+        max_tokens: the token limit of the answer.
+        temperature: 0 always takes the most likely token.
+        seed: the seed of the sampling.
+        schema: a JSON schema that the answer follows, unless it reaches the limit.
+        stop: a text that ends the answer.
     """
 
     messages: Messages
@@ -57,31 +60,33 @@ class Question:
 
 
 class Llm(Protocol):
-    """Anything that answers conversations."""
+    """A model that answers conversations."""
 
     @property
     def description(self) -> dict[str, Any]:
-        """Name, digest and settings, which the results record."""
+        """Return name, digest and settings for the results."""
         ...
 
     def ask_many(self, questions: Sequence[Question]) -> list[Reply | TooLong]:
-        """Answer questions; an answer does not depend on the other questions.
+        """Return one answer per question, in order; TooLong for one that does not fit.
 
-        questions: what to ask.
-        Returns one answer per question, in order; TooLong for one that does not fit.
+        An answer must not depend on the other questions.
         """
         ...
 
 
 class LlamaLlm:
-    """A GGUF model in llama.cpp, in this process."""
+    """A GGUF model in llama.cpp, in this process.
+
+    Args:
+        model: a name of `halldetect models list` that is in the cache, or a .gguf file.
+        threads: by default the number of cores.
+        context: the tokens that the model reads.
+    """
 
     def __init__(
         self, model: str | Path, *, threads: int | None = None, context: int = CONTEXT
     ) -> None:
-        """model: a name of `halldetect models list` that is in the cache, or a .gguf file.
-        threads: default is the number of cores. context: the tokens that the model reads.
-        """
         self._name, self._path, self._digest = locate_model(model)
         self._context = context
         self._special = prompt.special_pattern(read_header(self._path).control_tokens)
@@ -89,7 +94,7 @@ class LlamaLlm:
 
     @property
     def description(self) -> dict[str, Any]:
-        """Name, digest and context."""
+        """Return name, digest and context."""
         return {
             "name": self._name,
             "kind": "llama.cpp",
@@ -126,10 +131,7 @@ class LlamaLlm:
 
 
 def without(special: re.Pattern[str] | None, text: str) -> str:
-    """Return a text without anything that would act as a control token of a model.
-
-    special: matches the model's control tokens. text: any text.
-    """
+    """Return a text without the control tokens of a model, which `special` matches."""
     while special is not None and special.search(text):
         text = special.sub(" ", text)
     return text
@@ -157,11 +159,12 @@ def _reply(answer: Any) -> Reply | TooLong:
 def locate_model(model: str | Path) -> tuple[str, Path, str]:
     """Return the name, the file and the digest of a GGUF model.
 
-    model: a name of `halldetect models list` that is in the cache, or the path of a file.
+    Args:
+        model: a name of `halldetect models list` that is in the cache, or the path of a file.
     """
     if is_stored(model):
         name = str(model).lower()
         return f"gguf:{name}", models.path(name), f"sha256:{models.sha256_of(name)}"
     path = Path(model).expanduser()
-    read_header(path)  # raises an error that says what is wrong with the file
+    read_header(path)  # raises an error with the reason
     return f"gguf:{path.name}", path, f"sha256:{models.digest_of(path)}"

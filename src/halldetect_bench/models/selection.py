@@ -1,4 +1,4 @@
-"""The models that the options of a run name, loaded when a method first needs them."""
+"""The models named by the options of a run, loaded on first use."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The options of a run that concern methods.
+    """The options of a run for its methods.
 
-    configuration: of the detector; other methods take verifier, seed and threads from it.
-    extractor: what writes the claims of the methods `paper` and `ablation`.
-    llm: a GGUF model, by name or path, for the methods that ask a language model.
-    embedder: a model for sentence vectors; see `embedders.SentenceEmbedder`.
-    context: the tokens that the language model reads.
-    device: None for llama.cpp; `cpu` or `cuda` for PyTorch.
-    notice: called with each message for the user.
+    Attributes:
+        configuration: the configuration of the detector; other methods take verifier, seed and
+            threads from it.
+        extractor: the name of the extractor for the methods `paper` and `ablation`.
+        llm: a GGUF model, by name or path, for the methods that ask a language model.
+        embedder: a model for sentence vectors; see `embedders.SentenceEmbedder`.
+        context: the tokens that the language model reads.
+        device: None for llama.cpp; `cpu` or `cuda` for PyTorch.
+        notice: called with each message for the user.
     """
 
     configuration: Configuration = field(default_factory=Configuration)
@@ -43,7 +45,6 @@ class RunModels:
     """The models of one run; all methods share them."""
 
     def __init__(self, options: RunOptions) -> None:
-        """options: name the models."""
         self.options = options
         self.configuration = options.configuration
 
@@ -61,7 +62,7 @@ class RunModels:
         )
 
     def extractor(self, name: str) -> Extractor:
-        """Return the model of a name that writes claims."""
+        """Return the extractor of a name."""
         from halldetect.paper.extractors import load_extractor
 
         chosen = self.configuration
@@ -95,7 +96,7 @@ class RunModels:
         return SentenceEmbedder(options.embedder, device=options.device)
 
     def _fetched_llm(self) -> str:
-        """Return the name or file of the language model, downloaded if it is one of the store."""
+        """Return the name or file of the language model; download a named one if needed."""
         from halldetect.models.llama import fetch_if_stored
 
         model = self.options.llm or DEFAULT_EXTRACTOR

@@ -15,9 +15,9 @@ from halldetect.models.integrity import digest_of
 from halldetect.paper import prompt
 from halldetect_bench.models.llm import CONTEXT, Question, Reply, TooLong, locate_model, without
 
-# A token less likely than this share of the likeliest one is never drawn, as in llama.cpp.
+# Tokens below this share of the greatest probability are never drawn, as in llama.cpp.
 MIN_P = 0.05
-# Padded tokens of a batch, answers included.
+# Padded tokens per batch, answers included.
 _ROOM = {"cpu": 8192, "cuda": 262_144}
 Ids = tuple[int, ...]
 
@@ -25,18 +25,19 @@ Ids = tuple[int, ...]
 class TransformersLlm:
     """A model in PyTorch, bf16 on a GPU and fp32 on a CPU, that answers questions in batches.
 
-    With a JSON schema the model may only write what the schema allows. It supports the schemas
-    that the methods use: lists of allowed words, and objects of those.
+    A JSON schema restricts the answers. Supported are the schemas that the methods use: lists of
+    allowed words, and objects of those.
+
+    Args:
+        model: a name of `halldetect models list` that is in the cache, a .gguf file, or a folder
+            with a transformers model.
+        device: `cpu` or `cuda`; by default a GPU if available.
+        context: the tokens that the model reads.
     """
 
     def __init__(
         self, model: str | Path, *, device: str | None = None, context: int = CONTEXT
     ) -> None:
-        """model: a name of `halldetect models list` that is in the cache, a .gguf file, or a
-            folder with a transformers model.
-        device: `cpu` or `cuda`; default is the GPU where there is one.
-        context: the tokens that the model reads.
-        """
         torch, transformers = _libraries()
         there = torch.cuda.is_available()
         if device == "cuda" and not there:
@@ -59,7 +60,7 @@ class TransformersLlm:
 
     @property
     def description(self) -> dict[str, Any]:
-        """Name, digest, context, precision and device."""
+        """Return name, digest, context, precision and device."""
         return {
             "name": self._name,
             "kind": "transformers",
@@ -71,7 +72,7 @@ class TransformersLlm:
         }
 
     def ask_many(self, questions: Sequence[Question]) -> list[Reply | TooLong]:
-        """Answer questions of like length together; see `Llm.ask_many`."""
+        """Answer questions of similar length together; see `Llm.ask_many`."""
         texts = [self._encoded(question) for question in questions]
         found: dict[int, Reply | TooLong] = {}
         fitting: dict[bool, list[int]] = {True: [], False: []}
@@ -92,7 +93,7 @@ class TransformersLlm:
         return [found[place] for place in range(len(questions))]
 
     def _written(self, texts: Sequence[Ids], questions: Sequence[Question]) -> list[Reply]:
-        """Answer questions in one batch; all of them have a schema, or none."""
+        """Answer questions in one batch, either all with a schema or all without."""
         torch, transformers = _libraries()
         padded = self._tokenizer.pad({"input_ids": list(map(list, texts))}, return_tensors="pt")
         start = padded["input_ids"].shape[1]
@@ -146,7 +147,7 @@ class TransformersLlm:
 
 
 def _place(model: str | Path) -> tuple[str, str, dict[str, Any]]:
-    """Return the name, the digest, and the arguments with which transformers finds a model."""
+    """Return the name, the digest and the loading arguments of transformers for a model."""
     folder = Path(model).expanduser()
     if not folder.is_dir():
         name, path, digest = locate_model(model)
@@ -161,7 +162,7 @@ def _place(model: str | Path) -> tuple[str, str, dict[str, Any]]:
 
 
 def _batches(sizes: Mapping[int, int], room: int) -> Iterator[list[int]]:
-    """Yield places with texts of like length, the longest first; padded they fit into `room`."""
+    """Yield indices of texts of similar length, longest first, that fit padded into `room`."""
     batch: list[int] = []
     for place in sorted(sizes, key=lambda at: -sizes[at]):
         if batch and sizes[batch[0]] * (len(batch) + 1) > room:
@@ -173,10 +174,10 @@ def _batches(sizes: Mapping[int, int], room: int) -> Iterator[list[int]]:
 
 
 def _drawing(questions: Sequence[Question]) -> Callable[[Any, Any], Any]:
-    """Return what turns scores so that the greatest is a random draw where one is asked for.
+    """Return a processor of scores after which the greatest score is a random draw.
 
-    Noise is added to the scores (Gumbel), from a generator per question, so that an answer does
-    not depend on the other questions of the batch.
+    It adds Gumbel noise, where a temperature is set, from a generator per question, so that an
+    answer does not depend on the other questions of the batch.
     """
     torch, _ = _libraries()
     seeds = [torch.Generator().manual_seed(one.seed) for one in questions]
@@ -194,9 +195,11 @@ def _drawing(questions: Sequence[Question]) -> Callable[[Any, Any], Any]:
 
 
 def steps_of(schema: Mapping[str, Any], ids: Callable[[str], Ids]) -> list[list[Ids]]:
-    """Return the texts that a schema allows: step by step, each way to go on.
+    """Return the texts that a schema allows: for each step, the possible continuations.
 
-    schema: a JSON schema of allowed words, or an object of those. ids: encodes a text.
+    Args:
+        schema: a JSON schema of allowed words, or an object of those.
+        ids: the tokenizer of a text.
     """
     if "enum" in schema:
         return [[ids(f'"{word}"') for word in schema["enum"]]]
@@ -211,9 +214,11 @@ def steps_of(schema: Mapping[str, Any], ids: Callable[[str], Ids]) -> list[list[
 
 
 def next_tokens(steps: Sequence[Sequence[Ids]], written: Ids) -> list[int]:
-    """Return the tokens that may follow; none where the answer is complete.
+    """Return the tokens that may follow; empty if the answer is complete.
 
-    steps: of `steps_of`. written: the answer so far.
+    Args:
+        steps: the steps of `steps_of`.
+        written: the answer so far.
     """
     for ways in steps:
         done = next((way for way in ways if written[: len(way)] == way), None)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A title; level 1 is the document's, level 2 a section's."""
+    """A title: level 1 of the document, level 2 of a section."""
 
     text: str
     level: int = 2
@@ -24,21 +24,21 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A text in which `code` and **strong** words may be marked as in Markdown."""
+    """A text with `code` and **strong** words marked as in Markdown."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Points, each a text as in `Paragraph`."""
+    """List items, each a text as in `Paragraph`."""
 
     items: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The first `words` columns hold words, all others numbers; on the page, columns sort."""
+    """A table: the first `words` columns hold text, the others numbers; the page can sort it."""
 
     titles: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -47,7 +47,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A drawing with its caption; only the page shows it."""
+    """A chart with its caption, shown only on the page."""
 
     drawing: Markup
     caption: str
@@ -57,10 +57,7 @@ Block = Heading | Paragraph | Listing | Table | Chart
 
 
 def markdown(blocks: Sequence[Block]) -> str:
-    """Return the document as Markdown, without its charts.
-
-    blocks: the document.
-    """
+    """Return the document as Markdown, without its charts."""
     return "\n\n".join(text for block in blocks if (text := _as_markdown(block))) + "\n"
 
 
@@ -79,10 +76,7 @@ def _as_markdown(block: Block) -> str:
 
 
 def page(blocks: Sequence[Block], title: str) -> str:
-    """Return the document as one HTML file that needs no other file.
-
-    blocks: the document. title: of the browser's tab.
-    """
+    """Return the document as one self-contained HTML file."""
     package = "halldetect_bench.report"
 
     def own(name: str) -> str:

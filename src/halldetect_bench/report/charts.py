@@ -1,4 +1,4 @@
-"""Charts of the page, as SVG that takes its colours from the style."""
+"""Charts of the page as SVG, with colours from the style sheet."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Point = tuple[float, float]
-# As many lines as a reader can tell apart; the style has a colour for each.
+# The number of lines that a reader can tell apart; the style has a colour for each.
 MAX_SERIES = 6
 _BINS = 10
 _SIZE, _LEFT, _RIGHT, _TOP, _BOTTOM = 300, 54, 10, 10, 40
-# A bin of fewer rows says nothing about calibration.
+# Bins with fewer rows say nothing about calibration.
 _MIN_IN_BIN = 5
 # A curve with more points looks the same.
 _MAX_POINTS = 100
 
 
 def curves(series: Sequence[tuple[str, Sequence[bool], Sequence[float]]], dataset: str) -> Markup:
-    """ROC, precision and recall, and reliability of methods on one dataset, with a legend.
+    """Draw ROC, precision and recall, and reliability of methods on one dataset.
 
-    series: for each method its label, and gold labels and scores of the same rows.
-    dataset: its name.
+    Args:
+        series: for each method its label, the gold labels, and the scores of the same rows.
+        dataset: its name.
     """
     arrays = [(name, np.array(gold), np.array(scores)) for name, gold, scores in series]
     panels = (
@@ -45,10 +46,7 @@ def curves(series: Sequence[tuple[str, Sequence[bool], Sequence[float]]], datase
 
 
 def roc(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> list[Point]:
-    """Return the share of faithful and of hallucinated rows flagged at each threshold.
-
-    gold: True for each hallucinated row. scores: of the rows.
-    """
+    """Return the shares of faithful and of hallucinated (`gold`) rows flagged per threshold."""
     hits, flagged = _cuts(gold, scores)
     wrong = max(1, int(gold.sum()))
     right = max(1, len(gold) - int(gold.sum()))
@@ -56,21 +54,14 @@ def roc(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> list[Point]:
 
 
 def precision_recall(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> list[Point]:
-    """Recall and precision at each threshold.
-
-    gold: True for each hallucinated row. scores: of the rows.
-    """
+    """Return recall and precision at each threshold; `gold` is True if hallucinated."""
     hits, flagged = _cuts(gold, scores)
     wrong = max(1, int(gold.sum()))
     return _thinned(list(zip(hits / wrong, hits / flagged, strict=True)))
 
 
 def reliability(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> list[Point]:
-    """Return the mean score and the share of hallucinated rows of ten bins; none for scores beyond
-    0 to 1.
-
-    gold: True for each hallucinated row. scores: of the rows.
-    """
+    """Return mean score and hallucinated share of ten bins; empty for scores beyond 0 to 1."""
     if scores.min() < 0 or scores.max() > 1:
         return []
     place = np.minimum((scores * _BINS).astype(int), _BINS - 1)
@@ -84,8 +75,7 @@ def reliability(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> list[Po
 def _cuts(
     gold: NDArray[np.bool_], scores: NDArray[np.float64]
 ) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
-    """Return the hallucinated rows and all rows at or above each threshold, from the highest
-    down."""
+    """Return the counts of hallucinated and of all rows at or above each threshold, descending."""
     order = np.argsort(-scores, kind="stable")
     last = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
     return np.cumsum(gold[order])[last], last + 1
@@ -98,7 +88,7 @@ def _thinned(points: Sequence[Point]) -> list[Point]:
 
 
 def _panel(title: str, across: str, up: str, lines: Sequence[Sequence[Point]]) -> Markup:
-    """Lines in a square from 0 to 1."""
+    """Draw lines in a square from 0 to 1."""
     width, height = _SIZE - _LEFT - _RIGHT, _SIZE - _TOP - _BOTTOM
 
     def at(point: Point) -> str:
@@ -123,9 +113,10 @@ def _panel(title: str, across: str, up: str, lines: Sequence[Sequence[Point]]) -
 
 
 def accuracy_over_time(points: Sequence[tuple[str, float, float]]) -> Markup:
-    """Accuracy against seconds on a logarithmic axis, one mark per method.
+    """Draw accuracy against seconds on a logarithmic axis, one mark per method.
 
-    points: label, seconds (above 0) and accuracy of each.
+    Args:
+        points: the label, the seconds (above 0) and the accuracy of each method.
     """
     wide, height = 760, 320
     low = floor(min(log10(seconds) for _, seconds, _ in points))

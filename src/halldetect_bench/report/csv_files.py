@@ -1,4 +1,4 @@
-"""The tables as CSV files, with six digits; an empty cell where there is no number."""
+"""The tables as CSV files, with six digits and empty cells for missing numbers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from halldetect_bench.stats.tables import Tables
 
 
 def csv_files(tables: Tables) -> dict[str, str]:
-    """Return the names of the files with their content.
-
-    tables: everything that was computed.
-    """
+    """Return the content of each file by name."""
     return {
         "quality.csv": _csv(
             ["rows of", "dataset", "method", "rows", *_parts(METRICS)], _quality(tables)

@@ -1,4 +1,4 @@
-"""The page with everything: the short report, figures, and every table in full."""
+"""The full page: the short report, the charts, and every table."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ _ABLATED = ("claims", "verifier", "granularities", "scoring")
 
 
 def page_blocks(tables: Tables) -> list[Block]:
-    """Return the whole page.
-
-    tables: everything that was computed.
-    """
+    """Return the whole page."""
     evidence = tables.evidence
     blocks = summary_blocks(tables)
     if evidence.methods:
@@ -37,7 +34,7 @@ def page_blocks(tables: Tables) -> list[Block]:
 
 
 def _time(tables: Tables) -> list[Block]:
-    """Mean AUROC against seconds, of what was timed alone on each machine."""
+    """Return mean AUROC against seconds, from rows timed alone, for each machine."""
     evidence = tables.evidence
     scope = evidence.on_shared_rows
     blocks: list[Block] = []
@@ -77,7 +74,7 @@ def _curves(evidence: Evidence) -> list[Block]:
 
 
 def _series(scope: Scope, evidence: Evidence) -> list[str]:
-    """Return the reference, then the best of each method's name, as many as a chart can show."""
+    """Return the reference, then the best configuration of each method, up to the chart's limit."""
     ranked = sorted(scope.methods, key=lambda one: -(scope.mean(one, "AUROC").value or 0.0))
     names: dict[str, str] = {str(evidence.headers[evidence.reference].method["name"]): ""}
     for method in ranked:

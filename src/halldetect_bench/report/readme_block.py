@@ -11,16 +11,13 @@ from halldetect_bench.stats.tables import Tables
 BEGIN = "<!-- results: `halldetect bench report` writes this block -->"
 END = "<!-- end of results -->"
 DATASET = "qags-cnndm"
-# Methods of others, run on our weights, with the name that the table gives them.
+# Published methods on our weights, with their names in the table.
 OTHERS = {"minicheck": "MiniCheck-style", "summac-zs": "SummaC-style"}
 SHOWN = ("precision", "recall", "F1", "balanced accuracy", "AUROC")
 
 
 def with_block(text: str, tables: Tables) -> str:
-    """Return a text with its block rewritten.
-
-    text: of the file; it must have both marks. tables: everything that was computed.
-    """
+    """Return a text, which must have both marks, with its block rewritten."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
@@ -29,10 +26,7 @@ def with_block(text: str, tables: Tables) -> str:
 
 
 def block(tables: Tables) -> str:
-    """Return the table of our verifiers and other methods, and the gain by decomposition.
-
-    tables: everything that was computed.
-    """
+    """Return the table of our verifiers and other methods, and the gain by decomposition."""
     evidence, scope = tables.evidence, tables.evidence.on_all_rows
     rows = []
     ours = (evidence.reference, evidence.find("halldetect", verifier_name="large"))

@@ -1,4 +1,4 @@
-// A click on the title of a column sorts the table by it; a second click turns the order round.
+// A click on a column title sorts the table; a second click reverses the order.
 "use strict";
 
 const number = (text) => {
@@ -22,7 +22,7 @@ for (const button of document.querySelectorAll(".data thead button")) {
     const body = title.closest("table").tBodies[0];
     const text = (row) => row.cells[title.cellIndex].textContent.trim();
     const rows = [...body.rows].sort((one, other) => compare(text(one), text(other)));
-    // What is no number stays at the end.
+    // Cells without a number stay at the end.
     const empty = rows.filter((row) => !text(row) || text(row) === "–");
     const known = rows.filter((row) => text(row) && text(row) !== "–");
     body.append(...(down ? known.reverse() : known), ...empty);

@@ -1,4 +1,4 @@
-"""The report that a person reads: at most `MAX_LINES` lines of Markdown."""
+"""The short report: at most `MAX_LINES` lines of Markdown."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ from halldetect_bench.stats.selection import Settings, weights_of
 from halldetect_bench.stats.tables import Tables
 
 MAX_LINES = 150
-# So that the whole report stays below that.
+# These keep the report below that limit.
 MAX_MEANS, MAX_MATRIX, MAX_LOSSES, MAX_TIMED, MAX_REASONS = 15, 8, 8, 10, 6
 TRAINED = "†"
 NONE = "–"
 
 
 def summary_blocks(tables: Tables) -> list[Block]:
-    """Return the short report.
-
-    tables: everything that was computed.
-    """
+    """Return the short report."""
     evidence = tables.evidence
     blocks: list[Block] = [
         Heading(evidence.settings.title, 1),
@@ -55,10 +52,7 @@ def _how(evidence: Evidence) -> str:
 
 
 def newer_weights(settings: Settings) -> str:
-    """Return a sentence on weights that ship although no result here is of them; empty without any.
-
-    settings: of the folder of results.
-    """
+    """Return a sentence on shipped weights that these results do not cover, or an empty text."""
     newer = [
         f"`{name}` {digest[:8]}, not {', '.join(one[:8] for one in settings.weights[name])}"
         for name, digest in settings.shipped.items()
@@ -94,7 +88,7 @@ def _means(tables: Tables) -> list[Block]:
         titles += ["AUROC, all rows", "balanced accuracy, all rows"]
     rows = []
     for method in _best(shared, evidence.reference, MAX_MEANS):
-        if shared.mean(method, "AUROC").value is None:  # it lacks a dataset
+        if shared.mean(method, "AUROC").value is None:  # a dataset is missing
             continue
         cells = [method]
         cells += [interval(shared.mean(method, name)) for name in ("AUROC", "balanced accuracy")]
@@ -133,8 +127,7 @@ def _of_all(shown: int, count: int) -> str:
 
 
 def _best(scope: Scope, reference: str, limit: int) -> list[str]:
-    """Return the reference and the methods with the highest mean AUROC, in the order of the
-    methods."""
+    """Return the reference and the methods with the highest mean AUROC, in table order."""
     ranked = sorted(scope.methods, key=lambda one: -(scope.mean(one, "AUROC").value or 0.0))
     chosen = {reference, *ranked[: limit - 1]}
     return [method for method in scope.methods if method in chosen]
@@ -263,28 +256,19 @@ def _left_out(evidence: Evidence) -> list[Block]:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Return a number, or a dash for None.
-
-    value: the number. digits: after the point.
-    """
+    """Return a number with some digits after the point, or a dash for None."""
     return NONE if value is None else f"{value:,.{digits}f}"
 
 
 def interval(found: Figure) -> str:
-    """Return a value with its interval.
-
-    found: the figure.
-    """
+    """Return a value with its interval."""
     if found.value is None or found.low is None or found.high is None:
         return number(found.value)
     return f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
 
 
 def pair(first: Figure, second: Figure) -> str:
-    """Return two values without their intervals, as short as possible.
-
-    first, second: the figures.
-    """
+    """Return two values without their intervals, as short as possible."""
     if first.value is None:
         return NONE
     return " / ".join(number(one.value).removeprefix("0") for one in (first, second))

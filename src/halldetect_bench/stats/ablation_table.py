@@ -12,14 +12,15 @@ Variant = tuple[str, str]
 VARIANTS: tuple[Variant, ...] = tuple(
     (scales, scoring) for scoring in ABLATION_SCORINGS for scales in SCALE_SETS
 )
-# Files of version 0.1 have nine variants; these are the places of `VARIANTS` among them.
+# Files of version 0.1 have nine variants; these are the indices of `VARIANTS` among them.
 _NINE = (0, 4, 7, 5)
 
 
 def variant_scores(item: Prediction) -> list[float]:
     """Return the scores of a row under every variant, in the order of `VARIANTS`.
 
-    item: of the method `ablation`, with a score.
+    Args:
+        item: a prediction of the method `ablation` with a score.
     """
     if "variants" in item.details:  # packed results hold the scores instead of the maxima
         stored = [float(value) for value in item.details["variants"]]
@@ -29,27 +30,23 @@ def variant_scores(item: Prediction) -> list[float]:
 
 
 def extractor_of(results: Results) -> str:
-    """Return the name of the extractor of an ablation.
-
-    results: of the method `ablation`.
-    """
+    """Return the name of the extractor of an ablation."""
     return str(results.header.method["extractor"]["name"])
 
 
 def verifier_of(results: Results) -> str:
-    """Return the name of the verifier of an ablation.
-
-    results: of the method `ablation`.
-    """
+    """Return the name of the verifier of an ablation."""
     return str(results.header.method["verifier"]["name"])
 
 
 def ablation_scores(
     results: Sequence[Results], extractor: str, verifier: str
 ) -> dict[Variant, Mapping[str, Mapping[str, float]]]:
-    """Return the scores by dataset and row., for each variant
+    """Return the scores of each variant by dataset and row.
 
-    results: of the method `ablation`. extractor, verifier: the names of those to take.
+    Args:
+        results: the results of the method `ablation`.
+        extractor, verifier: the names of the models to select.
     """
     found: dict[Variant, dict[str, Mapping[str, float]]] = {variant: {} for variant in VARIANTS}
     for one in results:

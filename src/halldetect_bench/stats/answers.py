@@ -29,10 +29,7 @@ class Answer:
 
 
 def gain(found: Figure) -> str:
-    """Return a difference with its interval.
-
-    found: the difference; it must exist.
-    """
+    """Return a difference with its interval."""
     if found.value is None:
         return "not known"
     if found.low is None or found.high is None:
@@ -41,10 +38,7 @@ def gain(found: Figure) -> str:
 
 
 def answers(evidence: Evidence) -> list[Answer]:
-    """Return every answer that the results give.
-
-    evidence: the results.
-    """
+    """Return every answer that the results give."""
     asked: tuple[tuple[str, Callable[[], str | None]], ...] = (
         ("What is decomposition worth?", lambda: _decomposition(evidence)),
         ("Where does splitting pay?", lambda: _where_splitting_pays(evidence)),
@@ -77,7 +71,7 @@ def _verifier(evidence: Evidence, method: str) -> str | None:
 
 
 def _on_whole(evidence: Evidence, method: str) -> str | None:
-    """Return one call on the whole texts with the verifier of a method."""
+    """Return the method with one call on the whole texts and the same verifier, or None."""
     verifier = _verifier(evidence, method)
     return None if verifier is None else evidence.find("nli-only", verifier_name=verifier)
 

@@ -1,8 +1,8 @@
 """Metrics of binary detection; the hallucinated class is the positive one.
 
-A higher score means more hallucinated. A metric that does not exist on the data (AUROC with one
-class only, precision with nothing flagged) is None. The tables of `bench report` come from
-`resampling`, which computes many samples at once.
+A higher score means more hallucinated. An undefined metric (AUROC with a single class, precision
+with nothing flagged) gives None. `bench report` uses `resampling`, which computes many samples
+at once.
 """
 
 from __future__ import annotations
@@ -36,8 +36,10 @@ class AtThreshold:
 def at_threshold(gold: Labels, scores: Scores, threshold: float = 0.5) -> AtThreshold:
     """Return precision, recall, F1 and balanced accuracy at a threshold.
 
-    gold: True for each hallucinated row. scores: the rows' scores. threshold: scores at or above
-    it are flagged.
+    Args:
+        gold: True for each hallucinated row.
+        scores: the rows' scores.
+        threshold: scores at or above it are flagged.
     """
     truth, values = _arrays(gold, scores)
     flagged = values >= threshold
@@ -56,9 +58,11 @@ def at_threshold(gold: Labels, scores: Scores, threshold: float = 0.5) -> AtThre
 
 
 def auroc(gold: Labels, scores: Scores) -> float | None:
-    """Return the share of pairs in which the hallucinated response scores higher; ties count half.
+    """Return the share of pairs whose hallucinated response scores higher; ties count half.
 
-    gold: True for each hallucinated row. scores: the rows' scores.
+    Args:
+        gold: True for each hallucinated row.
+        scores: the rows' scores.
     """
     truth, values = _arrays(gold, scores)
     if truth.all() or not truth.any():

@@ -20,12 +20,12 @@ COUNTED = {
     "pairs": "pairs_judged",
     "verifier tokens": "verifier_tokens",
 }
-# Marks energy that no counter measured; the report gives only measured energy.
+# Marks estimated energy; the report shows only measured energy.
 MODELLED = "(model)"
-# A GPU's counter of energy moves in steps of a tenth of a second or so: shorter runs have none.
+# A GPU updates its energy counter about every tenth of a second: shorter runs show no energy.
 MIN_SECONDS = 1.0
 CHUNKED = "halldetect"
-# The alternatives to chunked verification: one call that reads everything once.
+# The alternatives to chunked verification: one call that reads everything.
 ONE_CALL = ("nli-only", "one-prompt", "long-context", "llm-cot")
 
 
@@ -33,8 +33,10 @@ ONE_CALL = ("nli-only", "one-prompt", "long-context", "llm-cot")
 class MeanCost:
     """Means over rows, answered or not.
 
-    counted: by a name of `COUNTED`. seconds, joules: None where they were not measured.
-    energy: what the joules were read from.
+    Attributes:
+        counted: the counted work, by a name of `COUNTED`.
+        seconds, joules: None if not measured.
+        energy: the origin of the joules.
     """
 
     rows: int
@@ -44,21 +46,17 @@ class MeanCost:
     energy: str | None
 
     def without_time(self) -> MeanCost:
-        """Return the counted work only: rows of a batch share time and energy, which says
-        nothing."""
+        """Return only the counted work: rows of a batch share time and energy."""
         return replace(self, seconds=None, joules=None, energy=None)
 
     @property
     def tokens(self) -> float:
-        """All tokens that a language model or a verifier read or wrote."""
+        """All tokens that language models and verifiers read or wrote."""
         return sum(self.counted[name] for name in ("tokens in", "tokens out", "verifier tokens"))
 
 
 def mean_cost(predictions: Sequence[Prediction]) -> MeanCost:
-    """Return the mean cost of a response.
-
-    predictions: at least one.
-    """
+    """Return the mean cost of a response over at least one prediction."""
     timed = [sum(item.cost.get("seconds", {}).values()) for item in predictions]
     measured = [
         item.resources
@@ -84,8 +82,10 @@ def mean_cost(predictions: Sequence[Prediction]) -> MeanCost:
 class Timed:
     """A method on one machine.
 
-    machine: the name of the folder. dataset: of the rows.
-    times: how many times as long it takes as chunked verification with `base`, on the same rows.
+    Attributes:
+        machine: the name of the folder.
+        dataset: the dataset of the rows.
+            times: the time relative to chunked verification with `base`, on the same rows.
     """
 
     machine: str
@@ -97,10 +97,7 @@ class Timed:
 
 
 def timed(evidence: Evidence) -> list[Timed]:
-    """Return every method of every machine, the chunked one first.
-
-    evidence: the results.
-    """
+    """Return every method of every machine, the chunked one first."""
     found = []
     for machine, every in evidence.latency.items():
         for dataset in dict.fromkeys(one.header.dataset for one in every):
@@ -116,10 +113,7 @@ def timed(evidence: Evidence) -> list[Timed]:
 
 
 def latency_sentences(evidence: Evidence) -> str:
-    """Compare, for each machine, how chunked verification compares with everything else.
-
-    evidence: the results.
-    """
+    """Compare chunked verification with the other methods, for each machine."""
     parts = []
     every = timed(evidence)
     for machine, dataset in dict.fromkeys((one.machine, one.dataset) for one in every):
@@ -144,10 +138,7 @@ def latency_sentences(evidence: Evidence) -> str:
 
 
 def short_label(header: Header) -> str:
-    """Return the method with the models it runs on.
-
-    header: of a file.
-    """
+    """Return the method with the models it runs on."""
     models = []
     for role in ("verifier", "llm"):
         name = (header.method.get(role) or {}).get("name")
@@ -160,7 +151,7 @@ def short_label(header: Header) -> str:
 
 
 def _is_default(header: Header) -> bool:
-    """Return True if this is the detector as it comes, explanations included."""
+    """Return True if this is the default detector, explanations included."""
     verifier = (header.method.get("verifier") or {}).get("name")
     chunked = header.method["name"] == CHUNKED and verifier != "large"
     return chunked and not _is_drafted(header) and not _is_short(header)
@@ -172,13 +163,12 @@ def _is_drafted(header: Header) -> bool:
 
 
 def _is_short(header: Header) -> bool:
-    """Return True if the detector leaves out what only explains its verdict."""
+    """Return True if the detector skips the explanations of its verdict."""
     return header.method.get("explanations") is False
 
 
 def _times(base: Results, other: Results) -> Figure:
-    """Return the ratio of the mean seconds on the rows that both have, with its interval over
-    rows."""
+    """Return the ratio of the mean seconds on shared rows, with its interval over rows."""
     ours = {item.id: _seconds(item.cost) for item in base.predictions}
     pairs = np.array(
         [(ours[item.id], _seconds(item.cost)) for item in other.predictions if item.id in ours]

@@ -1,4 +1,4 @@
-"""Results by method and dataset, and comparisons on the rows that the compared methods share."""
+"""Results by method and dataset, and comparisons on the rows that methods share."""
 
 from __future__ import annotations
 
@@ -40,9 +40,11 @@ _INERT = ("threads", "device", "fallback", "max_source", "max_response", "knowle
 class Scope:
     """Methods on the same rows of each dataset.
 
-    methods: their labels. rows: of each dataset.
-    measured: every metric of a dataset and method on all samples.
-    shared: the datasets under the means: those of the reference that people labelled.
+    Attributes:
+        methods: their labels.
+        rows: the rows of each dataset.
+        measured: every metric of a dataset and method on all samples.
+        shared: the datasets of the means: those of the reference that people labelled.
     """
 
     methods: tuple[str, ...]
@@ -52,22 +54,25 @@ class Scope:
 
     @property
     def count(self) -> int:
-        """The number of rows under a mean."""
+        """The number of rows of a mean."""
         return sum(len(self.rows[name].ids) for name in self.shared)
 
     def cell(self, dataset: str, method: str, metric: str) -> Figure:
         """Return a metric of one method on one dataset.
 
-        dataset, method: their names. metric: a name of `METRICS`.
+        Args:
+            dataset, method: their names.
+            metric: a name of `METRICS`.
         """
         found = self.measured.get((dataset, method))
         return Figure(None) if found is None else figure(found[metric])
 
     def mean(self, method: str, metric: str) -> Figure:
-        """Return the mean of a metric over the shared datasets; None for a method that lacks one of
-        them.
+        """Return the mean of a metric over the shared datasets; None if one is missing.
 
-        method: its label. metric: a name of `METRICS`.
+        Args:
+            method: its label.
+            metric: a name of `METRICS`.
         """
         if not self.shared or any((name, method) not in self.measured for name in self.shared):
             return Figure(None)
@@ -76,11 +81,12 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How much better the second method is than the first, on the rows that both scored.
+    """The gain of the second method over the first, on the rows that both scored.
 
-    rows: how many are under the means. means: the mean difference over the datasets that people
-        labelled, by metric.
-    by_dataset: the difference on each dataset, by metric.
+    Attributes:
+        rows: the number of rows of the means.
+        means: the mean difference over the datasets that people labelled, by metric.
+        by_dataset: the difference on each dataset, by metric.
     """
 
     rows: int
@@ -89,10 +95,17 @@ class Compared:
 
 
 class Evidence:
-    """The results that enter the tables, in order, and what was left out.
+    """The results in the tables, in order, and the files that were left out.
 
-    reference: the label of the method that the others are compared with.
-    methods, datasets: labels and names in the order of the tables.
+    Args:
+        results: the results of `read_all`.
+        settings: the settings of their folder.
+        order, datasets: the names of methods and datasets in the order of the tables; others come
+            last.
+        reference: the label or name of the method to compare with; by default the `halldetect`
+            nearest to the default configuration, or else the first.
+        samples: the number of bootstrap samples.
+        latency: the results of rows that were scored one at a time, by the name of their folder.
     """
 
     def __init__(
@@ -106,16 +119,6 @@ class Evidence:
         samples: int = SAMPLES,
         latency: Mapping[str, Sequence[Results]] | None = None,
     ) -> None:
-        """Select and index results.
-
-        results: what `read_all` gives. settings: of their folder.
-        order, datasets: names of methods and datasets in the order in which they are listed;
-            others come last.
-        reference: the label or name of a method; default: the `halldetect` nearest to the
-            default configuration, or else the first.
-        samples: the number of bootstrap samples. latency: the results of rows that were scored
-            one at a time, by the name of their folder.
-        """
         if samples < 1:
             raise ConfigurationError(f"--samples must be at least 1, not {samples}")
         self.settings = settings or Settings()
@@ -154,7 +157,7 @@ class Evidence:
 
     def _reference(self, wanted: str | None) -> str:
         if not self.methods:
-            # Results of ablations alone have no method to compare with.
+            # A folder with ablations only has no method to compare with.
             return ""
         if wanted is not None:
             for label in self.methods:
@@ -170,7 +173,7 @@ class Evidence:
 
     @property
     def trained_on(self) -> dict[str, str]:
-        """The datasets whose siblings were trained on, and which those are."""
+        """The datasets with related training data, and the names of that data."""
         stated = {
             name: text
             for name, text in ((one.dataset, one.trained_on) for one in self._headers)
@@ -179,16 +182,15 @@ class Evidence:
         return {**stated, **self.settings.trained_on}
 
     def size(self, dataset: str) -> int:
-        """Return the number of rows of a dataset that any file has.
-
-        dataset: its name.
-        """
+        """Return the number of rows of a dataset that any file has."""
         return len(self._rows[dataset])
 
     def find(self, name: str, **settings: object) -> str | None:
         """Return the first method of a name whose description has these settings.
 
-        name: of the method. settings: dotted keys with `_` for `.`, such as `verifier_name`.
+        Args:
+            name: the name of the method.
+            settings: dotted keys with `_` for `.`, such as `verifier_name`.
         """
         for label in self.methods:
             method = self.headers[label].method
@@ -200,10 +202,7 @@ class Evidence:
         return None
 
     def label_like(self, header: Header) -> str | None:
-        """Return the method with the same name, verifier and language model as a file.
-
-        header: of the file.
-        """
+        """Return the method with the same name, verifier and language model as a file."""
 
         def models(one: Header) -> list[object]:
             roles = ("verifier", "llm", "extractor")
@@ -216,10 +215,7 @@ class Evidence:
         return next((name for name in self.methods if models(self.headers[name]) == wanted), None)
 
     def scores(self, method: str) -> Scores:
-        """Return the scores of a method.
-
-        method: its label.
-        """
+        """Return the scores of a method."""
         return self._scores[method]
 
     def _scores_of(self, method: str) -> Scores:
@@ -230,10 +226,7 @@ class Evidence:
         }
 
     def ablation(self, extractor: str, verifier: str) -> Mapping[Variant, Scores]:
-        """Return the scores of every variant of an ablation; no datasets where it was not run.
-
-        extractor, verifier: their names.
-        """
+        """Return the scores of every variant of an ablation; empty if it was not run."""
         key = (extractor, verifier)
         if key not in self._ablated:
             self._ablated[key] = ablation_scores(self.ablations, *key)
@@ -246,7 +239,7 @@ class Evidence:
 
     @cached_property
     def on_all_rows(self) -> Scope:
-        """The methods that have every row of every dataset that the reference has."""
+        """The methods that have every row of every dataset of the reference."""
         wanted = [name for name, label in self.cells if label == self.reference]
         return self._scope(
             tuple(
@@ -278,7 +271,7 @@ class Evidence:
         return Scope(methods, rows, measured, shared)
 
     def _shared(self, scores: Sequence[Mapping[str, float]], dataset: str) -> Rows | None:
-        """Return the labelled rows that all have a score for; None without such rows."""
+        """Return the labelled rows that all methods have scored, or None."""
         if not scores:
             return None
         known = set.intersection(*(set(one) for one in scores))
@@ -292,30 +285,24 @@ class Evidence:
         return self._known_rows[key]
 
     def _figures(self, rows: Rows, scores: Mapping[str, float]) -> dict[str, Values]:
-        """Return the figures of scores; those of the same rows and scores are computed once."""
+        """Return the figures of scores, cached by rows and scores."""
         key = (id(rows), id(scores))
         if key not in self._known_figures:
-            # The scores are kept, so that no other object gets their identity.
+            # Keeping the scores ensures that no other object gets the same id().
             self._known_figures[key] = (figures(rows, scores), scores)
         return self._known_figures[key][0]
 
     def compare(self, first: Scores, second: Scores) -> Compared | None:
-        """Return the second method minus the first; None where they share no row.
-
-        first, second: their scores.
-        """
+        """Return the second method minus the first; None if they share no rows."""
         return self._summed([first, second])
 
     def means_of(self, scores: Scores) -> Compared:
-        """Return the figures of one method on all its rows, with their means over the datasets.
-
-        scores: of the method.
-        """
+        """Return the figures of one method on all its rows, with their means over the datasets."""
         found = self._summed([scores])
         return Compared(0, dict.fromkeys(METRICS, Figure(None)), {}) if found is None else found
 
     def _summed(self, methods: Sequence[Scores]) -> Compared | None:
-        """Return the figures of one method, or those of the second less those of the first."""
+        """Return the figures of one method, or the second's minus the first's."""
         found: dict[str, dict[str, Values]] = {}
         count = 0
         for dataset in self.datasets:
@@ -346,10 +333,7 @@ class Evidence:
 
 
 def is_labelled_by_people(dataset: str) -> bool:
-    """Return True if a dataset counts in a mean; sets made by edits of our own do not.
-
-    dataset: its name.
-    """
+    """Return True if a dataset counts in a mean; sets made by our own edits do not."""
     return not dataset.startswith(EDITED)
 
 
@@ -361,7 +345,7 @@ def _name(one: Results) -> str:
 
 
 def _distance(header: Header) -> tuple[int, bool]:
-    """Count the options in which a configuration differs from the default one."""
+    """Return the number of options that differ from the default configuration."""
     default = Configuration()
     found = header.method.get("configuration", {})
     differing = sum(

@@ -1,4 +1,4 @@
-"""How accuracy and work grow with the length of the source and of the response."""
+"""Accuracy and work by length of the source and of the response."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from halldetect_bench.stats.resampling import Figure, figure, figures, mean, row
 # The lower ends of the bins.
 SOURCE_WORDS = (0, 200, 400, 800, 1600)
 SENTENCES = (1, 2, 3, 5, 9)
-# An AUROC on fewer rows of a class says nothing.
+# With fewer rows of a class, AUROC says nothing.
 MIN_OF_A_CLASS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Responses of a size: AUROC is the mean over the datasets with enough of them.
+    """Responses in a range of sizes: AUROC is the mean over the datasets with enough of them.
 
-    by: the measured size. low, high: from and below; `high` is None for the last bin.
-    datasets: how many are under the AUROC. pairs, tokens: the verifier's work for a response.
+    Attributes:
+        by: the measured size.
+        low, high: the range, without `high` itself; the last bin has None as `high`.
+        datasets: the number of datasets of the AUROC.
+        pairs, tokens: the verifier's work for a response.
     """
 
     by: str
@@ -36,36 +39,26 @@ class Bin:
 
     @property
     def range(self) -> str:
-        """The sizes in words."""
+        """The range as text."""
         if self.high is None:
             return f"{self.low} or more"
         return str(self.low) if self.high == self.low + 1 else f"{self.low} to {self.high - 1}"
 
 
 def source_words(item: Prediction) -> int | None:
-    """Return the number of words of the source, if the results have it.
-
-    item: of any method.
-    """
+    """Return the number of words of the source, or None if not recorded."""
     found = item.details.get("source_words")
     return found if isinstance(found, int) else None
 
 
 def response_sentences(item: Prediction) -> int | None:
-    """Return the number of sentences of the response, if the results have it: by default, its
-    claims.
-
-    item: of any method.
-    """
+    """Return the number of sentences (by default claims) of the response, if recorded."""
     found = item.details.get("response_sentences")
     return found if isinstance(found, int) else None
 
 
 def growth(evidence: Evidence) -> list[Bin]:
-    """Bins by length of the source and of the response, of the reference method.
-
-    evidence: the results.
-    """
+    """Return bins by length of source and response for the reference method."""
     found: list[Bin] = []
     for by, measure, edges in (
         ("words of the source", source_words, SOURCE_WORDS),

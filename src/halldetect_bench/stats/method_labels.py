@@ -13,11 +13,8 @@ _DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,}\b")
 
 
 def method_labels(headers: Iterable[Header]) -> dict[str, str]:
-    """Return a label for each configuration digest: the method's name, and where several
-    configurations share it, the settings in which they differ.
-
-    headers: of all result files.
-    """
+    """Return a label for each configuration digest: the method's name, and the settings in which
+    several configurations of the method differ."""
     families: dict[str, dict[str, dict[str, str]]] = {}
     for header in headers:
         settings = {"version": header.version, "code digest": header.code, **_flat(header.method)}
@@ -32,7 +29,7 @@ def method_labels(headers: Iterable[Header]) -> dict[str, str]:
 def _differences(settings: dict[str, str], family: dict[str, dict[str, str]]) -> str:
     keys = sorted({key for one in family.values() for key in one})
     differing = [key for key in keys if len({one.get(key) for one in family.values()}) > 1]
-    # A model is known by its name; its digest is shown only where nothing else differs.
+    # The name identifies a model; its digest is shown only if nothing else differs.
     plain = [key for key in differing if "digest" not in key]
     names = [key for key in plain if key.endswith(".name")]
     chosen = list(names)
@@ -41,7 +38,7 @@ def _differences(settings: dict[str, str], family: dict[str, dict[str, str]]) ->
             chosen.append(key)
     shown: dict[str, str] = {}
     for key in sorted(chosen, key=lambda key: (not key.startswith("llm"), key)):
-        # A model in two roles is named once, and a switch only where it is off.
+        # A model in two roles is named once, and a switch only if it is off.
         value = _DIGEST.sub(r"\1", model_name(settings.get(key, "none")))
         if value != "True" and not (key.endswith(".name") and value in shown.values()):
             shown[key if _short(key) in shown else _short(key)] = value
@@ -51,20 +48,17 @@ def _differences(settings: dict[str, str], family: dict[str, dict[str, str]]) ->
 
 
 def model_name(described: object) -> str:
-    """Return a model as people call it.
-
-    described: the name in its description.
-    """
+    """Return the short name of a described model."""
     return str(described).removeprefix("gguf:").removesuffix(".gguf")
 
 
 def _kinds(keys: list[str], family: dict[str, dict[str, str]]) -> int:
-    """Count the configurations that the values of some settings separate."""
+    """Return the number of configurations that some settings separate."""
     return len({tuple(one.get(key) for key in keys) for one in family.values()})
 
 
 def _names_first(keys: list[str]) -> list[str]:
-    """Leave out the details of a model whose name differs as well."""
+    """Drop the details of models whose names differ as well."""
     named = {key.rpartition(".")[0] for key in keys if key.endswith(".name")}
     roles = {prefix.rpartition(".")[2] for prefix in named}
     return [

@@ -1,11 +1,11 @@
 """Thresholds for a purpose, fitted on labelled scores.
 
-    recall     the highest threshold that finds 80 % of the hallucinated responses
-    balanced   the threshold with the greatest balanced accuracy
-    precision  the lowest threshold at which 80 % of what is flagged is hallucinated, if as many
-               responses are hallucinated as are not; where none is, the one nearest to it
+- recall: the highest threshold that finds 80 % of the hallucinated responses.
+- balanced: the threshold with the greatest balanced accuracy.
+- precision: the lowest threshold at which 80 % of the flagged responses are hallucinated, for equal
+  numbers of both classes; if there is no such threshold, the nearest to it.
 
-Every set counts the same, whatever its size and its share of hallucinations.
+Every set has the same weight, whatever its size and its share of hallucinations.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from numpy.typing import NDArray
 TARGET = 0.8
 STEP = 0.001
 Floats = NDArray[np.float64]
-# Of one set: which responses are hallucinated, and their scores.
+# The labels (True if hallucinated) and the scores of one set.
 Scores = tuple[NDArray[np.bool_], Floats]
 
 
 def curve(sets: Mapping[str, Scores], thresholds: Floats) -> tuple[Floats, Floats]:
-    """Recall and false alarms at each threshold, as means over the sets.
+    """Return recall and false alarms at each threshold, as means over the sets.
 
-    sets: per set, labels and scores. thresholds: where to look.
+    Args:
+        sets: per set, labels and scores.
+        thresholds: the thresholds to try.
     """
     recall, alarms = [], []
     for wrong, scores in sets.values():
@@ -38,13 +40,14 @@ def curve(sets: Mapping[str, Scores], thresholds: Floats) -> tuple[Floats, Float
 def fit(sets: Mapping[str, Scores]) -> dict[str, float]:
     """Return the three points.
 
-    sets: per set, labels and scores; each has responses of both labels.
+    Args:
+        sets: per set, labels and scores; each has responses of both labels.
     """
     thresholds = np.round(np.arange(STEP, 1.0, STEP), 6)
     recall, alarms = curve(sets, thresholds)
     flagged = recall + alarms
     precision = np.divide(recall, flagged, out=np.zeros_like(recall), where=flagged > 0)
-    # Of equals the middle, so that a point does not lie at the edge of a flat stretch.
+    # The middle of equal ones, so that a point is not at the edge of a plateau.
     best = np.flatnonzero(recall - alarms >= (recall - alarms).max() - 1e-9)
     enough = np.flatnonzero(recall >= TARGET)
     precise = np.flatnonzero(precision >= min(TARGET, precision.max()))
@@ -53,7 +56,7 @@ def fit(sets: Mapping[str, Scores]) -> dict[str, float]:
         "balanced": thresholds[best[len(best) // 2]],
         "precision": thresholds[precise[0]],
     }
-    # A verifier that finds 80 % at its balanced point already has no use for a lower threshold.
+    # If the balanced point already finds 80 %, a lower threshold has no use.
     points["recall"] = min(points["recall"], points["balanced"])
     points["precision"] = max(points["precision"], points["balanced"])
     return {name: float(value) for name, value in points.items()}
@@ -62,7 +65,9 @@ def fit(sets: Mapping[str, Scores]) -> dict[str, float]:
 def measured(sets: Mapping[str, Scores], threshold: float) -> dict[str, float]:
     """Return the figures of a threshold, as means over the sets.
 
-    sets: per set, labels and scores. threshold: hallucinated at this score or above.
+    Args:
+        sets: per set, labels and scores.
+        threshold: scores at or above it are flagged.
     """
     recall, alarms = (float(values[0]) for values in curve(sets, np.array([threshold])))
     return {

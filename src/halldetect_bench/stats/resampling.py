@@ -1,8 +1,8 @@
 """Rows of a dataset with bootstrap samples of their documents, and figures on all samples at once.
 
-All methods that are compared use the same samples, so a difference is that of two arrays and a
-mean over datasets the mean of theirs. Whole documents are drawn, because rows of one document are
-not independent. The first entry of every array is the figure on the data themselves.
+All compared methods use the same samples, so differences and means over datasets are those of the
+arrays. Whole documents are drawn, because rows of one document are not independent. The first entry
+of every array is the figure on the original data.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ METRICS = ("AUROC", "balanced accuracy", "precision", "recall", "F1")
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A value with its 95 % interval; None where it does not exist on the data."""
+    """A value with its 95 % interval; None if it is undefined on the data."""
 
     value: float | None
     low: float | None = None
@@ -40,8 +40,11 @@ class Figure:
 class Rows:
     """Rows of one dataset.
 
-    dataset: its name. ids: of the rows. gold: True for each hallucinated row.
-    weights: how often each row is in each sample; the first line counts every row once.
+    Attributes:
+        dataset: its name.
+        ids: the ids of the rows.
+        gold: True for each hallucinated row.
+        weights: the count of each row in each sample; the first line counts every row once.
     """
 
     dataset: str
@@ -58,7 +61,10 @@ class Rows:
 def rows_of(dataset: str, predictions: Sequence[Prediction], samples: int = SAMPLES) -> Rows:
     """Return the rows of predictions that have a label, with samples of their documents.
 
-    dataset: its name. predictions: one for each row. samples: how many to draw.
+    Args:
+        dataset: its name.
+        predictions: one for each row.
+        samples: how many to draw.
     """
     labelled = sorted(
         (item for item in predictions if item.gold is not None), key=lambda one: one.id
@@ -74,7 +80,7 @@ def rows_of(dataset: str, predictions: Sequence[Prediction], samples: int = SAMP
 def draw_documents(
     dataset: str, documents: Sequence[str], samples: int = SAMPLES
 ) -> NDArray[np.float32]:
-    """Return how often each row is in each sample of whole documents."""
+    """Return the count of each row in each sample of whole documents."""
     names = sorted(set(documents))
     place = {name: at for at, name in enumerate(names)}
     rng = np.random.default_rng([SEED, zlib.crc32(dataset.encode())])
@@ -91,7 +97,10 @@ def intervals(
 ) -> dict[str, Figure]:
     """Return every metric with its interval, for rows that do not share a document.
 
-    gold: True for each hallucinated row. scores: of the rows. samples: how many to draw.
+    Args:
+        gold: True for each hallucinated row.
+        scores: the scores of the rows.
+        samples: how many to draw.
     """
     ids = tuple(f"{at:09}" for at in range(len(gold)))
     rows = Rows("", ids, np.asarray(gold, dtype=bool), draw_documents("", ids, samples))
@@ -100,19 +109,21 @@ def intervals(
 
 
 def figures(rows: Rows, scores: Mapping[str, float]) -> dict[str, Values]:
-    """Return every metric on every sample; nan where it does not exist.
+    """Return every metric on every sample; nan if undefined.
 
-    rows: the rows. scores: by the id of the row; must have all of them.
+    Args:
+        rows: the rows.
+        scores: the score of every row, by id.
     """
     values = np.array([scores[name] for name in rows.ids])
     return {"AUROC": _auroc(rows, values), **_at_threshold(rows, values)}
 
 
 def _auroc(rows: Rows, values: Values) -> Values:
-    """Return the share of pairs of a wrong and a right response in order; ties count half."""
+    """Return the share of correctly ordered pairs of responses; ties count half."""
     wrong, right = np.flatnonzero(rows.gold), np.flatnonzero(~rows.gold)
     right = right[np.argsort(values[right], kind="stable")]
-    # Of each sample, how many faithful rows are among the first n. Whole numbers stay exact.
+    # For each sample, the faithful rows among the first n. Integers stay exact.
     first = np.zeros((len(rows.weights), len(right) + 1), dtype=np.float32)
     np.cumsum(rows.weights[:, right], axis=1, out=first[:, 1:])
     below = np.searchsorted(values[right], values[wrong], "left")
@@ -144,10 +155,7 @@ def _share(part: Values, whole: Values) -> Values:
 
 
 def figure(values: Values) -> Figure:
-    """Return the value on the data with its percentile interval over the samples that have one.
-
-    values: of one metric on all samples.
-    """
+    """Return the value of a metric on the data, with its percentile interval over the samples."""
     if np.isnan(values[0]):
         return Figure(None)
     known = values[1:][~np.isnan(values[1:])]
@@ -158,9 +166,6 @@ def figure(values: Values) -> Figure:
 
 
 def mean(parts: Sequence[Values]) -> Values:
-    """Return the mean over datasets, each counting the same.
-
-    parts: one array per dataset, all with the same number of samples.
-    """
+    """Return the unweighted mean over datasets, one array per dataset."""
     total: Values = np.mean(np.stack(parts), axis=0)
     return total

@@ -1,15 +1,15 @@
-"""Which result files enter the tables, so that no table mixes weights, data or samples.
+"""The selection of result files, so that no table mixes weights, data or samples.
 
 A folder of results may hold `settings.toml`:
 
-    title = "..."            # what the results are about
-    notes = ["..."]          # paragraphs that open the report
-    min_rows = 200           # a file with fewer rows is left out, unless they are all the set has
-    [weights]                # the digests of the weights that the report is about, by verifier
+        title = "..."            # the title of the report
+        notes = ["..."]          # paragraphs at the start of the report
+        min_rows = 200           # files with fewer rows are left out, unless the set has no more
+        [weights]                # the digests of the reported weights, by verifier
     base = ["..."]
-    [shipped]                # the digests of newer weights that ship now, by verifier
+    [shipped]                # the digests of newer, shipped weights, by verifier
     base = "..."
-    [trained_on]             # datasets whose siblings the verifiers were trained on, and which
+    [trained_on]             # the related training data of the verifiers, by dataset
     wice = "its train split"
 """
 
@@ -25,13 +25,13 @@ from halldetect.errors import InputError
 from halldetect_bench.predictions import Header, Results
 
 SETTINGS = "settings.toml"
-# A method that leaves more rows unanswered than this share would shrink the rows of all others.
+# A method with a greater share of unanswered rows would shrink the shared rows of all.
 MIN_ANSWERED = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The content of `settings.toml`; every part may be missing."""
+    """The content of `settings.toml`; every part is optional."""
 
     title: str = "Results"
     notes: tuple[str, ...] = ()
@@ -43,17 +43,14 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The results that enter the tables, and what was left out: (file, reason)."""
+    """The results in the tables, and (file, reason) for those left out."""
 
     kept: tuple[Results, ...]
     left_out: tuple[tuple[str, str], ...]
 
 
 def read_settings(folder: Path) -> Settings:
-    """Return the settings of a folder of results; the defaults where it has none.
-
-    folder: of results.
-    """
+    """Return the settings of a folder of results, or the defaults."""
     path = folder / SETTINGS
     if not path.is_file():
         return Settings()
@@ -67,9 +64,13 @@ def read_settings(folder: Path) -> Settings:
 def select(results: Sequence[Results], settings: Settings) -> Selection:
     """Return the results of the weights that the settings name, with enough rows.
 
-    results: of a folder. settings: of the folder.
-    Raises InputError where two files disagree about a row, or where the weights of one verifier
-    differ and the settings do not say which ones to show.
+    Args:
+        results: the results of a folder.
+        settings: the settings of the folder.
+
+    Raises:
+        InputError: if two files disagree about a row, or if the weights of a verifier differ and
+            the settings do not select any.
     """
     _check_rows(results)
     sizes: dict[str, int] = {}
@@ -88,10 +89,7 @@ def select(results: Sequence[Results], settings: Settings) -> Selection:
 
 
 def weights_of(header: Header) -> dict[str, frozenset[str]]:
-    """Return the digests of every verifier that a file was made with, by the verifier's name.
-
-    header: of the file.
-    """
+    """Return the digests of the verifiers of a file, by name."""
     found: dict[str, frozenset[str]] = {}
     verifier = header.method.get("verifier")
     if isinstance(verifier, dict):
@@ -105,7 +103,7 @@ def _is_weights(key: str, value: Any) -> bool:
 
 
 def _reason(one: Results, settings: Settings, size: int) -> str | None:
-    """Return the reason to leave a file out; None for a file that stays."""
+    """Return the reason to leave a file out, or None."""
     for name, digests in weights_of(one.header).items():
         if name in settings.weights and not digests & set(settings.weights[name]):
             return f"other weights of {name}"

@@ -1,8 +1,8 @@
-"""How well a method finds the wrong sentence, where the publisher labelled sentences.
+"""The quality of a method on labelled sentences.
 
 A claim belongs to every labelled sentence of which it has nearly all words (a claim may be the
-whole response), else to the sentence that shares the most words with it. A sentence is as
-hallucinated as the worst of its claims; one without a claim is left out.
+whole response), else to the sentence that shares the most words with it. A sentence has the score
+of its worst claim; sentences without a claim are left out.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ class SentenceQuality:
 
 
 def sentence_quality(predictions: Sequence[Prediction]) -> SentenceQuality | None:
-    """Return the quality on labelled sentences; None without labelled sentences or scored claims.
+    """Return the quality on labelled sentences; None without such sentences or scored claims.
 
-    predictions: of one method on one dataset.
+    Args:
+        predictions: the predictions of one method on one dataset.
     """
     gold: list[bool] = []
     scores: list[float] = []
@@ -56,7 +57,9 @@ def sentence_scores(
 ) -> list[float | None]:
     """Return the score of each sentence: the highest of its claims; None without a claim.
 
-    sentences: the labelled sentences. claims: texts with their scores.
+    Args:
+        sentences: the labelled sentences.
+        claims: texts with their scores.
     """
     found: list[float | None] = [None] * len(sentences)
     words = [_words(text) for text in sentences]

@@ -15,7 +15,7 @@ from halldetect_bench.stats.resampling import THRESHOLD, Figure
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A dataset on which another method is better than the reference by more than chance."""
+    """A dataset on which another method is significantly better than the reference."""
 
     dataset: str
     method: str
@@ -47,10 +47,9 @@ class KindRecall:
 
 
 class Tables:
-    """Everything that a report shows, made when it is first needed."""
+    """The data of a report, computed on first use."""
 
     def __init__(self, evidence: Evidence) -> None:
-        """evidence: the results."""
         self.evidence = evidence
 
     @cached_property
@@ -70,7 +69,7 @@ class Tables:
 
     @cached_property
     def comparisons(self) -> dict[str, Compared]:
-        """Every method less the reference, by label."""
+        """The difference of every method to the reference, by label."""
         evidence = self.evidence
         found = {}
         for method in evidence.methods:
@@ -84,7 +83,7 @@ class Tables:
 
     @cached_property
     def losses(self) -> list[Loss]:
-        """Where another method is better, the greatest differences first."""
+        """The datasets on which another method is better, the greatest differences first."""
         found = [
             Loss(dataset, method, one["AUROC"])
             for method, compared in self.comparisons.items()
@@ -130,7 +129,7 @@ class Tables:
 
     @cached_property
     def kinds(self) -> list[KindRecall]:
-        """The recall of the reference by kind of error, where rows have kinds."""
+        """The recall of the reference by kind of error, if rows have kinds."""
         found: dict[tuple[str, str], list[bool]] = {}
         for (dataset, method), cell in self.evidence.cells.items():
             if method == self.evidence.reference:

@@ -1,7 +1,7 @@
-/** Requests to the service, the notices of what went wrong, and the two dialogs. */
+/** Requests to the service, error notices, and the two dialogs. */
 
 const TOKEN_KEY = "halldetect-token";
-// The server sends a keep-alive comment every ten seconds; after three misses it is gone.
+// The server sends a comment every ten seconds; after three misses the connection is dead.
 const SILENCE_MS = 35000;
 const TITLES = {
   cut: "The connection to the server was lost before the report arrived",
@@ -49,7 +49,7 @@ export class Fault extends Error {
 }
 
 export class Api {
-  /** The token lasts as long as the tab, or as the page without storage. */
+  /** The token lives as long as the tab, or as the page if storage is off. */
   constructor() {
     this.token = stored((storage) => storage.getItem(TOKEN_KEY));
   }
@@ -67,7 +67,7 @@ export class Api {
     return (await this.ask(path)).text();
   }
 
-  /** The answer to a request, or a Fault. Paths are relative, so any prefix works. */
+  /** Returns the answer or throws a Fault. Paths are relative, so any prefix works. */
   async ask(path, { method = "GET", body, signal, keepalive, token = this.token } = {}) {
     const headers = {};
     if (token) headers.Authorization = `Bearer ${token}`;
@@ -80,7 +80,7 @@ export class Api {
     throw faultOf((await answer.json().catch(() => null))?.error, answer);
   }
 
-  /** Checks one pair; `on[event](data)` for all but the last event, whose data is returned. */
+  /** Checks one pair; calls `on[event](data)` for each event and returns the data of the last. */
   async check(request, on, signal) {
     const silence = new AbortController();
     const either = AbortSignal.any([signal, silence.signal]);
@@ -121,7 +121,7 @@ function faultOf(error, answer) {
   });
 }
 
-/** Server-sent events out of a body; `onSilence` when nothing at all came for too long. */
+/** Yields server-sent events of a body; calls `onSilence` after a long silence. */
 async function* messages(body, onSilence) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -164,14 +164,14 @@ export function notice(fault, actions = []) {
   );
 }
 
-/** Keeps a button shut for the server's pause. */
+/** Disables a button until the server accepts requests again. */
 function countDown(button, label, seconds) {
   button.disabled = seconds > 0;
   button.textContent = seconds > 0 ? `${label} in ${Math.ceil(seconds)} s` : label;
   if (seconds > 0) setTimeout(() => countDown(button, label, seconds - 0.5), 500);
 }
 
-/** Shows a dialog; `submit` may keep it open by returning false. Resolves to whether it agreed. */
+/** Shows a dialog; `submit` keeps it open by returning false. Resolves to true if confirmed. */
 function ask(dialog, cancel, submit) {
   if (dialog.open) return Promise.resolve(false);
   return new Promise((resolve) => {
@@ -189,7 +189,7 @@ function ask(dialog, cancel, submit) {
   });
 }
 
-/** Resolves to whether the reader said yes. */
+/** Resolves to true if the reader confirms. */
 export function confirmed(question, yes) {
   find("ask-text").textContent = question;
   find("ask-yes").textContent = yes;
@@ -198,7 +198,7 @@ export function confirmed(question, yes) {
   return answer;
 }
 
-/** Asks for a token until the server takes one; resolves to whether it did. */
+/** Asks for a token until the server accepts one; resolves to true if it did. */
 export function askToken(api, take, why) {
   const input = find("token");
   const say = (text) => {

@@ -1,10 +1,10 @@
 /**
- * The page: which view is shown, who may do what, and a check from start to report.
+ * The page: the current view, the rights of the token, and a check from start to report.
  *
- * The report's own scripts are read before this one; their names (element, textButton, visible,
- * TextPane, ReportView...) are used as they are. The address names the view: nothing,
- * `?view=history`, `?view=result`, `?view=comparison`, `?view=repair` or `?report=ID`; what follows
- * a # belongs to the report.
+ * The report's own scripts load before this one; their names (element, textButton, visible,
+ * TextPane, ReportView...) are used here. The address names the view: nothing,
+ * `?view=history`, `?view=result`, `?view=comparison`, `?view=repair` or `?report=ID`; the
+ * fragment belongs to the report.
  */
 
 import { Api, Fault, askToken, confirmed, find, notice } from "./api.js";
@@ -53,7 +53,7 @@ class App {
     this.route();
   }
 
-  /** Says something for a few seconds, to the eye and to a screen reader. */
+  /** Shows a message for a few seconds, also to screen readers. */
   status(text) {
     clearTimeout(this.toast);
     find("status").textContent = text;
@@ -64,7 +64,7 @@ class App {
     return this.session.data.scopes.includes(scope);
   }
 
-  /** Takes what the server says of itself and of our token, and fits the bar to it. */
+  /** Fits the bar to the server's features and the rights of the token. */
   admit(session) {
     this.session.data = session;
     const { auth_required: locks, authenticated, token_name: name, storage } = session;
@@ -73,7 +73,7 @@ class App {
     find("token-button").textContent = authenticated ? `Token: ${visible(name ?? "in use")}` : "Enter token";
   }
 
-  /** Asks for a token; the offer may be another with another token. */
+  /** Asks for a token; the available features may change with it. */
   async unlock(why) {
     const accepted = await askToken(this.api, (session) => this.admit(session), why);
     await this.form.offer();
@@ -100,7 +100,7 @@ class App {
     else this.showCheck();
   }
 
-  /** Shows one view and hides the others; the reader starts at its heading. */
+  /** Shows one view, hides the others, and moves the focus to its heading. */
   show(name, title) {
     if (name !== "report") {
       this.outcome?.leave();
@@ -132,11 +132,11 @@ class App {
     await this.history.show();
   }
 
-  /** Checks a response, or compares two (`a` and `b`), or repairs one; a running check ends. */
+  /** Checks or repairs a response, or compares two (`a` and `b`); cancels a running check. */
   async check(request, { repair = false } = {}) {
     this.cancel?.();
     this.watch = this.ready = null;
-    if (this.shown !== "") this.go("./"); // after a token was asked for elsewhere
+    if (this.shown !== "") this.go("./"); // the token was requested in another view
     const ends = new AbortController();
     this.cancel = () => ends.abort();
     const back = () => {
@@ -151,7 +151,7 @@ class App {
     try {
       await this.run(request, repair, watch, ends.signal);
     } catch (error) {
-      if (this.watch !== watch && error instanceof Fault) return; // a check that another one ended
+      if (this.watch !== watch && error instanceof Fault) return; // a newer check cancelled this one
       const fault = error instanceof Fault ? error : new Fault({ code: "page", message: error.message });
       if (fault.code === "cancelled") return void back();
       watch.fail(fault);
@@ -191,13 +191,13 @@ class App {
     this.arrive(id ? `./?report=${encodeURIComponent(id)}` : "./?view=result");
   }
 
-  /** The PDF of a report that is kept, where the server can make it. */
+  /** Returns the PDF of a stored report, if the server can create it. */
   pdfOf(id) {
     if (!id || !this.session.data.pdf) return {};
     return { pdf: async () => (await this.api.ask(`v1/reports/${encodeURIComponent(id)}.pdf`)).blob() };
   }
 
-  /** Goes to what a check has found; a reader who has opened another view meanwhile stays. */
+  /** Shows the result, unless the reader has opened another view meanwhile. */
   arrive(address) {
     this.watch = null;
     if (this.shown === "") return void this.go(address);
@@ -232,7 +232,7 @@ class App {
     }
   }
 
-  /** The buttons above a result; `texts` fill the form again. */
+  /** Returns the buttons above a result; `texts` refill the form. */
   actions(texts) {
     const again = (filled) => () => {
       this.go("./");
@@ -259,7 +259,7 @@ class App {
     this.show("report", capital(payload.verdict));
   }
 
-  /** Repairs the response of a report, with the options that are set in the form. */
+  /** Repairs the response of a report, with the options of the form. */
   repair(payload) {
     this.go("./");
     this.form.fill(payload);

@@ -1,8 +1,8 @@
-/** The form of a check: texts and options in, a request out, or a word on what is missing. */
+/** The form of a check: turns texts and options into a request, or names what is missing. */
 
 import { confirmed, find } from "./api.js";
 
-/** The text of a file, or an error that names it: only UTF-8 and UTF-16 text can be read. */
+/** Returns the text of a UTF-8 or UTF-16 file, or throws an error that names the file. */
 async function readText(file) {
   const bytes = new Uint8Array(await file.arrayBuffer());
   const wide = { "255,254": "utf-16le", "254,255": "utf-16be" }[`${bytes[0]},${bytes[1]}`];
@@ -10,12 +10,12 @@ async function readText(file) {
     const text = new TextDecoder(wide ?? "utf-8", { fatal: true }).decode(bytes);
     if (!text.includes("\0")) return text;
   } catch {
-    // refused below, as a text with a NUL in it
+    // refused below because of its NUL characters
   }
   throw new Error(`${file.name} is not a text file`);
 }
 
-/** Unicode code points, as the server counts them. */
+/** Counts Unicode code points, as the server does. */
 function lengthOf(text) {
   return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 }
@@ -23,7 +23,7 @@ function lengthOf(text) {
 const size = (text) => (text ? plural(lengthOf(text), "character", "characters") : "");
 
 export class CheckForm {
-  /** `submit(request)` is called with a request; `status(text)` speaks aloud. */
+  /** `submit(request)` sends a request; `status(text)` announces a text. */
   constructor({ api, session, submit, status }) {
     Object.assign(this, { api, session, status });
     this.node = find("check-form");
@@ -53,7 +53,7 @@ export class CheckForm {
       this.fill({ documents: [], response: "" });
       this.documents[0].area.focus();
     });
-    // A file dropped beside the fields must not replace the page.
+    // A file dropped outside the fields must not replace the page.
     for (const kind of ["dragover", "drop"]) {
       document.addEventListener(kind, (event) => {
         if (event.dataTransfer.types.includes("Files")) event.preventDefault();
@@ -65,7 +65,7 @@ export class CheckForm {
     });
   }
 
-  /** Files dropped on a field or chosen with an input; `put(text, name)` gets each. */
+  /** Calls `put(text, name)` for each file dropped on a field or chosen with an input. */
   takeFiles(field, input, put) {
     const read = async (files) => {
       const refused = [];
@@ -86,11 +86,11 @@ export class CheckForm {
     });
     this.node.querySelector(`[data-drop=${field}]`).addEventListener("drop", (event) => {
       const files = [...event.dataTransfer.files];
-      if (files.length) read(files); // dragged text: the field takes it
+      if (files.length) read(files); // the field handles dragged text
     });
   }
 
-  /** Another document; a file fills an empty field before it opens a new one. */
+  /** Adds a document; a file fills an empty field before it adds a new one. */
   addDocument(text, name = "") {
     let field = text && this.documents.find(({ area }) => !area.value.trim());
     if (!field) {
@@ -156,7 +156,7 @@ export class CheckForm {
     find("second").hidden = !on;
     find("compare").setAttribute("aria-pressed", String(on));
     find("submit").textContent = on ? "Compare" : "Check";
-    find("store").disabled = on; // a comparison is not kept
+    find("store").disabled = on; // a comparison is not stored
   }
 
   fill({ documents, document_names: names = [], response, second = "", question }) {
@@ -185,11 +185,11 @@ export class CheckForm {
       find("verifier").replaceChildren(...verifiers.map(option));
       find("threshold").placeholder = defaults.threshold;
     } catch {
-      // A token that may only check cannot list the verifiers; the server has its own.
+      // Without the read scope the list is not available; the server uses its default.
     }
   }
 
-  /** Says what is wrong with a field; an empty text says that nothing is. */
+  /** Shows an error below a field; an empty text clears it. */
   complain(field, text) {
     find(`${field}-error`).textContent = text;
     find(`${field}-error`).hidden = !text;
@@ -199,7 +199,7 @@ export class CheckForm {
     return input;
   }
 
-  /** The first thing that is wrong: the field and what to say of it; null if nothing is. */
+  /** Returns the first invalid field and its error, or null. */
   problem(source, both, request) {
     const { limits } = this.session.data;
     const long = source.reduce((sum, document) => sum + lengthOf(document.text ?? document), 0);
@@ -223,7 +223,7 @@ export class CheckForm {
     return found.find(([, text]) => text) ?? null;
   }
 
-  /** The request, or null after saying what is missing and going there. */
+  /** Returns the request, or shows what is missing and returns null. */
   request() {
     const source = this.documents
       .filter(({ area }) => area.value.trim())

@@ -1,4 +1,4 @@
-/** The stored reports: to find, to open, to export, to delete, and to review. */
+/** Search, open, export, delete and review stored reports. */
 
 import { confirmed, notice } from "./api.js";
 import { saveFile } from "./views.js";
@@ -29,7 +29,7 @@ function choice(pairs, attributes = {}) {
 }
 
 export class History {
-  /** `open(id)` shows a report; `status(text)` speaks aloud. */
+  /** `open(id)` shows a report; `status(text)` announces a text. */
   constructor(host, { api, session, open, status }) {
     Object.assign(this, { api, session, open, status });
     this.title = element("h1", { tabindex: "-1" }, "History");
@@ -78,7 +78,7 @@ export class History {
     return this.session.data.scopes.includes("admin");
   }
 
-  /** The query of the filters, as the server reads it. */
+  /** Returns the filters as a query string. */
   query() {
     const query = new URLSearchParams(this.kind.value);
     const fields = { search: this.search.value.trim(), since: this.since.value, until: this.until.value };
@@ -89,7 +89,7 @@ export class History {
   async show() {
     this.rows.replaceChildren();
     this.next = null;
-    // They act on rows that are not known yet.
+    // Their rows are not loaded yet.
     for (const control of [this.export, this.remove, this.more]) control.hidden = true;
     await this.load();
     const { total, verdicts, hallucination_rate: rate } = await this.api
@@ -108,7 +108,7 @@ export class History {
     const turn = (this.turn = (this.turn ?? 0) + 1);
     try {
       const page = await this.api.json(`v1/reports?${query}`);
-      if (turn !== this.turn) return; // another choice was made meanwhile
+      if (turn !== this.turn) return; // the selection has changed meanwhile
       this.trouble.replaceChildren();
       this.rows.append(...page.reports.map((report) => this.row(report)));
       this.next = page.next;
@@ -168,7 +168,7 @@ export class History {
     return element("tr", { "data-id": id }, ...cells.map(([name, ...parts]) => element("td", { class: name }, ...parts)));
   }
 
-  /** Deletes what is ticked, or everything that the filters let through. */
+  /** Deletes the selected reports, or all that match the filters. */
   async removeChosen() {
     const { chosen } = this;
     const query = chosen.length ? new URLSearchParams(chosen.map((id) => ["id", id])) : this.query();
@@ -202,13 +202,13 @@ export class History {
   }
 }
 
-// Requests about reviews go one at a time, so that an older one never arrives last; a report that
-// is opened again reads what is stored after it.
+// Review requests are sent one at a time, so that an older one never arrives last and a reopened
+// report reads the latest state.
 let underWay = Promise.resolve();
 
 /** A person's review of a stored report: agree or disagree with each claim, and a note. */
 export class Review {
-  /** `status(text)` speaks aloud; `mayWrite` is whether the token allows to store. */
+  /** `status(text)` announces a text; `mayWrite` is true if the token allows storing. */
   constructor(api, id, { status, mayWrite }) {
     Object.assign(this, { api, status, mayWrite });
     this.path = `v1/reports/${encodeURIComponent(id)}/review`;
@@ -219,7 +219,7 @@ export class Review {
     this.ends = new AbortController();
   }
 
-  /** Adds the note below the claims, and reads what is stored. */
+  /** Adds the note below the claims and loads the stored review. */
   attach(list, trouble) {
     this.trouble = trouble;
     this.note = element("textarea", { id: "review-note", rows: "3", dir: "auto", maxlength: "20000" });
@@ -233,7 +233,7 @@ export class Review {
     this.read();
   }
 
-  /** The two buttons of a claim. */
+  /** Returns the two buttons of a claim. */
   choice(number) {
     const buttons = ["agree", "disagree"].map((decision) => {
       const button = textButton({ class: `decide ${decision}` }, () => this.decide(number, decision), capital(decision));
@@ -253,7 +253,7 @@ export class Review {
   }
 
   mark() {
-    // Nothing can be entered before what is stored is known: it would be lost, or replace that.
+    // Disabled until the stored review is loaded: an entry would be lost or overwrite it.
     const open = this.known && this.mayWrite;
     if (this.note) this.note.readOnly = !open;
     for (const [number, decision, button] of this.buttons) {
@@ -289,7 +289,7 @@ export class Review {
     underWay = underWay.then(() => this.store());
   }
 
-  /** Stores what has changed. `keepalive` lets the request outlive the page, up to 64 KiB. */
+  /** Stores changes. `keepalive` lets the request outlive the page, up to 64 KiB. */
   async store({ keepalive = false } = {}) {
     clearTimeout(this.timer);
     const edit = this.edits;

@@ -1,4 +1,4 @@
-/** The views of a result: a check under way, a report, a comparison, a repair. */
+/** The views of a result: a running check, a report, a comparison, a repair. */
 
 import { notice } from "./api.js";
 
@@ -14,7 +14,7 @@ function duration(seconds) {
   return seconds < 90 ? `${Math.max(1, Math.round(seconds))} s` : `${Math.round(seconds / 60)} min`;
 }
 
-/** A check under way: its claims as they are found, their states as they are reached. */
+/** A running check: its claims and their states as they arrive. */
 export class Watch {
   constructor(host, response, { cancel, back, retry }) {
     this.acts = { back, retry };
@@ -49,7 +49,7 @@ export class Watch {
 
   say(text) {
     this.phase.textContent = text;
-    // Not every step is worth hearing: a screen reader gets the latest one now and then.
+    // A screen reader gets only the latest step now and then, not every one.
     this.timer ??= setTimeout(() => {
       this.timer = null;
       this.spoken.textContent = this.phase.textContent;
@@ -102,7 +102,7 @@ export class Watch {
     this.pane.paint("claims", marks);
   }
 
-  /** Stops with an error; the texts are still in the form. */
+  /** Stops with an error; the texts stay in the form. */
   fail(fault) {
     const settled = this.states.filter(Boolean).length;
     this.title.textContent = "Not checked";
@@ -118,8 +118,8 @@ export class Watch {
 }
 
 /**
- * A report on the page: the shared report view, and ways to take it along. `formats[name]()` gives
- * the forms of the report (texts; PDF is a Blob), `id` is set if it is kept.
+ * A report on the page: the shared report view with export buttons. `formats[name]()` returns a
+ * form of the report (a text; a Blob for PDF), `id` is set if it is stored.
  */
 export class Outcome {
   constructor(host, { payload, formats, id, storeError }, { status, actions, remove, review }) {
@@ -170,19 +170,19 @@ export class Outcome {
   }
 }
 
-/** Gives the reader a file. */
+/** Downloads a file. */
 export function saveFile(name, content, type) {
   const address = URL.createObjectURL(new Blob([content], { type }));
   element("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-/** Puts a text into the clipboard, which browsers allow with TLS or on this machine. */
+/** Copies a text to the clipboard; browsers require TLS or localhost. */
 export async function copied(text) {
   return (await navigator.clipboard?.writeText(text).then(() => true, () => false)) ?? false;
 }
 
-/** Two responses to one source, side by side, as the server sends them. */
+/** Shows two responses to one source side by side. */
 export function comparisonView({ headline, sides, groups }, actions) {
   const rows = groups.flatMap(({ text, rows: found }) => [
     element("h2", {}, text),
@@ -223,7 +223,7 @@ function statement(claim, name) {
   );
 }
 
-/** A repaired response, as the server sends it: deletions, insertions, both texts, and why. */
+/** Shows a repair: deletions, insertions, both texts, and the reasons. */
 export function repairView({ headline, failed, summary, pieces, before, after, changes, response }, actions) {
   const text = (title, parts) =>
     element(

@@ -2,12 +2,12 @@
 
 A field of a message is one of three kinds:
 
-text        read by a person or by a tool: part of the text that is judged
-identifier  names and numbers of the protocol: passed on
-other       reasoning, sound, images, log probabilities, unknown fields: the check cannot read
-            them. Where answers may be blocked they are removed
+- text: read by a person or a tool, so it is judged.
+- identifier: names and numbers of the protocol, passed on.
+- other: reasoning, sound, images, log probabilities, unknown fields. The check cannot read them;
+  if answers may be blocked, they are removed.
 
-Everything here works on a whole answer and on the chunks of a stream alike. `GuardedChoice` is one
+The functions work on a whole answer and on the chunks of a stream. `GuardedChoice` is one
 choice of a stream that is judged sentence by sentence.
 """
 
@@ -32,7 +32,7 @@ _TOOL_CALL = {
     "function": _FUNCTION,
     "custom": {"name": _NAME, "input": _ARGUMENTS},
 }
-# The kind of each known field; nothing shows that the sound says the same as its transcript.
+# The kind of each known field. Audio is "other": it may differ from its transcript.
 _MESSAGE = {
     "role": _NAME,
     "content": _CONTENT,
@@ -55,9 +55,10 @@ _REMOVED = object()
 class ChoiceText:
     """The texts of one choice.
 
-    texts      by the field that they come from
-    arguments  of its tool calls, by tool call
-    unchecked  names of fields that the check cannot read
+    Attributes:
+        texts: the texts by field.
+        arguments: the arguments by tool call.
+        unchecked: names of fields that the check cannot read.
     """
 
     texts: dict[str, str] = field(default_factory=dict)
@@ -66,7 +67,7 @@ class ChoiceText:
 
     @property
     def checked(self) -> dict[str, str]:
-        """The texts to judge, by the field that they come from; empty ones are left out."""
+        """The texts to judge, by field; empty ones are left out."""
         prose = [text for value in self.arguments.values() for text in _prose(value)]
         texts = {name: self.texts.get(name, "") for name in ("content", "refusal")}
         texts["audio.transcript"] = self.texts.get("audio.transcript", "")
@@ -81,10 +82,10 @@ class ChoiceText:
 
 
 def choice_index(choice: Mapping[str, Any], default: int = 0) -> int:
-    """Return the index of a choice, or the default where it has none.
+    """Return the index of a choice, or the default if it has no index.
 
     Raises:
-        ServiceError: `upstream_error` if the index is not a whole number; true is none either.
+        ServiceError: `upstream_error` if the index is not an integer (or is a boolean).
     """
     index = choice.get("index")
     if index is None:
@@ -120,7 +121,7 @@ def streamed_choices(chunks: Sequence[Mapping[str, Any]]) -> dict[int, ChoiceTex
 
 
 def allowed_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of an answer or of a chunk that may be shown, without its choices."""
+    """Return the fields of an answer or chunk that may be shown, without its choices."""
     allowed: dict[str, Any] = _read(answer, _ANSWER, (), ChoiceText())
     usage = answer.get("usage")
     if isinstance(usage, dict):
@@ -131,12 +132,12 @@ def allowed_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
 def read_choice(
     choice: Mapping[str, Any], body: str, known: ChoiceText | None = None
 ) -> tuple[dict[str, Any], ChoiceText]:
-    """Return the part of a choice that may be shown once it is checked, and its text.
+    """Return the part of a choice that may be shown after the check, and its text.
 
     Args:
-        choice: of a whole answer or of a chunk.
+        choice: a choice of a whole answer or of a chunk.
         body: "message" in a whole answer, "delta" in a chunk.
-        known: the text of the choice so far, to which this is added.
+        known: the text of the choice so far; this one is added to it.
     """
     text = known or ChoiceText()
     rest = {name: value for name, value in choice.items() if name not in ("finish_reason", body)}
@@ -157,11 +158,11 @@ def _read(value: Any, kind: Any, path: tuple[str, ...], text: ChoiceText, key: s
     """Return the part of a value that may be shown, or _REMOVED; its texts go to `text`.
 
     Args:
-        value: of a field.
-        kind: of the field; None for an unknown one.
-        path: names that lead to the field.
+        value: the value of a field.
+        kind: the kind of the field; None if unknown.
+        path: the names that lead to the field.
         text: the texts of the choice.
-        key: of the tool call that the field belongs to.
+        key: the key of the tool call that the field belongs to.
     """
     if value is None:
         return _REMOVED if kind is None else None
@@ -196,7 +197,7 @@ def _read(value: Any, kind: Any, path: tuple[str, ...], text: ChoiceText, key: s
 
 
 def _read_part(part: object, text: ChoiceText) -> Any:
-    """Return a part of a content, if it is text."""
+    """Return a part of a message's content if it is text."""
     kind = str(part.get("type", "text")) if isinstance(part, dict) else "part"
     key = _TEXT_PARTS.get(kind)
     if not isinstance(part, dict) or key is None or not isinstance(part.get(key), str):
@@ -212,7 +213,7 @@ def _read_part(part: object, text: ChoiceText) -> Any:
 def _prose(arguments: str) -> Iterator[str]:
     """Yield the texts in the arguments of a tool call: strings of more than one word.
 
-    Arguments that are not JSON, or in which a key comes twice, are text as a whole.
+    Arguments that are not JSON, or that repeat a key, are text as a whole.
     """
     try:
         remaining = [json.loads(arguments, object_pairs_hook=_unique)]
@@ -238,17 +239,18 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 class GuardedChoice:
     """One choice of a streamed answer that is judged sentence by sentence.
 
-    Only its text is judged so. A choice with anything else to check, such as a tool call, is
-    collected from there on, and shown or not when it is complete.
+    Only plain text is judged this way. From the first other part on, such as a tool call, the
+    choice is collected and judged when it is complete.
 
-    written        the judged text, as the upstream wrote it
-    shown          the text that was passed on
-    pending        the text since then, not judged yet
-    changes        sentences that were not passed on as they were
-    stopped        whether nothing more of it is passed on
-    finish_reason  of the upstream
-    rest           parts that are not plain text, and all that came after them
-    rest_text      the text of the rest
+    Attributes:
+        written: the judged text of the upstream.
+        shown: the text that was passed on.
+        pending: the text that is not judged yet.
+        changes: the sentences that were replaced or held back.
+        stopped: True if nothing more is passed on.
+        finish_reason: the upstream's finish reason.
+        rest: the first part that is not plain text, and everything after it.
+        rest_text: the text of the rest.
     """
 
     written: str = ""
@@ -262,7 +264,7 @@ class GuardedChoice:
     unchecked: set[str] = field(default_factory=set)
 
     def take(self, choice: Mapping[str, Any]) -> None:
-        """Add the part of the choice that a chunk brings."""
+        """Add the part of the choice in a chunk."""
         allowed, text = read_choice(choice, "delta")
         self.unchecked |= text.unchecked
         self.finish_reason = allowed.pop("finish_reason", None) or self.finish_reason
@@ -273,10 +275,10 @@ class GuardedChoice:
             self.pending += text.texts.get("content", "")
 
     def next_sentence(self, *, ended: bool) -> str | None:
-        """Return the next sentence to judge, with the white space before it; None if none is.
+        """Return the next complete sentence with the white space before it, or None.
 
         Args:
-            ended: whether the upstream has ended, so that the rest is complete.
+            ended: True if the upstream has ended, so that the rest is complete.
         """
         if self.stopped or not self.pending:
             return None
@@ -293,9 +295,9 @@ class GuardedChoice:
         """Record the outcome of a sentence.
 
         Args:
-            sentence: as it was written.
-            shown: the text that is passed on; None if there is none.
-            why: why it is not passed on as it was.
+            sentence: the original sentence.
+            shown: the text that is passed on, or None.
+            why: the reason for a change.
         """
         self.written += sentence
         self.shown += shown or ""
@@ -307,7 +309,7 @@ class GuardedChoice:
 
     @property
     def text(self) -> ChoiceText:
-        """The text of the choice as far as it was written and judged, for the annotation."""
+        """The judged text of the choice, for the annotation."""
         rest = self.rest_text
         content = self.written + rest.texts.get("content", "")
         return ChoiceText({**rest.texts, "content": content}, rest.arguments, self.unchecked)

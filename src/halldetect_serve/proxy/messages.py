@@ -1,4 +1,4 @@
-"""Chat requests and the changes that the proxy makes in their answers; pure functions."""
+"""Chat requests, and the changes of the proxy to their answers; pure functions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Guarding(CheckOptions):
 
 
 class ChatRequest(BaseModel):
-    """A request of the OpenAI chat protocol; fields not named here are passed on unchanged."""
+    """A request of the OpenAI chat protocol; other fields are passed on unchanged."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -65,8 +65,8 @@ class ChatRequest(BaseModel):
 class CheckedChoice:
     """One choice of an answer with its report.
 
-    `stored` has the fields `stored` and `store_error` of the answer, `repair` the outcome of a
-    repair, as `Repair.to_dict` gives it.
+    `stored` has the fields `stored` and `store_error` of the answer, `repair` the result of
+    `Repair.to_dict`.
     """
 
     index: int
@@ -81,7 +81,7 @@ class CheckedChoice:
         return str(self.report.overview["verdict"])
 
     def is_rejected(self, upstream: UpstreamSettings) -> bool:
-        """Return True if the operator does not want such an answer, or the check failed."""
+        """Return True if the operator blocks such an answer, or the check failed."""
         if self.verdict == "hallucinated":
             return True
         reason = str(json.loads(self.report.json)["reason"] or "")
@@ -137,10 +137,10 @@ def _repair_annotation(repair: dict[str, Any]) -> dict[str, Any]:
 
 
 def require_no_weaker(settings: CheckSettings, options: CheckOptions) -> None:
-    """Refuse options that could let through what the operator wants blocked.
+    """Refuse options that could weaken the operator's settings.
 
-    A request may lower the threshold, which flags more. The number of a named threshold is not
-    known here, so a name can only be repeated.
+    A request may lower the threshold, which flags more. The value of a named threshold is not
+    known here, so only the same name is allowed.
 
     Raises:
         ServiceError: `invalid_request`.
@@ -165,7 +165,7 @@ def chunk_frame(chunks: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """The replacement of a choice that is not shown: its repaired text, or a notice."""
+    """The replacement of a hidden choice: its repaired text, or a notice."""
 
     text: str
     finish_reason: str
@@ -191,7 +191,7 @@ def block_notice(choice: CheckedChoice) -> str:
 
 
 def stop_notice(choice: CheckedChoice, shown: str) -> str:
-    """Return the notice that ends a streamed answer, of which `shown` was passed on."""
+    """Return the notice that ends a streamed answer after the text `shown`."""
     notice = block_notice(choice)
     if not shown.strip():
         return notice
@@ -199,7 +199,7 @@ def stop_notice(choice: CheckedChoice, shown: str) -> str:
 
 
 def retry_body(body: dict[str, Any], rejected: Sequence[CheckedChoice]) -> dict[str, Any]:
-    """Return the request for another attempt: with the answer and its wrong claims."""
+    """Return the request for another attempt, with the answer and its wrong claims."""
     worst = next(choice for choice in rejected if choice.verdict != "faithful")
     claims = json.loads(worst.report.json)["claims"]
     wrong = [claim["text"] for claim in claims if claim["status"] != "supported"]
@@ -219,7 +219,7 @@ def retry_body(body: dict[str, Any], rejected: Sequence[CheckedChoice]) -> dict[
 def annotate(
     choices: Sequence[CheckedChoice], replaced: dict[int, Replacement], attempts: int, mode: str
 ) -> dict[str, Any]:
-    """Return the field `halldetect` of an answer; `replaced` is by index of the choice."""
+    """Return the field `halldetect` of an answer; `replaced` maps indices of choices."""
 
     def action(choice: CheckedChoice) -> str:
         if choice.index in replaced:

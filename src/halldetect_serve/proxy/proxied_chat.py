@@ -1,14 +1,14 @@
-"""One chat request on its way through the proxy: answered, checked, and perhaps asked again.
+"""One chat request through the proxy: answered, checked, and possibly retried.
 
-annotate  the answer goes through, and its field `halldetect` has the result of the check
-block     a hallucinated answer is replaced by a notice
-retry     the upstream is asked again, with the wrong claims; in the end as block
-repair    a hallucinated answer is replaced by its repair; if that fails, as block
+- annotate: pass the answer on with the result of the check in the field `halldetect`.
+- block: replace a hallucinated answer by a notice.
+- retry: ask the upstream again, with the wrong claims; block the last attempt if it fails.
+- repair: replace a hallucinated answer by its repair; block it if the repair fails.
 
-A stream that is only annotated goes through as it comes. With block and repair each sentence is
-judged when it is complete, and passed on, replaced or held back; block ends at the first sentence
-that fails. With retry a stream waits for the verdict on the whole. With all but annotate, only
-fields that were checked or that hold no text are passed on.
+With annotate a stream is passed on as it arrives. With block and repair each complete sentence is
+judged, then passed on, replaced or held back; block ends at the first sentence that fails. With
+retry a stream waits for the verdict on the whole answer. Except with annotate, only fields that
+were checked or that hold no text are passed on.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ Guards = dict[int, GuardedChoice]
 
 
 class ProxiedChat:
-    """One chat request, until there is an answer that may be shown."""
+    """One chat request, until an answer may be shown."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class ProxiedChat:
             yield _event({"error": error_object(error, self.request_id)})
 
     async def _annotated_stream(self, chunks: AsyncIterator[Chunk]) -> AsyncIterator[bytes]:
-        """Pass the chunks on as they come, then check."""
+        """Pass the chunks on as they arrive, then check."""
         seen: list[Chunk] = []
         async for chunk in chunks:
             seen.append(chunk)
@@ -152,7 +152,7 @@ class ProxiedChat:
         yield _event({**frame, "choices": [], **usage, "halldetect": answer["halldetect"]})
 
     async def _guarded_stream(self, chunks: AsyncIterator[Chunk]) -> AsyncIterator[bytes]:
-        """Judge each sentence when it is complete; nothing is read meanwhile."""
+        """Judge each sentence when it is complete; reading waits for the verdict."""
         guards: Guards = {}
         frame: dict[str, Any] = {}
         asked = self.body.get("n")
@@ -206,7 +206,7 @@ class ProxiedChat:
         return ""
 
     async def _rejection(self, shown: str, sentence: str) -> str | None:
-        """Return why a sentence may not be shown behind the text before it; None if it may."""
+        """Return why a sentence may not follow the text shown so far, or None."""
         context = context_of(shown)
         pair = Pair(self.sources, context + sentence, self.question)
         options = self.request.options.model_copy(update={"store": False})
@@ -221,7 +221,7 @@ class ProxiedChat:
         return None
 
     async def _repaired_sentence(self, shown: str, sentence: str) -> str | None:
-        """Return a repair of a sentence that holds behind the text before it, or None."""
+        """Return a repair of a sentence that is supported after the text before it, or None."""
         (repair,) = await self._repairs([sentence.strip()])
         text = repair["text"]
         if not isinstance(text, str) or not text.strip():
@@ -230,7 +230,7 @@ class ProxiedChat:
         return repaired if await self._rejection(shown, repaired) is None else None
 
     async def _unguarded_parts(self, guards: Guards, frame: dict[str, Any]) -> AsyncIterator[bytes]:
-        """Check the parts that are not plain text as a whole, and yield what may be shown."""
+        """Check the parts that are not plain text as a whole, and yield those that may be shown."""
         rests = {
             index: guard.rest_text
             for index, guard in guards.items()
@@ -243,13 +243,13 @@ class ProxiedChat:
                 continue
             for choice in guard.rest:
                 yield _event({**frame, "choices": [choice]})
-        for guard in guards.values():  # of which nothing is left
+        for guard in guards.values():  # nothing of them is left
             guard.stopped |= bool(guard.changes) and not (guard.shown.strip() or guard.rest)
 
     async def _checked_guards(
         self, guards: Guards
     ) -> tuple[list[CheckedChoice], dict[int, Replacement]]:
-        """Check the choices as they were written, for the annotation."""
+        """Check the original choices, for the annotation."""
         checked = await self.check({index: guard.text for index, guard in guards.items()})
         replaced = {
             index: Replacement(guard.shown, "", "blocked" if guard.stopped else "repaired")
@@ -280,7 +280,7 @@ class ProxiedChat:
         ]
 
     def _prepare_retry(self, checked: list[CheckedChoice]) -> bool:
-        """Return True if the upstream is to be asked once more, and set the request for it."""
+        """Prepare the next attempt; return False if no attempt is left or needed."""
         settings = self.upstream.settings
         rejected = [item for item in checked if item.is_rejected(settings)]
         if self.mode != "retry" or not rejected or self.attempts > settings.retries:
@@ -290,9 +290,9 @@ class ProxiedChat:
         return True
 
     async def _repair(self, checked: list[CheckedChoice]) -> list[CheckedChoice]:
-        """Return the choices with repairs of those that are rejected, if that is the mode.
+        """Add repairs to the rejected choices, if the mode is repair.
 
-        A choice with more than plain text, such as a tool call, cannot be put back together.
+        A choice with more than plain text, such as a tool call, cannot be reassembled.
         """
         settings = self.upstream.settings
         broken = [
@@ -307,14 +307,14 @@ class ProxiedChat:
         return [replace(item, repair=outcomes.get(item.index)) for item in checked]
 
     async def _repairs(self, texts: list[str]) -> list[dict[str, Any]]:
-        """Return the repairs of texts, as `Repair.to_dict` gives them."""
+        """Return the repairs of texts, from `Repair.to_dict`."""
         options = self.request.options.model_copy(update={"store": False})
         pairs = [Pair(self.sources, text, self.question) for text in texts]
         with submit(self.context, options, pairs, repair=True) as job:
             return [json.loads(finished.json) for finished in await job.reports()]
 
     def _replacements(self, checked: list[CheckedChoice]) -> dict[int, Replacement]:
-        """Return the replacements of the choices that are rejected, by index."""
+        """Return the replacements of the rejected choices, by index."""
         if self.mode == "annotate":
             return {}
         rejected = (item for item in checked if item.is_rejected(self.upstream.settings))
@@ -331,7 +331,7 @@ class ProxiedChat:
     def _failed_annotation(self, error: ServiceError) -> dict[str, Any]:
         """Return the annotation for a check that failed.
 
-        Where answers may be blocked, the error is raised instead: the answer is not shown.
+        If answers may be blocked, the error is raised instead and the answer is not shown.
         """
         if self.mode != "annotate":
             raise error

@@ -1,9 +1,9 @@
 """Finds the source in the prompt of a RAG application; pure functions of the messages.
 
 Messages with the role `tool` or `function`, or with the name `source`, are sources. Without them,
-the context that usual prompts put into a system or user message is taken: the text inside tags
-such as <context> or <document>, or the lines after one such as "Context:" up to the question. A
-`SourcePlaces` names other places. Every function takes time linear in the length of the prompt.
+the context in a system or user message is used: the text inside tags such as <context> or
+<document>, or the lines from a heading such as "Context:" up to the question. `SourcePlaces` names
+other places. Every function takes time linear in the length of the prompt.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ _HEADING = re.compile(
     r"(?:\s+information)?(?:\s+is)?(?:\s+below)?[\s*]*[:.][\s*]*",
     re.IGNORECASE,
 )
-# The usual beginning of the line after the context.
+# Common beginnings of the line after the context.
 _END = re.compile(
     r"[#*\s]*(?:(?:user|the)\s+)?(?:question|query|answer|helpful answer|instructions?|task|"
     r"given the context)\b",
     re.IGNORECASE,
 )
-# Open tags that are looked through for the one that a closing tag closes.
+# The number of open tags searched for the match of a closing tag.
 _MAX_DEPTH = 50
 _RULE = re.compile(r"[-=_*]{3,}")
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePlaces:
-    """The places of the sources in the requests of an application; if empty, the usual ones.
+    """The places of the sources in an application's requests; by default the common ones.
 
     Attributes:
         markers: pairs of words; the text between them in a prompt is a source.
@@ -65,7 +65,7 @@ class SourcePlaces:
             raise ConfigurationError("--source-between: neither of the two words can be empty")
 
     def find(self, request: Mapping[str, Any]) -> list[str]:
-        """Return the sources of a chat request; where places are named, only from there."""
+        """Return the sources of a chat request, only from the named places if any."""
         messages = request.get("messages") or []
         if self.path is None and not self.markers:
             return request_sources(messages)
@@ -97,7 +97,7 @@ def _between(text: str, begin: str, end: str) -> Iterator[str]:
 
 
 def message_text(content: object) -> str:
-    """Return the text of a message, which may come in parts."""
+    """Return the text of a message, which may consist of parts."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -107,7 +107,7 @@ def message_text(content: object) -> str:
 
 
 def request_sources(messages: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the texts that the answer to a chat request should be faithful to."""
+    """Return the texts that the answer to a chat request must be faithful to."""
     marked = [message_text(item.get("content")) for item in messages if is_source(item)]
     return marked or [text for prompt in _prompts(messages) for text in prompt_sources(prompt)]
 
@@ -124,7 +124,7 @@ def is_source(message: Mapping[str, Any]) -> bool:
 
 
 def prompt_sources(prompt: str) -> list[str]:
-    """Return the context inside a prompt, one text per document; empty if there is none."""
+    """Return the context in a prompt, one text per document; empty without a context."""
     return _tagged(prompt) or _under_heading(prompt)
 
 

@@ -1,7 +1,7 @@
-"""The client of the chat server behind the proxy, the only address that the service ever calls.
+"""The client of the chat server behind the proxy, the only address that the service calls.
 
-The address is fixed when the service starts. Redirects are not followed, proxy settings of the
-environment are not used, and no header of the caller is passed on.
+The address is fixed at the start. Redirects are not followed, proxy settings of the environment are
+ignored, and headers of the caller are not passed on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from halldetect_serve.settings import UpstreamSettings
 Chunk = dict[str, Any]
 _QUOTED_CHARACTERS = 200
 _CONNECT_SECONDS = 10.0
-# The page waits for the list of models.
+# Seconds; the page waits for the list of models.
 _LIST_SECONDS = 5.0
 
 
@@ -61,7 +61,7 @@ class UpstreamClient:
 
     @asynccontextmanager
     async def stream(self, body: dict[str, Any]) -> AsyncIterator[AsyncIterator[Chunk]]:
-        """Open a stream and yield its chunks as they come.
+        """Open a stream and yield its chunks as they arrive.
 
         Raises:
             ServiceError: if the upstream refuses, fails, or sends no chat completion.
@@ -125,7 +125,7 @@ class UpstreamClient:
             yield part
 
     async def _refusal(self, response: httpx.Response) -> ServiceError:
-        """Return the error for a refusal; only mistakes of the caller are quoted to the caller."""
+        """Return the error for a refusal; the caller sees only messages about its own mistakes."""
         status = response.status_code
         if status == 429:
             after = response.headers.get("Retry-After", "")
@@ -157,12 +157,12 @@ def _refuse_constant(name: str) -> None:
 
 
 def _model(item: object) -> UpstreamModel:
-    """The fields that clients read; a server may leave out all but the id."""
+    """Return the fields that clients read; a server may send only the id."""
     fields = item if isinstance(item, dict) else {}
     names = ("id", "created", "owned_by")
     known = {name: fields[name] for name in names if fields.get(name) is not None}
     try:
-        # As JSON, because pydantic accepts a lone surrogate in a text that it cannot send.
+        # As JSON: pydantic accepts lone surrogates, which cannot be sent.
         return UpstreamModel.model_validate_json(json.dumps(known))
     except ValidationError:
         message = "the upstream lists a model whose id, created or owned_by cannot be read"

@@ -1,7 +1,7 @@
-"""The routes of the service. Bodies are JSON in which no object has a key twice.
+"""The routes of the service. JSON bodies must not repeat a key within an object.
 
-Two programs that read such an object may each take another of its values: the check would see
-another text than the reader.
+Programs differ in which value of a repeated key they use, so the check and the reader could see
+different texts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 
 
 class _StrictRequest(Request):
-    """A request whose JSON has no key twice."""
+    """A request whose JSON must not repeat a key."""
 
     async def json(self) -> Any:
         return json.loads(await self.body(), object_pairs_hook=_unique)

@@ -95,7 +95,7 @@ async def check_stream(body: CheckRequest, context: Context, request_id: Request
 
 
 class _OwningStream(StreamingResponse):
-    """A stream that closes what it needs at its end, even if it never begins."""
+    """A stream that releases its resources at its end, even if it never begins."""
 
     def __init__(self, owned: AsyncExitStack, parts: AsyncIterator[bytes]) -> None:
         super().__init__(parts, media_type=_EVENTS, headers={"X-Accel-Buffering": "no"})
@@ -137,7 +137,7 @@ def _pair(source: RequestSource, response: str, question: str | None) -> Pair:
 
 
 def _with_report(report: FinishedReport, fields: dict[str, Any]) -> str:
-    """Return a JSON object with the report, as the worker wrote it, and further fields."""
+    """Return a JSON object with the report text of the worker and further fields."""
     return f'{{"report":{report.json},{json.dumps(fields)[1:]}'
 
 
@@ -222,8 +222,8 @@ async def chat_completions(
     """Ask the upstream, and check its answer against the sources in the request.
 
     The sources are `halldetect.sources`; without it, those in the places that the operator named,
-    by default messages of the role `tool`, those whose `name` is `source`, or the context in a
-    prompt. Without any the answer is uncheckable.
+    by default messages with the role `tool` or the name `source`, or the context in a prompt.
+    Without sources the answer is uncheckable.
     """
     if context.upstream is None:
         raise service_error("not_found", "this service has no upstream")
@@ -241,6 +241,6 @@ async def chat_completions(
     if context.upstream.settings.action == "retry":
         return _OwningStream(AsyncExitStack(), proxied.stream(None))
     async with AsyncExitStack() as stack:
-        # Opened here, so that a refusal of the upstream is answered before the stream begins.
+        # Opened here, so that a refusal of the upstream gets an error status.
         chunks = await stack.enter_async_context(context.upstream.stream(proxied.body))
         return _OwningStream(stack.pop_all(), proxied.stream(chunks))

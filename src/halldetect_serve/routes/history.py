@@ -31,22 +31,22 @@ from halldetect_serve.schemas import (
 
 router = APIRouter(tags=["reports"], route_class=StrictJsonRoute)
 Id = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{1,64}$")]
-# Laying out a longer report takes the time of many checks.
+# The layout of a longer report takes as long as many checks.
 _MAX_PDF_CLAIMS = 500
 _MAX_PDF_RESPONSE = 100_000
-# The page of a report has a policy of its own, and the sandbox keeps it off this origin.
+# The page of a report has its own policy; the sandbox isolates it from this origin.
 _SANDBOX = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"
 
 
 def _content(kind: str) -> dict[int | str, dict[str, Any]]:
-    """Return the description of an answer that is not JSON."""
+    """Return the OpenAPI description of an answer that is not JSON."""
     schema = {"type": "string"} | ({"format": "binary"} if kind == "application/pdf" else {})
     return {200: {"content": {kind: {"schema": schema}}}}
 
 
 @router.get("/v1/reports", response_model=ReportList)
 async def listing(context: Context, query: Annotated[ListQuery, Query()]) -> object:
-    """Stored reports, the newest first."""
+    """List stored reports, the newest first."""
     store = context.require_reports()
     return await run_sync(store.list_reports, query.limit, query.before, query.filter())
 
@@ -67,9 +67,9 @@ async def clear(context: Context, query: Annotated[DeleteQuery, Query()]) -> obj
     responses=_content("application/x-ndjson"),
 )
 async def export(context: Context, query: Annotated[ExportQuery, Query()]) -> Response:
-    """The reports that the query selects, one JSON object per line.
+    """Export the selected reports, one JSON object per line.
 
-    `reports` are whole reports with their reviews. `labelled` are reviewed reports as a labelled
+    `reports` gives whole reports with their reviews, `labelled` reviewed reports as a labelled
     dataset that `halldetect bench` reads (`jsonl:FILE`).
     """
     stored = context.require_reports().each(query.filter())
@@ -96,9 +96,9 @@ def _labelled_line(stored: StoredReport) -> str:
 def labelled_row(stored: StoredReport) -> dict[str, Any] | None:
     """Return a reviewed report as a row of a labelled dataset; None if it has no label.
 
-    A decided claim is hallucinated if the person agrees that the source does not support it, or
+    A reviewed claim is hallucinated if the person agrees that the source does not support it, or
     disagrees that it does. The response is hallucinated if one of its claims is. It is faithful
-    only if every claim was decided and none is hallucinated.
+    only if every claim was reviewed and none is hallucinated.
     """
     if stored.review is None or not stored.review.decisions:
         return None
@@ -138,14 +138,14 @@ def _review_answer(review: Review) -> dict[str, Any]:
 
 @router.get("/v1/reports/{id}/review", response_model=ReviewAnswer)
 async def review(id: Id, context: Context) -> object:
-    """The review of a report."""
+    """Return the review of a report."""
     stored = await run_sync(context.require_reports().get, id)
     return {} if stored.review is None else _review_answer(stored.review)
 
 
 @router.post("/v1/reports/{id}/review", response_model=ReviewAnswer)
 async def set_review(id: Id, body: ReviewRequest, context: Context, request: Request) -> object:
-    """Store a note and decisions on claims; they replace the review before."""
+    """Store a note and decisions on claims; they replace the previous review."""
     store = context.require_reports()
     stored = await run_sync(store.get, id)
     claims = len(json.loads(stored.json)["claims"])
@@ -164,13 +164,13 @@ async def set_review(id: Id, body: ReviewRequest, context: Context, request: Req
 
 @router.get("/v1/reports/summary", response_model=dict[str, Any])
 async def summary(context: Context, query: Annotated[SummaryQuery, Query()]) -> object:
-    """Counts and the hallucination rate over the reports of the last days."""
+    """Return counts and the hallucination rate over the reports of the last days."""
     return await run_sync(context.require_reports().summary, query.days)
 
 
 @router.get("/v1/reports/{id}.html", responses=_content("text/html"), response_class=Response)
 async def as_html(id: Id, context: Context) -> Response:
-    """A report as one page that loads nothing."""
+    """Return a report as a self-contained HTML page."""
     from halldetect.render import html
 
     stored = await run_sync(context.require_reports().get, id)
@@ -184,13 +184,13 @@ async def as_html(id: Id, context: Context) -> Response:
 
 @router.get("/v1/reports/{id}.pdf", responses=_content("application/pdf"), response_class=Response)
 async def as_pdf(id: Id, context: Context) -> Response:
-    """A report as an audit sheet in PDF."""
+    """Return a report as an audit sheet in PDF."""
     stored = await run_sync(context.require_reports().get, id)
     return await run_sync(lambda: _pdf_response(Report.from_json(stored.json), _record(stored)))
 
 
 def _record(stored: StoredReport) -> CheckRecord:
-    """Return the facts that the audit sheet adds to a stored report, its review included."""
+    """Return the facts that the audit sheet adds to a stored report, including its review."""
     checked_at = datetime.fromtimestamp(stored.created, UTC)
     review = stored.review
     if review is None:
@@ -212,7 +212,7 @@ def _pdf_response(report: Report, record: CheckRecord) -> Response:
 
 @router.get("/v1/reports/{id}.md", responses=_content("text/markdown"), response_class=Response)
 async def as_markdown(id: Id, context: Context) -> Response:
-    """A report as Markdown."""
+    """Return a report as Markdown."""
     from halldetect.render import markdown
 
     stored = await run_sync(context.require_reports().get, id)
@@ -222,7 +222,7 @@ async def as_markdown(id: Id, context: Context) -> Response:
 
 @router.get("/v1/reports/{id}/view", response_model=dict[str, Any])
 async def view(id: Id, context: Context) -> object:
-    """The data with which the page shows a report."""
+    """Return the data for the page's view of a report."""
     from halldetect.render import payload
 
     stored = await run_sync(context.require_reports().get, id)
@@ -232,7 +232,7 @@ async def view(id: Id, context: Context) -> object:
 
 @router.get("/v1/reports/{id}", response_model=Report)
 async def report(id: Id, context: Context) -> Response:
-    """A report as JSON."""
+    """Return a report as JSON."""
     stored = await run_sync(context.require_reports().get, id)
     return Response(stored.json.encode("utf-8", "replace"), media_type="application/json")
 

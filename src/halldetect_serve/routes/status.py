@@ -40,7 +40,7 @@ page_router = APIRouter(include_in_schema=False)
 INDEX = "index.html"
 EXAMPLE = "example.json"
 FILES = ("app.css", "app.js", "api.js", "check_form.js", "history.js", "icon.svg", "views.js")
-# Stricter than the policy of the other routes: this page shows texts of strangers, so not even its
+# Stricter than the policy of the other routes: the page shows untrusted texts, so not even its
 # own scripts may turn a string into markup or code.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -58,13 +58,13 @@ _TYPES = {
 
 @open_router.get("/healthz", response_model=dict[str, str])
 async def health() -> object:
-    """The process answers."""
+    """Report that the process answers."""
     return {"status": "ok"}
 
 
 @open_router.get("/readyz", response_model=dict[str, str])
 async def ready(context: Context) -> object:
-    """The worker has its models and answers."""
+    """Report that the worker has loaded its models and answers."""
     if not context.worker.is_ready:
         raise service_error("worker_failed", "the worker does not answer; it is being started")
     return {"status": "ready"}
@@ -76,16 +76,16 @@ async def ready(context: Context) -> object:
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def counted(context: Context) -> Response:
-    """Counters and histograms for Prometheus."""
+    """Return counters and histograms for Prometheus."""
     text = await run_sync(context.metrics.to_text, context.worker.stats())
     return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
 
 @router.get("/v1/models", response_model=dict[str, Any])
 async def models(context: Context) -> object:
-    """The verifiers that a request may name, and in `data` the models of the upstream.
+    """List the verifiers that a request may name, and in `data` the models of the upstream.
 
-    Chat clients look for models there; `upstream_error` says why they are not known.
+    Chat clients read models from `data`; `upstream_error` says why they are missing.
     """
     data, upstream_error = await _upstream_models(context)
     checks = context.settings.checks
@@ -105,7 +105,7 @@ async def models(context: Context) -> object:
 
 
 async def _upstream_models(context: ServiceContext) -> tuple[list[UpstreamModel], str | None]:
-    """Return the models, or why there are none; the page needs the rest of the answer anyway."""
+    """Return the models and no error, or no models and the error; the route answers anyway."""
     if context.upstream is None:
         return [], None
     try:
@@ -116,7 +116,7 @@ async def _upstream_models(context: ServiceContext) -> tuple[list[UpstreamModel]
 
 @open_router.get("/v1/session", response_model=dict[str, Any])
 async def session(request: Request, context: Context) -> object:
-    """The caller, and what this service offers; needs no token."""
+    """Return the caller's rights and the features of this service; needs no token."""
     settings = context.settings
     caller: AccessToken | None = request.scope.get("caller")
     return {
@@ -139,7 +139,7 @@ async def session(request: Request, context: Context) -> object:
 
 @page_router.get("/")
 def index(request: Request) -> Response:
-    """The page."""
+    """Return the page."""
     response = _file_response(request, INDEX)
     response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
     return response
@@ -147,7 +147,7 @@ def index(request: Request) -> Response:
 
 @page_router.get("/static/{name}")
 def static(request: Request, name: str) -> Response:
-    """A script, style sheet or image of the page."""
+    """Return a script, style sheet or image of the page."""
     if name == INDEX or name not in static_files():
         raise HTTPException(404, "there is no such file")
     return _file_response(request, name)
@@ -155,7 +155,7 @@ def static(request: Request, name: str) -> Response:
 
 @cache
 def static_files() -> dict[str, bytes]:
-    """Return every file of the page by its name; the report view is that of HTML reports."""
+    """Return the files of the page by name; the report view is shared with HTML reports."""
     folder = resources.files("halldetect_serve") / "page"
     texts = {name: (folder / name).read_text(encoding="utf-8") for name in (INDEX, *FILES)}
     shared = (*VIEW_STYLES, COMPARISON_STYLE, REPAIR_STYLE, *SCRIPTS)
@@ -167,7 +167,7 @@ def static_files() -> dict[str, bytes]:
 
 
 def _file_response(request: Request, name: str) -> Response:
-    """Return the file. Browsers ask again each time, so that versions of files never mix."""
+    """Return a file. Browsers revalidate it each time, so versions never mix."""
     body = static_files()[name]
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     headers = {"ETag": etag, "Cache-Control": "no-cache"}

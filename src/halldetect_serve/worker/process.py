@@ -1,7 +1,7 @@
-"""The worker process: the only one with the models, which checks batches one after the other.
+"""The worker process: it alone loads the models, and checks one batch after the other.
 
-A check is interrupted every few thousand tokens: it ends if nobody waits for it, and batches that
-go before it are done in between. `supervisor.py` starts another process when this one dies.
+A check pauses every few thousand tokens: it ends if nobody waits for it, and batches with a lower
+rank run first. `supervisor.py` starts another process when this one dies.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from halldetect.report.json_form import plain
 from halldetect.verification.remaining_time import RemainingTime
 from halldetect_serve.settings import CheckSettings
 
-# The process sends one of these to its supervisor once, with a message.
+# The process sends one of these to its supervisor at the start, with a message.
 READY, FAILED = "ready", "failed"
-# Beyond this number the oldest detector is dropped, and built again if it is needed.
+# Above this number the oldest detector is dropped; it is rebuilt if needed.
 MAX_DETECTORS = 64
 _CONVERT_PHASE = "convert"
 _PROGRESS_SECONDS = 0.1
@@ -43,12 +43,12 @@ _EXCERPT_CHARACTERS = 120
 class Job:
     """Pairs to check together.
 
-    configuration  options of the check
-    pairs          what to check
-    watch          whether the caller wants events while the check runs
-    repair         whether the responses are to be repaired; else they are checked
-    judge_from     offset in the response at which the checked part begins; the text before it is
-                   only read
+    Attributes:
+        configuration: options of the check.
+        pairs: the pairs to check.
+        watch: True if the caller wants events during the check.
+        repair: True to repair the responses, False to check them.
+        judge_from: offset in the response where the checked part begins; the rest is context.
     """
 
     configuration: Configuration
@@ -94,10 +94,11 @@ class BatchEvent:
 class BatchEnd:
     """The end of a batch.
 
-    id       of the batch
-    seconds  that it took
-    reports  one per pair, with the report to remember, if there is one; None without reports
-    error    code and message; None for a batch that is done or was abandoned
+    Attributes:
+        id: the id of the batch.
+        seconds: its duration.
+        reports: per pair the report, and the report to cache or None; None without reports.
+        error: code and message; None if the batch is done or was abandoned.
     """
 
     id: int
@@ -109,7 +110,7 @@ class BatchEnd:
 class BatchAbandoned(BaseException):
     """Nobody waits for the batch.
 
-    It is not an Exception, so that no step takes it for a failure of its model.
+    It is not an Exception, so that no step mistakes it for a failure of its model.
     """
 
 
@@ -123,7 +124,7 @@ class DetectorPool(Protocol):
         """Return the detector with that configuration."""
 
 
-# Builds the pool inside the worker process; the second argument gets the progress of every check.
+# Builds the pool inside the worker process; the second argument receives the progress of checks.
 DetectorPoolFactory = Callable[[CheckSettings, Progress], DetectorPool]
 
 
@@ -136,7 +137,7 @@ class ModelDetectorPool:
         self._detectors: dict[Configuration, Detector] = {}
 
     def load(self) -> None:
-        """Load the default models, and open the index if there is one."""
+        """Load the default models, and open the index if one is configured."""
         self.get(self._default).description()
 
     def get(self, configuration: Configuration) -> Detector:
@@ -144,8 +145,8 @@ class ModelDetectorPool:
         found = self._detectors.get(configuration)
         if found is None:
             default = self._detectors.get(self._default)
-            # A request chooses a verifier, which the process shares, and nothing else that is
-            # large. The rest of the default detector serves all others.
+            # A request chooses only a verifier, which the process shares; the other large parts
+            # come from the default detector.
             found = (
                 Detector(config=configuration, progress=self._progress)
                 if default is None
@@ -161,8 +162,8 @@ class ModelDetectorPool:
 def run_worker(
     settings: CheckSettings, pool_factory: DetectorPoolFactory, connection: Connection
 ) -> None:
-    """Load the models and check until the supervisor ends or sends None."""
-    # The supervisor ends this process, after the last request; signals to the group do not.
+    """Load the models and check until the supervisor exits or sends None."""
+    # Signals to the group are ignored: the supervisor ends this process after the last request.
     for name in ("SIGINT", "SIGTERM"):
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     # An orderly exit would wait for native code.
@@ -173,9 +174,10 @@ def run_worker(
 class _RunningBatch:
     """A batch that is being checked.
 
-    batch        the batch
-    interrupted  seconds for which it was interrupted, per phase
-    phases       remaining time per phase that has begun
+    Attributes:
+        batch: the batch.
+        interrupted: seconds for which it was interrupted, per phase.
+        phases: remaining time per phase that has begun.
     """
 
     batch: Batch
@@ -183,7 +185,7 @@ class _RunningBatch:
     phases: dict[str, RemainingTime] = field(default_factory=dict)
 
     def seconds_left(self, phase: str, done: int, of: int) -> float | None:
-        """Return how long a phase will still take, None while that is unknown."""
+        """Return the remaining seconds of a phase; None if unknown."""
         now = time.monotonic() - self.interrupted.get(phase, 0.0)
         remaining = self.phases.setdefault(phase, RemainingTime(now))
         left = remaining.seconds(done / of if of else None, now)
@@ -201,12 +203,12 @@ class CheckWorker:
         self._pool = pool_factory(settings, self._on_progress)
         self._inbox: SimpleQueue[Batch | Abandon | None] = SimpleQueue()
         self._abandoned: set[int] = set()
-        self._running: list[_RunningBatch] = []  # the last one is at work, the others wait for it
+        self._running: list[_RunningBatch] = []  # the last one runs, the others wait for it
         self._last_progress: tuple[str, int, int] | None = None
         self._last_progress_at = 0.0
 
     def run(self, on_end: Callable[[], None]) -> None:
-        """Load the models, say so, and check until None comes or the connection is closed.
+        """Load the models, report it, and check until None arrives or the connection closes.
 
         Args:
             on_end: called at that moment, in another thread.
@@ -256,7 +258,7 @@ class CheckWorker:
         self._connection.send(BatchEnd(batch.id, spent, reports, error))
 
     def _finish(self, running: _RunningBatch) -> list[tuple[FinishedReport, FinishedReport | None]]:
-        """Return per pair the report to send, and the one to remember if it is repeatable."""
+        """Return per pair the report to send, and the one to cache if it is repeatable."""
         job = running.batch.job
         pair = job.pairs[0]
         detector = self._pool.get(job.configuration)
@@ -278,7 +280,7 @@ class CheckWorker:
         ]
 
     def _checkpoint(self, phase: str) -> None:
-        """Do the batches that go first, and stop if nobody waits.
+        """Run the batches with a lower rank, and stop if nobody waits.
 
         Raises:
             BatchAbandoned: if nobody waits for the batch.
@@ -299,8 +301,8 @@ class CheckWorker:
     def _on_progress(self, phase: str, done: int, of: int) -> None:
         if not self._running:
             return  # the models are being loaded
-        # A verifier that is being converted holds the lock of all verifiers: a check in between
-        # would wait for it for ever.
+        # A verifier under conversion holds the lock of all verifiers: a nested check would
+        # deadlock.
         if phase != _CONVERT_PHASE:
             self._checkpoint(phase)
         running, now = self._running[-1], time.monotonic()
@@ -323,7 +325,7 @@ class CheckWorker:
 
 
 def _describe_failure(error: Exception) -> dict[str, Any]:
-    """Return code and message. An unexpected error may quote a text: its message is not logged."""
+    """Return code and message. Unexpected errors may quote a text: log only their place."""
     if isinstance(error, ConfigurationError):
         return {"code": "invalid_request", "message": str(error)}
     if isinstance(error, HallDetectError):
@@ -334,7 +336,7 @@ def _describe_failure(error: Exception) -> dict[str, Any]:
 
 
 def _without_interruptions(reports: list[Report], running: _RunningBatch) -> list[Report]:
-    """Return the reports of a batch without the time of the checks in between."""
+    """Return the reports of a batch without the time of its interruptions."""
     shares = {}
     for phase, seconds in running.interrupted.items():
         spent = sum(report.cost.seconds.get(phase, 0.0) for report in reports)

@@ -1,9 +1,9 @@
-"""The queue of the service: bounded, fair by size, with equal work done once.
+"""The queue of the service: bounded, fair by size, with equal work done only once.
 
-Each piece of work has a rank: the work done before it came, in tokens, plus its own size. The
-lowest rank goes first, also before the batch that is running. So a small check does not wait for a
-large one, and a large one waits for no more later work than its own size. Everything here runs in
-the event loop of the service; the batches go to the worker process.
+The rank of a work item is the work done before it arrived, in tokens, plus its own size. The lowest
+rank goes first and interrupts the running batch. So a small check does not wait for a large one,
+and later work delays a large check by at most its own size. This code runs in the event loop of the
+service; the batches run in the worker process.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from halldetect_serve.worker.process import (
 MAX_RETRY_AFTER = 60
 # Weight of the newest batch in the moving average of seconds per pair.
 _SMOOTHING = 0.2
-# Pairs are checked together only up to this size, because their reports come together.
+# Pairs are batched only up to this size, because their reports arrive together.
 BATCH_TOKENS = 8_000
-# For the size of a pair: characters per token and per claim, and the tokens read for a claim.
+# To estimate the size of a pair: characters per token and per claim, tokens per claim.
 _TOKEN_CHARACTERS, _CLAIM_CHARACTERS, _CLAIM_TOKENS = 4, 80, 2_000
 # The events of a check repeat much of its report.
 _SIZE_WITH_EVENTS = 2
@@ -48,13 +48,14 @@ _NO_WORKER = "the worker is not running yet; it is being started"
 class WorkItem:
     """One pair to check, for all jobs that wait for it.
 
-    key      the same for equal pairs with equal options
-    job      the first job that asked for it, with the options of the check
-    pair     source and response
-    size     roughly the number of tokens to read
-    rank     its place in the queue; the lowest goes first
-    waiters  the jobs that wait for the report, and the index of the pair in each
-    events   the events so far, for those who join later
+    Attributes:
+        key: the same for equal pairs with equal options.
+        job: the first job that asked for it, with the options of the check.
+        pair: source and response.
+        size: the approximate number of tokens to read.
+        rank: its place in the queue; the lowest goes first.
+        waiters: the jobs that wait for the report, and the index of the pair in each.
+        events: the events so far, for jobs that join later.
     """
 
     key: bytes
@@ -67,7 +68,7 @@ class WorkItem:
 
     @property
     def alone(self) -> bool:
-        """True if it is done without others: a repair, or the check of a part."""
+        """True if it is not batched: a repair, or the check of a part."""
         return self.job.repair or self.job.judge_from > 0
 
 
@@ -79,7 +80,7 @@ def work_key(job: Job, pair: Pair) -> bytes:
 
 
 def estimated_tokens(pair: Pair) -> int:
-    """Return roughly how many tokens are read to check a pair."""
+    """Return the approximate number of tokens read to check a pair."""
     documents, _ = split_names(pair.source)
     source = sum(len(str(text)) for text in documents) // _TOKEN_CHARACTERS
     claims = 1 + len(pair.response) // _CLAIM_CHARACTERS
@@ -87,7 +88,7 @@ def estimated_tokens(pair: Pair) -> int:
 
 
 class PendingJob:
-    """A job in the queue. As a context manager it cancels the rest of the job at its end."""
+    """A job in the queue. As a context manager it cancels the rest of the job on exit."""
 
     def __init__(self, scheduler: Scheduler, job: Job, timeout: float) -> None:
         self.job = job
@@ -106,7 +107,7 @@ class PendingJob:
         self._scheduler.cancel(self)
 
     def put(self, event: dict[str, Any]) -> None:
-        """Add an event for the one who waits."""
+        """Add an event for the waiting caller."""
         self._inbox.put_nowait(event)
 
     async def next_event(self) -> dict[str, Any]:
@@ -143,7 +144,7 @@ class Scheduler:
     """Decides which pairs the worker checks next.
 
     Args:
-        limits: sizes of the queue, of a batch and of the memory of reports.
+        limits: sizes of the queue, of a batch and of the report cache.
         send: sends a message to the worker process.
     """
 
@@ -174,7 +175,7 @@ class Scheduler:
 
         Args:
             job: the job.
-            timeout: seconds until the job has to be done, waiting included.
+            timeout: seconds until the job must be done, waiting included.
 
         Raises:
             ServiceError: `queue_full` or `worker_failed`.
@@ -216,7 +217,7 @@ class Scheduler:
                 pending.put(event)
 
     def cancel(self, pending: PendingJob) -> None:
-        """Drop a job: work that only this job waits for leaves the queue, or is abandoned."""
+        """Drop a job: work that no other job waits for leaves the queue or is abandoned."""
         for item in list(self._items.values()):
             item.waiters = [waiter for waiter in item.waiters if waiter[0] is not pending]
             if not item.waiters and item in self._waiting:
@@ -228,7 +229,7 @@ class Scheduler:
                 self._send(Abandon(id))
 
     def on_ready(self) -> None:
-        """Take jobs from now on."""
+        """Accept jobs from now on."""
         self.is_ready = True
 
     def on_died(self) -> None:
@@ -240,10 +241,10 @@ class Scheduler:
             held.clear()
 
     def on_message(self, message: BatchEvent | BatchEnd) -> None:
-        """Take a message of the worker process."""
+        """Handle a message of the worker process."""
         batch = self._sent.get(message.id)
         if batch is None:
-            return  # of a worker that has died
+            return  # sent by a worker that has died
         if isinstance(message, BatchEvent):
             self._on_event(batch, message)
             return
@@ -259,7 +260,7 @@ class Scheduler:
         elif message.error is not None:
             for item in batch:
                 self._end(self._items.pop(item.key), message.error)
-        else:  # abandoned; somebody may have joined it since
+        else:  # abandoned; another job may have joined it since
             for item in batch:
                 if item.waiters:
                     self._waiting.append(item)
@@ -291,7 +292,7 @@ class Scheduler:
         self._counts["pairs"] += len(batch)
 
     def _dispatch(self) -> None:
-        """Send the next batch, if the worker is idle or the batch goes before the running one."""
+        """Send the next batch if the worker is idle or the batch ranks before the running one."""
         before = math.inf
         if self._sent:
             before = min(item.rank for item in list(self._sent.values())[-1])
@@ -320,22 +321,22 @@ class Scheduler:
 
 
 class RememberedCheck(NamedTuple):
-    """A finished check: its report, and its events for those who want them."""
+    """A finished check: its report, and its events for callers that stream."""
 
     report: FinishedReport
     events: Sequence[dict[str, Any]] = ()
 
     @property
     def size(self) -> int:
-        """Roughly the bytes that it takes."""
+        """The approximate size in bytes."""
         return _SIZE_WITH_EVENTS * len(self.report.json)
 
 
 class ReportMemory:
-    """The most recently used checks, so that the same check is not done twice.
+    """A cache of the most recently used checks.
 
     Args:
-        limit: bytes to hold; 0 holds nothing.
+        limit: bytes to hold; 0 disables the cache.
     """
 
     def __init__(self, limit: int) -> None:
@@ -345,7 +346,7 @@ class ReportMemory:
         self.hits = 0
 
     def get(self, key: bytes) -> RememberedCheck | None:
-        """Return the check with that key, if it is held."""
+        """Return the check with a key, or None."""
         check = self._checks.get(key)
         if check is not None:
             self._checks.move_to_end(key)
@@ -353,7 +354,7 @@ class ReportMemory:
         return check
 
     def put(self, key: bytes, check: RememberedCheck) -> None:
-        """Hold a check, and drop those that were not used for longest."""
+        """Add a check, and drop the least recently used ones."""
         if check.size > self._limit or key in self._checks:
             return
         self._checks[key] = check

@@ -1,4 +1,4 @@
-"""Keeps the worker process running and carries its messages."""
+"""Keeps the worker process running and forwards its messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from halldetect_serve.worker.process import FAILED, DetectorPoolFactory, run_wor
 from halldetect_serve.worker.scheduler import Scheduler
 
 log = logging.getLogger("halldetect_serve")
-# Seconds before the next start, by the number of starts that failed in a row.
+# Seconds before the next start, by the number of failed starts in a row.
 _RESTART_DELAYS = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
@@ -27,7 +27,7 @@ class WorkerSupervisor:
     Use it as a context manager: the worker runs inside the `with` block.
 
     Args:
-        settings: how texts are checked.
+        settings: the settings of a check.
         pool_factory: builds the detectors inside the worker process.
     """
 
@@ -54,7 +54,7 @@ class WorkerSupervisor:
         try:
             self._start()
             self._wait_until_ready()
-        except BaseException:  # Ctrl-C and SIGTERM too: leave no process behind
+        except BaseException:  # also Ctrl-C and SIGTERM: leave no process behind
             self._end()
             raise
         Thread(target=self._carry_out, daemon=True).start()
@@ -62,13 +62,13 @@ class WorkerSupervisor:
 
     def __exit__(self, *_: object) -> None:
         """End the worker."""
-        with self._starting:  # either no other worker is started, or `_end` ends that one
+        with self._starting:  # either no other worker starts, or `_end` ends it
             self._stopped.set()
         self._outbox.put(None)
         self._end()
 
     def attach(self, scheduler: Scheduler) -> None:
-        """Carry the messages of the worker to a scheduler, in the running event loop."""
+        """Forward the messages of the worker to a scheduler, in the running event loop."""
         loop = asyncio.get_running_loop()
 
         def call(method: Any, *arguments: Any) -> None:
@@ -79,13 +79,13 @@ class WorkerSupervisor:
         Thread(target=self._carry_in, args=(scheduler, call), daemon=True).start()
 
     def send(self, message: Any) -> None:
-        """Send a message to the current worker; a thread does so, because it may take a while."""
+        """Send a message to the current worker from a thread, because sending may block."""
         self._outbox.put((self._connection, message))
 
     def _carry_out(self) -> None:
         while (item := self._outbox.get()) is not None:
             connection, message = item
-            with suppress(OSError):  # the worker has died, which the other thread notices
+            with suppress(OSError):  # the worker has died; the other thread notices
                 connection.send(message)
 
     def _carry_in(self, scheduler: Scheduler, call: Any) -> None:
