@@ -52,7 +52,7 @@ FACTS = (
 
 
 def made_rows(count: int, sentences: int, said: int = 2) -> list[dict[str, Any]]:
-    """Return rows that all differ; in every third response one fact is wrong."""
+    """Return distinct rows; every third response has a wrong fact."""
     rows = []
     for n in range(count):
         facts: dict[str, Any] = {
@@ -82,7 +82,7 @@ def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> str:
 
 
 def measured(work: Callable[[], Any], rows: int) -> dict[str, Any]:
-    """Do the work, and return rates and processor use."""
+    """Run the work, and return rates and processor use."""
     wall, used = time.perf_counter(), time.process_time()
     work()
     wall, used = time.perf_counter() - wall, time.process_time() - used
@@ -122,7 +122,7 @@ def throughput(folder: Path, rows: int) -> dict[str, Any]:
 
 
 def on_ray(folder: Path, source: str, workers: int, rows: int) -> dict[str, Any]:
-    """Measure a run on Ray; the start of Ray and of the models is taken off."""
+    """Measure a run on Ray, without the start of Ray and of the models."""
     detector = Detector()
     one = write_rows(folder / "one.jsonl", made_rows(1, 4))
     cluster = Cluster(workers=workers, part_rows=max(rows // 12, 1))
@@ -163,7 +163,7 @@ def same(folder: Path, rows: int) -> dict[str, Any]:
 
 
 class Words:
-    """A verifier that costs next to nothing: entailed as far as the window has the words."""
+    """A verifier at almost no cost: the share of common words gives the entailment."""
 
     description: dict[str, Any] = {"name": "words"}  # noqa: RUF012
     max_tokens = 500
@@ -199,7 +199,7 @@ class MemoryWatch:
 
 
 def flat(folder: Path, rows: int) -> dict[str, Any]:
-    """Measure memory over many rows: 5,000 differ in their texts, and all in their ids."""
+    """Measure memory over many rows: 5,000 distinct texts, all ids distinct."""
     texts = [(f"The {n} mill is old.", f"The {n % 4_000} mill is old.") for n in range(5_000)]
     given = (
         {"id": n, "source": a, "response": b} for n in range(rows) for a, b in [texts[n % 5_000]]
@@ -223,7 +223,7 @@ PARTS = {"throughput": (throughput, 96), "same": (same, 500), "flat": (flat, 1_0
 
 
 def main() -> None:
-    """Run a part, and keep its results."""
+    """Run a part, and store its results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -234,7 +234,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = work(Path(folder), arguments.rows or rows)
     kept: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    kept.setdefault("machines", {})[arguments.what] = {  # each part may be measured elsewhere
+    kept.setdefault("machines", {})[arguments.what] = {  # each part may run on another machine
         "processor": processor(),
         "cores": physical_cores(),
         "python": platform.python_version(),

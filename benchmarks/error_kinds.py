@@ -4,10 +4,10 @@
     python -m benchmarks.error_kinds --data DIR               BUMP and SummEdits too
 
 A case is a sentence with an error, its source, the kind that it should get (`MINIMAL_PAIRS`,
-`BUMP`, `SUMMEDITS`) and all kinds that would fit. Edits of names, places and times get the kind of
-the words that were changed (a number, a date, ...). The precision of a kind is the share of the
-cases given it that it fits; its recall the share of the cases that should get it and get a kind
-that fits. The results go to benchmarks/results/error_kinds.json.
+`BUMP`, `SUMMEDITS`) and all kinds that fit. Edits of names, places and times get the kind of the
+changed words (a number, a date, ...). The precision of a kind is the share of its cases that it
+fits; its recall is the share of the cases that should get it and get a fitting kind. The results go
+to benchmarks/results/error_kinds.json.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from halldetect.report import ErrorKind
 RESULTS = Path(__file__).parent / "results" / "error_kinds.json"
 CHECKS = Path(__file__).parents[1] / "tests" / "data" / "checks.jsonl"
 _K = ErrorKind
-# What a row should get, and what fits as well, by the phenomenon or the type of the edit.
-# None: the kind of the words that were changed.
+# The expected kind and other fitting kinds, by the phenomenon or the type of the edit.
+# None: the kind of the changed words.
 MINIMAL_PAIRS: dict[str, tuple[ErrorKind | None, set[ErrorKind]]] = {
     "negation": (_K.NEGATION, set()),
     "numbers": (_K.NUMBER, set()),
@@ -59,13 +59,14 @@ SUMMEDITS: dict[str, tuple[ErrorKind | None, set[ErrorKind]]] = {
 class Case:
     """A sentence with an error of a known type.
 
-    dataset       it comes from
-    type          of the error, as the dataset calls it
-    claim         the sentence
-    source        it should say what this says
-    wanted        the kind that it should get
-    fitting       the kinds that would fit
-    contradicted  whether the source is known to say otherwise
+    Attributes:
+        dataset: the dataset of origin.
+        type: the dataset's name for the error.
+        claim: the sentence.
+        source: the text it should agree with.
+        wanted: the expected kind.
+        fitting: all kinds that fit.
+        contradicted: True if the source is known to contradict it.
     """
 
     dataset: str
@@ -89,10 +90,7 @@ def minimal_pairs() -> Iterator[Case]:
 
 
 def edits(data: Path) -> Iterator[Case]:
-    """Yield the edited sentences of BUMP and SummEdits, where one sentence of a summary was edited.
-
-    data  the folder of the datasets
-    """
+    """Yield the edited sentences of summaries with one edit, from BUMP and SummEdits."""
     for dataset, type_, before, after, source in _edited(data):
         known = {span.cut(before) for span in sentences(before)}
         changed = [span.cut(after) for span in sentences(after) if span.cut(after) not in known]
@@ -106,7 +104,7 @@ def edits(data: Path) -> Iterator[Case]:
 
 
 def _edited(data: Path) -> Iterator[tuple[str, str, str, str, str]]:
-    """Dataset, type of the edit, the text before, the text after, and the source."""
+    """Yield dataset, type of the edit, the text before and after, and the source."""
     for path in sorted((data / "summedits").glob("summedits_*.json")):
         for row in json.loads(path.read_text(encoding="utf-8")):
             types = row.get("edit_types") or []
@@ -119,10 +117,7 @@ def _edited(data: Path) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def changed_kind(before: str, after: str) -> ErrorKind | None:
-    """Return the kind of the first word that an edit has put in, where it is of one.
-
-    before, after  the texts
-    """
+    """Return the kind of the first word that an edit inserted, or None."""
     known = {fact.key for fact in find_facts(before)}
     new = {fact.kind for fact in find_facts(after) if fact.key not in known}
     kinds = {FactKind.DATE: _K.DATE, FactKind.NUMBER: _K.NUMBER, FactKind.NAME: _K.NAME}
@@ -130,11 +125,7 @@ def changed_kind(before: str, after: str) -> ErrorKind | None:
 
 
 def figures(cases: Sequence[Case], given: Sequence[ErrorKind | None]) -> dict[str, Any]:
-    """Precision and recall by kind, as counts, and what each type of error was given.
-
-    cases  with what they should get
-    given  what they got
-    """
+    """Return precision and recall by kind, as counts, and the kinds given to each type."""
     pairs = list(zip(cases, given, strict=True))
     right = [kind in case.fitting for case, kind in pairs]
     named = [kind is not None for _, kind in pairs]

@@ -7,10 +7,10 @@
     python -m benchmarks.pack RESULTS benchmarks/results/bench --base HF
     halldetect bench report benchmarks/results/bench -o docs --readme README.md
 
-`all` runs the methods on a verifier over all rows, and those that ask a language model over a
-sample that they share, in order of importance. `latency` scores some rows one at a time; nothing
-else may run on the machine. No run begins after `--seconds`, and those that are running are
-stopped. A second call adds what is missing.
+`all` runs the methods with a verifier over all rows, and those with a language model over a
+shared sample, in order of importance. `latency` scores some rows one at a time; nothing else may
+run on the machine. After `--seconds` no run begins and running ones are stopped. A second call adds
+the missing results.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ON_BASE = ("halldetect", "nli-only", "minicheck", "alignscore", "summac-zs", "su
 ON_LARGE = ("halldetect", "nli-only", "one-prompt")
 ASKING = ("paper", "long-context", "llm-cot", "qafacteval", "acueval", "factscore", "selfcheck")
 EMBEDDING = ("embedding", "selfcheck")
-# Rows of each dataset for methods that ask a language model; of the first dataset all.
+# Rows per dataset for methods with a language model; the first dataset is used in full.
 SHARED_ROWS = 200
 LATENCY_ROWS = 60
 
@@ -58,20 +58,14 @@ class Run:
     action: str = "run"
 
     def command(self, shared: Sequence[str]) -> list[str]:
-        """Return the command line.
-
-        shared: options of every run.
-        """
+        """Return the command line, with the shared options of every run."""
         chosen = ("--method", self.method) if self.action == "run" else ()
         words = ["bench", self.action, "--dataset", self.dataset, *chosen, *self.options, *shared]
         return [sys.executable, "-m", "halldetect", *words]
 
 
 def all_runs(options: argparse.Namespace) -> Iterator[Run]:
-    """Yield the runs over all datasets, the most important first.
-
-    options: of the command.
-    """
+    """Yield the runs over all datasets, the most important first."""
     base = ("--verifier", options.base, "--batch", "64")
     yield from (Run(name, method, base) for method in ON_BASE for name in DATASETS)
     if options.large:
@@ -95,10 +89,7 @@ def all_runs(options: argparse.Namespace) -> Iterator[Run]:
 
 
 def latency_runs(options: argparse.Namespace) -> Iterator[Run]:
-    """Yield the runs of single rows.
-
-    options: of the command.
-    """
+    """Yield the runs of single rows."""
     few = ("--limit", str(options.latency_rows))
     for name in (FIRST, "wice"):
         for method in ("halldetect", "minicheck", "nli-only"):
@@ -117,9 +108,14 @@ def run_all(
 ) -> int:
     """Run commands side by side until the time is up.
 
-    commands: in order. seconds: after which nothing begins and everything is stopped.
-    workers: how many run at a time. say: called with a line about each command.
-    Returns how many failed.
+    Args:
+        commands: the commands in order.
+        seconds: the time after which nothing begins and everything is stopped.
+        workers: the number of parallel commands.
+        say: called with a line about each command.
+
+    Returns:
+        The number of failed commands.
     """
     end = time.monotonic() + seconds
 

@@ -1,4 +1,4 @@
-"""Compare what two versions of halldetect report on the same rows.
+"""Compare the reports of two versions of halldetect on the same rows.
 
     python -m benchmarks.golden record OUT.json.xz --data DIR
     python -m benchmarks.golden compare BEFORE.json.xz AFTER.json.xz [--json OUT]
@@ -11,7 +11,7 @@ continues where it ended. Another version is recorded with its `src` on PYTHONPA
 
 `compare` assigns every claim to one of the CLASSES. Claims are matched by their spans. A claim
 without a counterpart is compared with the claims that overlap it. `better` and `worse` are
-relative to the label of the sentence where there is one, and of the row otherwise.
+relative to the label of the sentence, or of the row if the sentence has no label.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SMALL_MOVE = 0.02
 
 
 def recorded(row: Row, report: Any, seconds: float) -> dict[str, Any]:
-    """Return what is kept of a report: places and numbers, no text."""
+    """Return the places and numbers of a report, without text."""
 
     def claim(item: Any) -> list[Any]:
         found = item.evidence if hasattr(item, "evidence") else item.proof
@@ -64,12 +64,12 @@ def recorded(row: Row, report: Any, seconds: float) -> dict[str, Any]:
 
 
 def record(out: Path, data: Path, every: int) -> None:
-    """Check every row and write what was found.
+    """Check every row and write the results.
 
     Args:
         out: the file to write; it is compressed if its name ends in .xz.
         data: the folder of the datasets.
-        every: take only each nth row.
+        every: use only each nth row.
     """
     from halldetect import Detector
 
@@ -121,7 +121,7 @@ def worst(states: Iterable[str]) -> str:
 
 
 def classes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Return the class of every claim of a row, with both claims where there are two."""
+    """Return the class of every claim of a row, with the claims before and after."""
     rest = list(after["claims"])
     unmatched = []
     for old in before["claims"]:
@@ -165,7 +165,7 @@ def read(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def compare(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Return counts, and every difference that is more than a small move of the support."""
+    """Return counts, and every difference beyond a small change of the support."""
     shared = [name for name in before if name in after]
     claims: dict[str, Counter[str]] = {}
     verdicts: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""The fixed rows of `benchmarks.golden`: texts, labels, and how the rows are chosen."""
+"""The fixed rows of `benchmarks.golden`: texts, labels, and the choice of the rows."""
 
 from __future__ import annotations
 
@@ -31,9 +31,8 @@ class Row(NamedTuple):
 
     Attributes:
         hallucinated: the label of the whole response.
-        labels: spans of the response with the state that a claim there should get; `wrong` is any
-            state that is not supported. Of several labels on a claim, the first counts that is not
-            "supported".
+        labels: spans of the response with the expected state of a claim there; `wrong` is any state
+            but supported. If a claim has several labels, the first unsupported one counts.
     """
 
     group: str

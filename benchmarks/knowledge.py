@@ -1,4 +1,4 @@
-"""Knowledge: what retrieval finds, how long it takes, and what it costs in accuracy.
+"""Knowledge: the recall of retrieval, its time, and its cost in accuracy.
 
     HALLDETECT_DATA=DIR python -m benchmarks.knowledge --pairs FILE.jsonl.xz
     HALLDETECT_DATA=DIR python -m benchmarks.knowledge --reranker MODEL
@@ -9,18 +9,17 @@
         --device cuda [--base BASE.gguf]
 
 Recall: every source of WiCE is a document of one index, and every claim with gold evidence a
-query. A claim is found at k if its k best passages hold all sentences of one of its gold sets;
-its document is found if one of them is of its source. --reranker puts the passages in order with
-a model of sentence-transformers first. --among adds so many other documents of one
-passage, from the `premise` of --texts. --pairs names JSON Lines with `premise`,
-`hypothesis` and `label` (FEVER-like: the premise is the gold evidence of the hypothesis); every
-premise is a document, and it is found at k if one of the k best passages is a part of it or has
-it as a part.
+query. A claim is found at k if its k best passages hold all sentences of one of its gold sets; its
+document is found if one of them is from its source. --reranker first sorts the passages with a
+model of sentence-transformers. --among adds N other documents of one passage, from the `premise` of
+--texts. --pairs names JSON Lines with `premise`, `hypothesis` and `label` (FEVER-like: the premise
+is the gold evidence of the hypothesis). Every premise is a document; it is found at k if one of the
+k best passages is a part of it or contains it.
 
-Sizes: documents of one passage, from the `premise` of --texts. Where these are too few they are
-used again with every fifth word taken from another one, which keeps the frequencies of words.
-Seconds of `halldetect index build`, bytes, memory of that process at its peak, and milliseconds
-per query, which is a sentence of a passage.
+Sizes: documents of one passage, from the `premise` of --texts. If these are too few, they are
+reused with every fifth word from another text, which keeps the word frequencies. Measured are the
+seconds of `halldetect index build`, bytes, peak memory of that process, and milliseconds per query,
+which is a sentence of a passage.
 
 Check: responses of WiCE against their own source and against the index of all sources.
 
@@ -66,12 +65,12 @@ from halldetect_bench.stats.classification_metrics import at_threshold, auroc
 RESULTS = Path(__file__).parent / "results" / "knowledge.json"
 DEPTHS = (1, 5, 10, 20)
 QUERIES = 100
-# Of a text that is used again, every so many-th word is one of another text.
+# In a reused text, each nth word comes from another text.
 EXCHANGED = 5
 
 
 def write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> SourceFile:
-    """JSON Lines to index."""
+    """Write rows as JSON Lines, and return them as a source to index."""
     with path.open("w", encoding="utf-8") as stream:
         for row in rows:
             stream.write(json.dumps(row) + "\n")
@@ -87,8 +86,7 @@ def wice_rows() -> list[dict[str, Any]]:
 def wice_index(
     folder: Path, rows: Sequence[dict[str, Any]], others: Iterable[str] = ()
 ) -> KnowledgeIndex:
-    """Return an index of all sources, and of other texts; a source has the number of its first
-    row."""
+    """Return an index of all sources and other texts; a source has the number of its first row."""
     texts = {"\n".join(row["evidence"]): at for at, row in reversed(list(enumerate(rows)))}
     documents = [{"id": at, "text": text} for text, at in texts.items()]
     documents += [{"id": f"other {at}", "text": text} for at, text in enumerate(others)]
@@ -100,10 +98,10 @@ def wice_index(
 def wice_recall(
     folder: Path, others: Iterable[str] = (), embedder: Embedder | None = None
 ) -> dict[str, Any]:
-    """Recall of gold evidence on WiCE, among other texts; with an embedder, reranked."""
+    """Measure recall of gold evidence on WiCE among other texts; an embedder reranks."""
     rows = wice_rows()
     known = [row for row in rows if any(row["supporting_sentences"])]
-    # A reranker changes what is among those that a check retrieves.
+    # A reranker changes which passages a check retrieves.
     depths = DEPTHS if embedder is None else (1, PASSAGES_PER_CLAIM)
     with closing(wice_index(folder, rows, others)) as index:
         passages = index.passages
@@ -144,7 +142,7 @@ def _sentence_spans(lines: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def pair_recall(folder: Path, file: Path) -> dict[str, Any]:
-    """Recall of the premise among all premises of a file."""
+    """Measure recall of the premise among all premises of a file."""
     data = file.read_bytes()
     text = (lzma.decompress(data) if file.suffix == ".xz" else data).decode()
     rows = [json.loads(line) for line in text.splitlines()]
@@ -170,7 +168,7 @@ def pair_recall(folder: Path, file: Path) -> dict[str, Any]:
 
 
 def read_texts(files: Iterable[Path]) -> list[str]:
-    """Return the different premises of files, none longer than one passage."""
+    """Return the distinct premises of files, none longer than one passage."""
     found: dict[str, None] = {}
     for file in files:
         with (lzma.open if file.suffix == ".xz" else open)(file, "rt", encoding="utf-8") as stream:
@@ -181,7 +179,7 @@ def read_texts(files: Iterable[Path]) -> list[str]:
 
 
 def variations(texts: Sequence[str], size: int, chance: random.Random) -> Iterator[str]:
-    """Yield so many texts: those given, then those given with words of others."""
+    """Yield `size` texts: the given ones, then mixtures of them."""
     yield from texts[:size]
     for number in range(size - len(texts)):
         words = texts[number % len(texts)].split()
@@ -191,7 +189,7 @@ def variations(texts: Sequence[str], size: int, chance: random.Random) -> Iterat
 
 
 def speed(folder: Path, size: int, texts: Sequence[str]) -> dict[str, Any]:
-    """Build and query times of an index of so many passages."""
+    """Measure build and query times of an index of `size` passages."""
     made = variations(texts, size, random.Random(size))
     documents = ({"id": number, "text": text} for number, text in enumerate(made))
     file = write_lines(folder / "made.jsonl", documents)
@@ -229,7 +227,7 @@ def speed(folder: Path, size: int, texts: Sequence[str]) -> dict[str, Any]:
 
 
 def query_times(path: Path) -> dict[str, Any]:
-    """Return the times of queries, each of them a sentence of a passage."""
+    """Return the times of queries, each a sentence of a passage."""
     durations: list[float] = []
     with closing(KnowledgeIndex(path)) as index:
         step = max(1, index.passages // QUERIES)
@@ -253,7 +251,7 @@ def query_times(path: Path) -> dict[str, Any]:
 
 
 def check(folder: Path, count: int, verifier: str | Verifier, device: str) -> dict[str, Any]:
-    """Verdicts with the gold source and with retrieved evidence."""
+    """Compare verdicts with the gold source and with retrieved evidence."""
     rows = wice_rows()
     chosen = random.Random(0).sample(rows, min(count, len(rows)))
     labels = [row["label"] != "supported" for row in chosen]
@@ -286,7 +284,7 @@ def check(folder: Path, count: int, verifier: str | Verifier, device: str) -> di
 
 
 def main() -> None:
-    """Measure what was asked for and add it to the results file."""
+    """Run the requested measurements and add them to the results file."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pairs", nargs="*", type=Path, help="recall on WiCE and on these files")
     parser.add_argument("--reranker", help="recall on WiCE with this model")

@@ -2,13 +2,13 @@
 
     python -m benchmarks.method_gate RECORDED REFERENCE [--rule "1 3, 3, 0.8, 0.2"] [--out FILE]
 
-A rule is written "sizes, pages, enough, offset": the sizes in sentences of a claim's short windows
-("1 1": the two best sentences), the number of pages, the support from which the first window is
+A rule is "sizes, pages, enough, offset": the sizes in sentences of a claim's short windows
+("1 1": the two best sentences), the number of pages, the support at which the first window is
 enough, and the offset of the support in log-odds. The support of a claim is that of its best
 window; its contradiction is the mean of the greatest P(C) of short windows and of pages.
 
 RECORDED holds the answers of the verifier for the claims and windows of all rows (see `Recorded`).
-REFERENCE is an npz file whose array `today` has support, contradiction and tokens of every claim
+REFERENCE is an npz file. Its array `today` has support, contradiction and tokens of every claim
 under the earlier method. The rules that read no more tokens than that are ranked on the development
 sets; the first, and those given, are reported on all sets with intervals over samples of documents.
 """

@@ -2,9 +2,9 @@
 
     python -m benchmarks.pack DIR OUT [--base HF]
 
-`halldetect_bench.packed` has the format; `halldetect bench report` reads it. With `--base`,
-predictions of that folder, which `training.base.to_hf` made of the weights in the package, name
-these weights as they are shipped, and so does OUT/settings.toml.
+`halldetect_bench.packed` defines the format; `halldetect bench report` reads it. `--base` is the
+folder that `training.base.to_hf` made of the packaged weights: its predictions, and
+OUT/settings.toml, then name the packaged weights.
 """
 
 from __future__ import annotations
@@ -23,28 +23,30 @@ from halldetect_bench.predictions import Results, latency_folders, read_all
 
 BASE, LARGE = "base", "large"
 SETTINGS = "settings.toml"
-# Descriptions of weights by the digests of folders that predictions name.
+# Descriptions of weights, by the digest of the folder in the predictions.
 Names = dict[str, dict[str, Any]]
 
 
 def pack_folder(folder: Path, out: Path, names: Names | None = None) -> Iterator[Path]:
     """Pack every file of a folder of results, and of its latency folders.
 
-    folder: where `bench run` wrote. out: where to write. names: what to call weights instead.
-    Yields the files that were written.
+    Args:
+        folder: the results of `bench run`.
+        out: the folder to write to.
+        names: the new descriptions of weights.
+
+    Yields:
+        The written files.
     """
     timed = latency_folders(folder)
-    if not timed or any(folder.glob("*/*.jsonl*")):  # times may have been taken elsewhere, alone
+    if not timed or any(folder.glob("*/*.jsonl*")):  # times may come from another machine
         yield from pack(named(read_all(folder), names or {}), out)
     for inner in timed:
         yield from pack(named(read_all(inner), names or {}), out / inner.name, timed=True)
 
 
 def named(results: Sequence[Results], names: Names) -> list[Results]:
-    """Return the results with other names for their weights.
-
-    results: of one folder. names: descriptions by the digest of the folder.
-    """
+    """Return the results of a folder with other names for their weights."""
 
     def renamed(value: Any) -> Any:
         if isinstance(value, dict):
@@ -59,11 +61,12 @@ def named(results: Sequence[Results], names: Names) -> list[Results]:
 
 
 def write_weights(settings: Path, weights: Path) -> None:
-    """Say in the settings of a report which weights it is about.
+    """Write the digests of the weights into the settings of a report.
 
-    settings: the file; its lines `base = [...]` and `large = [...]` are replaced, and so are the
-        digests under [shipped].
-    weights: the folder of the weights in the package.
+    Args:
+        settings: the file; its lines `base = [...]` and `large = [...]` are replaced, and so are
+            the digests under [shipped].
+        weights: the folder of the weights in the package.
     """
     text = settings.read_text(encoding="utf-8")
     for name, file in ((BASE, "model.onnx"), (LARGE, "adapter.lora8")):

@@ -52,7 +52,7 @@ class Outcome(NamedTuple):
 
 
 class Recorded:
-    """Recorded answers, one npz file for each kind of array.
+    """Recorded answers, one npz file per kind of array.
 
     rows: `meta` (JSON: `datasets`, `rows` as [id, expected state]); by row `dataset`, `label`,
     `document`, and the numbers of `claims` and `windows`; by claim `claim_tokens` and the number of
@@ -86,7 +86,7 @@ class Recorded:
         self._short = {size: self._ranks(sets & bit > 0, by_length) for size, bit in SHORT.items()}
 
     def _ranks(self, chosen: Array, value: Array) -> Array:
-        """Return the place of each chosen pair among those of its claim; `UNRANKED` elsewhere."""
+        """Return the rank of each chosen pair within its claim; `UNRANKED` elsewhere."""
         places = np.flatnonzero(chosen)
         places = places[np.lexsort((-value[places], self._claim[places]))]
         claim = self._claim[places]
@@ -95,7 +95,7 @@ class Recorded:
         return ranks
 
     def _greatest(self, values: Array, chosen: Array) -> Array:
-        """Return the greatest value of the chosen pairs of every claim; -1 without any."""
+        """Return the greatest value of the chosen pairs of every claim, or -1."""
         found = np.full(len(self.row), -1.0)
         np.maximum.at(found, self._claim[chosen], values[chosen])
         return found

@@ -1,4 +1,4 @@
-"""Measure how well responses are repaired, and how much of faithful ones stays as it is.
+"""Measure the quality of repairs, and the unchanged share of faithful responses.
 
     python -m benchmarks.repair DATA --verifier base --judge large --rows 100
 
@@ -6,16 +6,15 @@ Rows of each dataset are drawn by a seed, half of them hallucinated. They are re
 verifier in several ways, and the other verifier judges the outcomes:
 
     rules    replace, shorten, remove
-    careful  the same at the operating point "precision": what does not clearly fail is replaced
-             or kept as it is
+    careful  the same at the operating point "precision": uncertain parts are replaced or kept
     delete   a baseline: remove each sentence that fails the check
     human    the correction that people wrote (DeFacto), for comparison
 
-Figures of a way: the share of hallucinated responses that were flagged and for which no text was
-left; the share that the judge calls faithful before and after, and of those it called hallucinated
-before (`made_faithful`); the share of words that stay, in faithful and in hallucinated responses;
-the closeness to the human correction, as words in common, in order (2 x common / all words of
-both); seconds per response. benchmarks/results/repair.json holds them, a section per verifier.
+Figures of a way: the shares of hallucinated responses that were flagged and that lost all text; the
+share that the judge calls faithful before and after, and among those it called hallucinated before
+(`made_faithful`); the share of words kept in faithful and in hallucinated responses; the closeness
+to the human correction by common words in order (2 x common / all words of both); seconds per
+response. benchmarks/results/repair.json holds them, a section per verifier.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ DATASETS = ("defacto", "bump", "qags-cnndm", "summedits")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The repair of a response; `text` is None where nothing was left."""
+    """The repair of a response; no text is left if `text` equals None."""
 
     row: Row
     text: str | None
@@ -54,7 +53,7 @@ class Outcome:
 
 
 def sample(rows: Iterable[Row], count: int, seed: int) -> list[Row]:
-    """Return a number of rows, half of them hallucinated as far as there are enough."""
+    """Return a number of rows, half of them hallucinated if enough are."""
     shuffled = sorted(rows, key=lambda row: row.id)
     random.Random(seed).shuffle(shuffled)
     wrong = [row for row in shuffled if row.hallucinated][: count // 2]
@@ -93,22 +92,24 @@ def closeness(left: str, right: str) -> float:
 
 
 def words_left(items: Sequence[Outcome]) -> float | None:
-    """Return the share of the words of responses that is in their repairs; None of none."""
+    """Return the share of the responses' words in their repairs; None without words."""
     words = sum(len(item.row.response.split()) for item in items)
     kept = sum(common_words(item.row.response, item.text or "") for item in items)
     return round(kept / words, 4) if words else None
 
 
 def share(values: Iterable[bool]) -> float | None:
-    """Return the share of true values; None if there is no value."""
+    """Return the share of true values; None without values."""
     found = [float(value) for value in values]
     return round(fmean(found), 4) if found else None
 
 
 def figures(items: Sequence[Outcome], human: dict[str, str]) -> dict[str, Any]:
-    """Return the figures of one way on one dataset, without those of the judge.
+    """Return the figures of one way on one dataset, without the judge's.
 
-    items: the outcomes. human: corrections that people wrote, by row.
+    Args:
+        items: the outcomes.
+        human: corrections that people wrote, by row.
     """
     wrong = [item for item in items if item.row.hallucinated]
     right = [item for item in items if not item.row.hallucinated]
@@ -148,10 +149,7 @@ def judged(items: Sequence[Outcome], judge: Detector) -> dict[str, Any]:
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Repair and judge the rows of all datasets.
-
-    options: of the command.
-    """
+    """Repair and judge the rows of all datasets."""
     fixed = defacto_corrections(options.data / "defacto", "test").rows
     human = {row.id.removesuffix("/corrected"): row.response for row in fixed}
     judge = Detector(verifier=options.judge, device=options.device)

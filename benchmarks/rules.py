@@ -1,11 +1,11 @@
-"""Count what each rule of `halldetect.reading` changes, without a verifier.
+"""Count the changes by each rule of `halldetect.reading`, without a verifier.
 
     HALLDETECT_DATA=DIR python -m benchmarks.rules [--rows 300]
 
-Every rule is switched off in turn. Counted are the units and claims of responses, or the sentences
-of sources, that change: over rows of each dataset and over the project's own suites. A rule that
-changes less than 0.1 % of the units and fewer than two rows of each suite is a candidate for
-removal. Writes benchmarks/results/rules.json; a removed rule keeps its last counts.
+Every rule is switched off in turn. The command counts the units and claims of responses, or the
+sentences of sources, that change: over rows of each dataset and over the project's own suites. A
+rule that changes less than 0.1 % of the units and fewer than two rows of each suite is a candidate
+for removal. Writes benchmarks/results/rules.json; a removed rule keeps its last counts.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _giving(value: Any) -> Callable[..., Any]:
 _no, _nothing, _empty = _giving(False), _giving(None), _giving([])
 
 
-# The patterns of each module, which are put out by one that matches nothing.
+# The patterns of each module, which are replaced by one that matches nothing.
 PATTERNS = {
     "citations": "_CITATION _OPENER _TOLD",
     "response": "_MARK _BOX _COMMENT _DEFINITION _IRONY _OF_SOURCE",
@@ -61,7 +61,7 @@ PATTERNS = {
     "sentences": "_WIDE_STOP _FULL_STOP _FOOTNOTE _CITATIONS _MARK_ALONE",
     "markdown": "_ATTRIBUTE",
 }
-# By the name of the rule, the names of halldetect.reading to replace and by what.
+# The names of halldetect.reading to replace, with the replacement, by rule.
 RULES: dict[str, list[Switch]] = {
     f"{module}.{name.strip('_').lower()}": [(f"{module}.{name}", NEVER)]
     for module, names in PATTERNS.items()
@@ -114,7 +114,7 @@ def suite_rows() -> Iterator[Row]:
 
 
 def dataset_rows(count: int) -> Iterator[Row]:
-    """Yield rows drawn from every dataset that is present, always the same ones."""
+    """Yield rows drawn from every available dataset, always the same ones."""
     for name in DATASETS:
         try:
             rows = load_dataset(name).rows
@@ -179,7 +179,7 @@ def main() -> None:
     found = json.loads(RESULTS.read_text())["rules"] if RESULTS.exists() else {}
     readers: dict[str, Reader] = {"responses": read_responses, "sources": read_sources}
     splitter = sentences._splitter()
-    # Each line is split once, whatever the rules are.
+    # The cache splits each line once for all rules.
     with patch.object(splitter, "span_tokenize", cache(splitter.span_tokenize)):
         before = {what: read(rows) for what, read in readers.items()}
         for name, switches in RULES.items():

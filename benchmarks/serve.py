@@ -1,10 +1,10 @@
-"""The load that the service handles, its behaviour under more, and its memory over time.
+"""The load that the service handles, its behaviour under overload, and its memory over time.
 
     python -m benchmarks.serve [--requests 10000] [--out benchmarks/results/serve.json]
 
-Everything goes over HTTP on loopback. The service runs in processes of its own, with the fake
-verifier of the tests (which judges by counting words, so that the service is what is measured)
-and, for one figure, with the real models.
+All requests use HTTP on loopback. The service runs in its own processes, with the fake verifier of
+the tests (which counts words, so that only the service is measured) and, for one figure, with the
+real models.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from tests.support.running import Running, serving
 HERE = Path(__file__).parent
 
 QUEUE, BATCH = 32, 8
-# The fake verifier does as it reads: what it takes is then the same on every machine.
+# The fake verifier obeys this text, so it takes the same time on every machine.
 SLOW = "Boat {number} sleeps 2 ms a day."
-# From here on no number was asked for before: the service remembers its last reports.
+# Numbers from here on are new: the service caches its last reports.
 UNSEEN = 1_000_000
 QUICK = "Boat {number} has sails."
 REAL = RESPONSE + " Boat {number} is red."
@@ -40,8 +40,8 @@ LIMITS = ("--rate", "0", "--queue", str(QUEUE), "--max-items", "8", "--max-batch
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What came of some requests. `mixed` are answers that belong to another request; no clients
-    means that requests came at a fixed rate."""
+    """The outcome of a load. `mixed` counts answers to another request; 0 clients mean a fixed
+    rate."""
 
     clients: int
     requests: int
@@ -58,7 +58,7 @@ class Run:
 
 
 class Connection:
-    """HTTP/1.1 by hand: a full client would cost more than the service that is measured."""
+    """A minimal HTTP/1.1 client: a full one would cost more than the measured service."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -70,7 +70,7 @@ class Connection:
         )
 
     async def post(self, body: bytes) -> tuple[str, bytes]:
-        """The status and the body of the answer; the connection is kept for the next."""
+        """Return the status and the body of the answer; the connection stays open."""
         if self._writer is None:
             self._reader, self._writer = await asyncio.open_connection(*self._place)
         self._writer.write(f"{self._head}{len(body)}\r\n\r\n".encode() + body)
@@ -90,7 +90,7 @@ class Connection:
 
 
 class Load:
-    """Requests of which each has a text of its own, and what came of them."""
+    """Requests with distinct texts, and their outcome."""
 
     def __init__(self, url: str, text: str) -> None:
         self._url = url
@@ -119,7 +119,7 @@ class Load:
             self._mixed += json.loads(answer)["report"]["response"] != text
 
     async def by_clients(self, clients: int, requests: int) -> Run:
-        """Each client sends its next request when its last one is answered."""
+        """Run clients that each send a request when the last one is answered."""
         numbers = iter(range(requests))
 
         async def one() -> None:
@@ -131,7 +131,7 @@ class Load:
         return await self._run(clients, requests, time.perf_counter() - began)
 
     async def by_rate(self, per_second: float, requests: int) -> Run:
-        """Requests come at their times, whether others have been answered or not."""
+        """Send requests at a fixed rate, without waiting for answers."""
         began = time.perf_counter()
         tasks = []
         for number in range(requests):
@@ -157,23 +157,23 @@ class Load:
 
 
 def clients(url: str, count: int, requests: int, text: str) -> Run:
-    """Run clients that each send one request after the other."""
+    """Run clients that send their requests one after the other."""
     return asyncio.run(Load(url, text).by_clients(count, requests))
 
 
 def megabytes(pid: int) -> float:
-    """The memory a process really has."""
+    """Return the resident memory of a process."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
 
 
 def memory(service: Running) -> dict[str, float]:
-    """The resident memory of the two processes."""
+    """Return the resident memory of the two processes."""
     return {"http_mb": megabytes(service.process.pid), "worker_mb": megabytes(service.worker())}
 
 
 def measure_load(service: Running, requests: int) -> dict[str, Any]:
-    """Alone, with as many clients as the queue has places, and at four times that rate."""
+    """Measure one client, a client per place in the queue, and four times that rate."""
     clients(service.url, 1, 50, SLOW)
     alone = clients(service.url, 1, requests, SLOW)
     capacity = clients(service.url, QUEUE, 4 * requests, SLOW)
@@ -187,12 +187,12 @@ def measure_load(service: Running, requests: int) -> dict[str, Any]:
 
 
 def bound(alone: Run) -> float:
-    """Whoever finds the queue full of others waits for all of them; twice that is allowed."""
+    """Return the latency limit: twice the time to work through a full queue."""
     return round(2 * alone.p50_ms * QUEUE, 1)
 
 
 def measure_memory(service: Running, requests: int, step: int) -> list[dict[str, Any]]:
-    """The memory after every `step` requests."""
+    """Measure the memory after every `step` requests."""
     found = []
     for done in range(step, requests + 1, step):
         run = clients(service.url, BATCH, step, QUICK)

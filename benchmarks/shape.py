@@ -2,7 +2,7 @@
 
     python -m benchmarks.shape BEFORE AFTER --json benchmarks/results/shape.json
 
-Lines are lines of files. A listed word stands in a string that is split, or in a list, tuple or
+Lines are lines of files. Listed words are those of a string that is split, or of a list, tuple or
 set of five or more words. `benchmarks.circles` defines circles.
 """
 
@@ -30,7 +30,7 @@ LISTED, LONG = 5, 50
 
 
 def files(root: Path, *folders: str, suffix: str = ".py", but: tuple[str, ...] = ()) -> list[Path]:
-    """Return the files below some folders (or the folders that are files) of a checkout."""
+    """Return the files in some folders of a checkout; a folder may also be a file."""
     found = []
     for folder in folders:
         path = root / folder
@@ -91,7 +91,7 @@ def is_regex(node: ast.AST) -> bool:
 
 
 def listed_words(node: ast.AST) -> int:
-    """Return the number of words that a string to be split, or a display of words, lists."""
+    """Return the number of words in a split string or in a literal collection."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         value = node.func.value
         if node.func.attr == "split" and isinstance(value, ast.Constant):

@@ -2,13 +2,13 @@
 
     python -m benchmarks.soak [--minutes 20] [--fake] [--out benchmarks/results/soak.json]
 
-The service runs with the models of the package and with a history; with `--fake`, with the verifier
-of the tests, which counts words, so that far more requests come through. Beside each other run
-small checks, equal checks, long checks, streams that are left half-way, comparisons and repairs, a
-history that is filled, searched, reviewed and emptied, requests that are refused, and connections
-that stop in the middle of a body. Half-way the worker is killed. Memory, open files, threads and
-the queue are noted throughout, and once more when all is quiet. The command fails, with a line for
-each one that passes its bound (`problems`). Six minutes (`--minutes 6`) are enough for that.
+The service runs with the packaged models and a history; with `--fake`, with the verifier of the
+tests, which counts words and handles far more requests. In parallel run small checks, equal checks,
+long checks, streams that the client leaves, comparisons and repairs, a history that is filled,
+searched, reviewed and emptied, refused requests, and connections that stop in the middle of a body.
+Half-way the worker is killed. Memory, open files, threads and the queue are recorded all along and
+again when idle. The command fails, with a line for each exceeded limit (`problems`). Six minutes
+(`--minutes 6`) are enough.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from tests.support.running import Running, serving
 RESULTS = Path(__file__).parent / "results" / "soak.json"
 SAMPLE_SECONDS = 5.0
 QUIET_SECONDS = 20.0
-# What the processes may hold at most, and by how much they may grow in the second half: a worker
-# keeps reports (2.5 times --report-memory) and holds the weights twice once it judges short pairs.
+# The limits of the processes, and of their growth in the second half. A worker caches reports
+# (2.5 times --report-memory) and holds the weights twice once it judges short pairs.
 MOST = {
     "http_mb": 200,
     "worker_mb": 700,
@@ -59,7 +59,7 @@ SIZES = ("http_mb", "worker_mb", "http_files", "worker_files", "http_threads", "
 
 
 class Traffic:
-    """Clients that send requests until they are told to stop, and what came of them."""
+    """Clients that send requests until they are stopped, and the outcome."""
 
     def __init__(self, service: Running) -> None:
         self._url = service.url
@@ -86,12 +86,12 @@ class Traffic:
         ]
 
     def start(self) -> None:
-        """Let all clients begin."""
+        """Start all clients."""
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """Tell all clients to stop, and wait for their last answers."""
+        """Stop all clients, and wait for their last answers."""
         self._stop.set()
         for thread in self._threads:
             thread.join(120)
@@ -189,7 +189,7 @@ def process_sizes(pid: int) -> tuple[float, int, int]:
 
 
 def sample(service: Running, began: float) -> dict[str, Any]:
-    """Return what the processes hold now, and what waits."""
+    """Return the current sizes of the processes and of the queue."""
     noted: dict[str, Any] = {"seconds": round(time.monotonic() - began)}
     for name, pid in (("http", service.process.pid), ("worker", service.worker())):
         sizes = process_sizes(pid)
@@ -204,7 +204,7 @@ def sample(service: Running, began: float) -> dict[str, Any]:
 
 
 def watch(service: Running, minutes: float) -> list[dict[str, Any]]:
-    """Note sizes until the time is over; the worker is killed once."""
+    """Record sizes until the time is over; kill the worker once."""
     began, samples, killed = time.monotonic(), [], False
     while (spent := time.monotonic() - began) < 60 * minutes:
         if not killed and spent > 30 * minutes:
@@ -219,7 +219,7 @@ def watch(service: Running, minutes: float) -> list[dict[str, Any]]:
 
 
 def growth(samples: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the mean of the last fifth of some samples less that of the second fifth."""
+    """Return the mean of the last fifth of the samples minus that of the second fifth."""
     if not samples:
         return {}
     fifth = max(len(samples) // 5, 1)
@@ -234,7 +234,7 @@ def growth(samples: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def problems(result: dict[str, Any]) -> list[str]:
-    """Return what passed its bound, a line for each."""
+    """Return a line for each exceeded limit."""
     found = [
         f"{name}: {largest:g}, more than {most}"
         for name, most in MOST.items()

@@ -3,10 +3,10 @@
     python -m benchmarks.speed DATASETS    # writes results/speed.json and the page
     python -m benchmarks.speed --page      # the page alone
 
-DATASETS is the folder with the evaluation sets. The methods are timed in one run, article by
-article in turn, so that other load on the machine hardly changes their ratios. The processor time
-of the process, which other load disturbs less, is given beside the wall-clock time. Everything
-between the marks in docs/speed.md is rewritten; the text around them stays.
+DATASETS is the folder with the evaluation sets. The methods are timed in one run, alternating on
+each article, so that other load on the machine hardly changes their ratios. The tables also give
+processor time, which is less sensitive to other load. The text between the marks in docs/speed.md
+is rewritten; the rest stays.
 """
 
 from __future__ import annotations
@@ -49,10 +49,7 @@ Results = dict[str, Any]
 
 
 def methods(rows: Sequence[Row], verifier: str) -> Results:
-    """Time the detector and methods of the same form, article by article in turn.
-
-    rows: the articles with their summaries. verifier: its name.
-    """
+    """Time the detector and similar methods on articles with summaries, in turn."""
     from halldetect import Detector
     from halldetect_bench.methods.halldetect_method import HallDetect
     from halldetect_bench.methods.pairwise import MiniCheck, SummacZs
@@ -87,10 +84,7 @@ def methods(rows: Sequence[Row], verifier: str) -> Results:
 
 
 def batches(rows: Sequence[Row], verifier: str) -> list[Results]:
-    """Time several responses in one call.
-
-    rows: articles with their summaries. verifier: its name.
-    """
+    """Time several responses in one call, on articles with their summaries."""
     from halldetect import Detector
 
     detector = Detector(verifier=verifier)
@@ -126,10 +120,7 @@ def start(verifier: str) -> Results:
 
 
 def check(verifier: str, source: str, response: str) -> Results:
-    """Time one check, and measure its memory.
-
-    verifier: its name. source, response: files.
-    """
+    """Time one check of two files, and measure its memory."""
     from halldetect import Detector
 
     detector = Detector(verifier=verifier, max_source=10_000_000)
@@ -150,7 +141,7 @@ def check(verifier: str, source: str, response: str) -> Results:
 
 
 def peak_mib() -> int:
-    """Return the peak memory of this program alone: getrusage counts what the parent held."""
+    """Return the peak memory of this program; getrusage would include the parent's."""
     status = Path("/proc/self/status")
     if status.exists():
         (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
@@ -159,9 +150,11 @@ def peak_mib() -> int:
 
 
 def alone(measure: str, *arguments: str) -> Results:
-    """Measure in a process of its own, so that peak memory and imports are its own.
+    """Measure in a separate process, for separate peak memory and imports.
 
-    measure: `start` or `check`. arguments: of that function.
+    Args:
+        measure: `start` or `check`.
+        arguments: the arguments of that function.
     """
     command = [sys.executable, "-m", "benchmarks.speed", "--alone", measure, *arguments]
     environment = {**os.environ, "HALLDETECT_OFFLINE": "1"}
@@ -175,7 +168,7 @@ def alone(measure: str, *arguments: str) -> Results:
 
 
 def books(rows: Sequence[Row]) -> dict[int, str]:
-    """Return sources of growing length: articles one after the other, again from the top."""
+    """Return sources of growing length: articles joined, repeated if needed."""
     text = "\n\n".join(dict.fromkeys("\n\n".join(documents(row)) for row in rows))
     while len(text.split(" ")) < 100_000:
         text = f"{text}\n\n{text}"
@@ -185,10 +178,8 @@ def books(rows: Sequence[Row]) -> dict[int, str]:
 def long_texts(datasets: Path) -> tuple[str, str]:
     """Return a long source and a long response.
 
-    The source is two news articles of SummEdits. The response has its sentences in another order,
-    every second one with other numbers, and between them the sentences of two other articles.
-
-    datasets: the folder with the evaluation sets.
+    The source is two news articles of SummEdits. The response has their sentences in another order,
+    every second one with other numbers, mixed with the sentences of two other articles.
     """
     rows = load_dataset("summedits-news", datasets).rows
     articles = sorted(
@@ -209,10 +200,7 @@ def _other_numbers(text: str) -> str:
 
 
 def measure(datasets: Path, verifier: str, articles: int) -> Results:
-    """Take all measurements.
-
-    datasets: the folder with the evaluation sets. verifier: its name. articles: how many.
-    """
+    """Take all measurements."""
     from halldetect import Detector
 
     rows = load_dataset("qags-cnndm", datasets).rows

@@ -4,11 +4,10 @@
     HALLDETECT_DATA=DIR python -m benchmarks.stream --rows 200 --verifier large --device cuda \\
         [--base BASE.gguf]
 
-Summaries of a dataset are streamed word by word, as fast as they are taken, against their
-articles. For each sentence: the seconds between its last character and the moment it is passed
-on, held back or repaired, on the clock and of the processor. One whole check of each summary, for
-comparison, gives the seconds that waiting for the end would add. Seconds on the clock depend on
-what else the machine does: the load average is noted.
+Summaries of a dataset are streamed word by word at full speed against their articles. Measured for
+each sentence: wall-clock and processor seconds from its last character until it is passed on, held
+back or repaired. For comparison, one whole check of each summary gives the delay of waiting for the
+end. Wall-clock time depends on other load, so the load average is recorded.
 
 Writes benchmarks/results/stream.json.
 """

@@ -10,7 +10,7 @@ a response of its own with all defaults:
     cases     realistic sources, each with claims that are true and plain contradictions
     checks    minimal pairs by phenomenon
     everyday  minimal pairs of contracts, tables, settings, dialogue, data sheets and the like
-    hostile   sources and claims that try to talk the verifier round
+    hostile   sources and claims that try to manipulate the verifier
     contexts  a sentence that needs the one before it, once true and once false
     recombined  a sentence whose parts are each true of something in the source, but not together
 
@@ -56,9 +56,10 @@ WORST_FIRST = (Status.CONTRADICTED, Status.UNSUPPORTED, Status.UNCHECKABLE, Stat
 
 @dataclass(frozen=True, slots=True)
 class SuiteRow:
-    """A claim with its source and the state it should get.
+    """A claim with its source and its expected state.
 
-    kind  the phenomenon or domain
+    Attributes:
+        kind: the phenomenon or domain.
     """
 
     suite: str
@@ -102,9 +103,11 @@ def suite_rows(suite: str, folder: Path = DATA) -> list[SuiteRow]:
 
 
 def pair_rows(file: Path, limit: int | None) -> list[SuiteRow]:
-    """Pairs of a file, each under the number of its line.
+    """Return the pairs of a file, with line numbers as ids.
 
-    file: .jsonl, or .jsonl.xz. limit: how many to draw; default: all.
+    Args:
+        file: a .jsonl or .jsonl.xz file.
+        limit: the number of pairs to draw; by default all.
     """
     if not file.is_file():
         raise SystemExit(f"{file} is not there")
@@ -124,13 +127,13 @@ def pair_rows(file: Path, limit: int | None) -> list[SuiteRow]:
 
 
 def state_of(report: Report) -> Status:
-    """Return the worst state of the claims; uncheckable where there are none."""
+    """Return the worst state of the claims; uncheckable without claims."""
     states = {claim.status for claim in report.claims}
     return next((state for state in WORST_FIRST if state in states), Status.UNCHECKABLE)
 
 
 def measured(rows: Sequence[SuiteRow], states: Sequence[Status]) -> dict[str, Any]:
-    """Counts and shares of some rows; a share of nothing is None."""
+    """Return counts and shares of some rows; None for a share of nothing."""
 
     def share(part: int, whole: int) -> float | None:
         return round(part / whole, 4) if whole else None

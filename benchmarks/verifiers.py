@@ -1,9 +1,9 @@
-"""The verifier that a benchmark runs with: its options and how it is loaded.
+"""The verifier of a benchmark: its options and its loading.
 
-`--base` loads the large verifier from a GGUF file instead of the model store; besides torch, numpy
-and tokenizers that needs platformdirs and markdown-it-py (`pip install --target FOLDER`, on
-PYTHONPATH, for a machine without a network). `--verifier hf:FOLDER` runs the base verifier in
-PyTorch, on a GPU too, from the folder that `training.base.to_hf` wrote.
+`--base` loads the large verifier from a GGUF file instead of the model store. This needs torch,
+numpy, tokenizers, platformdirs and markdown-it-py (`pip install --target FOLDER`, on PYTHONPATH,
+for a machine without a network). `--verifier hf:FOLDER` runs the base verifier in PyTorch, also on
+a GPU, from a folder of `training.base.to_hf`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ADAPTER = Path(__file__).parents[1] / "src/halldetect/weights/large/adapter.lor
 
 
 def add_verifier_options(parser: argparse.ArgumentParser) -> None:
-    """Let a command choose its verifier, where it runs, and the files of the large one."""
+    """Add options for the verifier, its device, and the files of the large one."""
     parser.add_argument("--verifier", default="base", help="as for `halldetect check`: base")
     parser.add_argument("--device", default="auto", help="as for `halldetect check`: auto")
     parser.add_argument("--threads", type=int, help="as for `halldetect check`")

@@ -4,9 +4,9 @@
 
 SHARED holds `datasets/`; each FILE holds training data as `training.large.data` and
 `training.large.teach` write them (a premise and claims per line, xz-compressed JSON). Two texts
-meet where they share a run of ten words. The result names the files by their digests and counts,
-per dataset, the runs looked for and the training texts that have one. The command fails, and so
-does the test of the stored result, where there is any.
+overlap if they share a run of ten words. The result names the files by their digests and counts,
+per dataset, the runs searched for and the training texts with such a run. With any overlap the
+command fails, and so does the test of the stored result.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 csv.field_size_limit(sys.maxsize)
 
 RUN = 10
-# Whole folders of evaluation sets, and the evaluation files of those used for both.
+# Folders of evaluation sets, and the evaluation files of sets used for both purposes.
 FOLDERS = (
     "qags", "summeval", "xsumfaith", "summedits", "faithbench", "storysumm", "dialsummeval",
     "wice", "tofueval", "bump", "falsesum", "decomposition/propsegment",
@@ -61,7 +61,7 @@ def read(path: Path) -> Iterator[Any]:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words and numbers of a text in small letters."""
+    """Return the words and numbers of a text in lower case."""
     return re.findall(r"[a-z0-9]+", text.lower())
 
 
@@ -81,7 +81,7 @@ def strings(value: Any) -> Iterator[str]:
 
 
 class HeldOut:
-    """Tells whether a text shares a run of ten words with anything we evaluate on."""
+    """The runs of ten words of all evaluation texts."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -90,7 +90,7 @@ class HeldOut:
 
     @classmethod
     def load(cls, shared: Path) -> HeldOut:
-        """Everything evaluated on.
+        """Load all evaluation texts.
 
         Args:
             shared: the folder with `datasets/` and `nli/`.
@@ -120,16 +120,16 @@ class HeldOut:
         return len(self._owners)
 
     def runs(self) -> Counter[str]:
-        """Count the runs of each dataset; one that several have counts for the first."""
+        """Count the runs of each dataset; a shared run counts for the first."""
         return Counter(self._owners.values())
 
     def add(self, text: str, dataset: str = "") -> None:
-        """Take a text of a dataset as evaluated on."""
+        """Add an evaluation text of a dataset."""
         for run in self._runs(text, grow=True):
             self._owners.setdefault(run, dataset)
 
     def add_pair(self, premise: str, hypothesis: str) -> None:
-        """Take a pair, or with an empty premise a hypothesis, as evaluated on."""
+        """Add an evaluation pair, or a hypothesis with an empty premise."""
         self._pairs.add(_key(premise, hypothesis))
 
     def holds(self, text: str) -> bool:
@@ -137,18 +137,18 @@ class HeldOut:
         return self.owner(text) is not None
 
     def owner(self, text: str) -> str | None:
-        """Return the dataset that shares a run of ten words with a text; None if there is none."""
+        """Return the dataset that shares a run of ten words with a text, or None."""
         for run in self._runs(text, grow=False):
             if run in self._owners:
                 return self._owners[run]
         return None
 
     def holds_pair(self, premise: str, hypothesis: str) -> bool:
-        """Return True if exactly this pair, or this claim of a claim set, is evaluated on."""
+        """Return True if this exact pair, or this claim of a claim set, is in an evaluation set."""
         return _key(premise, hypothesis) in self._pairs or _key("", hypothesis) in self._pairs
 
     def _runs(self, text: str, *, grow: bool) -> Iterator[int]:
-        # Numbers for words: the hash of a tuple of integers is the same in every process.
+        # Words become numbers: hashes of integer tuples are the same in every process.
         known = self._numbers
         if grow:
             row = [known.setdefault(word, len(known)) for word in tokens(text)]
@@ -165,10 +165,7 @@ def _key(premise: str, hypothesis: str) -> str:
 
 
 def evaluated(shared: Path, names: Iterable[str]) -> HeldOut:
-    """Return the texts of the datasets of the evaluation.
-
-    shared: the folder with `datasets/`. names: of the datasets.
-    """
+    """Return the texts of named evaluation datasets in the folder `shared`/datasets."""
     from halldetect_bench.methods.method import documents
     from halldetect_bench.registry import load_dataset
 
@@ -182,10 +179,7 @@ def evaluated(shared: Path, names: Iterable[str]) -> HeldOut:
 
 
 def training_texts(file: Path) -> Iterator[str]:
-    """Yield the premises and claims of a file, each text once.
-
-    file: xz-compressed JSON lines.
-    """
+    """Yield the distinct premises and claims of a file of xz-compressed JSON lines."""
     seen: set[int] = set()
     with lzma.open(file, "rt", encoding="utf-8") as lines:
         for line in lines:
@@ -208,10 +202,7 @@ def _every_text(value: Any) -> Iterator[str]:
 
 
 def check(held: HeldOut, files: Sequence[Path]) -> dict[str, Any]:
-    """Count the training texts that meet an evaluation text.
-
-    held: what is evaluated on. files: what was trained on.
-    """
+    """Count the texts of training files that overlap with an evaluation text."""
     result: dict[str, Any] = {"run_of_words": RUN, "evaluated_runs": held.runs(), "files": {}}
     for file in files:
         count, meeting, examples = 0, Counter[str](), []
@@ -232,7 +223,7 @@ def check(held: HeldOut, files: Sequence[Path]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Run the command; 1 where a training text meets an evaluation text."""
+    """Run the command; return 1 if a training text overlaps with an evaluation text."""
     from benchmarks.evaluation import DATASETS
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])

@@ -5,9 +5,9 @@
     python -m training.operating_points RESULTS --verifier base
     python -m training.refresh_digests        # the weights' folder has changed
 
-The development sets are none of the six sets of the results. What the names of the points mean is
-in `halldetect_bench.stats.operating_points`. The points go into the weights' config.json; labels,
-scores and what each point measures go into benchmarks/results/operating_points/NAME.json.
+The development sets differ from the six sets of the results. The module
+`halldetect_bench.stats.operating_points` defines the points. They go into the weights' config.json;
+labels, scores and figures go into benchmarks/results/operating_points/NAME.json.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ DEVELOPMENT = ("storysumm", "dialsummeval", "wice", "bump", "pubmedqa", "defacto
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "operating_points"
 WEIGHTS = ROOT / "src" / "halldetect" / "weights"
-# A row of a set: its name, whether it is hallucinated, its score.
+# A row of a set: its name, its label (True if hallucinated), its score.
 Row = Sequence[Any]
 
 
 def chosen(results: Sequence[Results], verifier: str) -> dict[str, Results]:
     """Return the results of the detector with a verifier, by development set.
 
-    results: of a folder. verifier: its name.
-    Raises InputError where a set is missing.
+    Raises:
+        InputError: if a set is missing.
     """
     found = {
         one.header.dataset: one
@@ -51,10 +51,7 @@ def chosen(results: Sequence[Results], verifier: str) -> dict[str, Results]:
 
 
 def labelled_scores(rows: Mapping[str, Sequence[Row]]) -> dict[str, Scores]:
-    """Return labels and scores of every set, without rows that could not be checked.
-
-    rows: by set.
-    """
+    """Return labels and scores of every set, without rows that could not be checked."""
     return {
         name: (
             np.array([row[1] for row in found if row[2] is not None], bool),
@@ -65,7 +62,7 @@ def labelled_scores(rows: Mapping[str, Sequence[Row]]) -> dict[str, Scores]:
 
 
 def main() -> None:
-    """Fit, write the points into the weights' folder, and write what they measure."""
+    """Fit the points, write them into the weights' folder, and write their figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("results", type=Path, help="a folder of `bench run`")
     parser.add_argument("--verifier", choices=("base", "large"), default="base")

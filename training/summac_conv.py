@@ -2,14 +2,14 @@
 
     python -m training.summac_conv --data DIR [--verifier NAME] [--limit N]
 
-The data are those whose publishers allow training and of which no row is evaluated on: FactCG and
-the train and validation splits of DeFacto. The response's score is the mean over its sentences of
-a linear function of their histograms, which is that function of the mean histogram: so the fit is
-a logistic regression, with classes weighted to balance.
+The data are free for training and not used in the evaluation: FactCG and the train and validation
+splits of DeFacto. The score of a response is the mean of a linear function of its sentences'
+histograms. This equals the function of the mean histogram, so the fit is a logistic regression with
+balanced class weights.
 
-The weights begin at 0 and never fall from bin to bin: a source sentence that supports a claim more
-cannot make the claim worse, and bins that no row of the data reaches have the weight of the bin
-below. Everything is seeded; the same verifier gives the same layer.
+The weights begin at 0 and never fall from bin to bin: more support by a source sentence cannot make
+a claim worse, and bins without data have the weight of the bin below. Everything is seeded; the
+same verifier gives the same layer.
 """
 
 from __future__ import annotations
@@ -33,17 +33,14 @@ from halldetect_bench.runner import sample
 
 DATA = ("factcg", "defacto-train", "defacto-val")
 SEED = 0
-# Of the squared steps between the weights, against the mean loss of a row.
+# The weight of the squared steps between bins, relative to the mean loss of a row.
 PENALTY = 1e-3
 
 Array = NDArray[np.float64]
 
 
 def fit(rows: Sequence[Row], verifier: Verifier) -> dict[str, Any]:
-    """Return the layer, with what it was fitted on.
-
-    rows: labelled rows. verifier: judges their sentences.
-    """
+    """Return the layer fitted on labelled rows, whose sentences the verifier judges."""
     found = mean_histograms(rows, verifier)
     known = [(row, spread) for row, spread in zip(rows, found, strict=True) if spread is not None]
     return layer(
@@ -62,8 +59,11 @@ def layer(
 ) -> dict[str, Any]:
     """Return the layer in the form of the package.
 
-    spreads: a mean histogram per response. faithful: whether each is. data: the datasets.
-    verifier: its description.
+    Args:
+        spreads: a mean histogram per response.
+        faithful: True for each faithful response.
+        data: the datasets.
+        verifier: its description.
     """
     weights, offset = monotone_fit(np.array(spreads), np.array(faithful))
     return {
@@ -81,9 +81,11 @@ def layer(
 
 
 def monotone_fit(spreads: Array, faithful: NDArray[np.bool_]) -> tuple[Array, float]:
-    """Weights that never fall from bin to bin, from 0 on, and an offset.
+    """Fit weights that start at 0 and never fall from bin to bin, and an offset.
 
-    spreads: responses x bins. faithful: whether each response is.
+    Args:
+        spreads: responses x bins.
+        faithful: True for each faithful response.
     """
     from scipy.optimize import minimize
 

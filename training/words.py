@@ -12,17 +12,11 @@ _TABLE: dict[str, Any] = tomllib.loads(
 
 
 def words(name: str) -> list[str]:
-    """Return the words of a list, or its lines.
-
-    name: of a list in `words.toml`.
-    """
+    """Return the words, or the lines, of a named list."""
     found = _TABLE[name]
     return found.split() if isinstance(found, str) else list(found)
 
 
 def pairs(name: str) -> dict[str, str]:
-    """Return a list of `one:other` as a mapping.
-
-    name: of a list in `words.toml`.
-    """
+    """Return a named list of `one:other` as a mapping."""
     return dict(pair.split(":") for pair in words(name))

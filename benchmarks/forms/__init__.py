@@ -1,1 +1,1 @@
-"""How much the form of an answer matters: suites of our own and the command that measures them."""
+"""The effect of an answer's form: our own suites and the command that measures them."""

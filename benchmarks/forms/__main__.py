@@ -1,10 +1,10 @@
-"""Measure how much the form of an answer matters.
+"""Measure the effect of an answer's form on the verdict.
 
     python -m benchmarks.forms --verifier base
     python -m benchmarks.forms --verifier large --device cuda --suites answers,dressings
 
-Writes benchmarks/results/forms/VERIFIER.json: the numbers, what went wrong, and the digests of
-the suites and of the verifier.
+Writes benchmarks/results/forms/VERIFIER.json: the numbers, the wrong cases, and the digests of the
+suites and of the verifier.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Check = Callable[[Sequence[tuple[str, str]]], list[Report]]
 
 
 def measure_dressings(check: Check) -> dict[str, Any]:
-    """Return how often dressing a sentence changes the verdict."""
+    """Return how often the form of a sentence changes the verdict."""
     rows = [(item, name, text) for item in statements() for name, text in dressed(item)]
     reports = check([(item.source, text) for item, _, text in rows])
     plain: dict[int, Verdict] = {}
@@ -111,7 +111,7 @@ def measure_injections(check: Check) -> dict[str, Any]:
 
 
 def measure_held_out(check: Check) -> dict[str, Any]:
-    """Return how many hostile answers of kinds that the rules were not written for are."""
+    """Return how many hostile answers of unforeseen kinds are called faithful."""
     return _hostile(check, held_out.SOURCE, held_out.held_out())
 
 

@@ -1,8 +1,8 @@
 """150 realistic answers with markdown, tables, lists, citations and quotes; half are faithful.
 
 30 were written by hand (`tests/data/forms/answers.jsonl`); 120 put statements of
-`tests/data/cases.jsonl` into the layouts below. In both, `[[T|...]]` marks what the source
-supports and `[[F|...]]` what it does not; everything else says nothing that could be judged.
+`tests/data/cases.jsonl` into the layouts below. `[[T|...]]` marks supported and `[[F|...]]`
+unsupported statements; the rest makes no statement.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ Layout = Callable[[Sequence[str], Sequence[str]], str]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer and what of it is true.
+    """An answer with labelled statements.
 
-    id          its name
-    source      the text it is about
-    response    the answer
-    statements  where each statement stands, and whether the source supports it
+    Attributes:
+        id: its name.
+        source: its source.
+        response: the answer.
+        statements: the span of each statement, and True if the source supports it.
     """
 
     id: str
@@ -37,7 +38,7 @@ class Answer:
 
     @property
     def faithful(self) -> bool:
-        """Whether all of it is supported."""
+        """True if every statement is supported."""
         return all(true for _, true in self.statements)
 
 

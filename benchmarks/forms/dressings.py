@@ -1,4 +1,4 @@
-"""The same statement in twelve forms: what dresses it must not change the verdict.
+"""The same statement in twelve forms, which must not change the verdict.
 
 60 supported and 60 contradicted statements are taken from `tests/data/cases.jsonl`. A new form is
 one line of `DRESSINGS`.
@@ -19,10 +19,11 @@ PER_LABEL = 60
 class Statement:
     """A sentence about a source.
 
-    source     the text it is about
-    sentence   what it says
-    supported  whether the source says so
-    topic      a label that names what it is about
+    Attributes:
+        source: its source.
+        sentence: the statement.
+        supported: True if the source supports it.
+        topic: a label for its topic.
     """
 
     source: str
@@ -32,7 +33,7 @@ class Statement:
 
 
 def _lowered(sentence: str) -> str:
-    """Return the sentence as it goes on after an opener."""
+    """Return the sentence in the form that follows an opener."""
     first = sentence.split()[0]
     return sentence if first not in _LOWERED else sentence[0].lower() + sentence[1:]
 
@@ -59,7 +60,7 @@ DRESSINGS: dict[str, Callable[[Statement], str]] = {
 
 
 def topics() -> dict[str, list[str]]:
-    """Labels that only name a topic, by the id of the case."""
+    """Return labels that only name a topic, by the id of the case."""
     content: dict[str, list[str]] = json.loads((DATA / "forms" / "topics.json").read_text())
     return content
 

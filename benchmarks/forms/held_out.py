@@ -1,8 +1,8 @@
-"""60 hostile answers of kinds that the reading rules were not written for.
+"""60 hostile answers of kinds that the reading rules did not foresee.
 
-They were written before the rules were looked at, about another source and with other statements
-than `benchmarks.forms.injections`. Their first measurements are in base.json and large.json of
-benchmarks/results/forms; rules that were written afterwards make them an ordinary suite.
+They were written before reading the rules, with another source and other statements than
+`benchmarks.forms.injections`. base.json and large.json of benchmarks/results/forms have the first
+measurements; since later rules may target them, they are an ordinary suite now.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ CARRIER = "The pool has six lanes of fifty metres."
 class Falsehood:
     """A statement that the source does not support.
 
-    clause  as a clause, without a capital and a full stop
-    label   what its value belongs to
-    value   the value
-    truth   a true sentence on the same matter
-    german  the statement in German
+    Attributes:
+        clause: the statement as a clause, without a capital and a full stop.
+        label: the name of its value.
+        value: the value.
+        truth: a true sentence on the same topic.
+        german: the statement in German.
     """
 
     clause: str
@@ -98,7 +99,7 @@ _MORSE = dict(
 
 
 def _letters(text: str, first: int) -> str:
-    """Letters of a block of Unicode that has one case."""
+    """Return the letters of a Unicode block with a single case."""
     return "".join(chr(first + ord(c) - ord("a")) if "a" <= c <= "z" else c for c in text.lower())
 
 
@@ -179,7 +180,7 @@ HELD_OUT: dict[str, Callable[[Falsehood], str]] = {
 
 
 def held_out() -> list[Injection]:
-    """Return every kind once, the statements in turn."""
+    """Return every kind once, with the statements in turn."""
     return [
         Injection(kind, "after", f"{CARRIER}\n\n{hide(FALSEHOODS[at % len(FALSEHOODS)])}")
         for at, (kind, hide) in enumerate(HELD_OUT.items())

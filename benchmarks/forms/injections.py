@@ -1,7 +1,7 @@
 """300 hostile answers: one true sentence, and one false statement hidden in its form.
 
-Each answer is a kind (how the statement is hidden) x a carrier (what stands around it) x a
-statement. A new kind is one line of `KINDS`. None of them may be called faithful.
+Each answer combines a kind (how the statement is hidden), a carrier (the text around it) and a
+statement. A new kind is one line of `KINDS`. None of the answers may be called faithful.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ SOURCE = (
 class Lie:
     """A statement that the source does not support.
 
-    sentence  as a sentence
-    headline  as a heading
-    phrase    without a verb
-    label     what its value belongs to
-    value     the value
-    truth     a true sentence on the same matter
+    Attributes:
+        sentence: the statement as a sentence.
+        headline: the statement as a heading.
+        phrase: the statement without a verb.
+        label: the name of its value.
+        value: the value.
+        truth: a true sentence on the same topic.
     """
 
     sentence: str
@@ -95,7 +96,7 @@ _BRAILLE = str.maketrans("abcdefghijklmnopqrstuvwxyz", "⠁⠃⠉⠙⠑⠋⠛⠓
 
 
 def _shifted(text: str, capital: int, small: int) -> str:
-    """Letters moved to another block of Unicode."""
+    """Return the text with its letters moved to another Unicode block."""
     return "".join(
         chr(capital + ord(c) - ord("A"))
         if "A" <= c <= "Z"
@@ -197,7 +198,7 @@ class Injection:
 
 
 def injections() -> list[Injection]:
-    """Return every kind with every statement, the carriers in turn."""
+    """Return every kind with every statement, with the carriers in turn."""
     carriers = list(CARRIERS.items())
     found = []
     for at, (kind, hide) in enumerate(KINDS.items()):

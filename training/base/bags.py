@@ -1,13 +1,13 @@
-"""Claims with windows of their source, so that the student learns what the best window decides.
+"""Claims with windows of their source, so that the student learns from the best window.
 
     python -m training.base.bags choose WORK       # WORK/bag_groups.jsonl.xz, from the groups
     python -m training.base.bags encode WORK       # WORK/bags.npz, tokenised
 
-A pair of one window and a claim does not say what the detector makes of the claim: that is the
-greatest support over all windows, so one careless window passes a false claim. A bag is a claim
-with the windows that share most words with it at every scale. Its label, and the answer of the
-large verifier (`training.large.label --groups bag_groups.jsonl.xz`), are those of the whole
-source. Claims put together from pieces of the source (`splices`) have only the answer.
+One pair of window and claim does not decide the verdict: the detector takes the greatest support
+over all windows, so one wrong window passes a false claim. A bag is a claim with the windows that
+share most words with it at every scale. Its label, and the answer of the large verifier
+(`training.large.label --groups bag_groups.jsonl.xz`), are those of the whole source. Claims
+assembled from pieces of the source (`splices`) have only the answer.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from training.large.data import write
 from training.large.product import split
 from training.large.sources import content
 
-# Windows of a claim at each scale (1: the whole source in pages, 16: a sixteenth of it).
+# Windows per claim at each scale (1: the whole source in pages, 16: a sixteenth of it).
 MOST = {1: 1, 2: 1, 4: 2, 8: 2, 16: 2}
 SHORT, MIDDLING = 50, 250  # words of a source
-CLAIMS = {"short": 2, "middling": 2, "long": 3, "handmade": 4}  # of a source, at most
-SPLICED = {"short": 0, "middling": 0.5, "long": 2, "handmade": 0}  # claims put together, on average
+CLAIMS = {"short": 2, "middling": 2, "long": 3, "handmade": 4}  # per source, at most
+SPLICED = {"short": 0, "middling": 0.5, "long": 2, "handmade": 0}  # mean number of assembled claims
 CHUNK = 500  # groups encoded at once
 ROOM = 448  # tokens of a window
 
@@ -49,12 +49,13 @@ Group = dict[str, Any]
 class Bags:
     """Pairs of windows and claims in the order of their claims.
 
-    ids, offsets  the pairs as one run of tokens
-    first         the first pair of each claim, and the number of pairs
-    scales        of each pair: bit k is set if the window is one of scale 2**k
-    whole         of each pair: whether the window is the whole source
-    labels        of each claim, by `taught.CODES`
-    digest        sha256 of the claims, one per line
+    Attributes:
+        ids, offsets: the tokens of all pairs in one array.
+        first: the first pair of each claim, and the number of pairs.
+        scales: per pair, bit k is set if the window has scale 2**k.
+        whole: per pair, True if the window is the whole source.
+        labels: the label of each claim, by `taught.CODES`.
+        digest: sha256 of the claims, one per line.
     """
 
     ids: np.ndarray
@@ -67,7 +68,7 @@ class Bags:
 
     @classmethod
     def load(cls, path: Path) -> Bags:
-        """What `encode` wrote."""
+        """Read a file of `encode`."""
         with np.load(path) as found:
             return cls(**{name: found[name] for name in cls.__dataclass_fields__})
 
@@ -78,7 +79,7 @@ class Bags:
 
 
 def choose(options: argparse.Namespace) -> None:
-    """Write the groups to learn from: more claims of longer sources, all with their labels."""
+    """Write the training groups: more claims for longer sources, all with their labels."""
     rng = random.Random(options.seed)
     counts: Counter[str] = Counter()
 
@@ -102,18 +103,18 @@ def choose(options: argparse.Namespace) -> None:
 
     found = list(chosen())
     rng.shuffle(found)
-    # Those with a long source first: they are the ones that the large verifier is asked about.
+    # Long sources first: the large verifier answers their claims.
     found.sort(key=lambda group: len(group["premise"].split()) < SHORT)
     write(options.work / "bag_groups.jsonl.xz", found)
     print(dict(counts))
 
 
 def windows(text: str, count: Any) -> list[tuple[int, int, int]]:
-    """Start, end and scales (as bits) of the windows of a source, pages for what is too long.
+    """Return start, end and scales (as bits) of the windows of a source, with pages for long ones.
 
     Args:
         text: a source.
-        count: gives the tokens of a string.
+        count: the function that counts the tokens of a string.
     """
     from halldetect.paper.windows import source_windows
     from halldetect.reading.references import begins_with_pronoun
@@ -126,7 +127,7 @@ def windows(text: str, count: Any) -> list[tuple[int, int, int]]:
     for window in source_windows([document]):
         bits = sum(1 << scale.bit_length() - 1 for scale in window.scales)
         spans = document.sentences_in(window.span)
-        # A window that begins with a pronoun takes along the sentences before it.
+        # A window that begins with a pronoun includes the sentences before it.
         first = document.sentences.index(spans[0])
         for before in reversed(document.sentences[max(first - MAX_LEAD_IN, 0) : first]):
             if not begins_with_pronoun(spans[0].cut(document.text)):
@@ -146,7 +147,7 @@ def windows(text: str, count: Any) -> list[tuple[int, int, int]]:
 
 
 def picked(claim: set[str], found: list[tuple[set[str], int]]) -> list[int]:
-    """The windows for a claim: at each scale those that share most words with it.
+    """Return the windows for a claim: at each scale those that share most words with it.
 
     Args:
         claim: its words.
@@ -163,7 +164,7 @@ def picked(claim: set[str], found: list[tuple[set[str], int]]) -> list[int]:
 
 
 def encode_groups(folder: Path, part: list[Group]) -> dict[str, np.ndarray]:
-    """The bags of some groups, their offsets as lengths."""
+    """Return the bags of some groups, with lengths instead of offsets."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))

@@ -15,18 +15,18 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 CODES = {"entailment": 0, "neutral": 1, "contradiction": 2, "not_entailment": 3, "": 4}
-STEP = 16  # lengths are rounded up to this, so that the fused kernels keep their alignment
+STEP = 16  # lengths are rounded up to this for the alignment of the fused kernels
 
 
 @dataclass
 class Encoded:
-    """Pairs as one run of token ids with offsets."""
+    """Pairs as one array of token ids with offsets."""
 
     ids: np.ndarray
     offsets: np.ndarray
     labels: np.ndarray
     weights: np.ndarray
-    taught: np.ndarray | None = None  # a teacher's probabilities; NaN where it was not asked
+    taught: np.ndarray | None = None  # a teacher's probabilities; NaN without an answer
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -61,7 +61,7 @@ def read_pairs(path: Path) -> list[dict[str, object]]:
 def pair_encoder(
     folder: Path, limit: int
 ) -> Callable[[Sequence[tuple[str, str]]], list[list[int]]]:
-    """Premise and hypothesis as the model reads them; a premise too long is cut at the end."""
+    """Return an encoder of premise and hypothesis; a long premise is cut at the end."""
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(limit, strategy="only_first")
@@ -89,8 +89,7 @@ def encode(
 
 
 def encode_file(path: Path, name: str, encoder: Callable[..., list[list[int]]]) -> Encoded:
-    """Return the encoded pairs of a file, kept beside it so that the work is done once a
-    tokenizer."""
+    """Return the encoded pairs of a file, cached next to it for each tokenizer."""
     cache = path.with_suffix(f".{name}.npz")
     if not cache.exists():
         data = encode(read_pairs(path), encoder)
@@ -104,7 +103,7 @@ def encode_file(path: Path, name: str, encoder: Callable[..., list[list[int]]]) 
 
 
 def joined(parts: Sequence[Encoded]) -> Encoded:
-    """Several sets of pairs as one."""
+    """Join several sets of pairs."""
     lengths = np.concatenate([part.lengths for part in parts])
     taught = None
     if any(part.taught is not None for part in parts):
@@ -127,10 +126,10 @@ def joined(parts: Sequence[Encoded]) -> Encoded:
 def batches(
     data: Encoded, tokens: int, rng: np.random.Generator | None, most: int | None = None
 ) -> list[np.ndarray]:
-    """Groups of pairs of like length, each about `tokens` long; shuffled when `rng` is given.
+    """Return groups of pairs of similar length, about `tokens` long; shuffled by `rng`.
 
-    `most` bounds the pairs of a group: a thousand short pairs would be one step of learning,
-    though they teach as much as a thousand long ones.
+    `most` limits the pairs of a group: a thousand short pairs in one step would be too few steps
+    for what they teach.
     """
     most = most or len(data)
     lengths = data.lengths
@@ -139,7 +138,7 @@ def batches(
     groups: list[np.ndarray] = []
     start = 0
     while start < len(order):
-        # Ascending order: the last pair of the group is its longest, so grow until it is full.
+        # Ascending order: the last pair of a group is its longest, so grow until it is full.
         width = STEP * int(-(-lengths[order[start]] // STEP))
         stop = min(len(order), start + max(1, min(most, tokens // width)))
         width = STEP * int(-(-lengths[order[stop - 1]] // STEP))
@@ -166,7 +165,7 @@ def padded(data: Encoded, rows: np.ndarray, pad: int) -> tuple[Tensor, Tensor]:
 def prefetched(
     data: Encoded, groups: Sequence[np.ndarray], pad: int, device: str
 ) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
-    """Batches made by threads while the device works on the one before."""
+    """Yield batches built by threads while the device works on the previous one."""
     from concurrent.futures import ThreadPoolExecutor
 
     def make(rows: np.ndarray) -> tuple[np.ndarray, Tensor, Tensor]:

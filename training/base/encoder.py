@@ -1,8 +1,8 @@
-"""The student: an MPNet encoder with a three-way head, lean enough to train fast.
+"""The student: an MPNet encoder with a three-way head, written for fast training.
 
-The weights are those of the published base models. Attention is fused; the relative position
-bias of MPNet is computed once for all layers and kept fixed, which lets the fused kernel take
-it as a mask.
+The weights are those of the published base models. Attention is fused; the relative position bias
+of MPNet is computed once for all layers and kept fixed, so that the fused kernel can use it as a
+mask.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 LABELS = ("entailment", "neutral", "contradiction")
-TOKENIZER = "mpnet"  # the folder whose tokenizer students of every size use
+TOKENIZER = "mpnet"  # the folder of the tokenizer for students of every size
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,12 @@ class Encoder(nn.Module):
 
     @staticmethod
     def qkv_dtype(x: Tensor) -> torch.dtype:
-        """Return the type attention runs in: the fused kernel wants its mask in the same one."""
+        """Return the type of attention: the fused kernel needs a mask of the same type."""
         device = x.device.type
         return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
 
     def _bucket(self, distance: Tensor) -> Tensor:
-        """MPNet's buckets: exact up to a quarter of them each way, logarithmic to 128 beyond."""
+        """Return MPNet's buckets: a quarter exact in each direction, then logarithmic up to 128."""
         half = self.shape.buckets // 2
         exact = half // 2
         n = -distance
@@ -128,7 +128,7 @@ class Encoder(nn.Module):
     def load(
         cls, folder: Path, dropout: float = 0.0, layers: tuple[int, ...] | None = None
     ) -> Encoder:
-        """Return a trained student; `layers` keeps only those of its layers."""
+        """Return a trained student, with only some of its `layers` if given."""
         shape = Shape(**json.loads((folder / "shape.json").read_text()))
         model = cls(shape, dropout)
         state = load_file(folder / "model.safetensors")
@@ -140,7 +140,7 @@ class Encoder(nn.Module):
 
 
 def from_base(folder: Path, dropout: float = 0.1, layers: tuple[int, ...] | None = None) -> Encoder:
-    """Return the published MPNet with a fresh head; `layers` keeps only those of its layers."""
+    """Return the published MPNet with a new head, with only some of its `layers` if given."""
     config = json.loads((folder / "config.json").read_text())
     vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
     kept = layers or tuple(range(config["num_hidden_layers"]))

@@ -1,9 +1,9 @@
-"""Step 7: a trained student as the folder the package ships.
+"""Step 7: export a trained student as the folder in the package.
 
     python -m training.base.export WORK --model base --out src/halldetect/weights/base
 
-Writes model.onnx and, beside it, its weights in 4 bits (worked with in 8), tokenizer.json (no
-truncation, no padding) and config.json.
+Writes model.onnx, its weights in 4 bits (8 bits in computation), tokenizer.json (no truncation, no
+padding) and config.json.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from training.base.quantise import quantise
 
 
 def to_onnx(model: Encoder, path: Path) -> None:
-    """Return the fp32 graph, for one pair of any length."""
+    """Write the fp32 graph for one pair of any length."""
     torch.onnx.export(
         Lean(model.eval()),
         (torch.randint(10, 1000, (1, 24)),),

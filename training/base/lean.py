@@ -1,10 +1,10 @@
-"""The student as a fast ONNX graph: what the graph of one unpadded pair can leave out.
+"""The student as a fast ONNX graph for one unpadded pair.
 
-- Only the first token of the last layer is read, so the last layer asks for that one alone:
-  its keys and values are those of all tokens, everything after them is one row.
-- Nothing is padded, so there is no mask.
-- Attention with its relative positions is one operator. (So could a sum with its norm be, but
-  onnxruntime's SkipLayerNormalization takes three times as long as the two.)
+- Only the first token of the last layer is used, so this layer has one query: keys and values are
+  those of all tokens, everything after them is one row.
+- Without padding it needs no mask.
+- Attention with its relative positions is one operator. (A sum with its norm is not:
+  onnxruntime's SkipLayerNormalization takes three times as long as the two operators.)
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Lean(nn.Module):
 
 
 class Far(nn.Module):
-    """What attention adds for the distance of any two tokens of the longest pair.
+    """The attention bias for the distance of any two tokens of the longest pair.
 
-    It depends on nothing else, so the runtime works it out once, when it loads the model; the
-    file holds the bucket of each distance.
+    It is constant, so the runtime computes it once, when it loads the model; the file holds the
+    bucket of each distance.
     """
 
     def __init__(self, model: Encoder) -> None:
@@ -57,7 +57,7 @@ class Far(nn.Module):
 
 
 class LeanLayer(nn.Module):
-    """A layer with its weights as the runtime multiplies them, and under telling names."""
+    """A layer with its weights in the layout of the runtime, under clear names."""
 
     def __init__(self, layer: Layer, first_only: bool = False) -> None:
         super().__init__()

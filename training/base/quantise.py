@@ -1,13 +1,13 @@
 """Make an fp32 ONNX classifier small: weights stored in 4 bits, arithmetic in 8, 4-bit tables.
 
 - Products: MatMulIntegerToFloat with signed weights per output channel and uint8 activations per
-  row. The usual dynamic quantisation takes one activation range over the whole tensor instead,
-  which is less exact and lets a pair's result move with the others of its batch. The fast
-  kernels of x86 chips are for uint8 x int8; weights from -63 to 63 keep those of older chips,
-  which add two products in 16 bits, from overflowing.
+  row. The usual dynamic quantisation has one activation range for the whole tensor, which is less
+  exact and makes a pair's result depend on its batch. The fast kernels of x86 chips are for
+  uint8 x int8; older ones add two products in 16 bits, which weights from -63 to 63 do not
+  overflow.
 - The weights are stored in 4 bits, in a second file, and unpacked when the model is loaded
   (`halldetect.verification.verifiers.onnx`).
-- Tables are gathered first and dequantised after, so no fp32 table is ever in memory.
+- Table rows are gathered before they are dequantised, so no fp32 table is ever in memory.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def quantise(fp32_onnx: Path, out: Path, block: int = 64) -> None:
         elif node.op_type in ("MatMul", "Gemm") and graph.weight(node) is not None:
             graph.replace(node, graph.matmul8(node, block))
     graph.finish()
-    out.write_bytes(model.SerializeToString())  # not onnx.save, which wants the weights to hand
+    out.write_bytes(model.SerializeToString())  # not onnx.save, which needs the external weights
     packed_beside(out).unlink(missing_ok=True)
     if graph.packed:
         with packed_beside(out).open("wb") as file:
@@ -55,13 +55,13 @@ def quantise(fp32_onnx: Path, out: Path, block: int = 64) -> None:
 
 
 def _converted(model: onnx.ModelProto, version: int) -> onnx.ModelProto:
-    """Return the model in that version of the operators, at least."""
+    """Return the model with at least that version of the operators."""
     has = next(item.version for item in model.opset_import if item.domain in ("", "ai.onnx"))
     return model if has >= version else version_converter.convert_version(model, version)
 
 
 class _Graph:
-    """A model under change: its constants, and new ones added once each."""
+    """A model being changed: its constants, and new ones, each added once."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self.model = model
@@ -72,13 +72,12 @@ class _Graph:
         self.packed: dict[str, NDArray[Any]] = {}
 
     def table(self, node: onnx.NodeProto) -> Floats | None:
-        """Return the fp32 table a Gather looks rows up in."""
+        """Return the fp32 table of a Gather."""
         axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
         return None if axis != 0 else self._floats(node.input[0])
 
     def weight(self, node: onnx.NodeProto) -> Floats | None:
-        """Return the constant right-hand side as (inputs, outputs), if this is a plain linear
-        layer."""
+        """Return the constant weights (inputs, outputs) of a plain linear layer, or None."""
         weight = self._floats(node.input[1])
         if weight is None or node.op_type == "MatMul":
             return weight
@@ -122,10 +121,10 @@ class _Graph:
         ]
 
     def gather4(self, node: onnx.NodeProto, block: int = 32) -> list[onnx.NodeProto]:
-        """Rows of 4-bit codes, taken apart after they were looked up.
+        """Return the nodes that gather rows of 4-bit codes and then unpack them.
 
-        The runtime's own operator for this (GatherBlockQuantized) goes value by value and took
-        6 % of a run. The first half of a row lies in the low bits, the second in the high ones.
+        The runtime's own operator (GatherBlockQuantized) works value by value and took 6 % of a
+        run. The low bits hold the first half of a row, the high bits the second.
         """
         name, indices, output = node.input[0], node.input[1], node.output[0]
         table = self.table(node)
@@ -171,7 +170,7 @@ class _Graph:
         ]
 
     def matmul8(self, node: onnx.NodeProto, block: int) -> list[onnx.NodeProto]:
-        """8-bit products; the weights go into the packed file, 4 bits each, where they fit."""
+        """Return nodes for 8-bit products; weights that fit are packed in 4 bits each."""
         weight = self.weight(node)
         assert weight is not None
         name, output = node.input[1], node.output[0]
@@ -206,9 +205,9 @@ class _Graph:
         ]
 
     def _quantised_rows(self, name: str, width: int) -> list[onnx.NodeProto]:
-        """uint8 activations around 128 with one scale per row; rows do not affect each other.
+        """Return nodes for uint8 activations around 128 with one scale per row.
 
-        To the runtime a row is a block, for which it has one fast operator.
+        Rows are independent. The runtime has a fast operator for rows as blocks.
         """
         last = self.constant("last_axis", np.array([-1], np.int64))
         top = self.constant("row_top", np.array(127, np.float32))
@@ -259,7 +258,7 @@ def _bias(node: onnx.NodeProto, product: str) -> list[onnx.NodeProto]:
 
 
 def _elsewhere(name: str, values: NDArray[Any]) -> onnx.TensorProto:
-    """Return a constant that is handed over when the model is loaded."""
+    """Return a constant that is supplied when the model is loaded."""
     item = TensorProto(name=name, data_type=TensorProto.INT8, dims=values.shape)
     item.data_location = TensorProto.EXTERNAL
     for key, value in (("location", "unpacked"), ("offset", "0"), ("length", str(values.size))):

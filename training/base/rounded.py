@@ -1,9 +1,9 @@
-"""Training with the rounding in the loop: the student learns with the weights it will ship with.
+"""Quantisation-aware training: the student learns with the rounded weights that ship.
 
 The package stores the maps of a student in 4 bits and computes with them in 8
-(`training.base.quantise`). `RoundedWeights` puts the rounded weights in place for the forward and
-the backward pass and the exact ones back for the step of the optimizer, so the gradient of the
-rounded weights moves the exact ones.
+(`training.base.quantise`). `RoundedWeights` uses the rounded weights in the forward and the
+backward pass and the exact ones in the step of the optimizer, so the gradient of the rounded
+weights moves the exact ones.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ SMALLEST = 1 << 16  # smaller matrices are not rounded
 
 
 def four_bits(weight: Tensor, block: int) -> Tensor:
-    """Return a matrix after rounding to 4 bits in blocks of each row, as `rounding.int4_blocks`
-    does it.
+    """Return a matrix rounded to 4 bits in blocks of each row, as in `rounding.int4_blocks`.
 
     Args:
         weight: rows x width, the width a multiple of the block.
-        block: how many numbers of a row share a scale and a zero point.
+        block: the numbers of a row that share a scale and a zero point.
     """
     blocks = weight.view(len(weight), -1, block)
     low = blocks.amin(-1, keepdim=True).clamp(max=0)
@@ -44,8 +43,7 @@ def four_bits(weight: Tensor, block: int) -> Tensor:
 
 
 def at_work(weight: Tensor) -> Tensor:
-    """Return a map as the package computes with it: 4 bits in blocks, then 7 bits for each
-    output."""
+    """Return a map as the package uses it: 4 bits in blocks, then 7 bits for each output."""
     stored = four_bits(weight, BLOCK)
     scales = stored.abs().amax(1, keepdim=True).clamp(min=1e-12) / LARGEST
     codes = (stored / scales).round()
@@ -57,7 +55,7 @@ class RoundedWeights:
     """The rounded weights of a student, in place of the exact ones while `applied`."""
 
     def __init__(self, model: Encoder) -> None:
-        """Take the matrices that the package stores in 4 bits.
+        """Select the matrices that the package stores in 4 bits.
 
         Args:
             model: the student; its parameters keep their identity.
@@ -78,7 +76,7 @@ class RoundedWeights:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Provide the rounded weights are in place inside this context."""
+        """Use the rounded weights inside this context."""
         with torch.no_grad():
             for kept, item in zip(self._exact, (*self._maps, *self._tables), strict=True):
                 kept.copy_(item)
@@ -89,7 +87,7 @@ class RoundedWeights:
                 item.copy_(kept)
 
     def round(self) -> None:
-        """Round the weights in place, for good."""
+        """Round the weights permanently."""
         with torch.no_grad():
             for item in self._maps:
                 item.copy_(at_work(item.float()))

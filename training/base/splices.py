@@ -1,8 +1,7 @@
-"""Claims put together from pieces of a source, as summarisers that copy do it.
+"""Claims assembled from pieces of a source, as extractive summarisers do.
 
-Such a summariser takes the beginning of one sentence and the end of another, or leaves a part out.
-Some of what comes out is true, some is not, so these claims have no label: the large verifier
-says what they are worth.
+Such a summariser joins the beginning of one sentence and the end of another, or leaves a part out.
+Some results are true, some are not, so these claims have no label: the large verifier judges them.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ _VERBS = (
     "is are was were has have had will would can could may might must did does said says told "
     "took made gave went came became began won lost left found"
 )
-# A sentence can be cut before these, each kind with its own.
+# A sentence can be cut before these; both cuts must be of the same kind.
 _CUTS = {
     "verb": re.compile(rf" (?=(?:{'|'.join(_VERBS.split())})\b)"),
     "link": re.compile(r",? (?=(?:and|but|who|which|that|after|before|when|while|because|as)\b)"),
@@ -25,12 +24,12 @@ _LEAST, _MOST = 6, 45  # words
 
 
 def splices(sentences: Sequence[str], count: int, rng: random.Random) -> list[str]:
-    """Up to so many claims made of the sentences of a source, none of them one of the sentences.
+    """Return up to `count` claims made of sentences of a source and different from each of them.
 
     Args:
-        sentences: in their order.
-        count: how many claims.
-        rng: the source of chance.
+        sentences: the sentences in order.
+        count: the number of claims.
+        rng: the random generator.
     """
     usable = [
         (at, text)
@@ -55,8 +54,7 @@ def splices(sentences: Sequence[str], count: int, rng: random.Random) -> list[st
 
 
 def crossed(one: str, other: str, rng: random.Random) -> str | None:
-    """Return the beginning of one sentence with the end of another, both cut at the same kind of
-    place."""
+    """Return the beginning of one sentence with the end of another, cut at the same kind."""
     kinds = list(_CUTS.items())
     rng.shuffle(kinds)
     for kind, pattern in kinds:
@@ -71,7 +69,7 @@ def crossed(one: str, other: str, rng: random.Random) -> str | None:
 
 
 def shortened(text: str, rng: random.Random) -> str | None:
-    """Return a sentence without what stands between two commas, or without its end."""
+    """Return a sentence without the text between two commas, or without its end."""
     commas = [match.start() for match in re.finditer(r",(?= )", text)]
     if len(commas) >= 2 and rng.random() < 0.5:
         at = rng.randrange(len(commas) - 1)

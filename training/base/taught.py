@@ -4,8 +4,8 @@
     python -m training.base.taught WORK describe    # how many pairs, and where they come from
 
 Reads WORK/teach_groups.jsonl.xz (`training.large.teach`) and WORK/train_groups.jsonl.xz
-(`training.large.data`). The answers of the large verifier (`training.large.label`) are joined
-to the first by `load`, in the order of the file, so that encoding need not wait for them.
+(`training.large.data`). `load` joins the answers of the large verifier (`training.large.label`) to
+the first, in the order of the file, so that encoding need not wait for them.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from training.base.encoder import TOKENIZER
 CODES = {"E": 0, "N": 1, "C": 2, "notE": 3, None: 4}
 WORDS = 330  # of a premise that is read whole
 LIMIT = 512
-# The share of labelled claims taken beside the judged ones. Short premises are cheap to read,
-# and `teach` shows few of them.
+# The share of labelled claims added to the judged ones. Short premises are cheap to read, and
+# `teach` has few of them.
 SHARES = {"short": 1.0, "long": 0.7}
 SHORT = 40  # words
-PLAIN = 0.95  # P(neutral) from which a window plainly says nothing
+PLAIN = 0.95  # P(neutral) from which a window is clearly irrelevant
 CHUNK = 4000  # groups encoded at once
 
 Group = dict[str, Any]
@@ -47,18 +47,18 @@ def groups(path: Path) -> Iterator[Group]:
 
 
 def in_parts(source: Iterable[Group], size: int) -> Iterator[list[Group]]:
-    """Groups in lists of so many, the last of which may be shorter."""
+    """Yield groups in lists of `size`; the last may be shorter."""
     rest = iter(source)
     while part := list(islice(rest, size)):
         yield part
 
 
 def labelled(path: Path, seed: int) -> Iterator[Group]:
-    """Premises that a small verifier can read whole, with a share of their labelled claims.
+    """Yield premises short enough for a small verifier, with some of their labelled claims.
 
     Args:
         path: the training groups of the large verifier.
-        seed: chooses the claims.
+        seed: the seed of the choice.
     """
     rng = random.Random(seed)
     for group in groups(path):
@@ -72,7 +72,7 @@ def labelled(path: Path, seed: int) -> Iterator[Group]:
 
 
 def encode_groups(folder: Path, part: list[Group]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Token ids, lengths and label codes of every claim of the groups, with its premise.
+    """Return token ids, lengths and label codes of every claim with its premise.
 
     A premise that does not fit beside its claim is cut at the end.
     """
@@ -101,7 +101,7 @@ def encode_groups(folder: Path, part: list[Group]) -> tuple[np.ndarray, np.ndarr
 
 
 def encode(options: argparse.Namespace) -> None:
-    """Write WORK/taught.npz: the pairs of both files, and how many come from the first."""
+    """Write WORK/taught.npz: the pairs of both files, and the number from the first."""
     folder = options.work / TOKENIZER
     taught = groups(options.work / "teach_groups.jsonl.xz")
     gold = labelled(options.work / "train_groups.jsonl.xz", options.seed)
@@ -128,11 +128,11 @@ def encode(options: argparse.Namespace) -> None:
 
 
 def answers_in(folder: Path, count: int) -> np.ndarray:
-    """Return the answers of the large verifier for so many claims; NaN where it was not asked.
+    """Return the answers of the large verifier for `count` claims; NaN without an answer.
 
     Args:
-        folder: what `training.large.label` wrote; it may be incomplete.
-        count: of the claims in the file that it read.
+        folder: the output of `training.large.label`; it may be incomplete.
+        count: the number of claims in its input file.
     """
     found = np.full((count, 3), np.nan, np.float32)
     for part in sorted(folder.glob("labels_*.npz")):
@@ -144,14 +144,13 @@ def answers_in(folder: Path, count: int) -> np.ndarray:
 
 
 def load(path: Path, answers: Path, plain: float = 1.0, seed: int = 1) -> Encoded:
-    """Return the pairs with the answers of the large verifier; those with no answer and no label
-    go.
+    """Return the pairs with an answer of the large verifier or a label.
 
     Args:
-        path: what `encode` wrote.
-        answers: the folder that `training.large.label` wrote; it may be incomplete.
-        plain: the share that is kept of the windows that plainly say nothing on their claim.
-        seed: chooses them.
+        path: the file of `encode`.
+        answers: the folder of `training.large.label`; it may be incomplete.
+        plain: the share of clearly irrelevant windows that is kept.
+        seed: the seed of that choice.
     """
     found = np.load(path)
     labels = found["labels"]

@@ -2,8 +2,8 @@
 
     python -m training.base.to_hf src/halldetect/weights/base FOLDER
 
-The folder has fp16 weights and states the calibration of the shipped ones:
-`--verifier hf:FOLDER` scores as they do.
+The folder has fp16 weights and the calibration of the shipped ones, so `--verifier hf:FOLDER` gives
+the same scores.
 """
 
 from __future__ import annotations
@@ -73,10 +73,7 @@ def config_of(shape: Shape) -> dict[str, Any]:
 
 
 def write(shipped: Path, folder: Path) -> None:
-    """Write the folder.
-
-    shipped: the weights as exported. folder: where to.
-    """
+    """Write the folder of the shipped weights."""
     folder.mkdir(parents=True, exist_ok=True)
     model = student(shipped)
     halves = {name: value.half().contiguous() for name, value in state_of(model).items()}

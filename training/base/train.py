@@ -2,8 +2,8 @@
 
     python -m training.base.train WORK --start shipped --taught WORK/labels --out base --seconds 540
 
-The schedule follows the share of the time (or of the steps) used up, so a run always ends with
-a fully decayed learning rate. With --restartable an interrupted run continues from its checkpoint.
+The schedule follows the elapsed share of the time (or of the steps), so a run always ends with a
+fully decayed learning rate. With --restartable an interrupted run continues from its checkpoint.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ from training.base.rounded import RoundedWeights
 
 
 def objective(logits: Tensor, labels: Tensor, taught: Tensor | None, mix: float) -> Tensor:
-    """Loss of each pair: its label, mixed with the answer of a teacher where there is one.
+    """Return the loss of each pair: that of its label, mixed with that of a teacher's answer.
 
-    A two-way label ("not_entailment") asks only that entailment be denied; it says nothing on
-    how the rest is shared between neutral and contradiction. A pair without a label learns from
-    the teacher alone.
+    A two-way label ("not_entailment") only excludes entailment and does not distinguish neutral
+    from contradiction. A pair without a label learns from the teacher alone.
     """
     log = functional.log_softmax(logits.float(), dim=-1)
     denied = torch.logaddexp(log[:, 1], log[:, 2])
@@ -52,7 +51,7 @@ def rate(progress: float, warm: float = 0.06) -> float:
 
 
 def optimizer_of(model: Encoder, peak: float, device: str) -> torch.optim.Optimizer:
-    """AdamW, without decay for norms and biases."""
+    """Return AdamW, without decay for norms and biases."""
     no_decay = ("norm", "bias")
     groups: list[dict[str, Any]] = [
         {"params": [], "weight_decay": 0.01},
@@ -65,7 +64,7 @@ def optimizer_of(model: Encoder, peak: float, device: str) -> torch.optim.Optimi
 
 
 def save(model: Encoder, folder: Path, outcome: dict[str, Any], options: Any) -> None:
-    """Write a trained student, and how it was trained."""
+    """Write a trained student and its training record."""
     model.save(folder)
     outcome["options"] = {name: str(value) for name, value in vars(options).items()}
     (folder / "training.json").write_text(json.dumps(outcome, indent=1))
@@ -75,7 +74,7 @@ def save(model: Encoder, folder: Path, outcome: dict[str, Any], options: Any) ->
 def endless(
     data: B.Encoded, tokens: int, most: int, pad: int, device: str, seed: int
 ) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
-    """Batches without end, in another order in each epoch."""
+    """Yield batches without end, in another order in each epoch."""
     epoch = 0
     while True:
         rng = np.random.default_rng([seed, epoch])
@@ -100,7 +99,7 @@ def train(
     checkpoint: Path | None = None,
     every: float = 120.0,
 ) -> dict[str, Any]:
-    """Train in place. In the last share `rounded` of the run the weights are those that ship."""
+    """Train in place, with rounded weights in the last share `rounded` of the run."""
     if seconds is None and steps is None:
         raise ValueError("training needs an end: seconds or steps")
     model.to(device).train()
@@ -121,7 +120,7 @@ def train(
         model.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
         step, seen, spent_before, curve = saved["progress"]
-        seed += 1000 + step  # other batches than those seen before the interruption
+        seed += 1000 + step  # other batches than before the interruption
     started = last_saved = time.monotonic()
     for rows, ids, mask in endless(data, tokens, most, model.shape.pad, device, seed):
         elapsed = spent_before + time.monotonic() - started
@@ -134,7 +133,7 @@ def train(
         taught = None if answers is None else answers[index]
         optimizer.zero_grad(set_to_none=True)
         with rounding.applied() if progress > 1 - rounded else nullcontext():
-            # On a processor bf16 is slow, and unknown to some: there it is fp32.
+            # fp32 on a CPU, where bf16 is slow or not available.
             with torch.autocast(device, dtype=torch.bfloat16, enabled=device == "cuda"):
                 logits = model(ids, mask)
             each = objective(logits, labels[index], taught, mix)
@@ -206,7 +205,7 @@ def main() -> None:
     if options.prepare:
         return
     kept = tuple(map(int, options.keep.split(","))) if options.keep else None
-    torch.manual_seed(0)  # every run starts from the same head, so that runs can be averaged
+    torch.manual_seed(0)  # the same head in every run, so that runs can be averaged
     if options.start:
         model = Encoder.load(options.work / options.start, dropout=options.dropout, layers=kept)
     else:

@@ -3,10 +3,10 @@
     python -m training.base.train_bags WORK --start round4 --taught WORK/labels --out base \\
         --seconds 420
 
-The support of a claim is the greatest P(E) x (1 - P(C)) of its windows, as in `halldetect.scoring`,
-its contradiction the greatest P(C) at each scale, averaged; both are asked to agree with what is
-known of the claim and the whole source. A window that is the whole source learns the
-three-way answer as well.
+The support of a claim is the greatest P(E) x (1 - P(C)) of its windows, as in `halldetect.scoring`.
+Its contradiction is the greatest P(C) at each scale, averaged. The targets of both come from the
+label and the answer for the whole source. A window that is the whole source also learns the
+three-way answer.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from training.base.taught import answers_in
 from training.base.train import objective, optimizer_of, rate, save
 
 SCALES = 5
-LEAST = 1e-4  # a probability is taken to lie this far from 0 and 1
+LEAST = 1e-4  # the least distance of a probability from 0 and 1
 
 
 @dataclass
 class Known:
-    """What is known of claims: targets of support and contradiction, and how much each counts."""
+    """The targets of claims: support and contradiction, with their weights."""
 
     support: np.ndarray
     contradiction: np.ndarray
     weighs: np.ndarray
-    answers: np.ndarray  # of the large verifier; NaN where it was not asked
+    answers: np.ndarray  # of the large verifier; NaN without an answer
 
 
 def known(labels: np.ndarray, folder: Path, mix: float) -> Known:
-    """Labels (`taught.CODES`) and answers of the large verifier as targets of each claim.
+    """Return labels (`taught.CODES`) and answers of the large verifier as targets.
 
     Args:
-        labels: of each claim.
-        folder: what `training.large.label` wrote; it may be incomplete.
-        mix: how much an answer counts where there is a label too.
+        labels: the label of each claim.
+        folder: the output of `training.large.label`; it may be incomplete.
+        mix: the weight of an answer if the claim also has a label.
     """
     answers = answers_in(folder, len(labels))
     asked = ~np.isnan(answers[:, 0])
@@ -60,7 +60,7 @@ def known(labels: np.ndarray, folder: Path, mix: float) -> Known:
     share = np.where(asked, np.where(gold, mix, 1.0), 0.0)
     given = np.nan_to_num(answers)
     support = (1 - share) * (labels == 0) + share * given[:, 0]
-    # A label that only denies entailment says nothing on contradiction: there the answer counts.
+    # A label that only excludes entailment does not cover contradiction: the answer counts there.
     open_label = (labels == 3) | ~gold
     share = np.where(open_label, asked.astype(float), share)
     contradiction = (1 - share) * (labels == 2) + share * given[:, 2]
@@ -74,10 +74,10 @@ def known(labels: np.ndarray, folder: Path, mix: float) -> Known:
 
 @dataclass
 class Batch:
-    """Claims with their pairs: token blocks of like length, and where their pairs belong."""
+    """Claims with their pairs: blocks of similar length, and the claim of each pair."""
 
     claims: Tensor
-    bag: Tensor  # of each pair, the place of its claim in `claims`
+    bag: Tensor  # per pair, the index of its claim in `claims`
     scales: Tensor
     whole: Tensor
     blocks: list[tuple[Tensor, Tensor]]
@@ -98,8 +98,7 @@ class Batch:
 
 
 def made(bags: Bags, claims: np.ndarray, block: int, pad: int, pin: bool) -> Batch:
-    """Return the batch of some claims; pairs are ordered by length and cut into blocks of
-    tokens."""
+    """Return the batch of some claims, with pairs sorted by length and cut into blocks."""
     pairs = np.concatenate([np.arange(bags.first[at], bags.first[at + 1]) for at in claims])
     bag = np.repeat(np.arange(len(claims)), bags.first[claims + 1] - bags.first[claims])
     order = np.argsort(bags.pairs.lengths[pairs], kind="stable")
@@ -127,7 +126,7 @@ def made(bags: Bags, claims: np.ndarray, block: int, pad: int, pin: bool) -> Bat
 def endless(
     bags: Bags, usable: np.ndarray, tokens: int, block: int, pad: int, device: str, seed: int
 ) -> Iterator[Batch]:
-    """Batches of about so many tokens without end, made by threads while the device works."""
+    """Yield batches of about `tokens` tokens without end, built by threads."""
     sizes = bags.offsets[bags.first[1:]] - bags.offsets[bags.first[:-1]]
 
     def claims() -> Iterator[np.ndarray]:
@@ -147,7 +146,7 @@ def endless(
 
 
 def log_one_minus_exp(x: Tensor) -> Tensor:
-    """log(1 - e^x) for negative x, exact near both ends."""
+    """Return log(1 - e^x) for negative x, exact near both ends."""
     x = x.clamp(max=-1e-7)
     return torch.where(x > -0.6931, torch.log(-torch.expm1(x)), torch.log1p(-torch.exp(x)))
 
@@ -161,7 +160,7 @@ def greatest(values: Tensor, bag: Tensor, count: int, floor: float) -> Tensor:
 def bag_losses(
     logits: Tensor, batch: Batch, support: Tensor, contradiction: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return for each claim, what its support and its contradiction lack of their targets."""
+    """Return the losses of support and contradiction for each claim."""
     log = functional.log_softmax(logits.float(), dim=-1)
     count = len(batch.claims)
     pairs = log[:, 0] + torch.logaddexp(log[:, 0], log[:, 1])

@@ -2,8 +2,8 @@
 
     python -m training.base.unpack src/halldetect/weights/base WORK/base
 
-The rounding of the weights is not undone, and a temperature that was folded into the last layer
-stays there (`to_hf --temperature 1`).
+The weights stay rounded, and a temperature folded into the last layer stays there
+(`to_hf --temperature 1`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from halldetect.verification.verifiers.onnx import packed_beside, unpacked
 from training.base.encoder import Encoder, Shape
 
-# What an export does not say of itself: MPNet's own numbers.
+# Constants of MPNet that an export does not contain.
 _HEADS, _PAD, _SEPARATOR, _EPSILON = 12, 1, 2, 1e-5
 _KEPT = ("norm.", "distance.", "dense.bias", "classify.")
 
@@ -42,10 +42,7 @@ def student(folder: Path) -> Encoder:
 
 
 def student_of(stored: Arrays, packed: Path) -> Encoder:
-    """Return the encoder of the arrays inside a shipped model and of those packed beside it.
-
-    stored: arrays by the names of the model. packed: the file beside it.
-    """
+    """Return the encoder of a shipped model's arrays, by name, and of its packed file."""
     stored = stored | dict(unpacked(packed))
     state: Arrays = {
         name.removeprefix("model."): value
@@ -87,12 +84,12 @@ def student_of(stored: Arrays, packed: Path) -> Encoder:
 
 
 def _matrix(stored: Arrays, name: str) -> NDArray[np.float32]:
-    """Return as torch keeps it, (outputs, inputs)."""
+    """Return a matrix in the layout of torch, (outputs, inputs)."""
     return (stored[f"{name}_int8"].astype(np.float32) * stored[f"{name}_scale"]).T
 
 
 def _table(stored: Arrays, name: str) -> NDArray[np.float32]:
-    if name in stored:  # a small one is not rounded
+    if name in stored:  # small matrices are not rounded
         return stored[name]
     codes, zeros = (
         np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.float32)

@@ -5,9 +5,9 @@
     python -m training.large.adapter ship ADAPTER.lora8 OUT.lora8 --base-sha256 DIGEST
 
 An adapter is a set of tensors `layers.N.MAP.A` (rank x inputs) and `layers.N.MAP.B` (outputs x
-rank), added as B(Ax). Files by their ending: `.safetensors` holds float16; `.lora8` holds 8-bit
-numbers with one float16 scale for a run of 64 of them, A and the transposed B row by row. A number
-of a `.lora8` file is float16(integer x scale) everywhere.
+rank), added as B(Ax). A `.safetensors` file holds float16; a `.lora8` file holds 8-bit numbers with
+one float16 scale for each 64 of them, A and the transposed B row by row. Its values are
+float16(integer x scale) everywhere.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Adapter = dict[str, Tensor]
 
 
 def read(path: Path) -> Adapter:
-    """Tensors of an adapter file, float32."""
+    """Return the tensors of an adapter file, float32."""
     from safetensors import safe_open
 
     with safe_open(path, framework="pt") as file:
@@ -38,7 +38,7 @@ def read(path: Path) -> Adapter:
 
 
 def write(path: Path, tensors: Adapter) -> None:
-    """Write a file in the form its ending asks for; a reader never sees a part of one."""
+    """Write a file atomically, in the format of its suffix."""
     from safetensors.torch import save_file
 
     partial = path.with_name(path.name + ".partial")
@@ -55,7 +55,7 @@ def _rounded(tensors: Adapter) -> Adapter:
     for name, value in tensors.items():
         rows = (value.T if name.endswith(".B") else value).detach().cpu().float()
         runs = rows.reshape(rows.shape[0], -1, math.gcd(rows.shape[1], RUN))
-        # The scale is rounded first, so that the numbers fit the scale that is stored.
+        # The scale is rounded first, so that the numbers fit the stored scale.
         scale = (runs.abs().amax(-1) / TOP).half().clamp(min=6e-8)
         numbers = (runs / scale.float()[:, :, None]).round().clamp(-TOP, TOP)
         numbers = numbers.to(torch.int8).reshape(rows.shape)
@@ -77,12 +77,12 @@ def _unrounded(tensors: Adapter) -> Adapter:
 
 
 def map_names(tensors: Adapter) -> list[str]:
-    """`layers.N.MAP` of every map, in order."""
+    """Return the name `layers.N.MAP` of every map, in order."""
     return [name[:-2] for name in tensors if name.endswith(".A") and name.startswith("layers.")]
 
 
 def factors(ups: list[Tensor], downs: list[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-    """Singular vectors and values of sum of B_i A_i, from the factors alone: U, s, V^T."""
+    """Return U, s, V^T of the sum of B_i A_i, from the factors alone."""
     up, down = torch.cat(ups, 1).float(), torch.cat(downs, 0).float()
     left, left_r = torch.linalg.qr(up)
     right, right_r = torch.linalg.qr(down.T)
@@ -93,13 +93,13 @@ def factors(ups: list[Tensor], downs: list[Tensor]) -> tuple[Tensor, Tensor, Ten
 def combined(
     adapters: list[Adapter], rank: int, *, uniform: bool = True, device: str = "cpu"
 ) -> Adapter:
-    """Mean of the adapters' products, cut to a rank.
+    """Return the mean of the adapters' products, cut to a rank.
 
     Args:
         adapters: one or more.
-        rank: rank of every map; not uniform: the mean rank, weighted by the sizes of the maps.
+        rank: the rank of every map; if not uniform, the mean rank weighted by the map sizes.
         uniform: False keeps the largest singular values per stored number over all maps.
-        device: where to compute.
+        device: the device of the computation.
     """
     found: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
     count = len(adapters)
@@ -114,7 +114,7 @@ def combined(
     for name, (u, s, vt) in found.items():
         kept = ranks[name]
         root = s[:kept].sqrt()
-        # The scale is shared equally, so that both sides round equally well.
+        # The scale is split equally, so that both sides round equally well.
         result[f"{name}.A"] = (root[:, None] * vt[:kept]).contiguous()
         result[f"{name}.B"] = (u[:, :kept] * root).contiguous()
     return result
@@ -138,7 +138,7 @@ def _ranks(found: dict[str, tuple[Tensor, Tensor, Tensor]], rank: int) -> dict[s
 
 
 def difference(first: Adapter, second: Adapter) -> float:
-    """|D1 - D2| / |D1| over the products of all maps (Frobenius), from the factors alone."""
+    """Return |D1 - D2| / |D1| over all maps' products (Frobenius), from the factors alone."""
     apart = whole = 0.0
     for name in map_names(first):
         ups = [first[f"{name}.B"], -second[f"{name}.B"]]
@@ -149,7 +149,7 @@ def difference(first: Adapter, second: Adapter) -> float:
 
 
 def ship(adapter: Path, out: Path, base_sha256: str) -> None:
-    """Write a `.lora8` file with what the package must know of it; its numbers stay as they are.
+    """Write a `.lora8` file with the metadata for the package; its numbers do not change.
 
     Args:
         adapter: a `.lora8` file of `prune`.
@@ -165,7 +165,7 @@ def ship(adapter: Path, out: Path, base_sha256: str) -> None:
         "temperature": "1.0",
         "languages": '["en"]',
     }
-    # The same file gives the same bytes, which `save_file` does not promise.
+    # The bytes are reproducible, which `save_file` does not guarantee.
     text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     out.write_bytes(len(text).to_bytes(8, "little") + text + data[8 + size :])

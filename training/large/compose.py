@@ -1,4 +1,4 @@
-"""Groups from passages: edited claims, several passages as one document, sentences left out."""
+"""Groups from passages: edited claims, joined passages, omitted sentences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from training.leaks import tokens
 CAPTIONS = frozenset({"snli_part", "mpe", "counterfactual_nli", "scone"})
 TABLES = frozenset({"tabfact", "logicnlg", "infotabs", "scitab", "fetaqa", "tatqa", "nli4ct"})
 DIALOGUES = frozenset({"friendsqa", "molweni", "clinical_dialogue_notes"})
-# Running text good enough that its own sentences make claims.
+# Sets of running text good enough to use its sentences as claims.
 PROSE = frozenset(
     "squad11_train squad_dev squadshifts defacto factcg_cg2c cnndm_sample summhay pubmedqa boolq "
     "covidqa conflictqa fairytaleqa multirc cochrane_simplification factscore nq_oracle checkcovid "
@@ -36,7 +36,7 @@ def pieces(text: str) -> list[str]:
 
 def _edited(passage: Passage, claims: Sequence[Claim], share: float, rng: random.Random,
             ) -> list[Claim]:  # fmt: skip
-    """False and reworded twins of some true claims."""
+    """Return false and reworded versions of some true claims."""
     found = []
     for claim in claims:
         if claim.label != "E" or not 4 <= len(claim.text.split()) <= 45:
@@ -63,8 +63,8 @@ def with_openers(passage: Passage, share: float, rng: random.Random) -> None:
 
     Args:
         passage: the passage whose claims are changed.
-        share: the chance of each claim.
-        rng: the source of chance.
+        share: the probability for each claim.
+        rng: the random generator.
     """
     for claim in passage.claims:
         spoken = re.search(r"\b(?:I|we|We|our|Our|my|My|you|You)\b|--|\?", claim.text)
@@ -75,12 +75,12 @@ def with_openers(passage: Passage, share: float, rng: random.Random) -> None:
 
 
 def sentence_claims(passage: Passage, count: int, rng: random.Random) -> list[Claim]:
-    """Claims from a passage's own sentences: reworded, falsified, joined, recombined.
+    """Return claims from a passage's sentences: reworded, falsified, joined, recombined.
 
     Args:
         passage: a passage of running text.
         count: how many sentences to start from.
-        rng: the source of chance.
+        rng: the random generator.
     """
     found: list[Claim] = []
     usable = [sentence for sentence in pieces(passage.text) if edits.usable(sentence)]
@@ -118,7 +118,7 @@ def passage_groups(passages: Sequence[Passage], rng: random.Random) -> list[Pass
 
     Args:
         passages: passages with claims.
-        rng: the source of chance.
+        rng: the random generator.
     """
     made = []
     by_title: defaultdict[tuple[str, str], list[Passage]] = defaultdict(list)
@@ -144,7 +144,7 @@ def passage_groups(passages: Sequence[Passage], rng: random.Random) -> list[Pass
 
 
 def elsewhere(passage: Passage, others: Sequence[Passage], rng: random.Random) -> list[Claim]:
-    """True claims of other passages of the same document that this one does not decide."""
+    """Return true claims of the document's other passages that this one does not decide."""
     if not passage.title or len(others) < 2:
         return []
     here = content(passage.text)
@@ -177,11 +177,11 @@ def as_markdown(text: str) -> str | None:
 
 
 def joined_passages(passages: Sequence[Passage], rng: random.Random) -> list[Passage]:
-    """Several passages as one longer document, with claims of all of them.
+    """Return longer documents of several passages, with the claims of all of them.
 
     Args:
-        passages: passages; those of one title are joined in order, others with their like.
-        rng: the source of chance.
+        passages: passages; those of one title are joined in order, others with similar ones.
+        rng: the random generator.
     """
     buckets: defaultdict[tuple[str, str], list[Passage]] = defaultdict(list)
     for passage in passages:
@@ -216,11 +216,11 @@ def joined_passages(passages: Sequence[Passage], rng: random.Random) -> list[Pas
 
 
 def with_holes(passages: Sequence[Passage], rng: random.Random) -> list[Passage]:
-    """Passages with one or two sentences taken out, which the rest does not decide.
+    """Return passages without one or two sentences, which the rest does not decide.
 
     Args:
         passages: passages of running text.
-        rng: the source of chance.
+        rng: the random generator.
     """
     made = []
     for passage in passages:
@@ -264,11 +264,11 @@ def with_holes(passages: Sequence[Passage], rng: random.Random) -> list[Passage]
 
 
 def short_groups(passages: Sequence[Passage], rng: random.Random) -> list[Passage]:
-    """Short premises alone, or several as one text or dialogue with the claims of all.
+    """Return short premises alone, or several as one text or dialogue with the claims of all.
 
     Args:
         passages: premises with claims.
-        rng: the source of chance.
+        rng: the random generator.
     """
     alone: list[Passage] = []
     loose: list[Passage] = []
@@ -298,7 +298,7 @@ def short_groups(passages: Sequence[Passage], rng: random.Random) -> list[Passag
 
 
 def _together(source: str, members: Sequence[Passage], rng: random.Random) -> list[Passage]:
-    """Short premises of one set as longer texts, some as the turns of a dialogue."""
+    """Return short premises of one set as longer texts, some as the turns of a dialogue."""
     made = []
     start = 0
     while start < len(members):
@@ -321,5 +321,5 @@ def _together(source: str, members: Sequence[Passage], rng: random.Random) -> li
 
 
 def _vague(claim: str) -> bool:
-    """Return a claim too short to be about one thing among several."""
+    """Return True if a claim is too short to refer to one of several texts."""
     return len(tokens(claim)) < 4

@@ -32,8 +32,7 @@ DEV_CLAIMS = 3000
 
 
 def is_dev(passage: Passage) -> bool:
-    """Return True if a passage belongs to the part held out; passages of one title stay
-    together."""
+    """Return True if a passage is held out; passages of one title stay together."""
     key = f"{passage.source}|{passage.title or passage.text}"
     return zlib.crc32(key.encode()) / 2**32 < DEV_SHARE
 
@@ -45,7 +44,7 @@ def without_leaks(
 
     Args:
         passages: passages of one or several sets.
-        held_out: what is evaluated on.
+        held_out: the evaluation texts.
         dropped: counts, by set, of the claims left out; grown here.
     """
     kept = []
@@ -66,7 +65,7 @@ def without_leaks(
 
 
 def cut_long(passage: Passage, rng: random.Random) -> Passage | None:
-    """Return a passage of at most `MAX_WORDS` words that keeps what its claims rest on, or None.
+    """Return a passage of at most `MAX_WORDS` words with the evidence of its claims, or None.
 
     Args:
         passage: a passage of any length.
@@ -77,7 +76,7 @@ def cut_long(passage: Passage, rng: random.Random) -> Passage | None:
         return passage
     sentences = compose.pieces(passage.text)
     weights = [len(sentence.split()) for sentence in sentences]
-    # Try runs of sentences and keep the one in which most claims find their words.
+    # Try runs of sentences and keep the one with most words of the claims.
     best: tuple[float, int, int] | None = None
     starts = sorted({0, *(rng.randrange(len(sentences)) for _ in range(6))})
     for start in starts:
@@ -108,7 +107,7 @@ def cut_long(passage: Passage, rng: random.Random) -> Passage | None:
 
 
 def rows(passages: Iterable[Passage], rng: random.Random) -> list[dict[str, object]]:
-    """Passages as lines of the file: no claim twice, at most `PER_GROUP` claims together."""
+    """Return passages as lines of the file, with at most `PER_GROUP` distinct claims each."""
     made: list[dict[str, object]] = []
     for passage in passages:
         seen: dict[str, Claim] = {}
@@ -153,13 +152,13 @@ def write(path: Path, lines: Iterable[dict[str, object]]) -> None:
 def collect(
     shared: Path, *, unstated: bool, held_out: HeldOut, rng: random.Random
 ) -> tuple[list[Passage], list[Passage], Counter[str]]:
-    """Short pairs and passages of every set that may be used, and what was dropped of each.
+    """Return short pairs and passages of every usable set, and the counts of dropped claims.
 
     Args:
         shared: the folder with `nli/`, `grounding/` and `datasets/`.
-        unstated: whether to use sets with no stated licence.
-        held_out: what is evaluated on.
-        rng: the source of chance.
+        unstated: True to use sets without a stated licence.
+        held_out: the evaluation texts.
+        rng: the random generator.
     """
     dropped: Counter[str] = Counter()
     short: list[Passage] = []
@@ -177,12 +176,12 @@ def collect(
 
 
 def build(short: Sequence[Passage], long: Sequence[Passage], rng: random.Random) -> list[Passage]:
-    """Return all groups made of the passages: as they are, edited, joined and padded.
+    """Return all groups made of the passages: original, edited, joined and padded.
 
     Args:
         short: premises of a sentence or two with their claims.
         long: passages with their claims.
-        rng: the source of chance.
+        rng: the random generator.
     """
     short = [cut for passage in short if (cut := cut_long(passage, rng)) is not None]
     fitting = [cut for passage in long if (cut := cut_long(passage, rng)) is not None]
@@ -249,7 +248,7 @@ def _shares(counter: Counter[str]) -> str:
 
 
 def unstated_names() -> frozenset[str]:
-    """Names of the sets with no stated licence."""
+    """Return the names of the sets without a stated licence."""
     named = {name for name, terms in sources.LICENCES.items() if terms.startswith("none")}
     return frozenset(named | {name.split(".")[0] for name in sources.UNSTATED_PAIRS})
 
@@ -287,7 +286,7 @@ def main() -> None:
         made_up = sources.forms()
         chosen += made_up[:100] if keep else made_up[100:]
         for passage in chosen:
-            # The claims may be shared with other groups: each group changes its own copy.
+            # Groups may share claims, so each group changes its own copy.
             passage.claims = [replace(claim) for claim in passage.claims]
             compose.with_openers(passage, 0.06, rng)
         made = rows(without_leaks(chosen, held_out, Counter()), rng)

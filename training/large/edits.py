@@ -22,7 +22,7 @@ _EXCLUSIVE = re.compile(
     r"arrested|overtook|outscored|appointed|dismissed|founded|wrote|directed|invented|discovered|"
     r"sold|lent|owes?|employs?|owns?|owned|elected|fathered|preceded)\b"
 )
-# Behind these a smaller or greater number may still be true.
+# After these a smaller or greater number may still be true.
 _LOOSE = re.compile(
     r"\b(?:more than|over|at least|up to|less than|fewer than|under|nearly|almost|about|around|"
     r"approximately|some|as many as|minimum of|maximum of|above|below|exceed\w*|roughly)"
@@ -37,7 +37,7 @@ _TENS = "zero ten twenty thirty forty fifty sixty seventy eighty ninety".split()
 
 
 def _shared_start(one: str, other: str) -> str:
-    """Return the text two strings begin with."""
+    """Return the common beginning of two strings."""
     for place, (a, b) in enumerate(zip(one, other, strict=False)):
         if a != b:
             return one[:place]
@@ -54,7 +54,7 @@ class Made:
 
 
 def usable(sentence: str) -> bool:
-    """Return True if a sentence of a document can stand as a claim."""
+    """Return True if a sentence of a document can be a claim."""
     return (
         6 <= len(sentence.split()) <= 45
         and sentence[-1:] in ".!\"'”’)"
@@ -69,17 +69,17 @@ def usable(sentence: str) -> bool:
 def false_claims(
     claim: str, source: str, count: int, rng: random.Random, kinds: Sequence[str] = KINDS
 ) -> list[Made]:
-    """Up to `count` claims that differ from a true one in one place.
+    """Return up to `count` claims that differ from a true one in one place.
 
     Args:
-        claim: a claim the source supports.
-        source: the source; names and numbers are taken from it, and an edit it says is not made.
+        claim: a claim that the source supports.
+        source: the source of names and numbers; an edit that it states is not made.
         count: how many, of different kinds.
-        rng: the source of chance.
+        rng: the random generator.
         kinds: the kinds of edit to choose from.
     """
     made: list[Made] = []
-    # Kinds that apply to almost any sentence mostly stand back for those that rarely do; added
+    # Kinds that rarely apply are preferred over those that apply to almost any sentence; added
     # details come from a short list and stay rare.
     order = sorted(kinds, key=lambda kind: rng.random() + _STANDS_BACK.get(kind, 0.0))
     for kind in order:
@@ -90,12 +90,12 @@ def false_claims(
         try:
             text = perturb(claim, source, kind, rng)
         except (OverflowError, IndexError):
-            # Numbers of twenty digits stand in some texts; they cannot be altered.
+            # Some texts have numbers of twenty digits, which cannot be changed.
             continue
         if text is None:
             continue
         before = _shared_start(claim, text)
-        # "writers influenced by it" is no verb to deny.
+        # "writers influenced by it" has no verb to negate.
         if kind == "negation" and re.search(r"\bdid not \w+ by\b", text):
             continue
         label = "C" if kind in CONTRADICTING else "notE"
@@ -110,7 +110,7 @@ def false_claims(
                 continue
         if kind == "comparison" and re.search(r"\bno (?:longer|shorter)\b", claim):
             continue
-        # What holds under a condition is not denied by another condition.
+        # A changed conditional statement does not contradict the original.
         if re.match(r"(?:If|When|Whether|Unless|Please|Do not)\b", claim):
             label = "notE"
         if kind == "role" and _EXCLUSIVE.search(claim):
@@ -143,7 +143,7 @@ def _small_words(source: str) -> frozenset[str]:
 
 
 def inner(sentence: str, source: str) -> str:
-    """Return a sentence as it reads behind an opener: its first word small unless it is a name."""
+    """Return a sentence for use after an opener: lower-case unless it begins with a name."""
     first = sentence.split(maxsplit=1)[0]
     if first in lexicon.NOT_NAMES and not first.startswith("I"):
         return sentence[:1].lower() + sentence[1:]
@@ -153,12 +153,12 @@ def inner(sentence: str, source: str) -> str:
 
 
 def rewrites(claim: str, source: str, rng: random.Random) -> list[Made]:
-    """Other wordings that say the same, or a part of it, each labelled E.
+    """Return other wordings with the same meaning, or a part of it, each labelled E.
 
     Args:
-        claim: a sentence the source supports.
+        claim: a sentence that the source supports.
         source: the source, to tell names from first words.
-        rng: the source of chance.
+        rng: the random generator.
     """
     found: list[tuple[str, str]] = []
     found += [("shorter", text) for text in shortened(claim)]
@@ -174,7 +174,7 @@ def rewrites(claim: str, source: str, rng: random.Random) -> list[Made]:
 
 
 def shortened(sentence: str) -> list[str]:
-    """Truth-preserving cuts: brackets, a non-restrictive clause, a fronted phrase, one conjunct."""
+    """Return shorter true versions: without brackets, clauses, fronted phrases or conjuncts."""
     cuts = []
     bare = re.sub(r"\s*\([^()]*\)", "", sentence)
     if bare != sentence and "(" not in bare:
@@ -202,7 +202,7 @@ def shortened(sentence: str) -> list[str]:
 
 
 def _figures(claim: str, rng: random.Random) -> list[str]:
-    """Numbers in words or digits, per cent signs, dates in other formats."""
+    """Return versions with numbers, per cent signs and dates in other formats."""
     found = []
     match = re.search(r"(?<![\w.,$£€/:-])(\d{1,2})(?= [a-z]{4,}\b)(?! (?:percent|million|billion|"
                       r"January|o'clock))", claim)  # fmt: skip
@@ -240,7 +240,7 @@ def _figures(claim: str, rng: random.Random) -> list[str]:
 
 
 def _moved(claim: str, source: str) -> list[str]:
-    """ "In 1994, X did Y." and "X did Y in 1994." """
+    """Return "In 1994, X did Y." as "X did Y in 1994.", and the reverse."""
     found = []
     match = re.match(
         r"^((?:In|On|At|During|Since|By) (?:the )?[^,]{3,30}), ((?!and |or |\d)\w.*)\.$", claim
@@ -264,7 +264,7 @@ _ACTIVE = {"written": "wrote", "built": "built", "led": "led", "bought": "bought
 
 
 def _voice(claim: str) -> list[str]:
-    """ "X was founded by Y in 1990." as "Y founded X in 1990." """
+    """Return "X was founded by Y in 1990." as "Y founded X in 1990."."""
     match = re.match(
         rf"^(?P<x>(?:The |A |An )?[A-Z][\w'’. -]{{1,50}}?) (?:was|were) "
         rf"(?P<v>{'|'.join(_PASSIVE)}) "
@@ -282,7 +282,7 @@ def _voice(claim: str) -> list[str]:
     return [f"{agent} {verb} {patient}{match['rest']}."]
 
 
-# Words that open a sentence before a comma and are no names.
+# Words before the first comma of a sentence that are not names.
 _CONNECTOR = re.compile(
     r"(?:\w+ly|Thus|Instead|Therefore|Hence|Nevertheless|Nonetheless|Otherwise|Likewise|Besides|"
     r"Still|Indeed|Perhaps|Again|Eventually|Sometimes|Furthermore|Later|Soon|Overall|Next|First|"
@@ -291,7 +291,7 @@ _CONNECTOR = re.compile(
 
 
 def parts(sentence: str) -> list[str]:
-    """Facts told by the side: appositions, births in brackets, non-restrictive clauses."""
+    """Return side facts: appositions, births in brackets, non-restrictive clauses."""
     found = []
     name = r"(?P<name>[A-Z][\w'’.-]+(?: (?:[A-Z][\w'’.-]*|of|de|van|von))*)"
     match = re.search(rf"(?:^|(?<=[.;] )){name}, (?P<role>(?:an?|the) [^,()]{{8,80}}),", sentence)
@@ -316,7 +316,7 @@ def parts(sentence: str) -> list[str]:
 
 
 def joined(first: str, second: str, source: str) -> str:
-    """Return two sentences as one, the way a summary packs them."""
+    """Return two sentences as one, as summaries do."""
     return f"{first.rstrip(' .')}, and {inner(second, source)}"
 
 
@@ -357,7 +357,7 @@ def _phrases_swapped(first: str, second: str, rng: random.Random) -> list[str]:
     return []
 
 
-# More than one clause, a negation or a quantifier: a denial would not reach the changed part.
+# Several clauses, a negation or a quantifier: a negation would not cover the changed part.
 _NOT_PLAIN = re.compile(
     r"[,;:\"]|n['’]t|\b(?:and|or|but|not|no|never|who|that|which|only|because|if|when|likely|every|"
     r"all|each|most|some)\b",
@@ -371,7 +371,7 @@ def denied(claim: str, source: str, rng: random.Random) -> Made | None:
     Args:
         claim: a short claim of one clause that the source supports.
         source: the source.
-        rng: the source of chance.
+        rng: the random generator.
     """
     if len(claim.split()) > 16 or _NOT_PLAIN.search(claim):
         return None
@@ -381,20 +381,19 @@ def denied(claim: str, source: str, rng: random.Random) -> Made | None:
     text = perturb(false[0].text, source, "negation", rng)
     if text is None or not re.search(r"\b(?:not|cannot)\b", text):
         return None
-    # The denial must come before what was changed, or it does not reach it.
+    # The negation must come before the changed part to cover it.
     if len(_shared_start(false[0].text, text)) > len(_shared_start(false[0].text, claim)):
         return None
     return Made(text, "E", "denied")
 
 
 def opened(claim: str, source: str, rng: random.Random) -> str:
-    """Return a claim behind an opener such as "According to the text"."""
+    """Return a claim after an opener such as "According to the text"."""
     return rng.choice(_OPENERS).format(inner(claim, source))
 
 
 def _is_name(subject: str) -> bool:
-    """Return True if a subject names someone: descriptions and pronouns may mean the other
-    subject."""
+    """Return True if a subject is a name; other subjects may refer to the other sentence's."""
     first, *rest = subject.split()
     return first not in lexicon.NOT_NAMES and all(
         word[0].isupper() or word in {"of", "the"} for word in rest
@@ -402,14 +401,14 @@ def _is_name(subject: str) -> bool:
 
 
 def recombined(first: str, second: str, source: str, rng: random.Random) -> Made | None:
-    """Parts of two true sentences joined wrongly: one's subject with the other's predicate, or
-    one's body with the other's place or time.
+    """Return a wrong combination of two true sentences: one's subject with the other's
+    predicate, or one's body with the other's place or time.
 
     Args:
         first: a sentence of the source.
         second: another one.
         source: the source, which must not say the result.
-        rng: the source of chance.
+        rng: the random generator.
     """
     options: list[tuple[str, str]] = []
     one, two = _SUBJECT.match(first), _SUBJECT.match(second)

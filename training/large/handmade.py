@@ -1,11 +1,11 @@
-"""Passages written by hand, for skills that the datasets hardly teach.
+"""Handwritten passages, for skills that the datasets hardly teach.
 
     python -m training.large.handmade DATA WORK     # WORK/handmade_train.jsonl.xz, handmade_dev
     cat WORK/train_groups.jsonl.xz WORK/handmade_train.jsonl.xz > WORK/all_groups.jsonl.xz
 
-`training/data/*.jsonl` holds one item a line: a source, claims with their labels, and other
-fillings of its slots for which the labels hold too. `{p1}` is a person's name, `{f1}` and `{l1}`
-its parts, `{o1}` a company, `{t1}` a town; other slots are filled from the item's `with`.
+`training/data/*.jsonl` holds one item per line: a source, claims with their labels, and other
+fillings of its slots with the same labels. `{p1}` is a person's name, `{f1}` and `{l1}` its parts,
+`{o1}` a company, `{t1}` a town; other slots are filled from the item's `with`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from training.words import words
 
 ITEMS = Path(__file__).parents[1] / "data"
 SOURCE = "handmade"
-COPIES = 14  # of an item, each with other names and the next filling
-TOGETHER = 0.35  # share of the passages that are two or three items in one text
-DEV = 12  # one item in so many is held out
+COPIES = 14  # per item, each with other names and the next filling
+TOGETHER = 0.35  # share of the passages with two or three items in one text
+DEV = 12  # one of this number of items is held out
 
 Item = dict[str, Any]
 FIRST, LAST = words("names_first"), words("names_last")
@@ -54,7 +54,7 @@ def is_dev(item: Item) -> bool:
 
 
 def people(count: int, rng: random.Random) -> list[str]:
-    """Different full names without a shared part."""
+    """Return distinct full names without a shared part."""
     return [
         f"{first} {last}"
         for first, last in zip(rng.sample(FIRST, count), rng.sample(LAST, count), strict=True)
@@ -68,7 +68,7 @@ def place(rng: random.Random) -> str:
 
 
 def places(count: int, rng: random.Random) -> list[str]:
-    """Different invented place names."""
+    """Return distinct invented place names."""
     found: dict[str, None] = {}
     while len(found) < count:
         found[place(rng)] = None
@@ -111,12 +111,12 @@ def filled(item: Item, number: int, rng: random.Random) -> Passage:
 
 
 def passages(chosen: Sequence[Item], copies: int, rng: random.Random) -> list[Passage]:
-    """Copies of items, some of them with one or two others in the same text.
+    """Return copies of items, some with one or two other items in the same text.
 
     Args:
         chosen: the items.
         copies: of each item, at least.
-        rng: the source of chance.
+        rng: the random generator.
     """
     made = []
     for item in chosen:

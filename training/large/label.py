@@ -4,7 +4,7 @@
 
 Reads WORK/teach_groups.jsonl.xz and writes parts labels_0000.npz, labels_0001.npz, ...: for the
 claims `first` to `last` of the file, in its order, P(entailment), P(neutral) and P(contradiction)
-as float16. Parts that exist are kept, so a run that was broken off goes on where it stopped.
+as float16. Existing parts are kept, so an interrupted run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from training.large.train import judged
 
 
 def label(options: argparse.Namespace) -> None:
-    """Judge part after part until all are there or the time is up."""
+    """Judge part after part until all exist or the time is up."""
     start = time.monotonic()
     data = pack.load(options.work / options.groups, options.work / "base.gguf")
     adapters = [adapter.read(path) for path in options.adapter]

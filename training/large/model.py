@@ -1,9 +1,9 @@
-"""The large verifier in training: a frozen Qwen2 model with low-rank maps that learn.
+"""The large verifier in training: a frozen Qwen2 model with trainable low-rank maps.
 
 Every linear map of a layer computes y = Wx + B(Ax). W is dequantised from the GGUF file of the
-base, bf16 and frozen; A and B are float32 while they learn and are used in bf16. The answer to a
-claim is read from its last token: the logits of " Yes", " Maybe" and " No" are entailment, neutral
-and contradiction.
+base, bf16 and frozen; A and B are trained in float32 and used in bf16. The last token of a claim
+gives the answer: the logits of " Yes", " Maybe" and " No" are entailment, neutral and
+contradiction.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Attend = Callable[[Tensor, Tensor, Tensor, Any], Tensor]
 
 
 def attention(kind: str, alone: bool = False) -> Attend:
-    """Return how queries meet keys: `flex` (a block mask) or `dense` (a boolean mask).
+    """Return the attention function: `flex` (a block mask) or `dense` (a boolean mask).
 
     Args:
         kind: one of the two.
-        alone: compile the kernel here, for a layer that is not compiled itself.
+        alone: True to compile the kernel here, for a layer that is not compiled.
     """
     from torch.nn.attention import flex_attention as module
 
@@ -50,14 +50,14 @@ def attention(kind: str, alone: bool = False) -> Attend:
 
 
 def normalised(x: Tensor, weight: Tensor, epsilon: float) -> Tensor:
-    """Root-mean-square norm, computed in float32."""
+    """Return the root-mean-square norm, computed in float32."""
     wide = x.float()
     wide = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + epsilon)
     return wide.to(x.dtype) * weight
 
 
 def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Queries or keys turned by their position."""
+    """Return queries or keys rotated by their position."""
     first, second = x.float().chunk(2, -1)
     return torch.cat([first * cos - second * sin, second * cos + first * sin], -1).to(x.dtype)
 
@@ -67,7 +67,7 @@ def layer_function(shape: Shape, attend: Attend, dropout: float) -> Callable[...
     heads, kv_heads, size = shape.heads, shape.kv_heads, shape.head_size
 
     def low(x: Tensor, lora: tuple[Tensor, ...]) -> Tensor:
-        """B(Ax) of maps that read the same input, their outputs side by side."""
+        """Return B(Ax) of maps with the same input, with concatenated outputs."""
         downs, ups = lora[0::2], lora[1::2]
         if dropout:
             x = functional.dropout(x, dropout)
@@ -109,7 +109,7 @@ class Batch:
     ids: Tensor  # rows x tokens
     positions: Tensor  # rows x tokens
     mask: Any  # a BlockMask, or a boolean tensor
-    answers: Tensor  # place of every claim's last token in the flattened rows
+    answers: Tensor  # index of every claim's last token in the flattened rows
 
 
 class Verifier:
@@ -134,12 +134,12 @@ class Verifier:
             base: the GGUF file of the base.
             device: "cuda" or "cpu".
             dtype: type of the frozen weights and of the computation.
-            kind: how attention is computed, see `attention`.
-            compiled: whether the layer is compiled (always the same code for all layers).
-            rank: rank of the low-rank maps that are drawn.
+            kind: the kind of attention; see `attention`.
+            compiled: True to compile the layer (one code for all layers).
+            rank: rank of the new low-rank maps.
             dropout: share of the inputs of the low-rank maps that is dropped.
             seed: seed of the low-rank maps.
-            checkpoint: compute layers again in the backward pass instead of keeping their inputs.
+            checkpoint: True to recompute layers in the backward pass instead of keeping inputs.
         """
         self.device, self.dtype, self.checkpoint = device, dtype, checkpoint
         model = GgufFile(base)
@@ -177,7 +177,7 @@ class Verifier:
         self.set_attention(kind, compiled)
 
     def set_attention(self, kind: str, compiled: bool) -> None:
-        """Choose how attention is computed and whether the layer is compiled."""
+        """Set the kind of attention and the compilation of the layer."""
         self.kind = kind
         # Without a kernel flex_attention would hold all scores in memory.
         attend = attention(kind, alone=not compiled and self.device == "cuda")
@@ -193,11 +193,11 @@ class Verifier:
         return list(self.lora.values())
 
     def load(self, tensors: dict[str, Tensor], rank: int | None = None) -> None:
-        """Put in an adapter; lower ranks are filled up to one rank for all maps.
+        """Load an adapter; lower ranks are padded to one rank for all maps.
 
         Args:
             tensors: `layers.N.MAP.A` and `.B` for every map; other names are ignored.
-            rank: the rank to fill up to, the highest of the adapter if not given.
+            rank: the rank to pad to; by default the highest of the adapter.
         """
         known = {name: value for name, value in tensors.items() if name in self.lora}
         missing = self.lora.keys() - known.keys()
@@ -212,7 +212,7 @@ class Verifier:
             short = top - value.shape[0 if name.endswith(".A") else 1]
             old = self.lora[name]
             if name.endswith(".A") and old.shape[0] == top:
-                # B is zero for the rows added to A; what they hold lets them learn.
+                # B is zero for the rows added to A, which are not zero and so can learn.
                 value = torch.cat([value, old.detach()[top - short :]])
             else:
                 extra = (0, 0, 0, short) if name.endswith(".A") else (0, short)
@@ -226,10 +226,10 @@ class Verifier:
         return {name: value.detach() for name, value in self.lora.items()}
 
     def states(self, batch: Batch, train: bool = False) -> Tensor:
-        """Normalised last states of every claim's last token."""
+        """Return the normalised last states of every claim's last token."""
         x = functional.embedding(batch.ids, self.embedding)
         if train:
-            # The clone is no leaf, so that the first layer looks like all others to the compiler.
+            # A clone is not a leaf, so the compiler treats the first layer like all others.
             x = x.requires_grad_().clone()
         angles = batch.positions[:, None, :, None].float() * self.rates
         cos, sin = angles.cos(), angles.sin()
@@ -246,12 +246,12 @@ class Verifier:
         return normalised(x.flatten(0, 1)[batch.answers], self.norm, self.shape.epsilon)
 
     def __call__(self, batch: Batch, train: bool = False) -> Tensor:
-        """Logits of entailment, neutral and contradiction for every claim, float32."""
+        """Return the logits of entailment, neutral and contradiction of every claim, float32."""
         return functional.linear(self.states(batch, train).float(), self.head)
 
 
 def drawn(shape: Shape, rank: int, seed: int, device: str) -> dict[str, Tensor]:
-    """Return a new adapter: A is drawn, B is zero, so that it changes nothing yet."""
+    """Return a new adapter: A is random, B is zero, so that it changes nothing yet."""
     generator = torch.Generator().manual_seed(seed)
     found = {}
     for number in range(shape.layers):

@@ -1,8 +1,8 @@
 """Sources with their claims as rows of a fixed number of tokens.
 
-`halldetect.large.answer_prompt` tokenises a source and each of its claims, apart from each other.
-In a row stand several sources, each followed by its claims. A claim sees its source and itself;
-its positions go on after the source. So a source is read once, however many claims it has.
+`halldetect.large.answer_prompt` tokenises a source and each of its claims separately. A row holds
+several sources, each followed by its claims. A claim sees its source and itself; its positions
+continue those of the source. So a source is read once for any number of claims.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def parts_of(claim: Any) -> tuple[str, Any, float]:
-    """Text, label and weight of a claim: a string, or an object with `text`, `label`, `weight`."""
+    """Return text, label and weight of a claim, which is a string or an object of these."""
     if isinstance(claim, str):
         return claim, "", 1.0
     return str(claim["text"]), claim.get("label", ""), float(claim.get("weight", 1.0))
@@ -143,7 +143,7 @@ def tokenise(groups: Iterable[dict[str, Any]], base: Path, batch: int = 4096) ->
 
 
 def load(path: Path, base: Path) -> Groups:
-    """Groups of a file, tokenised once and kept beside it."""
+    """Return the groups of a file, tokenised once and cached next to it."""
     cache = path.with_name(path.name.split(".jsonl")[0] + ".npz")
     if not cache.exists():
         tokenise(read_lines(path), base).save(cache)
@@ -182,9 +182,9 @@ def units(data: Groups, chosen: Iterable[int], row: int, longest: int) -> Iterat
 
 
 def packed(stream: Iterable[Unit], row: int, window: int = 768) -> Iterator[list[Unit]]:
-    """Rows of units with little padding: the largest first, each where it fits best.
+    """Yield rows of units with little padding: the largest first, each where it fits best.
 
-    Rows that stay emptier than 99 % are taken apart and packed again with the next units.
+    Rows that are less than 99 % full are repacked with the next units.
     """
     pool: list[Unit] = []
     iterator = iter(stream)
@@ -237,7 +237,7 @@ def _in_order(pool: list[Unit], row: int) -> Iterator[list[Unit]]:
 
 @dataclass
 class Packed:
-    """Rows as arrays (rows x tokens), and which claims they hold."""
+    """Rows as arrays (rows x tokens), with the numbers of their claims."""
 
     ids: NDArray[np.int32]
     positions: NDArray[np.int32]
@@ -251,7 +251,7 @@ class Packed:
 
 
 def build(data: Groups, rows: Sequence[Sequence[Unit]], row: int, pad: int = 0) -> Packed:
-    """Arrays of some rows of units."""
+    """Return the arrays of some rows of units."""
     shape = (len(rows), row)
     found = Packed(
         np.full(shape, pad, np.int32), np.zeros(shape, np.int32), np.zeros(shape, np.int32),
@@ -284,7 +284,7 @@ def build(data: Groups, rows: Sequence[Sequence[Unit]], row: int, pad: int = 0) 
             at = end
         found.filled += at
         if at < row:
-            # The rest is a source of its own, so that every token sees at least itself.
+            # The padding counts as a source, so that every token sees at least itself.
             found.group[line, at:] = len(units_of_row)
             found.positions[line, at:] = np.arange(row - at)
             _mark(found.partial[line], found.full[line], [(at, row)])
@@ -297,7 +297,7 @@ def build(data: Groups, rows: Sequence[Sequence[Unit]], row: int, pad: int = 0) 
 def _mark(
     partial: NDArray[np.bool_], full: NDArray[np.bool_], segments: list[tuple[int, int]]
 ) -> None:
-    """Mark the blocks one source and its claims touch; segments[0] is the source."""
+    """Mark the blocks of a source and its claims; segments[0] is the source."""
     first, last = segments[0]
     end = segments[-1][1]
     for start, stop in segments:
@@ -310,7 +310,7 @@ def _mark(
 
 
 def dense_mask(group: torch.Tensor, claim: torch.Tensor) -> torch.Tensor:
-    """Return which token sees which: rows x 1 x tokens x tokens, boolean."""
+    """Return the visible tokens of each token: rows x 1 x tokens x tokens, boolean."""
     tokens = group.shape[1]
     order = torch.arange(tokens, device=group.device)
     same = group[:, :, None] == group[:, None, :]
@@ -321,7 +321,7 @@ def dense_mask(group: torch.Tensor, claim: torch.Tensor) -> torch.Tensor:
 def block_mask(
     group: torch.Tensor, claim: torch.Tensor, partial: torch.Tensor, full: torch.Tensor
 ) -> Any:
-    """Return the same for flex_attention, from blocks that are known already."""
+    """Return the same for flex_attention, from precomputed blocks."""
     from torch.nn.attention.flex_attention import BlockMask
 
     def visible(b: Any, h: Any, q: Any, k: Any) -> Any:
@@ -357,8 +357,8 @@ def to_device(rows: Packed, device: str, kind: str) -> Batch:
 def prefetched(
     data: Groups, rows: Iterable[list[Unit]], row: int, per_step: int, depth: int = 6
 ) -> Iterator[Packed]:
-    """Steps of `per_step` rows, built by threads ahead of their use; the last may be filled up
-    with empty rows, so that every step has the same shape."""
+    """Yield steps of `per_step` rows, built ahead by threads; empty rows fill the last step, so
+    that every step has the same shape."""
     from concurrent.futures import Future, ThreadPoolExecutor
 
     def steps() -> Iterator[list[list[Unit]]]:

@@ -37,7 +37,7 @@ def split(text: str) -> tuple[str, ...]:
 
 
 def spans(text: str) -> list[tuple[int, int]]:
-    """Return where the sentences of a text begin and end.
+    """Return the start and end of the sentences of a text.
 
     Args:
         text: any text.

@@ -1,7 +1,7 @@
 """The sets training may use, read into passages with claims.
 
 `LICENCES` names every set with its licence; sets whose name ends in `.unstated`, and the NLI sets
-in `UNSTATED_PAIRS`, have none stated and can be left out.
+in `UNSTATED_PAIRS`, state no licence and can be left out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from training.leaks import read, tokens
 
 FORMS = Path(__file__).parents[1] / "data" / "forms.jsonl.xz"
 LABELS = {"entailment": "E", "neutral": "N", "contradiction": "C", "not_entailment": "notE"}
-# NLI sets with the share of their rows that is used, and their licence.
+# NLI sets with the used share of their rows, and their licence.
 PAIR_FILES: dict[str, tuple[float, str]] = {
     "snli_part.train": (0.12, "CC BY-SA 4.0"),
     "mnli_part.train": (1.0, "OANC and others, free use"),
@@ -87,7 +87,7 @@ WEIGHTS = {
 
 @dataclass(slots=True)
 class Claim:
-    """A claim about a passage: label E, N, C or notE, how it was made, how much it counts."""
+    """A claim about a passage: label E, N, C or notE, its origin and its weight."""
 
     text: str
     label: str
@@ -117,7 +117,7 @@ def tidy(text: str) -> str:
 
 
 def grouped(rows: Iterable[tuple[str, str, Claim]], source: str) -> list[Passage]:
-    """Claims of the same passage together, in order of first appearance.
+    """Return the claims grouped by passage, in order of first appearance.
 
     Args:
         rows: passage, title and claim.
@@ -135,7 +135,7 @@ def pairs(shared: Path, name: str, rng: random.Random) -> list[Passage]:
     Args:
         shared: the folder with `nli/`.
         name: a key of `PAIR_FILES`.
-        rng: chooses the rows where only a share is used.
+        rng: chooses the rows if only a share is used.
     """
     share, _ = PAIR_FILES[name]
     short = name.split(".")[0]
@@ -158,7 +158,7 @@ def grounding(shared: Path, *, unstated: bool, rng: random.Random) -> Iterator[l
 
     Args:
         shared: the folder with `grounding/`.
-        unstated: whether to read sets with no stated licence.
+        unstated: True to read sets without a stated licence.
         rng: chooses wordings and wrong answers.
     """
     for path in sorted((shared / "grounding").glob("*.jsonl.xz")):
@@ -181,7 +181,7 @@ def _labelled(name: str, rows: list[dict[str, Any]]) -> list[Passage]:
 
     def claims() -> Iterator[tuple[str, str, Claim]]:
         for row in rows:
-            # A remark in brackets that says whether the claim is true gives the label away.
+            # A remark in brackets on the truth of the claim gives the label away.
             if "drop1" in row["source"] or "(Note" in row["hypothesis"]:
                 continue
             if (
@@ -195,7 +195,7 @@ def _labelled(name: str, rows: list[dict[str, Any]]) -> list[Passage]:
             label = LABELS[row["label"]]
             premise = re.sub(r"\s+\n", "\n", tidy(row["premise"]))
             if name == "bamboo_hallu":
-                # The whole is false in one place only: its sentences cannot be told apart.
+                # The whole is false in one unknown place, so its sentences have no labels.
                 yield premise, "", Claim(tidy(row["hypothesis"]), label, "labelled", 0.5)
                 continue
             yield premise, "", Claim(tidy(row["hypothesis"]), label, "labelled", weight)
@@ -204,7 +204,7 @@ def _labelled(name: str, rows: list[dict[str, Any]]) -> list[Passage]:
 
 
 def content(text: str) -> set[str]:
-    """Return the stems of a text's words that carry meaning."""
+    """Return the stems of a text's content words."""
     return {word[:6] for word in tokens(text) if word not in _STOP}
 
 
@@ -217,7 +217,7 @@ _STOP = frozenset(
 
 
 def supported_looking(sentence: str, premise: str, least: float = 0.5) -> bool:
-    """Return True if a summary's sentence brings no number, name or mass of words of its own.
+    """Return True if a summary's sentence adds no number, no name and few words.
 
     Args:
         sentence: a sentence of a human-written summary.
@@ -269,7 +269,7 @@ _SMALL_NUMBERS = frozenset(
 
 
 def _apart(answer: str, rights: set[str]) -> bool:
-    """Return True if an answer has nothing to do with any right one."""
+    """Return True if an answer is unrelated to all right answers."""
     mine = content(answer) or {answer.lower()}
     return all(
         answer.lower() not in right.lower()
@@ -294,7 +294,7 @@ def _questions(name: str, rows: list[dict[str, Any]], rng: random.Random) -> lis
         answers = [str(row["answer"]) for row in asked if row.get("answer")]
         chosen = asked if len(asked) <= most else rng.sample(asked, most)
         for row in chosen:
-            # One token cannot do sums.
+            # The model answers with one token and cannot calculate.
             if row.get("answer_type") in {"arithmetic", "count"}:
                 continue
             for claim in _from_question(name, row, premise, answers, rng):
@@ -369,7 +369,7 @@ def _from_question(
 
 
 def _quotable(name: str, question: str, answer: str) -> bool:
-    """Return True if a question no rule turns into a statement may stand beside its answer."""
+    """Return True if a question without a statement may be quoted with its answer."""
     asks = re.match(r"(?:who|what|when|where|which|why|how|whose)\b", question, re.I)
     return bool(asks) and len(answer.split()) <= 12 and name != "policyqa"
 
@@ -409,7 +409,7 @@ def _polar(
 
 
 def summaries_judged(shared: Path) -> list[Passage]:
-    """DeFacto's train and validation parts: judged candidates and human corrections."""
+    """Return DeFacto's train and validation parts: judged candidates and human corrections."""
 
     def claims() -> Iterator[tuple[str, str, Claim]]:
         for part in ("train", "val"):
@@ -427,7 +427,7 @@ def summaries_judged(shared: Path) -> list[Passage]:
 
 
 def decompositions(shared: Path, rng: random.Random) -> Iterator[list[Passage]]:
-    """Human and checked decompositions: a text entails its own atomic facts."""
+    """Yield human and checked decompositions: a text entails its own atomic facts."""
     folder = shared / "datasets/decomposition"
     found = []
     for name in ("ChatGPT", "InstructGPT", "PerplexityAI"):
@@ -463,13 +463,13 @@ def decompositions(shared: Path, rng: random.Random) -> Iterator[list[Passage]]:
 
 
 def abstracts(shared: Path) -> list[Passage]:
-    """PubMedQA's abstracts without their conclusions, as documents."""
+    """Return PubMedQA's abstracts without their conclusions, as documents."""
     rows = read(shared / "datasets/pubmedqa/ori_pqal.json")
     return [Passage(tidy("\n".join(row["CONTEXTS"])), "pubmedqa") for row in rows]
 
 
 def forms(path: Path = FORMS) -> list[Passage]:
-    """Passages that are no running text: sheets, tables, price lists, contracts, dialogues.
+    """Return structured passages: sheets, tables, price lists, contracts, dialogues.
 
     They were generated once, with invented names (`git show b0f1378:training/large/forms.py`).
     """

@@ -2,7 +2,7 @@
 
 `statement` handles wh-questions (subject, object, copula, time, place, amount, reason, with a
 preposition in front or a question word inside) and `yes_no` handles yes/no questions. Both return
-None where the rules are not sure: `quoted` then names the question and the answer as they are.
+None if no rule is sure: `quoted` then quotes the question and the answer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _IRREGULAR = {**lexicon.IRREGULAR_PASTS, **pairs("statement_irregular")}
 _BASES = frozenset([*lexicon.VERBS, *listed("statement_more_verbs"), *_IRREGULAR, "have"])
 _DOUBLE = frozenset(listed("statement_double"))
 _PARTICIPLES = frozenset(listed("statement_participles"))
-# Verbs that are nouns as often: another verb right behind them is the verb.
+# Words that are as often nouns: if a verb follows directly, that one is the verb.
 _NOUNS_TOO = frozenset(listed("statement_nouns_too"))
 _TAKES_OF = frozenset(
     "consist think dream approve die speak hear become know dispose make complain".split()
@@ -59,7 +59,7 @@ def past(verb: str) -> str:
 
 
 def inflected(verb: str, auxiliary: str) -> str:
-    """Return a base form as it stands without its "do".
+    """Return the inflected form of a verb that replaces "do" and its base form.
 
     Args:
         verb: the base form.
@@ -83,7 +83,7 @@ def capital(text: str) -> str:
 
 
 def lowered(answer: str) -> str:
-    """Return an answer as it reads inside a sentence: a leading function word loses its capital."""
+    """Return an answer for use inside a sentence: a leading function word in lower case."""
     first = answer.split(maxsplit=1)[0] if answer.split() else ""
     small = first.lower()
     if first[:1].isupper() and (
@@ -105,10 +105,10 @@ def _cased(premise: str) -> dict[str, str]:
 
 
 def recased(question: str, premise: str) -> str:
-    """Return a question written in small letters with the capitals its passage uses.
+    """Return a lower-case question with the capitals of its passage.
 
     Args:
-        question: the question; one that has capitals of its own is left alone.
+        question: the question; one with capitals is not changed.
         premise: the passage it was asked about.
     """
     if re.search(r"\w.*[A-Z]", question):
@@ -126,7 +126,7 @@ def cleaned(question: str) -> str:
 
 
 def _subject_verb(tokens: list[str]) -> int | None:
-    """Return where the base verb stands in "SUBJECT VERB rest", or None."""
+    """Return the index of the base verb in "SUBJECT VERB rest", or None."""
     if not tokens:
         return None
     start = 1
@@ -157,7 +157,7 @@ def _subject_verb(tokens: list[str]) -> int | None:
 
 
 def _subject_participle(tokens: list[str]) -> int | None:
-    """Return where the participle stands in "SUBJECT PARTICIPLE rest" behind a form of be."""
+    """Return the index of the participle in "SUBJECT PARTICIPLE rest" after a form of be."""
     start = 2 if tokens and tokens[0].lower() in _DETERMINERS - _PRONOUNS else 1
     for place in range(start, len(tokens)):
         word = tokens[place].lower().strip(",")
@@ -243,7 +243,7 @@ def statement(question: str, answer: str, premise: str = "") -> str | None:
     Args:
         question: a wh-question.
         answer: a short answer or a span of the passage.
-        premise: the passage, for the capitals of questions written in small letters.
+        premise: the passage, for the capitals of lower-case questions.
     """
     question = cleaned(recased(question, premise))
     answer = re.sub(r"\s+([,.;:?!)'’]|n't\b|'s\b)", r"\1", answer.strip())
@@ -275,7 +275,7 @@ def statement(question: str, answer: str, premise: str = "") -> str | None:
     made = re.sub(r"\s+", " ", made).strip()
     if len(made.split()) < 3 or len(made.split()) > 60:
         return None
-    # A word twice in a row tells of a rule that went wrong.
+    # A repeated word shows that a rule went wrong.
     if re.search(r"\b(\w+) \1\b", made.lower()) and not re.search(
         r"\b(\w+) \1\b", f"{question} | {answer}".lower()
     ):
@@ -284,12 +284,12 @@ def statement(question: str, answer: str, premise: str = "") -> str | None:
 
 
 def _question(text: str) -> str:
-    """Return a question that stood behind a comma, as a question of its own."""
+    """Return a question that followed a comma as a separate question."""
     return capital(text)
 
 
 def _happening(question: str, answer: str) -> str | None:
-    """ "What happened to X when Y?", "What did X do when Y?", "How did X feel about Y?" """
+    """Answer "What happened to X when Y?", "What did X do when Y?", "How did X feel about Y?"."""
     match = re.match(r"What (?:happened|happens)(?: to .{2,40}?)? (?P<when>(?:when|after|because|"
                      r"before|while|once) .{8,})$", question, re.I)  # fmt: skip
     if match:
@@ -360,7 +360,7 @@ def _covers(answer: str, noun: list[str]) -> bool:
 
 
 def _clause(auxiliary: str, rest: list[str]) -> str | None:
-    """ "was + X built + rest" as "X was built rest"; "did + X build" as "X built"."""
+    """Return "was + X built + rest" as "X was built rest", "did + X build" as "X built"."""
     if not rest:
         return None
     if auxiliary in _DO:
@@ -376,7 +376,7 @@ def _clause(auxiliary: str, rest: list[str]) -> str | None:
 
 
 def _predicate(auxiliary: str, rest: list[str]) -> int | None:
-    """Return where the predicate begins in "SUBJECT PREDICATE" behind a fronted auxiliary."""
+    """Return the start of the predicate in "SUBJECT PREDICATE" after a fronted auxiliary."""
     pronouns = {"he", "she", "it", "they", "we", "you", "i", "there"}
     if rest[0].lower() in pronouns and len(rest) > 1 and rest[1].lower() not in _PREPOSITIONS:
         return 1
@@ -625,7 +625,7 @@ def _amount(auxiliary: str, rest: list[str], amount: str) -> str | None:
 
 
 def _which(tokens: list[str], answer: str) -> str | None:
-    """ "Which team won the cup?", "What year did X open?", "What city is X in?" """
+    """Answer "Which team won the cup?", "What year did X open?", "What city is X in?"."""
     text = lowered(answer)
     if tokens[1].lower() == "of":
         return None
@@ -688,7 +688,7 @@ def _which(tokens: list[str], answer: str) -> str | None:
 
 
 def _inside(question: str, answer: str) -> str | None:
-    """ "X was built in what year?": the answer takes the place of the question word."""
+    """Replace the question word by the answer, as in "X was built in what year?"."""
     if re.match(r"(?:who|what|which|when|where|why|how|whose|whom)\b", question, re.I):
         return None
     match = re.search(
@@ -721,12 +721,11 @@ _NOT = {
 
 
 def yes_no(question: str, premise: str = "") -> tuple[str, str] | None:
-    """Return a yes/no question as the statement that "yes" makes and the one that "no" makes, or
-    None.
+    """Return the statements that "yes" and "no" make of a yes/no question, or None.
 
     Args:
         question: a question that begins with an auxiliary verb.
-        premise: the passage, for the capitals of questions written in small letters.
+        premise: the passage, for the capitals of lower-case questions.
     """
     text = cleaned(recased(question, premise))
     lead = re.match(
@@ -769,14 +768,14 @@ def yes_no(question: str, premise: str = "") -> tuple[str, str] | None:
 
 
 def _after_comma(sentence: str, question: str) -> str:
-    """Return a statement behind a comma: its first word as it stood in the question."""
+    """Return a statement for use after a comma, with its first word as in the question."""
     first = sentence.split(maxsplit=1)[0]
     known = re.search(rf"\b{re.escape(first)}\b", question)
     return sentence if known else sentence[:1].lower() + sentence[1:]
 
 
 def _positive(text: str) -> str:
-    """ "any" and "ever" belong to questions and negations."""
+    """Replace "any" and remove "ever", which belong to questions and negations."""
     text = re.sub(r"\bany\b", "some", text)
     text = re.sub(r"\banyone\b", "someone", text)
     return re.sub(r"\bever ", "", text)
@@ -825,7 +824,7 @@ _QUOTED = (
 
 
 def quoted(question: str, answer: str, rng: random.Random) -> str:
-    """Return the question and the answer in one sentence, for questions no rule is sure about.
+    """Return the question and the answer in one sentence, if no rule is sure.
 
     Args:
         question: the question as it was asked.
@@ -853,7 +852,7 @@ _AMOUNT_INSIDE = re.compile(
 
 
 def exclusive(question: str, right: str, wrong: str) -> bool:
-    """Return True if a wrong answer contradicts the right one rather than standing beside it.
+    """Return True if a wrong answer contradicts the right one instead of adding to it.
 
     Args:
         question: the question.

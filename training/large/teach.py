@@ -1,12 +1,11 @@
-"""Windows with claims for teaching the small verifier, from the groups that `data` built.
+"""Windows with claims to teach the small verifier, from the groups of `data`.
 
     python -m training.large.teach WORK [--pairs N] [--written FILE] [--seed N]
 
-Reads WORK/train_groups.jsonl.xz and, if there is one, a file of texts that a language model wrote
-about documents (`git show b0f1378:training/large/write.py`). Writes WORK/teach_groups.jsonl.xz:
-runs of 1, 2, 4, 8 or 16 sentences and pages of up to 330 words, each with claims about its
-document and a few others. The label is null unless the window is the whole premise: then it is
-the claim's own.
+Reads WORK/train_groups.jsonl.xz and optionally a file of texts by a language model about documents
+(`git show b0f1378:training/large/write.py`). Writes WORK/teach_groups.jsonl.xz: runs of 1, 2, 4, 8
+or 16 sentences and pages of up to 330 words, each with claims about its document and a few others.
+A claim keeps its label only if the window is the whole premise; otherwise its label is null.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ Group = dict[str, object]
 
 
 def windows(text: str, rng: random.Random, count: int) -> list[str]:
-    """Windows of a text at different scales, each shown once.
+    """Return distinct windows of a text at different scales.
 
     Args:
         text: a premise.
-        rng: the source of chance.
-        count: how many windows at most.
+        rng: the random generator.
+        count: the maximum number of windows.
     """
     marks = spans(text)
     sizes = [len(text[start:end].split()) for start, end in marks]
@@ -62,12 +61,12 @@ def shared_words(claim: str, window: set[str]) -> float:
 
 
 def taught(groups: Sequence[Group], pairs: int, rng: random.Random) -> Iterator[dict[str, object]]:
-    """Windows with 6 to 10 claims, most of which share words with them.
+    """Yield windows with 6 to 10 claims, most of which share words with them.
 
     Args:
         groups: lines of the training file.
-        pairs: about how many pairs of window and claim to make.
-        rng: the source of chance.
+        pairs: the approximate number of pairs of window and claim.
+        rng: the random generator.
     """
     total = sum(_wanted(group) for group in groups)
     each = pairs / max(1, 8 * total)
@@ -96,7 +95,7 @@ def taught(groups: Sequence[Group], pairs: int, rng: random.Random) -> Iterator[
 
 
 def from_written(path: Path) -> Iterator[Group]:
-    """Texts of a language model about a document, as groups: their sentences are the claims."""
+    """Yield texts of a language model about a document as groups, with sentences as claims."""
     for line in read(path):
         text = str(line["text"])
         claims = [text[start:end] for start, end in spans(text)]
@@ -112,7 +111,7 @@ def from_written(path: Path) -> Iterator[Group]:
 
 
 def _wanted(group: Group) -> float:
-    """Longer premises with more claims are shown in more windows."""
+    """Return the mean number of windows: more for longer premises with more claims."""
     size = len(str(group["premise"]).split())
     claims = len(group["claims"])  # type: ignore[arg-type]
     if size < 40:
@@ -131,7 +130,7 @@ def main() -> None:
     rng = random.Random(options.seed)
     groups: list[Group] = list(read(options.work / "train_groups.jsonl.xz"))
     if options.written:
-        # Each text counts several times: its errors are the ones that models make.
+        # Each text counts several times: its errors are typical of models.
         groups += WRITTEN_TIMES * list(from_written(options.written))
     counts: Counter[str] = Counter()
 

@@ -3,9 +3,9 @@
     python -m training.large.train WORK --out run1 --seconds 420
 
 WORK holds base.gguf, train_groups.jsonl.xz and dev_groups.jsonl.xz. The learning rate follows the
-share of the time used up, so that a run ends on time with a rate of zero.
-WORK/run1/adapter.safetensors is written again and again, and WORK/run1/log.jsonl holds a line of
-JSON for every report.
+elapsed share of the time, so that a run ends on time with a rate of zero.
+WORK/run1/adapter.safetensors is rewritten regularly, and WORK/run1/log.jsonl holds a line of JSON
+for every report.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from training.large.model import Batch, Verifier
 
 
 def objective(logits: Tensor, codes: Tensor, targets: Tensor, smoothing: float) -> Tensor:
-    """Loss of each claim.
+    """Return the loss of each claim.
 
-    A two-way label asks only that entailment be denied: its loss is -log(P(N) + P(C)).
+    A two-way label only excludes entailment: its loss is -log(P(N) + P(C)).
 
     Args:
         logits: claims x 3.
         codes: the codes of `pack`.
         targets: three probabilities for claims with the code `pack.SOFT`.
-        smoothing: share of the loss that asks for equal probabilities.
+        smoothing: share of the loss towards equal probabilities.
     """
     log = functional.log_softmax(logits.float(), dim=-1)
     named = -log.gather(1, codes.clamp(max=2).long()[:, None]).squeeze(1)
@@ -47,21 +47,21 @@ def objective(logits: Tensor, codes: Tensor, targets: Tensor, smoothing: float) 
 
 
 def right(logits: Tensor, codes: Tensor, targets: Tensor) -> Tensor:
-    """Return True if each claim is judged as its label says (two-way where the label is)."""
+    """Return True for each claim judged as its label (two-way if the label is)."""
     said = logits.argmax(-1)
     found = torch.where(codes == pack.DENIED, said != 0, said == codes)
     return torch.where(codes == pack.SOFT, said == targets.argmax(-1), found)
 
 
 def rate(progress: float, step: int, warm: int, shape: str) -> float:
-    """Share of the highest learning rate at a step."""
+    """Return the learning rate at a step as a share of its peak."""
     left = max(0.0, 1.0 - progress)
     decay = left if shape == "linear" else 0.5 - 0.5 * float(np.cos(np.pi * left))
     return min(1.0, (step + 1) / warm) * decay
 
 
 def endless(data: pack.Groups, kept: np.ndarray, options: argparse.Namespace) -> Iterator[Any]:
-    """Rows of all groups, in a new order in every pass."""
+    """Yield rows of all groups, in a new order in every pass."""
     epoch = 0
     while True:
         order = np.random.default_rng([options.seed, epoch]).permutation(kept)
@@ -72,7 +72,7 @@ def endless(data: pack.Groups, kept: np.ndarray, options: argparse.Namespace) ->
 
 
 def chosen(data: pack.Groups, shares: list[str], seed: int) -> np.ndarray:
-    """Numbers of the groups that take part: NAME=SHARE draws a part of the groups of a name.
+    """Return the numbers of the chosen groups: NAME=SHARE draws a part of a set's groups.
 
     The name `*` stands for all that are not named.
     """
@@ -97,7 +97,7 @@ def judged(
     first: int = 0,
     last: int | None = None,
 ) -> Tensor:
-    """Logits of the claims `first` to `last` (NaN for those of other groups), float32."""
+    """Return the logits of the claims `first` to `last` (NaN for other groups), float32."""
     stop = data.claims if last is None else last
     found = torch.full((stop - first, 3), float("nan"), device=model.device)
     stream = pack.packed(pack.units(data, groups, row, longest), row)
@@ -109,7 +109,7 @@ def judged(
 
 
 def dev_report(model: Verifier, data: pack.Groups, options: argparse.Namespace) -> dict[str, Any]:
-    """Accuracy and loss on the development groups, by the name of their source."""
+    """Return accuracy and loss on the development groups, by source."""
     groups = np.flatnonzero(np.cumsum(np.diff(data.first)) <= options.dev_claims)
     logits = judged(model, data, groups, options.row, options.rows, options.longest)
     known = ~logits[:, 0].isnan()
@@ -135,7 +135,7 @@ def dev_report(model: Verifier, data: pack.Groups, options: argparse.Namespace) 
 def step_of(
     model: Verifier, rows: pack.Packed, tensors: dict[str, Tensor], options: argparse.Namespace
 ) -> Tensor:
-    """Loss of one step, after its gradients are made."""
+    """Compute the gradients of one step and return its loss."""
     batch: Batch = pack.to_device(rows, model.device, model.kind)
     logits = model(batch, train=True)
     index = torch.from_numpy(rows.claims).to(model.device)
@@ -205,7 +205,7 @@ def train(model: Verifier, data: pack.Groups, options: argparse.Namespace) -> No
         losses.append(loss)
         rows = next(steps)
         if step % 5 == 0:
-            loss.item()  # keeps the clock honest: the device may lag behind otherwise
+            loss.item()  # waits for the device, for a correct time
         if step % options.every == 0 or step == 3:
             average = torch.stack(losses).mean().item()
             now = time.monotonic()
@@ -275,7 +275,7 @@ def main() -> None:
         device=options.device,
         dtype=torch.bfloat16 if options.device == "cuda" else torch.float32,
         kind=options.attention, compiled=not options.no_compile, rank=options.rank,
-        # All runs start from the same maps, so that they can be averaged.
+        # The same maps in all runs, so that runs can be averaged.
         dropout=options.dropout, seed=0, checkpoint=options.checkpoint,
     )  # fmt: skip
     if options.start is not None:

@@ -31,10 +31,7 @@ DETAILS = words("details")
 
 
 def past(verb: str) -> str:
-    """Return the simple past of a verb.
-
-    verb: its base form.
-    """
+    """Return the simple past of a verb."""
     if verb in IRREGULAR_PASTS:
         return IRREGULAR_PASTS[verb]
     if verb.endswith("e"):
@@ -45,20 +42,14 @@ def past(verb: str) -> str:
 
 
 def third_person(verb: str) -> str:
-    """Return the third person singular of a verb.
-
-    verb: its base form.
-    """
+    """Return the third person singular of a verb."""
     if re.search(r"(?:s|x|z|ch|sh|o)$", verb):
         return verb + "es"
     return verb[:-1] + "ies" if re.search(r"[^aeiou]y$", verb) else verb + "s"
 
 
 def gerund(verb: str) -> str:
-    """Return the -ing form of a verb.
-
-    verb: its base form.
-    """
+    """Return the -ing form of a verb."""
     if verb.endswith("ie"):
         return verb[:-2] + "ying"
     if verb.endswith("e") and not verb.endswith(("ee", "ye", "oe")):

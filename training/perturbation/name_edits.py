@@ -14,10 +14,7 @@ from training.perturbation.edit import Edit, any_of, match_case
 
 
 def entity(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Another name of the source of the same probable kind.
-
-    text: the text to edit. source: its source. rng: makes the random choices.
-    """
+    """Return edits to another name of the source of the same probable kind."""
     kinds = proper_names.kinds(text, source)
     edits = []
     for name in proper_names.find(text, source):
@@ -60,10 +57,7 @@ _CLAUSE = re.compile(
 
 
 def role(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Return two participants of one event change places.
-
-    text: the text to edit. source: its source. rng: makes the random choices.
-    """
+    """Return edits that exchange two participants of an event."""
     kinds = proper_names.kinds(text, source)
     found = proper_names.find(text, source)
     edits = []
@@ -100,10 +94,7 @@ _GROUP_SPEAKS = re.compile(
 
 
 def attribution(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Another speaker.
-
-    text: the text to edit. source: its source. rng: makes the random choices.
-    """
+    """Return edits to another speaker."""
     kinds = proper_names.kinds(text, source)
     edits = []
     for name in proper_names.find(text, source):

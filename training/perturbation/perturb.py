@@ -1,8 +1,7 @@
 """Edit a faithful text so that it becomes wrong in one known way.
 
-Edits come from rules and word lists, without a model. All randomness comes from the
-`random.Random` that is passed in, so a seed gives the same edits again. An edited text differs
-from the original in one place.
+Edits come from rules and word lists, without a model. All randomness comes from the given
+`random.Random`, so edits are reproducible. An edited text differs from the original in one place.
 """
 
 from __future__ import annotations
@@ -36,10 +35,13 @@ KINDS: tuple[str, ...] = tuple(_MAKERS)
 
 
 def perturb(sentence: str, source: str, kind: str, rng: random.Random) -> str | None:
-    """Return a text with one edit of one kind, or None where none applies.
+    """Return a text with one edit of one kind, or None if no such edit applies.
 
-    sentence: the sentence or summary to edit. source: its source. kind: one of KINDS.
-    rng: makes the random choices.
+    Args:
+        sentence: the sentence or summary to edit.
+        source: its source.
+        kind: one of KINDS.
+        rng: makes the random choices.
     """
     maker = _MAKERS.get(kind)
     if maker is None:

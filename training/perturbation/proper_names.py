@@ -38,10 +38,14 @@ class Name:
 def find(text: str, context: str = "") -> list[Name]:
     """Return the names in a text.
 
-    text: where to look. context: another text that shows how words are written.
     A capital at the start of a sentence does not make a name: the word must also be capitalised
     inside a sentence, in the text or the context, or be followed by another capitalised word.
+
     A single word that also occurs in lower case is not a name.
+
+    Args:
+        text: the text to search.
+        context: another text that shows how words are written.
     """
     inner = _inner_capitals(text) | _inner_capitals(context)
     lowercase = _lowercase_words(text) | _lowercase_words(context)
@@ -67,7 +71,7 @@ def find(text: str, context: str = "") -> list[Name]:
 
 @lru_cache(maxsize=512)
 def _inner_capitals(text: str) -> frozenset[str]:
-    """Words capitalised inside a sentence, or naming the speaker of a dialogue turn."""
+    """Return words capitalised inside a sentence, or naming a speaker in a dialogue."""
     return frozenset(
         word
         for match in _NAME.finditer(text)
@@ -83,17 +87,13 @@ def _lowercase_words(text: str) -> frozenset[str]:
 
 
 def kinds(text: str, source: str) -> dict[str, str]:
-    """Return each name of a text and its source with its probable kind; the source takes
-    precedence.
-
-    text: the text to edit. source: its source.
-    """
+    """Return the names of a text and its source with their probable kinds; the source decides."""
     return {**_kinds(text, source), **_kinds(source, "")}
 
 
 @lru_cache(maxsize=512)
 def _kinds(text: str, context: str) -> dict[str, str]:
-    """Return by the words of a name, then by votes of the words around it."""
+    """Return kinds by the words of a name, then by votes of the words around it."""
     votes: dict[str, Counter[str]] = {}
     for name in find(text, context):
         counter = votes.setdefault(name.text, Counter())
@@ -108,11 +108,7 @@ def _kinds(text: str, context: str) -> dict[str, str]:
 
 
 def same(one: str, other: str) -> bool:
-    """Return True if two names may mean the same: a shared word, or one is the initials of the
-    other.
-
-    one, other: the names.
-    """
+    """Return True if two names may be the same: by a shared word, or by their initials."""
     mine, theirs = one.lower().split(), other.lower().split()
     if set(mine) & set(theirs) or one.lower() in other.lower() or other.lower() in one.lower():
         return True

@@ -38,10 +38,7 @@ _RELATIVE_WORD = re.compile(rf"\b(?:{any_of(_RELATIVE)})\b", re.I)
 
 
 def number(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Another number of the source, or a changed one; dates are left to `date`.
-
-    text: the text to edit. source: its source. rng: makes the random choices.
-    """
+    """Return edits to another number of the source, or to a changed one; see `date` for dates."""
     others = {m.group(): _percent(source, m) for m in _NUMBER.finditer(source)}
     edits = []
     for match in _NUMBER.finditer(text):
@@ -89,7 +86,7 @@ def _altered(old: str, rng: random.Random) -> str:
     if value < 10:
         new = rng.choice([n for n in range(2, 13) if n != value])
     elif value <= 100:
-        # Stay at or under 100: it may be a percentage.
+        # Stay at or below 100: it may be a percentage.
         near = range(max(2, value // 2), min(100, value + value // 2) + 1)
         new = rng.choice([n for n in near if abs(n - value) >= max(2, value // 10)])
     else:
@@ -115,10 +112,7 @@ def _dates(text: str, match: re.Match[str]) -> bool:
 
 
 def date(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Another year, month, day of the month, weekday, season or relative day.
-
-    text: the text to edit. source: its source. rng: makes the random choices.
-    """
+    """Return edits to another year, month, day, weekday, season or relative day."""
     edits = []
     years = sorted({match.group() for match in _YEAR.finditer(source)})
     for match in _YEAR.finditer(text):
@@ -166,10 +160,7 @@ _UNITS = [
 
 
 def unit(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Another unit or currency after or before a number.
-
-    text: the text to edit. source: its source. rng: makes the random choices.
-    """
+    """Return edits to another unit or currency after or before a number."""
     edits = []
     for words, pattern in _UNITS:
         for match in pattern.finditer(text):

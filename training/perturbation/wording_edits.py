@@ -26,10 +26,7 @@ _SHORT = {
 
 
 def negation(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Remove a negation where there is one, else add one.
-
-    text: the text to edit. source: its source. rng: makes the random choices.
-    """
+    """Return edits that remove a negation, or else add one."""
     return _without_negation(text) or _with_negation(text)
 
 
@@ -79,7 +76,7 @@ def _with_negation(text: str) -> list[Edit]:
 
 
 def _with_do(text: str) -> list[Edit]:
-    """'visited' -> 'did not visit', where the verb is certainly the main verb of its subject."""
+    """Return edits 'visited' -> 'did not visit' for verbs that are certainly main verbs."""
     finite = [
         match
         for match in re.finditer(r"\b[a-z]+\b", text)
@@ -144,10 +141,7 @@ _QUANTIFIERS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def quantifier(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Another quantifier.
-
-    text: the text to edit. source: its source. rng: makes the random choices.
-    """
+    """Return edits to another quantifier."""
     edits = _ruled(text, _QUANTIFIERS, rng)
     pair = re.search(r"\b(both) (?:[\w'’-]+ ){1,4}(and) ", text, re.I)
     if pair:
@@ -156,7 +150,7 @@ def quantifier(text: str, source: str, rng: random.Random) -> list[Edit]:
     return edits
 
 
-# "plans" may be a noun, "was planned to" a passive: take them only after an actor, or not.
+# "plans" may be a noun, "was planned to" a passive: use them only after an actor, or not.
 _ACTOR = r"(?:(?<=\b[Hh]e )|(?<=\b[Ss]he )|(?<=\b[Ii]t )|(?<=\bwho )|(?<=\bwhich ))"
 _NO_BE = r"(?<!is )(?<!are )(?<!was )(?<!were )(?<!been )"
 _MODALITY: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -184,10 +178,7 @@ _MODALITY: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def modality(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Another modality.
-
-    text: the text to edit. source: its source. rng: makes the random choices.
-    """
+    """Return edits to another modality."""
     return _ruled(text, _MODALITY, rng)
 
 
@@ -197,15 +188,12 @@ for _pair in lexicon.COMPARISONS:
     _COMPARISONS.setdefault(_one, []).append(_other)
     if _way == ":":
         _COMPARISONS.setdefault(_other, []).append(_one)
-# Too free in meaning without a number after them.
+# Too vague without a number after them.
 _NEEDS_NUMBER = {"over", "under", "above", "below", "nearly", "almost", "well over", "up to"}
 
 
 def comparison(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Return the opposite comparison.
-
-    text: the text to edit. source: its source. rng: makes the random choices.
-    """
+    """Return edits to the opposite comparison."""
     edits = []
     for match in re.finditer(rf"(?<!-)\b(?:{any_of(_COMPARISONS)})\b(?!-)", text, re.I):
         word = match.group().lower()
@@ -220,10 +208,7 @@ _ANTONYM = re.compile(rf"(?<!-)\b(?:{any_of(_ANTONYMS)})\b(?!-)", re.I)
 
 
 def antonym(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Return a word replaced by its antonym.
-
-    text: the text to edit. source: its source. rng: makes the random choices.
-    """
+    """Return edits of a word to its antonym."""
     edits = []
     for match in _ANTONYM.finditer(text):
         word = match.group().lower()
@@ -254,10 +239,7 @@ def _fixed_phrase(text: str, match: re.Match[str]) -> bool:
 
 
 def detail(text: str, source: str, rng: random.Random) -> list[Edit]:
-    """Return a plausible circumstance that the source does not give, at the end of a sentence.
-
-    text: the text to edit. source: its source. rng: makes the random choices.
-    """
+    """Return edits that end a sentence with a plausible detail that the source lacks."""
     edits = []
     lowered = source.lower()
     for match in re.finditer(r"(?<=[\w%)])(?=\s?[.!](?:\s|$))|(?<=[\w%)])$", text):
@@ -284,7 +266,7 @@ def _ruled(
 ) -> list[Edit]:
     edits = []
     for pattern, replacements in rules:
-        # Capitals matter in the middle of a sentence: "May" is no modal verb.
+        # Capitals matter inside a sentence: "May" is not a modal verb.
         for match in re.finditer(rf"(?:{pattern})", text[:1].lower() + text[1:]):
             original = text[match.start() : match.end()]
             edits.append(Edit(*match.span(), match_case(original, rng.choice(replacements))))
