@@ -17,7 +17,7 @@ from tests.support.paths import ROOT
 
 # Each stands for a habit: the word order of another language, or a program that acts like a person.
 PHRASES = {
-    "is no X": r"(?<!there )\b(?:is|are|was|were) (?-i:no|none)\b(?! longer| more than| later than)",
+    "is no X": r"(?<!there )\b(?:is|are|was|were) (?-i:no|none)\b(?! longer| (?:more|later) than)",
     "so many": r"\bso (?:many|much)\b",
     "is told": r"\b(?:is|are|be|was|were) told\b",
     "leans on": r"\blean(?:s|ed|ing)? on\b",
