@@ -325,7 +325,7 @@ def test_check_continues_in_the_background(page):
     page.open()
     # Long, and checked by no other test: the report must not be there before the reader leaves.
     shelves = " ".join(f"Shelf {n} holds {n * 3} books." for n in range(60))
-    page.ask(shelves, f"{shelves} Shelf 70 is empty.")
+    page.ask(shelves, f"{shelves} The roof is made of gold.")
     page.wait("#watch .card")
     page.press("[data-view=history]")
     page.told("The check is done")
