@@ -104,21 +104,23 @@ class Recorded:
         return np.bincount(self._claim[chosen], self._tokens[chosen], len(self.row))
 
     def judge(self, rule: Rule) -> Outcome:
-        """Return the outcome of every claim under a rule."""
-        page, first = self._page < rule.pages, self._short[rule.sizes[0]] == 0
-        by_size = [self._short[size] < rule.sizes.count(size) for size in {*rule.sizes}]
-        short = np.logical_or.reduce(by_size)
-        alone = self._greatest(self._support, first)
-        enough = alone > rule.enough
-        support = np.where(enough, alone, self._greatest(self._support, short | page))
+        """Return the outcome of every claim under a rule: window by window until one is enough."""
+        short = [
+            self._short[size] == rule.sizes[:at].count(size) for at, size in enumerate(rule.sizes)
+        ]
+        pages = [self._page == rank for rank in range(rule.pages)]
+        support, said, long = (np.full(len(self.row), -1.0) for _ in range(3))
+        tokens = np.zeros(len(self.row))
+        seen = np.zeros(len(self._claim), bool)
+        for number, chosen in enumerate([*short, *pages]):
+            going = support <= rule.enough
+            against = said if number < len(short) else long
+            for total, values in ((support, self._support), (against, self._against)):
+                total[going] = np.maximum(total, self._greatest(values, chosen))[going]
+            tokens[going] += self._read(chosen & ~seen)[going]
+            seen |= chosen
         if rule.offset:
             inside = np.clip(support, 1e-6, 1 - 1e-6)
             support = 1 / (1 + np.exp(-(np.log(inside / (1 - inside)) + rule.offset)))
-        said, long = (self._greatest(self._against, chosen) for chosen in (short, page))
-        both = np.where(said < 0, long, (said + long) / 2)
-        tokens = self._read(page) + sum(self._read(chosen & ~page) for chosen in by_size)
-        return Outcome(
-            support,
-            np.where(enough, self._greatest(self._against, first), both),
-            np.where(enough, self._read(first), tokens),
-        )
+        both = np.where(long < 0, said, np.where(said < 0, long, (said + long) / 2))
+        return Outcome(support, both, tokens)

@@ -289,7 +289,9 @@ def _add(
 
 
 def _findings(item: Prepared, outcome: _Outcome) -> Findings:
-    return Findings(item.claims, outcome.claims, item.documents, item.pair.document_names)
+    return Findings(
+        item.claims, outcome.claims, item.documents, item.pair.document_names, outcome.answers
+    )
 
 
 def _event(item: Prepared, at: int, report: ClaimReport) -> ClaimSettled:

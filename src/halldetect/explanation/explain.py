@@ -31,12 +31,14 @@ class Findings:
         reports: The outcome for each.
         documents: The documents of the source.
         names: Their names; empty if they have none.
+        answers: The statements that were judged, with the verifier's answers.
     """
 
     claims: tuple[Claim, ...]
     reports: tuple[ClaimReport, ...]
     documents: tuple[Document, ...]
     names: tuple[str, ...] = ()
+    answers: tuple[tuple[str, Judgement], ...] = ()
 
     def statement(self, at: int) -> str:
         """Return a claim in the form that was judged."""

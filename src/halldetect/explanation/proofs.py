@@ -9,7 +9,7 @@ no score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 
 from halldetect.explanation.explain import Explained, Findings
@@ -78,19 +78,31 @@ def _searches(item: Findings) -> Iterator[tuple[int, _Search]]:
         document = item.documents[known.document]
         settled = settling(known.probabilities) >= SETTLED_FROM
         if settled and len(document.sentences_in(known.span)) > 1:
-            yield at, _Search(item.statement(at), known, document, settling)
+            judged = {
+                window.span
+                for statement, found in item.answers
+                for window in found.windows
+                if statement == item.statement(at) and window.document == known.document
+            }
+            yield at, _Search(item.statement(at), known, document, settling, judged)
 
 
 class _Search:
     """The search for one claim in a passage of several sentences that settles it."""
 
     def __init__(
-        self, statement: str, known: Evidence, document: Document, settling: Settling
+        self,
+        statement: str,
+        known: Evidence,
+        document: Document,
+        settling: Settling,
+        judged: Set[Span] = frozenset(),
     ) -> None:
         self.statement = statement
         self._known = known
         self._document = document
         self._settling = settling
+        self._judged = {known.span, *judged}
         self._tried: dict[Span, Probabilities] = {}
         self._rounds = self._candidates()
 
@@ -102,7 +114,7 @@ class _Search:
         """Return the passages to judge next; none if the claim is settled or all were tried."""
         if self._settled():
             return []
-        tried = {self._known.span, *self._tried}
+        tried = {*self._judged, *self._tried}
         for spans in self._rounds:
             if new := [span for span in spans if span not in tried]:
                 return new

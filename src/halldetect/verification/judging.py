@@ -1,9 +1,9 @@
 """Judge statements against the windows of their source, batched across responses.
 
-A statement first meets the sentence that shares most of its words. If that supports it clearly,
-the rest is skipped; otherwise it meets the best run of three sentences and the best pages. A
-verifier that reads a source once for all statements gets every page at once. The numbers below
-lose nothing measurable against judging many more windows (`benchmarks/results/method_gate.json`).
+A statement meets one window after the other, until one supports it clearly: the sentence that
+shares most of its words, the best run of three sentences, the best pages. A verifier that reads a
+source once for all statements gets every page at once. The numbers below lose nothing measurable
+against judging many more windows (`benchmarks/results/method_gate.json`).
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ class _FittedTask:
 
 
 class _Run:
-    """The statements of one task during the two rounds."""
+    """The statements of one task, from round to round."""
 
     def __init__(self, fitted: _FittedTask, enough: Enough | None) -> None:
         self._fitted = fitted
@@ -265,8 +265,8 @@ class _Run:
     def _next(self, at: int, windows: list[tuple[Window, int]]) -> list[tuple[Window, int]]:
         if self._done[at]:
             return []
-        first_round = self._enough is not None and not self._judged[at]
-        return windows[:1] if first_round else windows[len(self._judged[at]) :]
+        waiting = windows[len(self._judged[at]) :]
+        return waiting if self._enough is None else waiting[:1]
 
     def remaining_tokens(self) -> int:
         """Return the tokens still to judge if no statement is settled early."""
