@@ -28,7 +28,6 @@ NUMBER_WORDS = frozenset(
     "thousand million billion trillion dozen half twice double triple".split()
 )
 ARTICLES = frozenset({"a", "an", "the"})
-_FILLERS = ARTICLES | {"also", "however", "moreover", "furthermore", "additionally"}
 COORDINATORS = frozenset({"and", "but"})
 SUBJECTS = frozenset({"i", "you", "he", "she", "it", "we", "they"})
 RELATIVES = frozenset({"who", "whom", "whose", "which", "that"})
@@ -41,15 +40,6 @@ PREPOSITIONS = frozenset(
     "under about between among against through near despite following although though unlike "
     "like upon within toward towards across around behind beside besides off onto per than "
     "until till via amid along once where whereas inside outside above below throughout".split()
-)
-# Phrases with these first words can be dropped from a plain statement without changing the rest.
-ADJUNCT_STARTS = frozenset("in on at by with from during after before since because".split())
-ADJUNCTS_AFTER = ADJUNCT_STARTS | {"to", "for", "as"}
-# First words of inverted conditions: "Had she left, ..."
-INVERTED = frozenset({"had", "were", "should"})
-ENGLISH = frozenset(
-    "the a an of in is was and to for on with by are were has had at from did not he she they it "
-    "that".split()
 )
 FUNCTION_WORDS = ARTICLES | COORDINATORS | RELATIVES | SUBJECTS | _BE | _HAVE_DO | PREPOSITIONS
 
@@ -199,20 +189,6 @@ def words(text: str) -> list[Word]:
         result.append(Word(stem, start, end, capital))
         result.append(Word(_EXPANDED.get(tail, tail), start, end, False))
     return result
-
-
-def without_fillers(given: list[Word]) -> list[Word]:
-    """Return the words without articles and connecting adverbs, unless there are no others.
-
-    An article before "few" or "little" stays, since "a few" is not "few".
-    """
-    following = [word.norm for word in given[1:]] + [""]
-    others = [
-        word
-        for word, after in zip(given, following, strict=False)
-        if word.norm not in _FILLERS or after in {"few", "little"}
-    ]
-    return others or given
 
 
 def same_word(left: str, right: str) -> bool:

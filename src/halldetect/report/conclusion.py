@@ -70,7 +70,9 @@ def conclude(finished: Finished, config: Configuration) -> Report:
     claims: tuple[ClaimReport, ...] = ()
     score = None
     if finished.problem is None:
-        claims = tuple(_quoting(claim, pair.documents, config.paper) for claim in finished.claims)
+        claims = tuple(
+            quoting(claim, pair.documents, probabilities=config.paper) for claim in finished.claims
+        )
         score = finished.fed_score if config.paper else response_score(claims)
     verdict = decide(score, claims, finished.threshold)
     if finished.abstained:
@@ -92,12 +94,9 @@ def conclude(finished: Finished, config: Configuration) -> Report:
     )
 
 
-def quoting(claim: ClaimReport, documents: tuple[str, ...]) -> ClaimReport:
-    """Return the claim with its passage in the words of the documents."""
-    return _quoting(claim, documents, False)
-
-
-def _quoting(claim: ClaimReport, documents: tuple[str, ...], probabilities: bool) -> ClaimReport:
+def quoting(
+    claim: ClaimReport, documents: tuple[str, ...], *, probabilities: bool = False
+) -> ClaimReport:
     """Return the claim with its passages in the words of the documents.
 
     The verifier may read a passage in another form, such as a table row with its headers.
