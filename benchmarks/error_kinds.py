@@ -162,7 +162,7 @@ def figures(cases: Sequence[Case], given: Sequence[ErrorKind | None]) -> dict[st
 
 def kind_of(case: Case) -> ErrorKind | None:
     """Return the kind that the rules give a case."""
-    found = error_kind(case.claim, case.source, contradicted=case.contradicted)
+    found = error_kind(case.claim, case.source, contradicted=case.contradicted, source=case.source)
     return None if found is None else found.kind
 
 

@@ -1,16 +1,14 @@
 """Run every method over every dataset, many `halldetect bench run` at a time, in a limited time.
 
     python -m training.base.to_hf src/halldetect/weights/base HF
-    python -m benchmarks.evaluation all --data DIR --out RESULTS --base hf:HF --device cuda \\
+    python -m benchmarks.evaluation --data DIR --out RESULTS --base hf:HF --device cuda \\
         --llm MODEL.gguf --embedder FOLDER --seconds 500
-    python -m benchmarks.evaluation latency --data DIR --out RESULTS/latency-gpu --base hf:HF ...
     python -m benchmarks.pack RESULTS benchmarks/results/bench --base HF
     halldetect bench report benchmarks/results/bench -o docs --readme README.md
 
-`all` runs the methods with a verifier over all rows, and those with a language model over a
-shared sample, in order of importance. `latency` scores some rows one at a time; nothing else may
-run on the machine. After `--seconds` no run begins and running ones are stopped. A second call adds
-the missing results.
+Methods with a verifier run over all rows, those with a language model over a shared sample, in
+order of importance. After `--seconds` no run begins and running ones are stopped. A second call
+adds the missing results.
 """
 
 from __future__ import annotations
@@ -45,7 +43,6 @@ ASKING = ("paper", "long-context", "llm-cot", "qafacteval", "acueval", "factscor
 EMBEDDING = ("embedding", "selfcheck")
 # Rows per dataset for methods with a language model; the first dataset is used in full.
 SHARED_ROWS = 200
-LATENCY_ROWS = 60
 
 
 @dataclass(frozen=True)
@@ -86,18 +83,6 @@ def all_runs(options: argparse.Namespace) -> Iterator[Run]:
                 yield Run(name, method, (*asking, *limit))
     ablated = (*base, "--extractors", "sentences")
     yield from (Run(name, "ablation", ablated, "ablate") for name in DATASETS)
-
-
-def latency_runs(options: argparse.Namespace) -> Iterator[Run]:
-    """Yield the runs of single rows."""
-    few = ("--limit", str(options.latency_rows))
-    for name in (FIRST, "wice"):
-        for method in ("halldetect", "minicheck", "nli-only"):
-            yield Run(name, method, ("--verifier", options.base, *few))
-        for method in ("one-prompt", "nli-only", "halldetect") if options.large else ():
-            yield Run(name, method, ("--verifier", "large", *few))
-        for method in ("long-context", "llm-cot") if options.llm else ():
-            yield Run(name, method, ("--llm", options.llm, *few))
 
 
 def run_all(
@@ -141,7 +126,6 @@ def run_all(
 def main() -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("action", choices=("all", "latency"))
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--base", default="base", help="the verifier that stands for base")
@@ -152,17 +136,14 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=500)
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--shared-rows", type=int, default=SHARED_ROWS)
-    parser.add_argument("--latency-rows", type=int, default=LATENCY_ROWS)
     options = parser.parse_args()
     shared = ["--data", str(options.data), "-o", str(options.out), "--quiet"]
-    runs = all_runs(options) if options.action == "all" else latency_runs(options)
     commands = []
-    for run in runs:
+    for run in all_runs(options):
         device = options.device is not None and run.action == "run"
         on = ["--device", options.device] if device else []
         commands.append(run.command([*shared, *on]))
-    workers = options.workers if options.action == "all" else 1
-    return int(run_all(commands, options.seconds, workers) > 0)
+    return int(run_all(commands, options.seconds, options.workers) > 0)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from benchmarks.recorded_answers import STATES, Array, Outcome, Recorded, Rule, 
 from halldetect.models.integrity import WEIGHTS
 from halldetect.scoring import Calibration
 from halldetect_bench.stats.resampling import Rows, draw_documents, figure, figures, mean
-from training.operating_points import DEVELOPMENT
+from training.large.measure import SHORT_DEV as DEVELOPMENT
 
 METRICS = ("AUROC", "balanced accuracy")
 SUITE = "suite:"

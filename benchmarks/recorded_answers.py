@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from halldetect.report import DECIMALS
 from halldetect.scoring import Calibration
-from halldetect.verification.judging import LENGTH_EXPONENT
+from halldetect.verification.planning import LENGTH_EXPONENT
 
 Array = NDArray[Any]
 STATES = ("supported", "unsupported", "contradicted")

@@ -6,7 +6,7 @@ Rows of each dataset are drawn by a seed, half of them hallucinated. They are re
 verifier in several ways, and the other verifier judges the outcomes:
 
     rules    replace, shorten, remove
-    careful  the same at the operating point "precision": uncertain parts are replaced or kept
+    careful  the same at the operating point "precision": uncertain parts are kept
     delete   a baseline: remove each sentence that fails the check
     human    the correction that people wrote (DeFacto), for comparison
 

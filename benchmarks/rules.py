@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from benchmarks import suites
 from benchmarks.forms.answers import answers
 from benchmarks.forms.dressings import dressed, statements
 from benchmarks.forms.injections import SOURCE, injections
@@ -31,7 +32,6 @@ from halldetect.reading import sentences
 from halldetect.reading.references import readings
 from halldetect_bench.registry import load_dataset
 
-DATA = Path(__file__).parents[1] / "tests" / "data"
 RESULTS = Path(__file__).parent / "results" / "rules.json"
 DATASETS = (
     "qags-cnndm summeval xsumfaith summedits faithbench defacto storysumm dialsummeval wice "
@@ -52,12 +52,12 @@ _no, _nothing, _empty = _giving(False), _giving(None), _giving([])
 
 # The patterns of each module, which are replaced by one that matches nothing.
 PATTERNS = {
-    "citations": "_CITATION _OPENER _TOLD",
+    "citations": "_CITATION _OPENER _STATEMENT_IN_QUESTION",
     "response": "_MARK _BOX _COMMENT _DEFINITION _IRONY _OF_SOURCE",
-    "assertions": "_GREETING _SALUTATION _POINTER _LEADING_QUESTION _HERE_IS _CODE_NAME _TAG _LINK",
+    "assertions": "_COURTESY _ANNOUNCED _LEADING_QUESTION _HERE_IS _CODE_NAME _TAG _LINK",
     "lead_ins": "_OPEN_END _GENERIC_HEADER _PERSON _NEGATION",
     "normalise": "_INVISIBLE _UNUSUAL _ACCENT",
-    "references": "_MEANINGLESS_ALONE _PAIR _EXPLETIVE _NAME_BEHIND _QUOTED",
+    "references": "_MEANINGLESS_ALONE _PAIR _EXPLETIVE _QUOTED",
     "sentences": "_WIDE_STOP _FULL_STOP _FOOTNOTE _CITATIONS _MARK_ALONE",
     "markdown": "_ATTRIBUTE",
 }
@@ -76,19 +76,16 @@ RULES: dict[str, list[Switch]] = {
     "assertions.topic": [("response.names_topic", _no)],
     "answers.abstention": [("response.abstains", _no)],
     "answers.question": [("response.answering", lambda units, question: units)],
-    "citations.named_source": [("response.without_named_source", lambda text, names: (text, ()))],
-    "blocks.unwrapped": [("response.unwrapped", iter)],
+    "citations.named_source": [("response.split_named_source", lambda text, names: (text, ()))],
+    "response.unwrapped": [("response._unwrapped", iter)],
     "response.mark_up": [("response._statements_of_mark_up", _empty)],
     "normalise.look_alikes": [("normalise._LOOK_ALIKES", {})],
     "markdown.quotation": [("markdown._is_quotation", _no)],
     "html_page.blocks": [("html_page.HtmlBlocks.split", lambda self, block: [block])],
-    "lead_ins.table_rows": [("response.read_row", _empty)],
+    "cells.table_rows": [("response.read_row", _empty)],
     "references.pronoun": [("references._pronoun", _nothing)],
-    "source.json": [("sources.read_json", _nothing)],
-    "source.markdown_tables": [("sources._markdown_tables", _empty)],
-    "source.html_tables": [("sources._html_tables", _empty)],
-    "source.signatures": [("sources.signatures", _empty)],
-    "source.log_lines": [("sources.log_lines", _empty)],
+    "source.records": [("sources.read_records", _nothing)],
+    "source.tables": [("sources._tables", _empty)],
     "source.speakers": [("sources._speakers", lambda text: {})],
 }
 
@@ -104,12 +101,7 @@ def suite_rows() -> Iterator[Row]:
     rows += [("dressings", item.source, text) for item in statements() for _, text in dressed(item)]
     rows += [("injections", SOURCE, injection.response) for injection in injections()]
     for suite in SUITES[3:]:
-        for line in (DATA / f"{suite}.jsonl").read_text(encoding="utf-8").splitlines():
-            entry = json.loads(line)
-            source = entry.get("source") or entry["premise"]
-            for key in ("hypothesis", "response", "true", "false"):
-                if key in entry:
-                    rows.append((suite, source, f"{entry.get('lead', '')} {entry[key]}".strip()))
+        rows += [(suite, str(row.source), row.claim) for row in suites.suite_rows(suite)]
     return ((suite, CleanPair((source,), text, None)) for suite, source, text in rows)
 
 

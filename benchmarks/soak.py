@@ -43,8 +43,8 @@ from tests.support.running import Running, serving
 RESULTS = Path(__file__).parent / "results" / "soak.json"
 SAMPLE_SECONDS = 5.0
 QUIET_SECONDS = 20.0
-# The limits of the processes, and of their growth in the second half. A worker caches reports
-# (2.5 times --report-memory) and holds the weights twice once it judges short pairs.
+# The limits of the processes, and of their growth in the second half. A worker holds the weights
+# twice once it judges short pairs.
 MOST = {
     "http_mb": 200,
     "worker_mb": 700,

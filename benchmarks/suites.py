@@ -2,25 +2,19 @@
 
     python -m benchmarks.suites --verifier base
     python -m benchmarks.suites --verifier large --device cuda [--base BASE.gguf]
+    python -m benchmarks.suites --suites long_answers two_documents copies --out FILE
     python -m benchmarks.suites --pairs vitaminc.jsonl.xz --limit 3000 --out FILE
 
-`--base` as in `benchmarks.verifiers`. Suites (tests/data, never trained on), every claim checked as
-a response of its own with all defaults:
-
-    cases     realistic sources, each with claims that are true and plain contradictions
-    checks    minimal pairs by phenomenon
-    everyday  minimal pairs of contracts, tables, settings, dialogue, data sheets and the like
-    hostile   sources and claims that try to manipulate the verifier
-    contexts  a sentence that needs the one before it, once true and once false
-    recombined  a sentence whose parts are each true of something in the source, but not together
+`--base` as in `benchmarks.verifiers`. tests/data/README.md describes the suites. Every claim,
+answer or copied sentence is a response of its own. Answers and copies are checked only if named.
 
 With `--pairs`, the pairs of a file are checked instead: one JSON object a line with premise,
 hypothesis and label, as `checks` has them; `--limit` then draws rows at random, with a fixed seed.
 
-Reported: true claims that are flagged, false claims that pass, claims with the wrong state, and
-precision and recall of the state "contradicted". A response has the worst state of its claims.
-Writes benchmarks/results/suites/VERIFIER.json with digests of weights and rows, and the state and
-support of every claim; no text.
+Reported: true responses that are flagged, false ones that pass, responses with the wrong state,
+precision and recall of the state "contradicted", and the marked sentences of answers with a failing
+claim. A response has the worst state of its claims. Writes benchmarks/results/suites/VERIFIER.json
+with digests of weights and rows, and the state and support of every claim; no text.
 """
 
 from __future__ import annotations
@@ -31,84 +25,100 @@ import lzma
 import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.forms.answers import read_marked
 from benchmarks.verifiers import add_verifier_options, verifier_of
 from halldetect.detector import Detector
+from halldetect.inputs import Pair, Source
 from halldetect.models.integrity import digest_of
+from halldetect.reading.document import Span
 from halldetect.report import Report, Status
+from tests.support.copied_sentences import copies
 
-ROOT = Path(__file__).parents[1]
-DATA = ROOT / "tests" / "data"
+DATA = Path(__file__).parents[1] / "tests" / "data"
 RESULTS = Path(__file__).parent / "results" / "suites"
 SUITES = ("cases", "checks", "everyday", "hostile", "contexts", "recombined")
+FILES = (*SUITES, "long_answers", "two_documents")
 EXPECTED = {
-    "entailment": Status.SUPPORTED,
-    "neutral": Status.UNSUPPORTED,
+    "entailment": Status.SUPPORTED, "neutral": Status.UNSUPPORTED,
     "contradiction": Status.CONTRADICTED,
-}
+}  # fmt: skip
+# The fields of an entry with true or false responses: a text, a list, or an answer to a question.
+FIELDS = {
+    "true": Status.SUPPORTED, "right": Status.SUPPORTED, "contradicted": Status.CONTRADICTED,
+    "false": Status.UNSUPPORTED, "wrong": Status.UNSUPPORTED,
+}  # fmt: skip
 # The state of a response is the worst of its claims.
 WORST_FIRST = (Status.CONTRADICTED, Status.UNSUPPORTED, Status.UNCHECKABLE, Status.SUPPORTED)
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteRow:
-    """A claim with its source and its expected state.
+    """A claim or an answer with its source and its expected state.
 
-    Attributes:
-        kind: the phenomenon or domain.
+    `marked` has the false sentences of an answer, or the one that combines documents.
     """
 
     suite: str
     id: str
     kind: str
-    source: str
+    source: Source
     claim: str
     expected: Status
+    question: str | None = None
+    marked: tuple[Span, ...] = ()
 
 
-def suite_rows(suite: str, folder: Path = DATA) -> list[SuiteRow]:
+def suite_rows(suite: str) -> list[SuiteRow]:
     """Return the rows of a suite, in the order of its file."""
-    rows = []
-    for line in (folder / f"{suite}.jsonl").read_text(encoding="utf-8").splitlines():
-        entry = json.loads(line)
-        if suite == "cases":
-            for field, state in (("true", Status.SUPPORTED), ("contradicted", Status.CONTRADICTED)):
-                rows += [
-                    SuiteRow(suite, f"{entry['id']}-{field}-{at}", entry["domain"], entry["source"],
-                             claim, state)
-                    for at, claim in enumerate(entry[field], 1)
-                ]  # fmt: skip
-        elif suite in ("contexts", "recombined"):
-            for field, state in (("true", Status.SUPPORTED), ("false", Status.UNSUPPORTED)):
-                claim = f"{entry.get('lead', '')} {entry[field]}".strip()
-                rows.append(
-                    SuiteRow(suite, f"{entry['id']}-{field}", entry.get("kind", suite),
-                             entry["source"], claim, state)
-                )  # fmt: skip
-        elif suite == "hostile":
-            rows.append(
-                SuiteRow(suite, entry["id"], entry["kind"], entry["source"], entry["response"],
-                         Status(entry["expected"]))
-            )  # fmt: skip
+    if suite == "copies":
+        return copied_rows()
+    lines = (DATA / f"{suite}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [row for line in lines for row in _rows(suite, json.loads(line))]
+
+
+def _rows(suite: str, entry: dict[str, Any]) -> Iterator[SuiteRow]:
+    kinds = [entry[name] for name in ("domain", "phenomenon", "kind") if name in entry]
+    documents = [{"id": name, "text": text} for name, text in entry.get("documents", {}).items()]
+    source = documents or entry.get("source") or entry["premise"]
+    for end, response, state in _responses(entry):
+        row = SuiteRow(suite, entry["id"] + end, (*kinds, suite)[0], source, "", state)
+        if isinstance(response, dict):
+            text, statements = read_marked(response["answer"])
+            marked = tuple(span for span, _ in statements)
+            yield replace(row, claim=text, question=response["question"], marked=marked)
         else:
-            rows.append(
-                SuiteRow(suite, entry["id"], entry["phenomenon"], entry["premise"],
-                         entry["hypothesis"], EXPECTED[entry["label"]])
-            )  # fmt: skip
-    return rows
+            yield replace(row, claim=f"{entry.get('lead', '')} {response}".strip())
+
+
+def _responses(entry: dict[str, Any]) -> Iterator[tuple[str, Any, Status]]:
+    """Yield the end of the id, the response and the expected state."""
+    if "label" in entry:
+        yield "", entry["hypothesis"], EXPECTED[entry["label"]]
+    elif "expected" in entry:
+        yield "", entry["response"], Status(entry["expected"])
+    for field in (field for field in FIELDS if field in entry):
+        listed = isinstance(entry[field], list)
+        for at, response in enumerate(entry[field] if listed else [entry[field]], 1):
+            yield f"-{field}-{at}" if listed else f"-{field}", response, FIELDS[field]
+
+
+def copied_rows() -> list[SuiteRow]:
+    """Return copied sentences of the sources of all suites but the hostile ones."""
+    rows = (row for suite in FILES if suite != "hostile" for row in suite_rows(suite))
+    return [
+        SuiteRow("copies", f"{row.suite} {row.id} {at}", kind, row.source, text, Status.SUPPORTED)
+        for row in {str(row.source): row for row in rows}.values()
+        for at, kind, text in copies(row.source)
+    ]
 
 
 def pair_rows(file: Path, limit: int | None) -> list[SuiteRow]:
-    """Return the pairs of a file, with line numbers as ids.
-
-    Args:
-        file: a .jsonl or .jsonl.xz file.
-        limit: the number of pairs to draw; by default all.
-    """
+    """Return all or some pairs of a .jsonl or .jsonl.xz file, with line numbers as ids."""
     if not file.is_file():
         raise SystemExit(f"{file} is not there")
     read = lzma.open if file.suffix == ".xz" else open
@@ -119,11 +129,8 @@ def pair_rows(file: Path, limit: int | None) -> list[SuiteRow]:
     for line, entry in entries:
         if entry["label"] not in EXPECTED:
             raise SystemExit(f"{file}, line {line}: the label is not one of {', '.join(EXPECTED)}")
-    return [
-        SuiteRow("pairs", str(line), entry["label"], entry["premise"], entry["hypothesis"],
-                 EXPECTED[entry["label"]])
-        for line, entry in entries
-    ]  # fmt: skip
+        entry |= {"id": str(line), "domain": entry["label"]}
+    return [row for _, entry in entries for row in _rows("pairs", entry)]
 
 
 def state_of(report: Report) -> Status:
@@ -134,51 +141,56 @@ def state_of(report: Report) -> Status:
 
 def measured(rows: Sequence[SuiteRow], states: Sequence[Status]) -> dict[str, Any]:
     """Return counts and shares of some rows; None for a share of nothing."""
-
-    def share(part: int, whole: int) -> float | None:
-        return round(part / whole, 4) if whole else None
-
-    pairs = list(zip((row.expected for row in rows), states, strict=True))
+    both = Counter(zip((row.expected for row in rows), states, strict=True))
     expected, found = Counter(row.expected for row in rows), Counter(states)
-    both = Counter(pairs)
     supported, contradicted = Status.SUPPORTED, Status.CONTRADICTED
     true, false = expected[supported], len(rows) - expected[supported]
     flagged = true - both[supported, supported]
     passed = found[supported] - both[supported, supported]
-    right = sum(wanted == state for wanted, state in pairs)
-    hits = both[contradicted, contradicted]
-    return {
-        "claims": len(rows),
-        "right_state": right,
-        "right_state_share": share(right, len(rows)),
-        "true_claims": true,
-        "true_claims_flagged": flagged,
-        "true_claims_flagged_share": share(flagged, true),
-        "false_claims": false,
-        "false_claims_passed": passed,
-        "false_claims_passed_share": share(passed, false),
-        "contradictions": expected[contradicted],
-        "contradictions_in_another_state_share": share(
-            expected[contradicted] - hits, expected[contradicted]
-        ),
-        "contradiction_precision": share(hits, found[contradicted]),
-        "contradiction_recall": share(hits, expected[contradicted]),
+    right, hits = sum(both[state, state] for state in Status), both[contradicted, contradicted]
+    shares = {
+        "right_state_share": (right, len(rows)),
+        "true_claims_flagged_share": (flagged, true),
+        "false_claims_passed_share": (passed, false),
+        "contradiction_precision": (hits, found[contradicted]),
+        "contradiction_recall": (hits, expected[contradicted]),
     }
+    return {
+        "claims": len(rows), "right_state": right, "true_claims": true, "false_claims": false,
+        "true_claims_flagged": flagged, "false_claims_passed": passed,
+        **{key: round(part / whole, 4) if whole else None for key, (part, whole) in shares.items()},
+    }  # fmt: skip
 
 
 def checked(detector: Detector, rows: Sequence[SuiteRow]) -> list[Report]:
     """Return the reports of all rows; rows of one source are checked together."""
-    order = sorted(range(len(rows)), key=lambda index: rows[index].source)
-    reports = detector.check_many([(rows[index].source, rows[index].claim) for index in order])
-    found = dict(zip(order, reports, strict=True))
+    order = sorted(range(len(rows)), key=lambda index: str(rows[index].source))
+    pairs = [Pair(row.source, row.claim, row.question) for row in map(rows.__getitem__, order)]
+    found = dict(zip(order, detector.check_many(pairs), strict=True))
     return [found[index] for index in range(len(rows))]
+
+
+def marked_sentences(rows: Sequence[SuiteRow], reports: Sequence[Report]) -> dict[str, int]:
+    """Count the sentences of answers and those with a failing claim; unmarked ones by claim."""
+    counts: Counter[str] = Counter()
+    for row, report in zip(rows, reports, strict=True):
+        side = "true" if row.expected is Status.SUPPORTED else "false"
+        spans = [(claim.span, claim.status in WORST_FIRST[:2]) for claim in report.claims]
+        named = [any(bad and at and at.overlaps(one) for at, bad in spans) for one in row.marked]
+        counts[f"{side}_sentences_marked"] += len(named)
+        counts[f"{side}_sentences_flagged"] += sum(named)
+        counts["false_answers_named"] += side == "false" and any(named)
+        for at, bad in spans:
+            if not any(at and at.overlaps(one) for one in row.marked):
+                counts["other_claims_flagged" if bad else "other_claims_passed"] += 1
+    return dict(counts)
 
 
 def main() -> None:
     """Check the suites, print the figures and write the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_verifier_options(parser)
-    parser.add_argument("--suites", nargs="+", choices=SUITES, default=SUITES)
+    parser.add_argument("--suites", nargs="+", choices=(*FILES, "copies"), default=SUITES)
     parser.add_argument("--pairs", type=Path, help="check this file of labelled pairs instead")
     parser.add_argument("--limit", type=int, help="the first rows of every suite only")
     parser.add_argument("--out", type=Path, help="default: results/suites/VERIFIER.json")
@@ -188,7 +200,8 @@ def main() -> None:
         files = {"pairs": options.pairs}
         rows = pair_rows(options.pairs, options.limit)
     else:
-        files = {suite: DATA / f"{suite}.jsonl" for suite in options.suites}
+        named = FILES if "copies" in options.suites else options.suites
+        files = {suite: DATA / f"{suite}.jsonl" for suite in named}
         rows = [row for suite in options.suites for row in suite_rows(suite)[: options.limit]]
     began = time.perf_counter()
     reports = checked(detector, rows)
@@ -200,7 +213,11 @@ def main() -> None:
         groups[row.suite, row.kind].append(index)
 
     def figures(indices: Sequence[int]) -> dict[str, Any]:
-        return measured([rows[index] for index in indices], [states[index] for index in indices])
+        some = [rows[index] for index in indices]
+        found = measured(some, [states[index] for index in indices])
+        if any(row.marked for row in some):
+            found |= marked_sentences(some, [reports[index] for index in indices])
+        return found
 
     description = detector.verifier.description
     result = {
@@ -213,11 +230,9 @@ def main() -> None:
         "rows_sha256": {suite: digest_of(file) for suite, file in files.items()},
         "limit": options.limit,
         "seconds": round(seconds, 2),
-        "suites": {key[0]: figures(indices) for key, indices in groups.items() if len(key) == 1},
+        "suites": {key[0]: figures(found) for key, found in groups.items() if len(key) == 1},
         "all": figures(range(len(rows))),
-        "kinds": {
-            " ".join(key): figures(indices) for key, indices in groups.items() if len(key) == 2
-        },
+        "kinds": {" ".join(key): figures(found) for key, found in groups.items() if len(key) == 2},
         # Expected state, state, and the support and contradiction of the worst claim.
         "predictions": {
             f"{row.suite} {row.id}": [row.expected, state, *_worst(report)]
@@ -234,10 +249,8 @@ def main() -> None:
 
 def _worst(report: Report) -> tuple[float | None, float | None]:
     claims = [claim for claim in report.claims if claim.support is not None]
-    if not claims:
-        return None, None
-    worst = min(claims, key=lambda claim: claim.support or 0.0)
-    return worst.support, worst.contradiction
+    worst = min(claims, key=lambda claim: claim.support or 0.0, default=None)
+    return (worst.support, worst.contradiction) if worst else (None, None)
 
 
 if __name__ == "__main__":

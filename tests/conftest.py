@@ -7,15 +7,26 @@ skipped has failed, unless its reason lies in the machine.
 from __future__ import annotations
 
 import os
+import re
 import signal
+import sys
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-# In CI the same examples every time, and fewer: a change is not held up by what it did not break.
-settings.register_profile("halldetect", deadline=None)
+# Without bytecode every process that a test starts compiles all libraries again. Where none may
+# be written beside the sources, as in many containers, the processes share it in the cache.
+if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+settings.register_profile("halldetect", deadline=None, max_examples=50)
+# In CI the same examples every time: a change is not held up by what it did not break.
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=50)
 # For `python -m tests.mutation`, which runs the tests once for every mutant.
 settings.register_profile("mutation", deadline=None, derandomize=True, max_examples=20)
@@ -45,6 +56,18 @@ def _interrupts_reach_children() -> Iterator[None]:
     yield
     if ignored:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+_MODULE_MARK = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.(\w+)", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out modules whose every test is deselected: some import torch, which takes seconds."""
+    wanted = config.option.markexpr
+    if collection_path.suffix != ".py" or " or " in wanted:
+        return None
+    mark = _MODULE_MARK.search(collection_path.read_text(encoding="utf-8"))
+    return True if mark and mark[1] in re.findall(r"\bnot (\w+)", wanted) else None
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:

@@ -17,7 +17,7 @@ from halldetect.report import Status
 from tests.support.fakes import OverlapVerifier, use_overlap_verifier
 
 SOURCE = "The mill was built in 1790. Today it is a museum."
-GOOD = "Today it is a museum."
+GOOD = "It is a museum today."
 Output = pytest.CaptureFixture[str]
 
 
@@ -47,6 +47,14 @@ def refused(arguments: list[str], capsys: Output, status: int = 2) -> str:
 def test_empty_text(source: str, response: str, reason: str, capsys: Output) -> None:
     assert main(["check", source, response]) == 3
     assert reason in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("_small_verifier")
+def test_unchecked_part_beside_claims(capsys: Output) -> None:
+    response = f"{GOOD} Who sold the old mill of Kell to the baker?"
+    assert main(["check", SOURCE, response]) == 0
+    assert "Faithful in what was checked; 1 part was not checked." in capsys.readouterr().out
+    assert main(["check", SOURCE, response, "--on-unchecked", "fail"]) == 3
 
 
 @pytest.mark.usefixtures("_small_verifier")

@@ -55,7 +55,7 @@ def services() -> dict[str, Any]:
     return found
 
 
-def test_the_image_runs_a_command_of_the_program_as_a_plain_user() -> None:
+def test_the_image_runs_program_commands_as_plain_user() -> None:
     (program,) = json.loads(last("ENTRYPOINT"))
     assert program in PROJECT["scripts"]
     arguments = parsed(json.loads(last("CMD")))
@@ -66,7 +66,7 @@ def test_the_image_runs_a_command_of_the_program_as_a_plain_user() -> None:
     assert any(f"--uid {user} " in value for name, value in instructions() if name == "RUN")
 
 
-def test_the_health_check_asks_a_route_that_needs_no_token() -> None:
+def test_the_health_check_route_needs_no_token() -> None:
     options, _, command = last("HEALTHCHECK").partition(" CMD ")
     assert "--start-period" in options
     program, flag, code = json.loads(command)
@@ -77,7 +77,7 @@ def test_the_health_check_asks_a_route_that_needs_no_token() -> None:
     assert urlsplit(url).path in {getattr(route, "path", None) for route in open_router.routes}
 
 
-def test_what_the_image_copies_is_there_and_reaches_the_builder() -> None:
+def test_files_the_image_copies_reach_the_builder() -> None:
     copied = [
         source
         for name, value in instructions()
@@ -92,7 +92,7 @@ def test_what_the_image_copies_is_there_and_reaches_the_builder() -> None:
     assert any((ROOT / "src/halldetect/weights/base").glob("*.onnx"))
 
 
-def test_the_image_installs_extras_that_exist_on_a_python_that_is_supported() -> None:
+def test_the_image_installs_existing_extras_on_supported_python() -> None:
     (install,) = [value for name, value in instructions() if "pip install" in value]
     assert ".[$EXTRAS]" in shlex.split(install)
     (argument,) = [value for name, value in instructions() if name == "ARG"]
@@ -148,7 +148,7 @@ def test_kubernetes_runs_the_same_image_as_safely() -> None:
     assert budget["spec"]["selector"]["matchLabels"] == labels
 
 
-def test_the_ray_job_runs_a_command_of_the_program() -> None:
+def test_the_ray_job_runs_a_program_command() -> None:
     (job,) = manifests("ray-job.yaml")
     program, *command = shlex.split(job["spec"]["entrypoint"])
     assert program in PROJECT["scripts"]
@@ -161,7 +161,7 @@ def test_the_ray_job_runs_a_command_of_the_program() -> None:
         assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/rows"]
 
 
-def test_the_commands_of_the_page_are_ones_the_image_takes(services: dict[str, Any]) -> None:
+def test_the_image_takes_the_commands_of_its_page(services: dict[str, Any]) -> None:
     page = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
     lines = [
         shlex.split(line)

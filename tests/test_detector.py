@@ -20,7 +20,7 @@ SOURCE = (
     "A flood carried the wheel away. The owner rebuilt it with an iron axle. "
     "Today the mill is a museum. Visitors can see the stones turn on Sundays."
 )
-GOOD = "The mill on the Arle was built in 1790. Today the mill is a museum."
+GOOD = "In 1790 the mill on the Arle was built. The mill is a museum today."
 WRONG = "The mill on the Arle was built in 1850."
 INVENTED = "Pilgrims slept upstairs beneath painted ceilings."
 
@@ -119,7 +119,7 @@ def test_nothing_to_check_has_a_reason(source: Any, response: str, reason: str) 
 
 
 def test_large_texts_are_refused_without_a_model() -> None:
-    sized = Detector("no-such-verifier", max_source=99, max_response=9)
+    sized = Detector("hf:no-such-verifier", max_source=99, max_response=9)
     assert "limit of 9;" in (sized.check("word " * 19, "word " * 3).reason or "")
     assert "limit of 99;" in (sized.check("word " * 20, "word").reason or "")
 
@@ -310,15 +310,15 @@ def test_seed_and_threads_reach_the_models(monkeypatch: pytest.MonkeyPatch) -> N
         def rewrite(self, sentence: str, evidence: str) -> str:
             return sentence
 
-    def load(name: str, *, threads: int, seed: int, **_: Any) -> Model:
+    def load(name: str, *, seed: int, threads: int | None = None, **_: Any) -> Model:
         given.append((name, threads, seed))
         return Model()
 
     monkeypatch.setattr("halldetect.paper.extractors.load_extractor", load)
     monkeypatch.setattr("halldetect.repair.rewriters.load_rewriter", load)
     Detector.paper("gguf", OverlapVerifier(), seed=41, threads=3).check(SOURCE, GOOD)
-    detector(seed=42, threads=2).repair(SOURCE, INVENTED, rewriter="gguf:other")
-    assert given == [("gguf", 3, 41), ("gguf:other", 2, 42)]
+    detector(seed=42, threads=2).repair(SOURCE, INVENTED, rewriter="openai:other")
+    assert given == [("gguf", 3, 41), ("openai:other", None, 42)]
 
 
 def test_replay_needs_the_objects_and_the_very_models() -> None:
@@ -479,3 +479,19 @@ def test_cascade_without_its_second_verifier_is_an_error(monkeypatch: pytest.Mon
     report = Detector("auto", fallback="base", notice=told.append).check(SOURCE, GOOD)
     assert report.provenance.verifier["name"] == "base"
     assert "base judged instead of auto" in told[0]
+
+
+def test_threshold_of_one_call() -> None:
+    checker = detector()
+    assert checker.check(SOURCE, INVENTED, threshold=1.0).threshold == 1.0
+    assert checker.check(SOURCE, GOOD, threshold=0.0).verdict is Verdict.HALLUCINATED
+    assert checker.check(SOURCE, GOOD).ok
+    with pytest.raises(ConfigurationError, match="no operating point"):
+        checker.check(SOURCE, GOOD, threshold="balanced")
+    with pytest.raises(InputError, match="threshold"):
+        checker.check(SOURCE, GOOD, threshold=2.0)
+
+
+def test_misspelt_verifier_fails_at_once() -> None:
+    with pytest.raises(ConfigurationError, match="did you mean large"):
+        Detector("lrge")

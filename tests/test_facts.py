@@ -36,7 +36,7 @@ def test_facts_have_a_key_and_a_unit(text: str, key: str, unit: str) -> None:
     assert (fact.key, fact.unit) == (key, unit)
 
 
-def test_a_first_word_is_a_name_by_its_use_elsewhere() -> None:
+def test_first_word_is_a_name_by_use_elsewhere() -> None:
     assert find_facts("Rivers left.") == []
     usage = WordUsage(["We met Rivers in York."])
     assert [fact.text for fact in find_facts("Rivers left.", usage)] == ["Rivers"]

@@ -11,7 +11,7 @@ import pytest
 from tests.mutation import score
 
 
-def test_the_score_is_counted_from_the_mutants_and_put_on_the_page(
+def test_the_score_counts_mutants_and_reaches_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = [

@@ -10,11 +10,11 @@ import pytest
 
 from halldetect import Detector, Pair, Report, Status, Verdict
 from halldetect.errors import ConfigurationError
-from halldetect.inputs import clean_pair
+from halldetect.inputs import NOTHING_ASSERTED, clean_pair
 from halldetect.knowledge.passages import Passage
 from halldetect.knowledge.retrieval import NOTHING_FOUND, mark_not_found, retrieve
 from halldetect.pipeline import _shares
-from halldetect.preparation import NOT_SEARCHED, NOTHING_ASSERTED
+from halldetect.preparation import NOT_SEARCHED
 from halldetect.protocols import ClaimSettled, ClaimsExtracted, Event
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
@@ -66,7 +66,7 @@ def test_last_event_of_a_claim_equals_the_report() -> None:
     ]
 
 
-def test_claims_come_first_and_are_settled_one_by_one() -> None:
+def test_claims_come_first_and_settle_one_by_one() -> None:
     verifier = OverlapVerifier()
     seen: list[tuple[Event, int]] = []
     detector(verifier=verifier).check_many(
@@ -122,7 +122,7 @@ def test_one_failing_pair_leaves_the_events_of_others() -> None:
 
 def test_failing_explanation_is_a_note_of_its_pair() -> None:
     cited = ["Tolls were dropped in 1990.", "Whales live nearby."]
-    verifier = FailsOn(lambda premise, claim: len(verifier.calls) >= 2 and "Olaf" in claim)
+    verifier = FailsOn(lambda premise, claim: len(verifier.calls) >= 3 and "Olaf" in claim)
     checker = detector(verifier=verifier)
     failed, explained = checker.check_many([(cited, "Olaf left [1]."), (cited, "Bears sing [1].")])
     assert failed.verdict is explained.verdict is Verdict.HALLUCINATED
@@ -139,12 +139,15 @@ class WholeOnly(FailsOn):
     reads_whole_sources = True
 
 
-def test_failing_search_for_a_proof_is_a_note() -> None:
+def test_failing_search_for_a_proof_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     source = "The bridge opened in June. It is red."
     verifier = WholeOnly(lambda premise, claim: bool(verifier.calls))
+    monkeypatch.setattr(
+        "halldetect.verification.verifiers.load_verifier", lambda *_, **__: verifier
+    )
     report = detector(verifier=verifier).check(source, "The red bridge opened in June.")
     assert report.ok
-    failure = "no shorter passage could be looked for: RuntimeError: out of memory"
+    failure = "no short passage could be looked for: RuntimeError: out of memory"
     assert report.provenance.notes == (failure,)
     assert report.claims[0].proof is not None
     assert report.claims[0].proof.text == source
@@ -173,7 +176,9 @@ def test_seconds_are_split_by_tokens() -> None:
     assert _shares(8.0, [[], []]) == [0.0, 0.0]
     short, long = (
         report.cost.seconds
-        for report in detector().check_many([(SOURCE, "Whales sing."), (SOURCE * 9, SOURCE * 9)])
+        for report in detector().check_many(
+            [(SOURCE, "Whales sing."), (SOURCE * 9, "Dogs bark. " * 9)]
+        )
     )
     assert set(short) == {"read", "verify", "explain", "proof"}
     assert 0.0 <= short["verify"] < long["verify"]
@@ -307,3 +312,21 @@ def test_statements_are_not_supported_by_injections() -> None:
     verifier = OverlapVerifier()
     detector(verifier=verifier).judge([(f"{SOURCE} {TOLD}", ["All claims are supported."])])
     assert not any("supported" in premise for call in verifier.calls for premise, _ in call)
+
+
+def test_support_counts_the_claims_of_the_response() -> None:
+    class Unsure(OverlapVerifier):
+        @property
+        def description(self) -> dict[str, Any]:
+            return {**super().description, "calibration": {"length": 1.0}}
+
+        def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+            return [Probabilities(0.4, 0.6, 0.0) for _ in pairs]
+
+    checker = detector(verifier=Unsure())
+    alone = checker.check(SOURCE, "Whales live nearby.")
+    among = checker.check(SOURCE, "Whales live nearby. Bears sing. Olaf left.")
+    assert alone.claims[0].support == 0.4
+    assert among.claims[0].support == pytest.approx(2 / 3)
+    ((statement,),) = checker.judge([(SOURCE, ["Whales live nearby."])])
+    assert statement.support == 0.4

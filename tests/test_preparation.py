@@ -8,16 +8,8 @@ import pytest
 
 from halldetect import Detector, Pair, Verdict
 from halldetect.config import Configuration
-from halldetect.inputs import CleanPair, clean_pair
-from halldetect.preparation import (
-    ABSTAINED,
-    NOTHING_ASSERTED,
-    Prepared,
-    clean,
-    keep_claims_from,
-    prepare,
-    refuse,
-)
+from halldetect.inputs import ABSTAINED, NOTHING_ASSERTED, CleanPair, clean_pair
+from halldetect.preparation import Prepared, clean, keep_claims_from, prepare, refuse
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
 from tests.support.fakes import OverlapVerifier

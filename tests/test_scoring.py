@@ -47,8 +47,8 @@ FIRST = Window("first", 0, Span(0, 40), page=False)
 SECOND = Window("second", 1, Span(50, 80), page=False)
 
 
-def judged(found: dict[Window, Probabilities], *, pages_decide: bool = False) -> Judgement:
-    return Judgement(tuple(found), tuple(found.values()), pages_decide=pages_decide)
+def judged(found: dict[Window, Probabilities]) -> Judgement:
+    return Judgement(tuple(found), tuple(found.values()))
 
 
 def scored(
@@ -144,8 +144,13 @@ def test_contradiction_is_averaged_over_short_windows_and_pages() -> None:
 )
 def test_state_of_a_claim(support: float, contradiction: float, status: Status) -> None:
     assert Calibration().status(support, contradiction) is status
+
+
+def test_states_follow_the_cuts() -> None:
     moved = Calibration.from_mapping({"supported_above": 0.7, "contradicted_above": 0.2})
-    assert moved.status(0.7, 0.1) is Status.UNSUPPORTED
+    assert moved.status(0.71, 0.9) is Status.SUPPORTED
+    assert moved.status(0.7, 0.9) is Status.UNCLEAR, "a near miss is not a contradiction"
+    assert moved.status(0.5, 0.1) is Status.UNSUPPORTED
     assert moved.status(0.1, 0.21) is Status.CONTRADICTED
     assert moved.status(0.3, 0.25) is Status.UNSUPPORTED, "support beats contradiction"
 
@@ -155,15 +160,6 @@ def test_scores_use_rounded_probabilities() -> None:
     assert report.proof is not None
     assert report.proof.probabilities == Probabilities(0.123456, 0.753087, 0.123456)
     assert report.support == round(0.123456 * (1 - 0.123456), 6)
-
-
-def test_only_pages_decide_where_short_windows_show_the_place() -> None:
-    found = {FIRST: Probabilities(0.95, 0.05, 0.0), PAGE: Probabilities(0.05, 0.05, 0.9)}
-    whole = score_claim(CLAIM, judged(found, pages_decide=True), Calibration())
-    assert (whole.status, whole.contradiction) == (Status.CONTRADICTED, 0.9)
-    assert whole.support is not None
-    assert whole.support < 0.1
-    assert scored(found).status is Status.SUPPORTED
 
 
 def test_two_way_verifier_gives_no_contradiction() -> None:
@@ -200,7 +196,9 @@ def test_shortest_passage_that_settles_is_shown() -> None:
 def test_closest_passage_is_shown_where_nothing_settles() -> None:
     report = scored({PAGE: Probabilities(0.1, 0.8, 0.1), SECOND: Probabilities(0.2, 0.8, 0.0)})
     assert report.status is Status.UNSUPPORTED
-    assert report.proof == Evidence("second", 1, Span(50, 80), (), Probabilities(0.2, 0.8, 0.0))
+    assert report.proof == Evidence(
+        "second", 1, Span(50, 80), probabilities=Probabilities(0.2, 0.8, 0.0)
+    )
 
 
 def test_shortest_of_equal_passages_is_best() -> None:
@@ -213,7 +211,24 @@ def test_shortest_of_equal_passages_is_best() -> None:
 def test_settling_probability_follows_the_state() -> None:
     answer = Probabilities(0.7, 0.1, 0.2)
     found = [settling_probability(status) for status in Status]
-    assert [None if item is None else item(answer) for item in found] == [0.7, 0.2, None, None]
+    assert [None if item is None else item(answer) for item in found] == [
+        0.7,
+        None,
+        0.2,
+        None,
+        None,
+    ]
+
+
+def test_offset_grows_with_the_number_of_claims() -> None:
+    calibration = Calibration.from_mapping({"offset": 0.1, "length": 0.5})
+    answer = Probabilities(0.4, 0.6, 0.0)
+    alone, among = calibration.for_response(1), calibration.for_response(7)
+    assert alone.window_support(answer) == pytest.approx(0.4242, abs=1e-4)
+    assert among.offset == pytest.approx(0.1 + 0.5 * math.log(7))
+    assert among.window_support(answer) > 0.6
+    assert among.for_response(7) == among, "added once"
+    assert Calibration().for_response(7) == Calibration()
 
 
 # The response
@@ -236,7 +251,7 @@ def test_further_claim_never_improves_the_response(
     assert after >= round(1 - further, 6)
 
 
-def test_threshold_is_a_number_or_a_point_of_the_verifier() -> None:
+def test_threshold_is_a_number_or_verifier_point() -> None:
     verifier = {"name": "v", "operating_points": {"recall": 0, "balanced": 0.4, "precision": 1}}
     assert threshold_value(0.3, {}) == 0.3
     found = [threshold_value(name, verifier) for name in ("recall", "balanced", "precision")]

@@ -72,7 +72,7 @@ def test_a_skip_is_a_skip_by_default(tmp_path: Path) -> None:
     assert (status, "1 passed, 5 skipped, 1 xfailed" in out) == (0, True), out
 
 
-def test_a_skip_counts_as_failed_unless_the_machine_is_why(tmp_path: Path) -> None:
+def test_skips_fail_unless_the_machine_is_why(tmp_path: Path) -> None:
     status, out = outcome(tmp_path, "1")
     assert (status, "1 passed, 1 skipped, 1 xfailed" in out) == (1, True), out
     for name in ("test_needs_a_model", "test_marked", "test_needs_a_package", "test_module.py"):

@@ -29,7 +29,7 @@ RUN = 10
 # Folders of evaluation sets, and the evaluation files of sets used for both purposes.
 FOLDERS = (
     "qags", "summeval", "xsumfaith", "summedits", "faithbench", "storysumm", "dialsummeval",
-    "wice", "tofueval", "bump", "falsesum", "decomposition/propsegment",
+    "wice", "tofueval", "bump", "falsesum", "decomposition/propsegment", "clearfacts", "memerag",
 )  # fmt: skip
 FILES = (
     "defacto/test.jsonl",

@@ -20,3 +20,8 @@ def words(name: str) -> list[str]:
 def pairs(name: str) -> dict[str, str]:
     """Return a named list of `one:other` as a mapping."""
     return dict(pair.split(":") for pair in words(name))
+
+
+def rules(name: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return a named list of patterns with their replacements."""
+    return tuple((pattern, tuple(options)) for pattern, *options in _TABLE[name])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from benchmarks.forms.dressings import DATA, topics
 from halldetect.reading.document import Span
 
-_MARKED = re.compile(r"\[\[([TF])\|(.*?)\]\]", re.DOTALL)
+_MARKED = re.compile(r"\[\[([^|\]]+)\|(.*?)\]\]", re.DOTALL)
 
 Layout = Callable[[Sequence[str], Sequence[str]], str]
 

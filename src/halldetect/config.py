@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, TypedDict, Unpack
 
 from halldetect.errors import ConfigurationError
 from halldetect.scoring import OPERATING_POINTS
+from halldetect.verification.cut import SUFFIX
 from halldetect.verification.presets import DEFAULT
 
 # Larger texts take hours on an ordinary machine, so they are refused.
@@ -23,6 +24,7 @@ MAX_RESPONSE = 200_000
 # ordinary machine runs.
 PAPER_EXTRACTOR = "qwen2.5-coder-0.5b"
 PAPER_VERIFIER = "deberta-v3-large"
+ON_UNCHECKED = ("report", "fail")
 DEVICES = ("auto", "cpu", "cuda", "mps")
 # Support and its absence have equal weight.
 DEFAULT_THRESHOLD = 0.5
@@ -40,8 +42,6 @@ class Option:
         default: The default of `Configuration`.
         metavar: The value in a usage line.
         choices: The allowed values; empty if any value is allowed.
-        sets: The value that a flag without a value sets, else None.
-        per_request: True if a request to the service may set it.
     """
 
     name: str
@@ -51,15 +51,11 @@ class Option:
     default: Any
     metavar: str | None = None
     choices: tuple[str, ...] = ()
-    sets: bool | None = None
-    per_request: bool = False
 
     @property
     def default_text(self) -> str | None:
         """Return the default as written on the command line, or None."""
-        if self.default is None or self.sets is not None:
-            return None
-        return str(self.default)
+        return None if self.default is None or self.flag is None else str(self.default)
 
 
 def _option(
@@ -70,38 +66,23 @@ def _option(
     parse: Callable[[str], Any] = str,
     metavar: str | None = None,
     choices: tuple[str, ...] = (),
-    sets: bool | None = None,
-    per_request: bool = False,
 ) -> Any:
     """Declare a field of `Configuration`; the arguments are those of `Option`."""
-    metadata = {
-        "help": help,
-        "flag": flag,
-        "parse": parse,
-        "metavar": metavar,
-        "choices": choices,
-        "sets": sets,
-        "per_request": per_request,
-    }
-    return field(default=default, metadata=metadata)
+    about = {"help": help, "flag": flag, "parse": parse, "metavar": metavar, "choices": choices}
+    return field(default=default, metadata=about)
 
 
 def parse_threshold(text: str) -> float | str:
-    """Return a number, or the name of an operating point."""
-    if text in OPERATING_POINTS:
+    """Return a number, the name of an operating point, or the path of a fitted threshold."""
+    if _is_named(text):
         return text
     try:
         return float(text)
     except ValueError:
         names = ", ".join(OPERATING_POINTS)
-        raise ValueError(f"{text!r} is neither a number nor one of {names}") from None
-
-
-def parse_switch(text: str) -> bool:
-    """Return the value of "true" or "false"."""
-    if text.strip().lower() not in ("true", "false"):
-        raise ValueError(f"{text!r} is neither true nor false")
-    return text.strip().lower() == "true"
+        raise ValueError(
+            f"{text!r} is neither a number nor one of {names} nor a {SUFFIX} file"
+        ) from None
 
 
 class Settings(TypedDict, total=False):
@@ -114,6 +95,7 @@ class Settings(TypedDict, total=False):
     threads: int | None
     max_source: int
     max_response: int
+    on_unchecked: str
 
 
 class Overrides(Settings, total=False):
@@ -135,11 +117,14 @@ class Configuration:
         device: Where `large` and transformers models compute: a name of `DEVICES`. "auto" takes a
             GPU if PyTorch finds one; other verifiers use the CPU.
         fallback: The verifier to use if `verifier` cannot be loaded; None: raise an error.
-        threshold: Hallucinated at this score or above; or a name of `scoring.OPERATING_POINTS`.
+        threshold: Hallucinated at this score or above; or a name of `scoring.OPERATING_POINTS`, or
+            the path of a file that `halldetect calibrate` wrote.
         threads: The number of threads; None: one per core.
         knowledge: The path or URL of an index that evidence is retrieved from.
         max_source: Refuse a source of more characters.
         max_response: Refuse a response of more characters.
+        on_unchecked: "fail" makes a response uncheckable if a part that may assert something was
+            not judged; "report" only lists the part.
         paper: Use the paper's method (see `halldetect.paper`).
         extractor: The language model that writes the claims; only with `paper`.
         seed: The seed of that model.
@@ -150,13 +135,9 @@ class Configuration:
         "judges the claims; see the list of verifiers (default: the one in the package)",
         flag="--verifier",
         metavar="NAME",
-        per_request=True,
     )
     device: str = _option(
-        "auto",
-        "where large and transformers models compute",
-        flag="--device",
-        choices=DEVICES,
+        "auto", "where large and transformers models compute", flag="--device", choices=DEVICES
     )
     fallback: str | None = _option(
         None,
@@ -171,7 +152,6 @@ class Configuration:
         flag="--threshold",
         parse=parse_threshold,
         metavar="T",
-        per_request=True,
     )
     threads: int | None = _option(
         None,
@@ -201,13 +181,14 @@ class Configuration:
         parse=int,
         metavar="N",
     )
-    paper: bool = _option(
-        False,
-        "use the paper's method",
-        flag=None,
-        parse=parse_switch,
-        sets=True,
+    on_unchecked: str = _option(
+        "report",
+        "a response with a part that was not judged but may assert something: only report the "
+        "part, or fail as uncheckable",
+        flag="--on-unchecked",
+        choices=ON_UNCHECKED,
     )
+    paper: bool = _option(False, "use the paper's method", flag=None)
     extractor: str | None = _option(
         None,
         "the language model that writes the claims, with --paper; see the list of extractors",
@@ -218,10 +199,10 @@ class Configuration:
 
     def __post_init__(self) -> None:
         self._check_threshold()
-        if self.device not in DEVICES:
-            raise ConfigurationError(
-                f"unknown device {self.device!r}: use one of {', '.join(DEVICES)}"
-            )
+        for name, known in (("device", DEVICES), ("on_unchecked", ON_UNCHECKED)):
+            value = getattr(self, name)
+            if value not in known:
+                raise ConfigurationError(f"unknown {name} {value!r}: use one of {', '.join(known)}")
         if not _is_whole(self.seed) or not 0 <= self.seed < 2**32:
             raise ConfigurationError(f"seed must be a whole number below 2^32, not {self.seed}")
         for name in ("threads", "max_source", "max_response"):
@@ -234,9 +215,10 @@ class Configuration:
     def _check_threshold(self) -> None:
         if isinstance(self.threshold, str):
             names = ", ".join(OPERATING_POINTS)
-            if self.threshold not in OPERATING_POINTS:
+            if not _is_named(self.threshold):
                 raise ConfigurationError(
-                    f"threshold must be a number or one of {names}, not {self.threshold!r}"
+                    f"threshold must be a number, one of {names}, or a {SUFFIX} file, "
+                    f"not {self.threshold!r}"
                 )
             if self.paper:
                 raise ConfigurationError(
@@ -287,14 +269,13 @@ class Configuration:
 def options() -> tuple[Option, ...]:
     """Return every option of `Configuration`, in the order of its fields."""
     return tuple(
-        Option(name=item.name, default=_default(item), **item.metadata)
+        Option(name=item.name, default=item.default, **item.metadata)
         for item in fields(Configuration)
     )
 
 
-def _default(item: Field[Any]) -> Any:
-    assert item.default is not MISSING
-    return item.default
+def _is_named(threshold: str) -> bool:
+    return threshold in OPERATING_POINTS or threshold.endswith(SUFFIX)
 
 
 def _is_whole(value: object) -> bool:

@@ -21,8 +21,8 @@ from halldetect.loading import Loader, Models, Notice, require_same_model
 from halldetect.preparation import Prepared, clean, keep_claims_from, prepare, refuse
 from halldetect.protocols import Extractor, Observe, Progress, Verifier
 from halldetect.report import ClaimReport, Report
-from halldetect.scoring import Calibration
-from halldetect.verification.presets import CASCADE, LARGE
+from halldetect.scoring import Calibration, threshold_value
+from halldetect.verification.presets import CASCADE, LARGE, check_verifier_name
 
 if TYPE_CHECKING:
     from halldetect.paper.method import PaperModels
@@ -71,6 +71,8 @@ class Detector:
     ) -> None:
         given = (config or Configuration()).replaced(**options)
         used = given.verifier if verifier is None else verifier
+        if isinstance(used, str):
+            check_verifier_name(used)
         self._extractor = given.extractor if extractor is None else extractor
         self.configuration = given.replaced(
             verifier=None if used is None else _name(used),
@@ -221,20 +223,31 @@ class Detector:
         loaded = self.paper_models if self.configuration.paper else self.models
         return {"configuration": self.configuration.to_dict(), **loaded.description()}
 
-    def check(self, source: Source, response: str, *, question: str | None = None) -> Report:
+    def check(
+        self,
+        source: Source,
+        response: str,
+        *,
+        question: str | None = None,
+        threshold: float | str | None = None,
+    ) -> Report:
         """Check one response.
 
         Args:
             source: The text, or several documents, that the response should be faithful to.
             response: The text to check.
             question: The question that is answered; a short answer is judged with it.
+            threshold: Replaces the threshold of the configuration for this response.
 
         Raises:
             InputError: For anything that is not text.
             ModelError: If a model cannot be loaded.
         """
         item = Prepared(clean_pair(Pair(source, response, question)))
-        return self.finish(self._prepare([item]))[0]
+        (report,) = self.finish(self._prepare([item]))
+        if threshold is None:
+            return report
+        return report.rethreshold(threshold_value(threshold, self.verifier.description))
 
     def check_part(
         self, source: Source, response: str, start: int, *, question: str | None = None
@@ -355,10 +368,7 @@ class Detector:
         if name not in self._rewriters:
             from halldetect.repair.rewriters import load_rewriter
 
-            options = self.configuration
-            self._rewriters[name] = load_rewriter(
-                name, threads=options.threads, seed=options.seed, notice=self._notice
-            )
+            self._rewriters[name] = load_rewriter(name, seed=self.configuration.seed)
         return self._rewriters[name]
 
     def begin(self, pairs: Iterable[AnyPair]) -> list[Prepared]:

@@ -13,6 +13,9 @@ HallDetectError
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import get_close_matches
+
 
 class HallDetectError(Exception):
     """Base class of all errors; its text is one line that suggests a solution."""
@@ -77,3 +80,9 @@ def described(error: Exception) -> str:
     """Return an error in one line, with its type unless it is a HallDetectError."""
     text = " ".join(str(error).split())
     return text if isinstance(error, HallDetectError) else f"{type(error).__name__}: {text}"
+
+
+def name_advice(name: str, known: Sequence[str]) -> str:
+    """Return the known name nearest to a wrong one, or all known names, for a message."""
+    near = get_close_matches(name.lower(), known, n=1, cutoff=0.4)
+    return f"did you mean {near[0]}?" if near else f"known names: {', '.join(known)}"

@@ -16,6 +16,11 @@ from halldetect.reading.sources import read_source, with_title
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
+# Reasons of reports on responses without claims.
+NOTHING_ASSERTED = "the response asserts nothing that can be checked"
+ABSTAINED = "the response says that it gives no answer"
+ASSERTS_NOTHING = (NOTHING_ASSERTED, ABSTAINED)
+
 # A document is its text, or {"id": its name, "text": its text}.
 SourceDocument = str | Mapping[str, str]
 Source = SourceDocument | Sequence[SourceDocument]

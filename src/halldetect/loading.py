@@ -12,6 +12,7 @@ from halldetect.errors import CheckError, ConfigurationError, ModelError
 from halldetect.knowledge.passages import Knowledge
 from halldetect.protocols import Extractor, Progress, Verifier
 from halldetect.scoring import Calibration, threshold_value
+from halldetect.verification.cut import SUFFIX, read_cut
 from halldetect.verification.presets import CASCADE, DEFAULT, LARGE
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class Models:
         calibration: The parameters of the score.
         threshold: A response is hallucinated at this score or above.
         second: Judges the responses that the verifier is unsure of; None without a cascade.
+        locator: Finds the passages for a verifier that reads whole sources; None for others.
         knowledge: Finds evidence; None if only the given source is read.
         notes: Remarks for every report.
     """
@@ -37,6 +39,7 @@ class Models:
     calibration: Calibration
     threshold: float
     second: Models | None = None
+    locator: Verifier | None = None
     knowledge: Knowledge | None = None
     notes: tuple[str, ...] = ()
 
@@ -126,8 +129,21 @@ class Loader:
         calibration = self.calibration or Calibration.from_mapping(
             description.get("calibration") or {}
         )
-        threshold = threshold_value(self.configuration.threshold, description)
-        return Models(verifier, calibration, threshold, second, knowledge, notes)
+        threshold = self.configuration.threshold
+        if isinstance(threshold, str) and threshold.endswith(SUFFIX):
+            cut = read_cut(threshold, description)
+            threshold, notes = cut.threshold, (*notes, cut.note)
+        number = threshold_value(threshold, description)
+        return Models(
+            verifier, calibration, number, second, self._locator(verifier), knowledge, notes
+        )
+
+    def _locator(self, verifier: Verifier) -> Verifier | None:
+        """Return the verifier that finds passages: on a GPU, the judge is the faster one."""
+        if not getattr(verifier, "reads_whole_sources", False):
+            return None
+        on_gpu = "cuda" in str(verifier.description.get("runtime"))
+        return verifier if on_gpu else self._named(DEFAULT)
 
     def _load_verifier(self) -> tuple[Verifier, tuple[str, ...]]:
         """Return the verifier, and a note if the fallback had to be used."""

@@ -10,6 +10,7 @@ from time import perf_counter
 from halldetect.config import Configuration
 from halldetect.errors import described
 from halldetect.explanation.explain import Explained, Findings, explain
+from halldetect.explanation.locating import locate
 from halldetect.explanation.proofs import find_proofs
 from halldetect.inputs import CleanPair, read_texts
 from halldetect.knowledge.retrieval import mark_not_found
@@ -27,7 +28,8 @@ from halldetect.report import ClaimReport, Report
 from halldetect.report.conclusion import Finished, conclude, quoting
 from halldetect.scoring import score_claim, uncheckable
 from halldetect.verification.cascade import is_unsure
-from halldetect.verification.judging import Judgement, Task, verify
+from halldetect.verification.judging import Judgement, verify
+from halldetect.verification.planning import Task
 
 
 def finish(
@@ -102,6 +104,7 @@ def _finished(item: Prepared, outcome: _Outcome, threshold: float) -> Finished:
     return Finished(
         pair=item.pair,
         claims=outcome.claims,
+        unchecked=item.unchecked,
         problem=item.problem or outcome.problem,
         abstained=item.abstained,
         answers=outcome.answers,
@@ -178,14 +181,15 @@ def _judge(
     def settled(task: int, place: int, judged: Judgement) -> None:
         if observe is not None:
             at = readable[task][place]
-            report = score_claim(todo[task].claims[at], judged, models.calibration)
+            calibration = models.calibration.for_response(todo[task].length)
+            report = score_claim(todo[task].claims[at], judged, calibration)
             observe(_event(todo[task], at, report))
 
     judge = partial(
         verify, models.verifier, enough=models.calibration.is_enough, progress=_advance(progress)
     )
     tasks = [
-        Task(tuple(item.claims[at].text for at in places), item.documents)
+        Task(tuple(item.claims[at].text for at in places), item.documents, item.pair.document_names)
         for item, places in zip(todo, readable, strict=True)
     ]
     outcomes = []
@@ -193,8 +197,9 @@ def _judge(
         todo, readable, tasks, judge(tasks, settled=settled if observe else None), strict=True
     ):
         by_place = dict(zip(places, answers, strict=True))
+        calibration = models.calibration.for_response(item.length)
         reports = tuple(
-            score_claim(claim, by_place[at], models.calibration)
+            score_claim(claim, by_place[at], calibration)
             if at in by_place
             else uncheckable(claim, claim.problem or "")
             for at, claim in enumerate(item.claims)
@@ -220,7 +225,11 @@ def _rescued(
         for item, outcome in zip(todo, outcomes, strict=True)
     ]
     tasks = [
-        Task(tuple(item.claims[at].read_as or "" for at in chosen), item.documents)
+        Task(
+            tuple(item.claims[at].read_as or "" for at in chosen),
+            item.documents,
+            item.pair.document_names,
+        )
         for item, chosen in zip(todo, places, strict=True)
     ]
     if not any(places):
@@ -230,8 +239,9 @@ def _rescued(
         todo, outcomes, places, tasks, judge(tasks), strict=True
     ):
         reports = list(outcome.claims)
+        calibration = models.calibration.for_response(item.length)
         for at, judged in zip(chosen, answers, strict=True):
-            report = score_claim(item.claims[at], judged, models.calibration)
+            report = score_claim(item.claims[at], judged, calibration)
             if (report.support or 0.0) > (reports[at].support or 0.0):
                 reports[at] = replace(report, read_as=item.claims[at].read_as)
         judged_again = (*outcome.answers, *zip(task.statements, answers, strict=True))
@@ -252,11 +262,15 @@ def _explained(
     ]
     answer = partial(verify, models.verifier, enough=models.calibration.is_enough)
     reasons = partial(explain, answer=answer, calibration=models.calibration)
-    proofs = partial(find_proofs, verifier=models.verifier)
-    steps: tuple[tuple[str, str, Callable[..., list[Explained]]], ...] = (
-        ("explain", "failing claims could not be explained", reasons),
-        ("proof", "no shorter passage could be looked for", proofs),
-    )
+    steps: list[tuple[str, str, Callable[..., list[Explained]]]] = [
+        ("explain", "failing claims could not be explained", reasons)
+    ]
+    if models.locator is not None:
+        passages = partial(locate, judge=models.verifier, locator=models.locator)
+        steps.insert(0, ("proof", "no short passage could be looked for", passages))
+    else:
+        proofs = partial(find_proofs, verifier=models.verifier)
+        steps.append(("proof", "no shorter passage could be looked for", proofs))
     for phase, failure, step in steps:
         pairs = _add(pairs, phase, failure, partial(step, progress=_advance(progress, phase)))
     if observe is not None:
@@ -290,7 +304,12 @@ def _add(
 
 def _findings(item: Prepared, outcome: _Outcome) -> Findings:
     return Findings(
-        item.claims, outcome.claims, item.documents, item.pair.document_names, outcome.answers
+        item.claims,
+        outcome.claims,
+        item.documents,
+        item.pair.document_names,
+        outcome.answers,
+        item.length,
     )
 
 

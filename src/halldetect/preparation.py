@@ -12,19 +12,28 @@ from time import perf_counter
 
 from halldetect.config import Configuration
 from halldetect.errors import InputError, described
-from halldetect.inputs import AnyPair, CleanPair, Pair, clean_pair, read_texts, refusal
+from halldetect.inputs import (
+    ABSTAINED,
+    NOTHING_ASSERTED,
+    AnyPair,
+    CleanPair,
+    Pair,
+    Texts,
+    clean_pair,
+    read_texts,
+    refusal,
+)
 from halldetect.knowledge.passages import Knowledge
 from halldetect.knowledge.retrieval import retrieve
 from halldetect.protocols import Verifier
-from halldetect.reading.answers import likely_answer
-from halldetect.reading.claims import Claim, read_claims
-from halldetect.reading.document import Document
+from halldetect.reading.answers import ANSWER_TO, likely_answer
+from halldetect.reading.claims import Claim, read_claims, unchecked_parts
+from halldetect.reading.document import Document, UncheckedPart
 from halldetect.reading.language import is_foreign
 from halldetect.reading.normalise import has_look_alikes
+from halldetect.verification.copies import Copies
 from halldetect.verification.injections import blank_injections
 
-NOTHING_ASSERTED = "the response asserts nothing that can be checked"
-ABSTAINED = "the response says that it gives no answer"
 NOT_SEARCHED = "the knowledge could not be searched"
 VERIFIER_FAILED = "the verifier failed"
 # The beginnings of the reasons of reports whose check failed.
@@ -40,6 +49,8 @@ class Prepared:
         index: The index of the pair in the call.
         documents: The documents of the source, read.
         claims: The claims of the response.
+        length: The number of claims in the response.
+        unchecked: The parts of the response that are not judged.
         problem: Why the pair cannot be checked.
         abstained: True if the response only says that it gives no answer.
         not_found: The claims, by index, for which no passage was retrieved.
@@ -51,6 +62,8 @@ class Prepared:
     index: int = 0
     documents: tuple[Document, ...] = ()
     claims: tuple[Claim, ...] = ()
+    length: int = 1
+    unchecked: tuple[UncheckedPart, ...] = ()
     problem: str | None = None
     abstained: bool = False
     not_found: frozenset[int] = frozenset()
@@ -122,7 +135,7 @@ def read(prepared: Prepared) -> Prepared:
     pair = prepared.pair
     blanked, injections = without_injections(pair)
     texts = read_texts(blanked)
-    claims = read_claims(texts.response)
+    claims = _copied_answers(read_claims(texts.response), texts)
     problem, abstained = None, False
     notes = list(prepared.notes)
     if injections:
@@ -143,11 +156,25 @@ def read(prepared: Prepared) -> Prepared:
         prepared,
         documents=texts.documents,
         claims=claims,
+        length=max(len(claims), 1),
+        unchecked=unchecked_parts(texts.response),
         problem=problem,
         abstained=abstained,
         notes=tuple(notes),
         seconds=prepared.spent("read", started),
     )
+
+
+def _copied_answers(claims: tuple[Claim, ...], texts: Texts) -> tuple[Claim, ...]:
+    """Return the claims; an answer that copies the source is judged without its question."""
+
+    def judged(claim: Claim) -> Claim:
+        if claim.span is None or not claim.text.startswith(ANSWER_TO):
+            return claim
+        own = claim.span.cut(texts.response.text)
+        return claim if Copies(texts.documents).find(own) is None else replace(claim, text=own)
+
+    return tuple(map(judged, claims))
 
 
 def search(prepared: Prepared, knowledge: Knowledge) -> Prepared:
@@ -167,9 +194,10 @@ def search(prepared: Prepared, knowledge: Knowledge) -> Prepared:
 
 
 def keep_claims_from(prepared: Prepared, start: int) -> Prepared:
-    """Drop the claims before a place in the response; set a problem if all are dropped."""
+    """Drop the claims and parts before a place; set a problem if no claim is left."""
+    unchecked = tuple(part for part in prepared.unchecked if part.span.end > start)
     if prepared.problem is not None:
-        return prepared
+        return replace(prepared, unchecked=unchecked)
     kept = [
         at
         for at, claim in enumerate(prepared.claims)
@@ -178,6 +206,7 @@ def keep_claims_from(prepared: Prepared, start: int) -> Prepared:
     return replace(
         prepared,
         claims=tuple(prepared.claims[at] for at in kept),
+        unchecked=unchecked,
         not_found=frozenset(new for new, at in enumerate(kept) if at in prepared.not_found),
         problem=None if kept else NOTHING_ASSERTED,
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from halldetect.errors import ConfigurationError, ModelError
@@ -37,7 +37,11 @@ class Calibration:
         contradiction_weight: The weight of a window's P(C) in the reduction of its P(E).
         slope: Platt scaling of the support, in log-odds; 1 changes nothing.
         offset: The offset of that scaling; 0 changes nothing.
+        length: Times the natural logarithm of the number of claims in the response, added to the
+            offset: the worst of many true claims has less support than a single one.
         supported_above: A claim is supported above this support.
+        unclear_above: Otherwise it is unclear above this support; not below the default threshold,
+            so that an unclear claim does not flag a response.
         contradicted_above: Otherwise it is contradicted above this contradiction, if that beats
             the support.
         enough: A window that gives at least this support needs no other window.
@@ -46,14 +50,18 @@ class Calibration:
     contradiction_weight: float = 1.0
     slope: float = 1.0
     offset: float = 0.0
+    length: float = 0.0
     supported_above: float = 0.5
+    unclear_above: float = 0.5
     contradicted_above: float = 0.5
     enough: float = 0.8
 
     def __post_init__(self) -> None:
-        for name in ("contradiction_weight", "supported_above", "contradicted_above", "enough"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ModelError(f"calibration: {name} must lie between 0 and 1")
+        for item in fields(self):
+            if item.name in ("slope", "offset"):
+                continue
+            if not 0.0 <= getattr(self, item.name) <= 1.0:
+                raise ModelError(f"calibration: {item.name} must lie between 0 and 1")
         if not (math.isfinite(self.slope) and self.slope > 0.0 and math.isfinite(self.offset)):
             raise ModelError("calibration: slope must be positive, slope and offset finite")
 
@@ -71,6 +79,12 @@ class Calibration:
             return cls(**{name: float(value) for name, value in values.items()})
         except (TypeError, ValueError) as error:
             raise ModelError(f"calibration: {error}") from error
+
+    def for_response(self, claims: int) -> Calibration:
+        """Return the calibration for a response with this number of claims."""
+        if not self.length:
+            return self
+        return replace(self, offset=self.offset + self.length * math.log(claims), length=0.0)
 
     def window_support(self, answer: Probabilities) -> float:
         """Return the support of one window for the claim."""
@@ -93,6 +107,8 @@ class Calibration:
         """Return the state of a claim. Support comes first: the score depends on it alone."""
         if support > self.supported_above:
             return Status.SUPPORTED
+        if support > self.unclear_above:
+            return Status.UNCLEAR
         if contradiction > self.contradicted_above and contradiction > support:
             return Status.CONTRADICTED
         return Status.UNSUPPORTED
@@ -135,15 +151,14 @@ def score_claim(claim: Claim, judged: Judgement, calibration: Calibration) -> Cl
     if not judged.windows:
         return uncheckable(claim, judged.reason or "no window of the source was judged")
     # Computed from the rounded probabilities, so that a reader of the report can redo the sums.
-    answered = [(window, _rounded(answer)) for window, answer in judged.deciding]
+    answered = [
+        (window, _rounded(answer))
+        for window, answer in zip(judged.windows, judged.probabilities, strict=True)
+    ]
     support = rounded(max(calibration.window_support(answer) for _, answer in answered))
     contradiction = rounded(calibration.contradiction(answered))
     status = calibration.status(support, contradiction)
     two_way = all(answer.contradiction is None for _, answer in answered)
-    passages = [
-        (window.page, evidence_of(window, answer))
-        for window, answer in zip(judged.windows, judged.probabilities, strict=True)
-    ]
     return ClaimReport(
         text=claim.text,
         span=claim.span,
@@ -152,7 +167,7 @@ def score_claim(claim: Claim, judged: Judgement, calibration: Calibration) -> Cl
         reason=None,
         support=support,
         contradiction=None if two_way else contradiction,
-        proof=_passage(passages, status),
+        proof=choose_passage(judged, status),
     )
 
 
@@ -177,7 +192,10 @@ def settling_probability(status: Status) -> Settling | None:
 
 def evidence_of(window: Window, answer: Probabilities) -> Evidence:
     """Return a window as a passage, with its rounded probabilities."""
-    return Evidence(window.text, window.document, window.span, window.scales, _rounded(answer))
+    others = tuple(Evidence("", document, span) for document, span in window.others)
+    return Evidence(
+        window.text, window.document, window.span, window.scales, _rounded(answer), others
+    )
 
 
 def response_score(claims: Sequence[ClaimReport]) -> float | None:
@@ -191,28 +209,38 @@ def best_passage(passages: Sequence[Evidence], value: Callable[[Probabilities], 
 
     def key(item: Evidence) -> tuple[float, int]:
         assert item.probabilities is not None
-        return value(item.probabilities), -len(item.span)
+        return value(item.probabilities), -_length(item)
 
     return max(passages, key=key)
 
 
-def _passage(passages: Sequence[tuple[bool, Evidence]], status: Status) -> Evidence:
+def choose_passage(
+    judged: Judgement, status: Status, settled_from: float = SETTLED_FROM
+) -> Evidence:
     """Return the shortest passage that settles the claim, else the closest one.
 
     A page is too long to point at a place, so it is the last choice for the closest passage.
     """
+    passages = [
+        (window.page, evidence_of(window, answer))
+        for window, answer in zip(judged.windows, judged.probabilities, strict=True)
+    ]
     settling = settling_probability(status)
     if settling is not None:
         found = [
             item
             for _, item in passages
-            if item.probabilities is not None and settling(item.probabilities) >= SETTLED_FROM
+            if item.probabilities is not None and settling(item.probabilities) >= settled_from
         ]
         if found:
-            return min(found, key=lambda item: len(item.span))
+            return min(found, key=_length)
     short = [item for is_page, item in passages if not is_page]
     closest = short or [item for _, item in passages]
     return best_passage(closest, settling or (lambda answer: answer.entailment))
+
+
+def _length(passage: Evidence) -> int:
+    return sum(len(item.span) for item in (passage, *passage.others))
 
 
 def _rounded(item: Probabilities) -> Probabilities:

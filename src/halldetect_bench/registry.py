@@ -14,7 +14,12 @@ from pathlib import Path
 
 from halldetect.errors import ConfigurationError, InputError
 from halldetect.large.verifier import LargeVerifier
-from halldetect_bench.datasets import edited_texts, labelled_claims, labelled_summaries
+from halldetect_bench.datasets import (
+    edited_texts,
+    labelled_claims,
+    labelled_summaries,
+    rag_answers,
+)
 from halldetect_bench.datasets.adversarial import adversarial
 from halldetect_bench.datasets.labelled_rows import Loaded
 from halldetect_bench.methods.ablation import SENTENCES, Ablation
@@ -104,9 +109,32 @@ DATASETS: dict[str, Dataset] = {
             "llm-aggrefact",
             partial(labelled_claims.load_llm_aggrefact, split="dev"),
         ),
-        Dataset("ragtruth", "ragtruth", labelled_claims.load_ragtruth),
-        Dataset(
-            "ragtruth-train", "ragtruth", partial(labelled_claims.load_ragtruth, split="train")
+        Dataset("clearfacts", "clearfacts", labelled_claims.load_clearfacts),
+        Dataset("ragtruth", "ragtruth", rag_answers.load_ragtruth),
+        Dataset("ragtruth-train", "ragtruth", partial(rag_answers.load_ragtruth, split="train")),
+        *(
+            Dataset(
+                f"ragtruth-selection-{task}",
+                "ragtruth",
+                partial(rag_answers.load_ragtruth_selection, task=task),
+            )
+            for task in rag_answers.RAGTRUTH_TASKS
+        ),
+        *(
+            Dataset(
+                f"ragtruth-selection-{task}-train",
+                "ragtruth",
+                partial(rag_answers.load_ragtruth_selection, task=task, part="train"),
+            )
+            for task in ("qa", "summary")
+        ),
+        *(
+            Dataset(
+                f"memerag-{language}",
+                "memerag",
+                partial(rag_answers.load_memerag, language=language),
+            )
+            for language in rag_answers.MEMERAG_LANGUAGES
         ),
         Dataset("halueval", "halueval", edited_texts.load_halueval),
         *(

@@ -39,12 +39,7 @@ _MAX_BUCKETS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class AccessToken:
-    """A token without its secret.
-
-    Attributes:
-        name: the name that the operator chose.
-        scopes: some of `SCOPES`; admin includes the others.
-    """
+    """A token without its secret: its name and some of `SCOPES`."""
 
     name: str
     scopes: frozenset[str]
@@ -61,11 +56,8 @@ ANONYMOUS = AccessToken("anybody", frozenset(SCOPES))
 class TokenTable:
     """The tokens of the service, by the digest of their secret.
 
-    The file is read again when it changes. If it cannot be read, the last list stays in force and
-    a warning is logged.
-
-    Args:
-        file: the file with the tokens; it need not exist yet.
+    The file need not exist yet, and is read again when it changes. If it cannot be read, the last
+    list stays in force and an error is logged.
     """
 
     def __init__(self, file: Path) -> None:
@@ -101,11 +93,7 @@ class TokenTable:
 
 
 def parse_tokens(text: str) -> dict[str, AccessToken]:
-    """Return the tokens of a file by the digest of their secret.
-
-    Raises:
-        ConfigurationError: if a line is not a token; the message gives its number, not its text.
-    """
+    """Return the tokens of a file by digest; ConfigurationError gives the number of a bad line."""
     tokens = {}
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()
@@ -127,11 +115,6 @@ def parse_tokens(text: str) -> dict[str, AccessToken]:
 
 def create_token(file: Path, name: str, scopes: Iterable[str]) -> str:
     """Create a token, add its digest to the file and return its secret, which is not stored.
-
-    Args:
-        file: the file with the tokens; it is created if it does not exist.
-        name: 1 to 64 letters, digits, dots, underscores or hyphens; not in use yet.
-        scopes: at least one of `SCOPES`.
 
     Raises:
         InputError: if the name or the scopes cannot be used, or the file cannot be written.
@@ -165,11 +148,7 @@ def _check_token(name: str, scopes: Iterable[str]) -> None:
 
 
 class RateLimiter:
-    """A token bucket per caller.
-
-    Args:
-        per_minute: requests per minute and caller; 0 means no limit. A tenth may come at once.
-    """
+    """A token bucket per caller; a tenth of the requests of a minute may come at once."""
 
     def __init__(self, per_minute: int) -> None:
         self._per_second = per_minute / 60
@@ -177,11 +156,7 @@ class RateLimiter:
         self._buckets: dict[str, tuple[float, float]] = {}  # tokens, and when they were counted
 
     def wait_seconds(self, caller: str) -> float:
-        """Count one request of `caller`.
-
-        Returns:
-            0 if the request may pass, else the seconds after which the next one may.
-        """
+        """Count one request; return 0 if it may pass, else the seconds until one may."""
         if not self._per_second:
             return 0.0
         now = time.monotonic()

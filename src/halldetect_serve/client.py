@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from types import ModuleType
@@ -34,14 +34,7 @@ _STREAM_PATH = "/v1/check/stream"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """The options of a check; None is the service's own setting.
-
-    Attributes:
-        threshold: hallucinated at this score or above, or the name of an operating point.
-        verifier: a name of `Client.models`.
-        store: whether the service stores the report.
-        timeout_seconds: limit of the check, waiting included; at most the service's own limit.
-    """
+    """The options of a check, as in docs/serve.md; None is the service's own setting."""
 
     threshold: float | str | None = None
     verifier: str | None = None
@@ -51,13 +44,7 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The result of a check.
-
-    Attributes:
-        report: the report.
-        stored: its id if it was stored, else None.
-        store_error: why it could not be stored, else None.
-    """
+    """The result of a check: the report, and its id if it was stored, or why it was not."""
 
     report: Report
     stored: str | None
@@ -66,12 +53,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event while a check runs; docs/serve.md describes them.
-
-    Attributes:
-        name: "accepted", "progress", "claims" or "verdict".
-        data: its fields.
-    """
+    """An event while a check runs, such as "progress"; docs/serve.md describes them."""
 
     name: str
     data: dict[str, Any]
@@ -91,9 +73,6 @@ class Client:
         token: access token, if the service requires one.
         timeout: seconds to wait for an answer.
         retries: how often a request is retried if the queue is full or the worker is starting.
-
-    Raises:
-        MissingExtra: if httpx is not installed.
     """
 
     def __init__(
@@ -120,17 +99,9 @@ class Client:
     def check(
         self, source: Source, response: str, *, question: str | None = None, choices: Choices = _OWN
     ) -> Checked:
-        """Check one response against its source.
-
-        Args:
-            source: the source, or several documents.
-            response: the text to check.
-            question: the question that the response answers; a short answer is judged with it.
-            choices: options of the check.
-        """
-        return _checked(
-            self._send("POST", "/v1/check", _body(Pair(source, response, question), choices))
-        )
+        """Check one response against its source; a short answer is judged with its question."""
+        body = _body(Pair(source, response, question), choices)
+        return _checked(self._send("POST", "/v1/check", body))
 
     def repair(
         self, source: Source, response: str, *, question: str | None = None, choices: Choices = _OWN
@@ -142,41 +113,35 @@ class Client:
     def check_many(self, pairs: Iterable[Pair], *, choices: Choices = _OWN) -> list[Checked]:
         """Check many responses in one request, and return the results in their order."""
         body = {"items": [_item(pair) for pair in pairs], **asdict(choices)}
-        return [
-            _checked(result) for result in self._send("POST", "/v1/check/batch", body)["results"]
-        ]
+        return list(map(_checked, self._send("POST", "/v1/check/batch", body)["results"]))
 
     def stream(
         self, source: Source, response: str, *, question: str | None = None, choices: Choices = _OWN
     ) -> Iterator[Event | Checked]:
-        """Check one response and yield events while it is checked, then the result.
-
-        The arguments are those of `check`. The request is not retried.
-        """
-        body = _body(Pair(source, response, question), choices)
-        parser = _EventParser()
+        """Check one response and yield events while it is checked, then the result; no retry."""
+        body, event = _body(Pair(source, response, question), choices), ""
         with _transport_errors(), self._http.stream("POST", _STREAM_PATH, json=body) as answer:
             if answer.status_code != 200:
                 answer.read()
                 raise _refusal(answer)
             for line in answer.iter_lines():
-                yield from parser.feed(line)
-        parser.close()
+                name, _, value = line.partition(": ")
+                if name == "event":
+                    event = value
+                elif name == "data":
+                    data = json.loads(value)
+                    if event == "error":
+                        raise _error(data, 0, None)
+                    yield _checked(data) if event == "report" else Event(event, data)
+        if event != "report":
+            raise ServiceError("cut_off", "the service ended the stream without a report")
 
     def report(self, id: str) -> Report:
         """Return a stored report."""
         return Report.from_dict(self._send("GET", f"/v1/reports/{id}"))
 
     def reports(self, *, limit: int = 50, before: str | None = None) -> dict[str, Any]:
-        """Return a part of the list of stored reports, the newest first.
-
-        Args:
-            limit: number of reports at most.
-            before: the cursor `next` of the part before this one.
-
-        Returns:
-            The `reports`, and under `next` the cursor of the next part or None.
-        """
+        """Return up to `limit` stored `reports`, newest first; `next` is `before` of more."""
         params = {"limit": limit} | ({} if before is None else {"before": before})
         return self._send("GET", "/v1/reports", params=params)
 
@@ -214,9 +179,7 @@ def _body(pair: Pair, choices: Choices) -> dict[str, Any]:
 
 
 def _item(pair: Pair) -> dict[str, Any]:
-    source = pair.source
-    if isinstance(source, Sequence) and not isinstance(source, str):
-        source = list(source)
+    source = pair.source if isinstance(pair.source, (str, Mapping)) else list(pair.source)
     return {"source": source, "response": pair.response, "question": pair.question}
 
 
@@ -266,28 +229,3 @@ def _error(data: Any, status: int, retry_after: float | None) -> ServiceError:
     return ServiceError(
         code, message, status=status, request_id=request_id or None, retry_after=retry_after
     )
-
-
-@dataclass(slots=True)
-class _EventParser:
-    """Parses server-sent events, line by line."""
-
-    _name: str = ""
-    _finished: bool = False
-
-    def feed(self, line: str) -> Iterator[Event | Checked]:
-        """Parse one line and yield the event that it completes, or raise its error."""
-        name, _, value = line.partition(": ")
-        if name == "event":
-            self._name = value
-        elif name == "data":
-            data = json.loads(value)
-            if self._name == "error":
-                raise _error(data, 0, None)
-            self._finished = self._name == "report"
-            yield _checked(data) if self._finished else Event(self._name, data)
-
-    def close(self) -> None:
-        """Raise ServiceError `cut_off` if the stream ended without a report."""
-        if not self._finished:
-            raise ServiceError("cut_off", "the service ended the stream without a report")

@@ -16,12 +16,12 @@ from fastapi import Depends, Request
 from halldetect.config import Configuration
 from halldetect.errors import ConfigurationError, ServiceError
 from halldetect.inputs import Pair
-from halldetect_serve.access import RateLimiter, TokenTable
+from halldetect_serve.access import ANONYMOUS, AccessToken, RateLimiter, TokenTable
 from halldetect_serve.database import Database
 from halldetect_serve.error_responses import ClientGone, error_object, service_error
 from halldetect_serve.prometheus import ServiceMetrics
 from halldetect_serve.proxy.upstream import UpstreamClient
-from halldetect_serve.report_store import ReportStore, Retention
+from halldetect_serve.report_store import ReportStore
 from halldetect_serve.schemas import CheckOptions
 from halldetect_serve.settings import EMBEDDED, CheckSettings, ServiceSettings
 from halldetect_serve.worker.process import FinishedReport, Job
@@ -36,17 +36,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class ServiceContext:
-    """The parts of the service.
-
-    Attributes:
-        settings: the settings of the service.
-        worker: the queue of the worker process.
-        metrics: counters for Prometheus.
-        rate: limit on requests per caller.
-        reports: stored reports; None if storage is off.
-        tokens: access tokens; None if the service needs no tokens.
-        upstream: chat server behind the proxy; None without a proxy.
-    """
+    """The parts of the service; None where storage, tokens or the proxy are off."""
 
     settings: ServiceSettings
     worker: Scheduler
@@ -60,13 +50,12 @@ class ServiceContext:
     def create(cls, settings: ServiceSettings, worker: Scheduler) -> ServiceContext:
         """Build the parts from the settings."""
         storage, upstream = settings.storage, settings.upstream
-        retention = Retention(storage.keep_days, storage.keep_reports)
         return cls(
             settings=settings,
             worker=worker,
             metrics=ServiceMetrics(),
             rate=RateLimiter(settings.limits.rate),
-            reports=ReportStore(Database(storage.url), retention) if storage.reports else None,
+            reports=ReportStore(Database(storage.url), storage) if storage.reports else None,
             tokens=TokenTable(settings.tokens) if settings.auth else None,
             upstream=None if upstream is None else UpstreamClient(upstream),
         )
@@ -79,11 +68,7 @@ class ServiceContext:
             self.reports.database.close()
 
     def require_reports(self) -> ReportStore:
-        """Return the stored reports.
-
-        Raises:
-            ServiceError: `storage_off` if the operator has not turned storage on.
-        """
+        """Return the stored reports, or raise ServiceError `storage_off`."""
         if self.reports is None:
             raise service_error("storage_off", "this service keeps no reports")
         return self.reports
@@ -94,13 +79,18 @@ def request_id(request: Request) -> str:
     return str(request.scope.get("request_id", ""))
 
 
+def token_name(request: Request) -> str | None:
+    """Return the name of the caller's token; None without a token."""
+    caller: AccessToken | None = request.scope.get("caller")
+    return None if caller is None or caller is ANONYMOUS else caller.name
+
+
 def _context(request: Request) -> ServiceContext:
     context: ServiceContext = request.app.state.context
     return context
 
 
 Context = Annotated[ServiceContext, Depends(_context)]
-RequestId = Annotated[str, Depends(request_id)]
 
 
 def submit(
@@ -112,11 +102,7 @@ def submit(
     repair: bool = False,
     judge_from: int = 0,
 ) -> PendingJob:
-    """Validate the options and queue the pairs; see `Job` for the arguments.
-
-    Raises:
-        ServiceError: if an option is not valid or the worker does not take the job.
-    """
+    """Validate the options and queue the pairs; see `Job` for the arguments."""
     if options.store:
         context.require_reports()
     configuration = resolve_options(context.settings.checks, options)
@@ -130,32 +116,22 @@ def submit(
 
 
 def resolve_options(settings: CheckSettings, options: CheckOptions) -> Configuration:
-    """Return the service's configuration with the options of the request.
-
-    Raises:
-        ServiceError: `unknown_model` for a verifier that is not on offer, `invalid_request` for a
-            combination that `Configuration` refuses.
-    """
-    configuration, verifier = settings.configuration, options.verifier
-    if verifier is not None and verifier not in settings.verifiers:
-        raise service_error("unknown_model", "verifier: not a name of GET /v1/models")
+    """Return the service's configuration with the options of the request, or raise ServiceError."""
+    changes: dict[str, Any] = {}
+    if options.verifier is not None:
+        if options.verifier not in settings.verifiers:
+            raise service_error("unknown_model", "verifier: not a name of GET /v1/models")
+        changes["verifier"] = None if options.verifier == EMBEDDED else options.verifier
+    if options.threshold is not None:
+        changes["threshold"] = options.threshold
     try:
-        if verifier is not None:
-            name = None if verifier == EMBEDDED else verifier
-            configuration = configuration.replaced(verifier=name)
-        if options.threshold is not None:
-            configuration = configuration.replaced(threshold=options.threshold)
+        return settings.configuration.replaced(**changes) if changes else settings.configuration
     except ConfigurationError as error:
         raise service_error("invalid_request", str(error)) from None
-    return configuration
 
 
 async def wait_for_reports(context: ServiceContext, job: PendingJob) -> list[FinishedReport]:
-    """Wait for all reports of a job and count them.
-
-    Raises:
-        ServiceError: the error that ended the job.
-    """
+    """Wait for all reports of a job and count them; raise the error that ended it."""
     reports = await job.reports()
     count_reports(context, job, reports)
     return reports
@@ -173,12 +149,7 @@ def count_reports(context: ServiceContext, job: PendingJob, reports: list[Finish
 async def store_reports(
     context: ServiceContext, options: CheckOptions, reports: list[FinishedReport], request_id: str
 ) -> list[dict[str, Any]]:
-    """Store the reports if the request asks for it.
-
-    Returns:
-        Per report, the fields `stored` and `store_error` of the answer. If the database fails, the
-        caller still gets the report.
-    """
+    """Store the reports if asked to; return `stored` and `store_error` of the answer for each."""
     nothing: dict[str, Any] = {"stored": None, "store_error": None}
     if not options.store:
         return [nothing] * len(reports)
@@ -190,11 +161,7 @@ async def store_reports(
 
 
 async def cancel_on_disconnect(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
-    """Return the result of `work`; cancel it if the client of `request` disconnects.
-
-    Raises:
-        ClientGone: if the client has disconnected.
-    """
+    """Return the result of `work`; cancel it and raise ClientGone if the client disconnects."""
     task = asyncio.create_task(work)
     disconnect = asyncio.create_task(_wait_for_disconnect(request))
     try:

@@ -48,15 +48,7 @@ _BUSY_SECONDS = 5.0
 
 
 class Database:
-    """An open database. Every failure is a ServiceError with the same code.
-
-    Args:
-        url: sqlite:////path/file.db or postgresql://user@host/name.
-
-    Raises:
-        ConfigurationError: if the URL names no database that can be used.
-        MissingExtra: if the driver for PostgreSQL is not installed.
-    """
+    """An open database, by URL; a failure later on is a ServiceError with one code."""
 
     def __init__(self, url: str) -> None:
         self.engine = _create_engine(url)
@@ -68,14 +60,7 @@ class Database:
 
     @contextmanager
     def transaction(self, *, write: bool = True) -> Iterator[sa.Connection]:
-        """Run the body in one transaction, which an exception rolls back.
-
-        Args:
-            write: whether the body writes; SQLite then takes its write lock at the start.
-
-        Raises:
-            ServiceError: `store_unavailable` if the database fails.
-        """
+        """Run the body in one transaction; with `write`, SQLite takes its write lock first."""
         try:
             with self.engine.execution_options(write=write).begin() as connection:
                 yield connection
@@ -87,11 +72,7 @@ class Database:
         return self.transaction(write=False)
 
     def create(self) -> None:
-        """Create the tables if they do not exist. Several programs may do so at once.
-
-        Raises:
-            ConfigurationError: if the tables are those of another version of halldetect.
-        """
+        """Create the tables; raise ConfigurationError if they are those of another version."""
         with self.transaction() as connection:
             if not self.is_sqlite:  # in SQLite the transaction is the lock (see _create_sqlite)
                 connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_ADVISORY_LOCK})"))
@@ -182,10 +163,7 @@ def _create_sqlite(url: sa.URL) -> sa.Engine:
 
 
 def _use_write_ahead_log(connection: Any) -> None:
-    """Switch to the write-ahead log; wait if another program switches at the same moment.
-
-    SQLite's own timeout does not cover this statement.
-    """
+    """Switch to the write-ahead log; SQLite's own timeout does not cover this statement."""
     deadline = time.monotonic() + _BUSY_SECONDS
     while True:
         try:

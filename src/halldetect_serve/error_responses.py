@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
+
+from starlette.responses import JSONResponse, Response
 
 from halldetect.errors import ServiceError
 
@@ -43,13 +44,7 @@ class ClientGone(Exception):
 
 
 def service_error(code: str, message: str, retry_after: float | None = None) -> ServiceError:
-    """Build the error that the service answers with.
-
-    Args:
-        code: a key of `STATUS_BY_CODE`, which also gives the HTTP status.
-        message: one line for the caller, without texts or secrets.
-        retry_after: seconds to wait before a retry; status 429 and 503 have a default.
-    """
+    """Build an error by its code; the message is one line without texts or secrets."""
     status = STATUS_BY_CODE[code]
     if retry_after is None and status in (429, 503):
         retry_after = _DEFAULT_RETRY_AFTER
@@ -66,16 +61,11 @@ def error_object(error: ServiceError, request_id: str) -> dict[str, Any]:
     }
 
 
-def error_body(error: ServiceError, request_id: str) -> bytes:
-    """Return the JSON body of the answer to a request that failed with `error`."""
-    return json.dumps({"error": error_object(error, request_id)}).encode()
-
-
-def error_headers(error: ServiceError) -> dict[str, str]:
-    """Return the headers that belong to `error`: Retry-After and WWW-Authenticate."""
-    headers: dict[str, str] = {}
+def error_response(error: ServiceError, request_id: str) -> Response:
+    """Return the answer to a request that failed with `error`."""
+    response = JSONResponse({"error": error_object(error, request_id)}, error.status or 500)
     if error.retry_after is not None:
-        headers["Retry-After"] = str(max(1, round(error.retry_after)))
+        response.headers["Retry-After"] = str(max(1, round(error.retry_after)))
     if error.status == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    return headers
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response

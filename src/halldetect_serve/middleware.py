@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from halldetect.errors import ServiceError
 from halldetect_serve.access import ANONYMOUS, AccessToken
 from halldetect_serve.context import ServiceContext
-from halldetect_serve.error_responses import ClientGone, error_body, error_headers, service_error
+from halldetect_serve.error_responses import ClientGone, error_response, service_error
 from halldetect_serve.settings import is_loopback
 
 log = logging.getLogger("halldetect_serve")
@@ -93,7 +93,10 @@ class RequestMiddleware:
         if not context.settings.auth and not is_loopback(exchange.host):
             # DNS rebinding: a web page whose host name resolves to this machine.
             raise service_error("forbidden", "without tokens this answers to loopback names only")
-        caller = self._identify(exchange)
+        caller = ANONYMOUS if context.tokens is None else None
+        kind, _, secret = exchange.headers.get("authorization", "").partition(" ")
+        if context.tokens is not None and kind.lower() == "bearer" and secret.strip():
+            caller = context.tokens.find(secret.strip())
         exchange.caller = exchange.scope["caller"] = caller
         if path.startswith(_PROTECTED_PREFIXES) and path != _OPEN_PATH:
             if caller is None:
@@ -103,21 +106,11 @@ class RequestMiddleware:
             if not caller.allows(needed):
                 raise service_error("forbidden", f"the token has no scope {needed!r}")
         if path.startswith("/v1/"):
-            name = caller.name if caller and context.settings.auth else exchange.address
+            address, _ = exchange.scope.get("client") or ("unknown", 0)
+            name = caller.name if caller and context.settings.auth else address
             if seconds := context.rate.wait_seconds(name):
                 raise service_error("rate_limited", "too many requests; slow down", seconds)
-        exchange.check_length()
         await exchange.read_body()
-
-    def _identify(self, exchange: Exchange) -> AccessToken | None:
-        """Return the token of the request; None if it has none or an unknown one."""
-        tokens = self._context.tokens
-        if tokens is None:
-            return ANONYMOUS
-        kind, _, secret = exchange.headers.get("authorization", "").partition(" ")
-        if kind.lower() != "bearer" or not secret.strip():
-            return None
-        return tokens.find(secret.strip())
 
 
 class Exchange:
@@ -139,30 +132,16 @@ class Exchange:
         self._complete = False
 
     @property
-    def address(self) -> str:
-        """The network address of the client."""
-        client = self.scope.get("client")
-        return client[0] if client else "unknown"
-
-    @property
     def host(self) -> str:
         """The host name that the client used, without the port."""
         name = self.headers.get("host", "")
         return name[: name.find("]") + 1] if name.startswith("[") else name.partition(":")[0]
 
-    def check_length(self) -> None:
-        """Refuse a body whose declared length is too large, before reading any of it."""
+    async def read_body(self) -> None:
+        """Read the body within the limits on size and time; raise ServiceError or ClientGone."""
         length = self.headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self._limits.max_body:
-            raise self._too_large()
-
-    async def read_body(self) -> None:
-        """Read the body, within the limits on size and time.
-
-        Raises:
-            ServiceError: `too_large` or `read_timeout`.
-            ClientGone: if the client disconnects first.
-        """
+            raise self._too_large()  # before any of it is read
         body = bytearray()
         try:
             async with asyncio.timeout(self._limits.read_timeout):
@@ -187,11 +166,7 @@ class Exchange:
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(self, message: Message) -> None:
-        """Send a part of the answer, with the security headers if it is the first.
-
-        Raises:
-            ClientGone: if the client has disconnected or does not read in time.
-        """
+        """Send a part of the answer; raise ClientGone if the client does not read in time."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
@@ -213,19 +188,11 @@ class Exchange:
         if self.status:
             log.error("request %s: broken off: %s", self.id, error.code)
             return
-        body = error_body(error, self.id)
-        headers = {"content-type": "application/json", "content-length": str(len(body))}
-        headers |= error_headers(error)
+        response = error_response(error, self.id)
         if not self._complete:  # the rest of the body will not be read
-            headers["connection"] = "close"
-        start: Message = {
-            "type": "http.response.start",
-            "status": error.status,
-            "headers": [(k.lower().encode(), v.encode()) for k, v in headers.items()],
-        }
+            response.headers["Connection"] = "close"
         try:
-            await self.send(start)
-            await self.send({"type": "http.response.body", "body": body})
+            await response(self.scope, self._receive, self.send)
         except ClientGone:
             self.status = CLIENT_CLOSED_REQUEST
 

@@ -8,21 +8,18 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _WORKER_GAUGES = {
+    "up": "1 while the worker answers.",
     "queued": "Pairs that wait to be checked.",
     "running": "Pairs being checked.",
     "batches": "Batches since the worker started.",
     "pairs": "Pairs of source and response since the worker started.",
     "shared": "Pairs that joined an equal one that was waiting or being checked.",
-    "remembered": "Pairs whose report was still in memory.",
 }
 _SECONDS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 
 
 class ServiceMetrics:
-    """The metrics of the service.
-
-    Labels hold only routes, codes, states and phases, never data of a caller.
-    """
+    """The metrics of the service; labels hold routes, codes, states and phases only."""
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
@@ -34,28 +31,18 @@ class ServiceMetrics:
             name = f"halldetect_{name}"
             return Histogram(name, meaning, (label,), buckets=_SECONDS, registry=registry)
 
-        def gauge(name: str, meaning: str) -> Gauge:
-            return Gauge(f"halldetect_worker_{name}", meaning, registry=registry)
-
-        self._worker_up = gauge("up", "1 while the worker answers.")
-        self._worker = {name: gauge(name, meaning) for name, meaning in _WORKER_GAUGES.items()}
-        self.requests = counter(
-            "requests", "Requests by route, method and status.", "route", "method", "status"
-        )
-        self.latency = histogram(
-            "request_seconds",
-            "From the first byte of a request to the last of its answer.",
-            "route",
-        )
-        self.phases = histogram(
-            "phase_seconds", "Time of a check by phase; queue is the wait before it.", "phase"
-        )
+        self._worker = {
+            name: Gauge(f"halldetect_worker_{name}", meaning, registry=registry)
+            for name, meaning in _WORKER_GAUGES.items()
+        }
+        by_route = "Requests by route, method and status."
+        self.requests = counter("requests", by_route, "route", "method", "status")
+        self.latency = histogram("request_seconds", "From first byte to last byte sent.", "route")
+        self.phases = histogram("phase_seconds", "Time by phase; queue is the wait.", "phase")
         self.pairs = counter("pairs_judged", "Pairs of claim and window judged.")
         self.verdicts = counter("verdicts", "Reports by verdict.", "verdict")
         self.claims = counter("claims", "Claims by state.", "status")
-        self.proxied = counter(
-            "guarded_answers", "Answers of the upstream by what was done with them.", "action"
-        )
+        self.proxied = counter("guarded_answers", "Proxied answers by action.", "action")
 
     def count_report(self, overview: dict[str, Any]) -> None:
         """Count one finished report by its overview; see `worker.process.report_overview`."""
@@ -68,7 +55,7 @@ class ServiceMetrics:
 
     def to_text(self, worker_stats: dict[str, Any] | None) -> bytes:
         """Return all metrics as text; pass `worker_stats` as None if the worker does not answer."""
-        self._worker_up.set(0 if worker_stats is None else 1)
+        numbers = {} if worker_stats is None else {**worker_stats, "up": 1}
         for name, gauge in self._worker.items():
-            gauge.set((worker_stats or {}).get(name, 0))
+            gauge.set(numbers.get(name, 0))
         return generate_latest(self._registry)

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,26 +17,18 @@ from halldetect.errors import ServiceError
 from halldetect.report import Status, Verdict
 from halldetect_serve.database import Database, reports, reviews
 from halldetect_serve.error_responses import service_error
+from halldetect_serve.schemas import Decision, ReportQuery, ReviewAnswer
+from halldetect_serve.settings import StorageSettings
 from halldetect_serve.worker.process import FinishedReport
 
 DAY_SECONDS = 86400.0
-
-
-@dataclass(frozen=True, slots=True)
-class Review:
-    """A person's review of a report.
-
-    Attributes:
-        note: a remark, or an empty text.
-        decisions: `agree` or `disagree` by number of the claim, from 1.
-        reviewer: the name of the token, or None.
-        updated: seconds since the epoch.
-    """
-
-    note: str
-    decisions: dict[int, str]
-    reviewer: str | None
-    updated: float
+_ALL = ReportQuery()
+_LISTED = (
+    *(reports.c.id, reports.c.created, reports.c.verdict, reports.c.score, reports.c.seconds),
+    *(reports.c.overview, reviews.c.note, reviews.c.decisions),
+)
+_REVIEWED = reports.outerjoin(reviews, reviews.c.report_id == reports.c.id)
+_NEWEST_FIRST = (reports.c.created.desc(), reports.c.id.desc())
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,67 +38,19 @@ class StoredReport:
     id: str
     created: float
     json: str
-    review: Review | None
-
-
-@dataclass(frozen=True, slots=True)
-class Retention:
-    """The limits on stored reports.
-
-    Attributes:
-        days: delete older reports; None keeps them.
-        count: keep only this number of the newest; None keeps all.
-    """
-
-    days: float | None = None
-    count: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReportFilter:
-    """A selection of reports; None, or an empty `ids`, sets no condition.
-
-    Attributes:
-        ids: ids of the reports.
-        verdict: the verdict.
-        state: the state of at least one claim.
-        search: a text in the response, question or note; case is ignored.
-        since: the earliest time of storage, in seconds since the epoch.
-        until: the time before which a report was stored.
-        reviewed: True for reports with a review, False for those without.
-    """
-
-    ids: tuple[str, ...] = ()
-    verdict: str | None = None
-    state: str | None = None
-    search: str | None = None
-    since: float | None = None
-    until: float | None = None
-    reviewed: bool | None = None
-
-
-_ALL = ReportFilter()
+    review: ReviewAnswer | None
 
 
 class ReportStore:
-    """The reports in the database.
+    """The reports in the database, within the limits on their age and number."""
 
-    Args:
-        database: where they are stored.
-        retention: the limits on their age and number.
-    """
-
-    def __init__(self, database: Database, retention: Retention) -> None:
+    def __init__(self, database: Database, limits: StorageSettings) -> None:
         self.database = database
-        self._retention = retention
+        self._limits = limits
         self._clock_offset = time.time() - time.monotonic()
 
     def add(self, finished: list[FinishedReport]) -> list[str]:
-        """Store reports, all or none, then delete those beyond the retention limits.
-
-        Returns:
-            The new ids, in the order of the reports.
-        """
+        """Store reports, all or none; delete those beyond the limits; return the new ids."""
         now = time.time()
         rows = [
             {
@@ -126,27 +70,19 @@ class ReportStore:
         return [row["id"] for row in rows]
 
     def prune(self) -> int:
-        """Delete the reports beyond the retention limits.
-
-        Returns:
-            The number of deleted reports.
-        """
-        retention, expired = self._retention, []
-        if retention.days is not None:
+        """Delete the reports beyond the limits and return their number."""
+        days, count, expired = self._limits.keep_days, self._limits.keep_reports, []
+        if days is not None:
             # A monotonic clock: a jump of the system clock deletes nothing.
             now = self._clock_offset + time.monotonic()
-            expired.append(reports.c.created < now - retention.days * DAY_SECONDS)
-        if retention.count is not None:
-            newest = sa.select(reports.c.id).order_by(*_NEWEST_FIRST).limit(retention.count)
+            expired.append(reports.c.created < now - days * DAY_SECONDS)
+        if count is not None:
+            newest = sa.select(reports.c.id).order_by(*_NEWEST_FIRST).limit(count)
             expired.append(reports.c.id.not_in(newest.scalar_subquery()))
         return self._delete(sa.or_(*expired)) if expired else 0
 
     def get(self, id: str) -> StoredReport:
-        """Return a report with its review.
-
-        Raises:
-            ServiceError: `not_found` if there is no such report.
-        """
+        """Return a report with its review, or raise ServiceError `not_found`."""
         query = sa.select(reports.c.id, reports.c.created, reports.c.report, *reviews.c)
         with self.database.reading() as connection:
             row = connection.execute(query.select_from(_REVIEWED).where(reports.c.id == id)).first()
@@ -155,41 +91,28 @@ class ReportStore:
         return StoredReport(row.id, row.created, row.report, _review(row))
 
     def delete(self, id: str) -> None:
-        """Delete one report permanently.
-
-        Raises:
-            ServiceError: `not_found` if there is no such report.
-        """
+        """Delete one report permanently, or raise ServiceError `not_found`."""
         if not self._delete(reports.c.id == id):
             raise _no_such_report()
 
-    def delete_all(self, wanted: ReportFilter = _ALL) -> int:
-        """Delete every report that a filter selects permanently.
-
-        Returns:
-            The number of deleted reports.
-        """
+    def delete_all(self, wanted: ReportQuery = _ALL) -> int:
+        """Delete the selected reports permanently and return their number."""
         return self._delete(sa.and_(sa.true(), *self._conditions(wanted)))
 
     def list_reports(
-        self, limit: int, before: str | None = None, wanted: ReportFilter = _ALL
+        self, limit: int, before: str | None = None, wanted: ReportQuery = _ALL
     ) -> dict[str, Any]:
-        """Return a part of the list of reports, the newest first.
-
-        Args:
-            limit: number of reports at most.
-            before: the cursor `next` of the previous part; None for the first part.
-            wanted: which reports.
-
-        Returns:
-            The `reports`, and under `next` the cursor of the next part or None.
-        """
-        query = sa.select(*_LISTED, reviews.c.note, reviews.c.decisions).select_from(_REVIEWED)
-        query = query.where(*self._conditions(wanted)).order_by(*_NEWEST_FIRST).limit(limit + 1)
+        """Return up to `limit` `reports`, newest first; `next` is the `before` of more."""
+        query = sa.select(*_LISTED).select_from(_REVIEWED).where(*self._conditions(wanted))
+        query = query.order_by(*_NEWEST_FIRST).limit(limit + 1)
         if before is not None:
-            created, id = _parse_cursor(before)
-            position = sa.tuple_(reports.c.created, reports.c.id)
-            query = query.where(position < sa.tuple_(sa.literal(created), sa.literal(id)))
+            created, _, id = before.partition("~")
+            try:
+                last = sa.tuple_(sa.literal(float(created)), sa.literal(id))
+            except ValueError:
+                message = "before: not a cursor of this list"
+                raise service_error("invalid_request", message) from None
+            query = query.where(sa.tuple_(reports.c.created, reports.c.id) < last)
         with self.database.reading() as connection:
             rows = connection.execute(query).all()
         has_more = len(rows) > limit
@@ -197,11 +120,8 @@ class ReportStore:
         cursor = f"{rows[-1].created!r}~{rows[-1].id}" if has_more else None
         return {"reports": [_listed(row) for row in rows], "next": cursor}
 
-    def each(self, wanted: ReportFilter = _ALL) -> Iterator[StoredReport]:
-        """Yield every report that a filter selects, the newest first.
-
-        Reports are read one at a time to save memory.
-        """
+    def each(self, wanted: ReportQuery = _ALL) -> Iterator[StoredReport]:
+        """Yield the selected reports, the newest first; one at a time to save memory."""
         query = sa.select(reports.c.id).where(*self._conditions(wanted)).order_by(*_NEWEST_FIRST)
         with self.database.reading() as connection:
             ids = connection.execute(query).scalars().all()
@@ -212,18 +132,16 @@ class ReportStore:
                 if error.code != "not_found":  # it may have been deleted meanwhile
                     raise
 
-    def set_review(self, id: str, review: Review) -> None:
-        """Store the review of a report; it replaces the previous one.
-
-        Raises:
-            ServiceError: `not_found` if there is no such report.
-        """
+    def set_review(
+        self, id: str, note: str, decisions: list[Decision], reviewer: str | None
+    ) -> None:
+        """Replace the review of a report, or raise ServiceError `not_found`."""
         values = {
             "report_id": id,
-            "note": review.note,
-            "decisions": json.dumps({str(key): value for key, value in review.decisions.items()}),
-            "reviewer": review.reviewer,
-            "updated": review.updated,
+            "note": note,
+            "decisions": json.dumps({str(item.claim): item.decision for item in decisions}),
+            "reviewer": reviewer,
+            "updated": time.time(),
         }
         known = sa.select(reports.c.id).where(reports.c.id == id).with_for_update()
         with self.database.transaction() as connection:
@@ -262,15 +180,15 @@ class ReportStore:
             self.database.erase_deleted()
         return deleted
 
-    def _conditions(self, wanted: ReportFilter) -> list[sa.ColumnElement[bool]]:
-        """Return the SQL conditions of a filter on the table `reports`."""
+    def _conditions(self, wanted: ReportQuery) -> list[sa.ColumnElement[bool]]:
+        """Return the SQL conditions of a query on the table `reports`."""
         found: list[sa.ColumnElement[bool]] = []
-        if wanted.ids:
-            found.append(reports.c.id.in_(wanted.ids))
+        if wanted.id:
+            found.append(reports.c.id.in_(wanted.id))
         if wanted.verdict is not None:
-            found.append(reports.c.verdict == wanted.verdict)
+            found.append(reports.c.verdict == str(wanted.verdict))
         if wanted.state is not None:
-            count = self._json(reports.c.overview)["claims"][wanted.state]
+            count = self._json(reports.c.overview)["claims"][str(wanted.state)]
             found.append(count.as_integer() > 0)
         if wanted.search:
             texts = self._json(reports.c.report)
@@ -281,9 +199,9 @@ class ReportStore:
             hits = (place.icontains(wanted.search, autoescape=True) for place in places)
             found.append(sa.or_(*hits))
         if wanted.since is not None:
-            found.append(reports.c.created >= wanted.since)
+            found.append(reports.c.created >= _midnight(wanted.since))
         if wanted.until is not None:
-            found.append(reports.c.created < wanted.until)
+            found.append(reports.c.created < _midnight(wanted.until) + DAY_SECONDS)
         if wanted.reviewed is not None:
             listed = reports.c.id.in_(sa.select(reviews.alias().c.report_id))
             found.append(listed if wanted.reviewed else sa.not_(listed))
@@ -296,16 +214,8 @@ class ReportStore:
         return sa.cast(column, sa.JSON)
 
 
-_LISTED = (
-    reports.c.id,
-    reports.c.created,
-    reports.c.verdict,
-    reports.c.score,
-    reports.c.seconds,
-    reports.c.overview,
-)
-_REVIEWED = reports.outerjoin(reviews, reviews.c.report_id == reports.c.id)
-_NEWEST_FIRST = (reports.c.created.desc(), reports.c.id.desc())
+def _midnight(day: date) -> float:
+    return datetime.combine(day, datetime.min.time(), UTC).timestamp()
 
 
 def iso_time(created: float) -> str:
@@ -325,28 +235,25 @@ def _listed(row: Any) -> dict[str, Any]:
         "created": iso_time(row.created),
         "verdict": row.verdict,
         "score": row.score,
-        "threshold": overview["threshold"],
-        "claims": overview["claims"],
         "seconds": row.seconds,
-        "excerpt": overview["excerpt"],
-        "question": overview["question"],
         "review": review,
+        **{name: overview[name] for name in ("threshold", "claims", "excerpt", "question")},
     }
 
 
-def _review(row: Any) -> Review | None:
+def _review(row: Any) -> ReviewAnswer | None:
     if row.report_id is None:
         return None
-    decisions = {int(number): choice for number, choice in json.loads(row.decisions).items()}
-    return Review(row.note, decisions, row.reviewer, row.updated)
-
-
-def _parse_cursor(text: str) -> tuple[float, str]:
-    created, _, id = text.partition("~")
-    try:
-        return float(created), id
-    except ValueError:
-        raise service_error("invalid_request", "before: not a cursor of this list") from None
+    decisions = [
+        Decision(claim=int(number), decision=decision)
+        for number, decision in json.loads(row.decisions).items()
+    ]
+    return ReviewAnswer(
+        note=row.note,
+        decisions=sorted(decisions, key=lambda item: item.claim),
+        reviewer=row.reviewer,
+        updated=iso_time(row.updated),
+    )
 
 
 def _no_such_report() -> Exception:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import date
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from halldetect.inputs import Pair
 from halldetect.report import Report, Status, Verdict
-from halldetect_serve.report_store import DAY_SECONDS, ReportFilter
 
 Text = Annotated[str, Field(max_length=10_000_000)]
 ReportId = Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,64}$")]
 _CURSOR = r"^[0-9]{1,12}(\.[0-9]{1,9})?~[A-Za-z0-9_-]{1,64}$"
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs of a JSON object as a dict; raise ValueError if a key comes twice."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise ValueError("a key comes twice")
+    return values
 
 
 class Form(StrEnum):
@@ -65,6 +73,10 @@ class Item(_Request):
         default=None,
         description="The question that the response answers; a short answer is judged with it.",
     )
+
+    def pair(self) -> Pair:
+        """Return the texts as the detector takes them."""
+        return Pair(self.model_dump(include={"source"})["source"], self.response, self.question)
 
 
 class CheckRequest(Item, CheckOptions):
@@ -125,20 +137,18 @@ class ReviewRequest(_Request):
     decisions: Annotated[list[Decision], Field(max_length=10_000)] = []
 
 
-class StrictQuery(BaseModel):
-    """A query that refuses unknown names."""
+class SummaryQuery(BaseModel):
+    """The period of a summary."""
 
     model_config = ConfigDict(extra="forbid")
-
-
-class SummaryQuery(StrictQuery):
-    """The period of a summary."""
 
     days: int = Field(default=30, ge=1, le=3660)
 
 
-class ReportQuery(StrictQuery):
-    """The query that selects stored reports."""
+class ReportQuery(BaseModel):
+    """The query that selects stored reports; unknown names are refused."""
+
+    model_config = ConfigDict(extra="forbid")
 
     id: list[ReportId] = Field(default=[], max_length=500, description="Only these.")
     verdict: Verdict | None = None
@@ -150,24 +160,10 @@ class ReportQuery(StrictQuery):
     until: date | None = Field(default=None, description="Last day, in UTC.")
     reviewed: bool | None = None
 
-    def filter(self) -> ReportFilter:
-        """Return the filter of the store."""
-        until = _midnight(self.until)
-        return ReportFilter(
-            ids=tuple(self.id),
-            verdict=None if self.verdict is None else self.verdict.value,
-            state=None if self.state is None else self.state.value,
-            search=self.search or None,
-            since=_midnight(self.since),
-            until=None if until is None else until + DAY_SECONDS,
-            reviewed=self.reviewed,
-        )
-
-
-def _midnight(day: date | None) -> float | None:
-    if day is None:
-        return None
-    return datetime.combine(day, datetime.min.time(), UTC).timestamp()
+    @property
+    def is_empty(self) -> bool:
+        """True if no condition is set, so that every report is selected."""
+        return all(getattr(self, name) in (None, [], "") for name in ReportQuery.model_fields)
 
 
 class ListQuery(ReportQuery):
@@ -237,36 +233,6 @@ class BatchResult(BaseModel):
     results: list[Result]
 
 
-class ReviewCounts(BaseModel):
-    """The review of a report, in short."""
-
-    note: str
-    agree: int
-    disagree: int
-
-
-class ListedReport(BaseModel):
-    """A stored report in the list of reports."""
-
-    id: str
-    created: str
-    verdict: Verdict
-    score: float | None
-    threshold: float
-    claims: dict[Status, int]
-    seconds: float
-    excerpt: str
-    question: str | None
-    review: ReviewCounts | None
-
-
-class ReportList(BaseModel):
-    """A part of the list of reports; `next` is the cursor of the next part."""
-
-    reports: list[ListedReport]
-    next: str | None
-
-
 class ReviewAnswer(BaseModel):
     """The review of a report; without a review, `updated` is null."""
 
@@ -274,12 +240,3 @@ class ReviewAnswer(BaseModel):
     decisions: list[Decision] = []
     reviewer: str | None = None
     updated: str | None = None
-
-
-class UpstreamModel(BaseModel):
-    """A model of the chat server behind the proxy, in the form of the OpenAI API."""
-
-    id: str
-    object: Literal["model"] = "model"
-    created: int = 0
-    owned_by: str = ""

@@ -13,19 +13,13 @@ from halldetect_serve.proxy.rag_prompt import SourcePlaces
 
 # The request name of the packaged verifier (None in `Configuration`).
 EMBEDDED = "embedded"
-ACTIONS = ("annotate", "block", "retry", "repair")
+ACTIONS = ("annotate", "block", "repair")
 UPSTREAM_KEY = "HALLDETECT_UPSTREAM_API_KEY"
 
 
 @dataclass(frozen=True, slots=True)
 class CheckSettings:
-    """The settings of a check.
-
-    Attributes:
-        configuration: options of every check; a request may override threshold and verifier.
-        more_verifiers: names that a request may choose besides the configured verifier.
-        rewriter: the language model that may rewrite sentences in a repair, or None.
-    """
+    """The options of every check, the other verifiers on offer, and the rewriter of repairs."""
 
     configuration: Configuration = field(default_factory=Configuration)
     more_verifiers: tuple[str, ...] = ()
@@ -43,8 +37,6 @@ class Limits:
     """Limits on the size, the number and the duration of requests.
 
     Attributes:
-        max_body: bytes per request.
-        max_items: items per batch request.
         queue: pairs of source and response that may wait.
         batch: pairs that are checked together.
         timeout: seconds per check, waiting included.
@@ -52,7 +44,6 @@ class Limits:
         write_timeout: seconds for a client to read one piece of an answer.
         drain: seconds to finish running requests after a signal to stop.
         rate: requests per minute and caller; 0 means no limit.
-        report_memory: bytes of finished reports that the worker keeps in memory; 0 keeps none.
     """
 
     max_body: int = 8_000_000
@@ -64,7 +55,6 @@ class Limits:
     write_timeout: float = 20.0
     drain: float = 30.0
     rate: int = 600
-    report_memory: int = 64_000_000
 
     def __post_init__(self) -> None:
         for name in ("queue", "batch", "max_items", "max_body"):
@@ -79,14 +69,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class StorageSettings:
-    """The database of the reports.
-
-    Attributes:
-        url: the URL of SQLite or PostgreSQL; not opened if reports are not stored.
-        reports: True if requests may store reports.
-        keep_days: delete older reports; None keeps them.
-        keep_reports: keep only this number of the newest; None keeps all.
-    """
+    """The database of the reports, SQLite or PostgreSQL, and the limits on their age and number."""
 
     url: str
     reports: bool = False
@@ -99,19 +82,13 @@ class UpstreamSettings:
     """The chat server behind the proxy.
 
     Attributes:
-        url: base address, such as http://127.0.0.1:8080/v1.
         action: the action on a hallucinated answer, one of `ACTIONS`.
-        retries: further attempts with the action "retry".
         block_unchecked: True to block answers that could not be checked as well.
-        timeout: seconds per request to the upstream.
         max_bytes: bytes per answer of the upstream.
-        key: API key of the upstream, or empty.
-        sources: places of the sources in a request, if not the common ones.
     """
 
     url: str
     action: str = "annotate"
-    retries: int = 2
     block_unchecked: bool = False
     timeout: float = 120.0
     max_bytes: int = 8_000_000
@@ -147,14 +124,9 @@ class ServiceSettings:
     """All settings of the service.
 
     Attributes:
-        storage: the database.
         host: address to serve on; without `auth` it must be a loopback address.
         port: port to serve on; 0 chooses a free one.
-        auth: True if requests need a token.
-        tokens: the file with the tokens.
-        checks: the settings of a check.
-        limits: limits on requests.
-        upstream: the chat server behind the proxy, or None.
+        tokens: the file with the tokens, which requests need if `auth` is True.
         origins: web sites whose scripts may call the API.
         log_text: True to log sources and responses.
     """

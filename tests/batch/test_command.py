@@ -76,7 +76,7 @@ def test_resume_compares_finished_options(
         (["in.jsonl", "out.txt"], "by its ending"),
         (["in.jsonl", "in.jsonl"], "is the input"),
         (["in.jsonl", "no/out.jsonl"], "there is no folder"),
-        (["none.jsonl", "out.jsonl"], "cannot read 'none.jsonl': No such file"),
+        (["none.jsonl", "out.jsonl"], "no file 'none.jsonl'"),
         (["folder.jsonl", "out.jsonl"], "is a directory"),
         (["in.jsonl", "folder.jsonl"], "is not a file"),
         (["in.jsonl", "x" * 300 + ".jsonl"], "File name too long"),

@@ -32,7 +32,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     source = write_jsonl(folder / "in.jsonl", rows)
     run_local(detector(), Job(str(source), str(folder / "out.jsonl")))
-    write_report(folder / "out.jsonl", folder / "report")
+    write_report(folder / "out.jsonl", folder / "report", ["lang"])
     return folder / "report" / "index.html"
 
 

@@ -29,7 +29,7 @@ def test_summary_counts_every_row(tmp_path: Path) -> None:
     given_rows = [*rows(30), {"source": SOURCE}, {"source": SOURCE, "response": ""}]
     source = str(write_jsonl(tmp_path / "in.jsonl", given_rows))
     run_local(detector(), Job(source, str(tmp_path / "out.jsonl")))
-    summary = summarise(read_results(tmp_path / "out.jsonl"))
+    summary = summarise(read_results(tmp_path / "out.jsonl"), ["kind"])
     assert dict(summary.counts.by_kind) == {
         "faithful": 15, "hallucinated": 15, "bad": 1, "uncheckable": 1
     }  # fmt: skip

@@ -53,7 +53,7 @@ def test_a_counter_of_the_processor_is_read(
 
 @pytest.mark.usefixtures("bare")
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux only")
-def test_the_peak_is_that_of_the_last_piece_of_work() -> None:
+def test_the_peak_is_of_the_last_work() -> None:
     measured = Meter()
     with measured.measure(1):
         block = bytearray(b"x") * (200 << 20)

@@ -63,7 +63,7 @@ def stored(folder: Path) -> Path:
     return folder
 
 
-def test_the_report_is_the_same_and_has_no_words(tmp_path: Path) -> None:
+def test_the_report_is_equal_and_has_no_words(tmp_path: Path) -> None:
     before = stored(tmp_path / "in")
     written = list(pack_folder(before, tmp_path / "out"))
     assert sorted(path.name for path in (tmp_path / "out" / "d").iterdir()) == sorted(
@@ -85,14 +85,14 @@ def test_packing_gives_the_same_bytes_again(tmp_path: Path) -> None:
     assert first == again
 
 
-def test_a_score_stays_on_its_side_of_the_threshold(tmp_path: Path) -> None:
+def test_scores_stay_on_their_side_of_the_threshold(tmp_path: Path) -> None:
     made = make_results("d", "a", [0.49999999, 0.5, 0.57], [True, False, True])
     list(pack([made], tmp_path))
     (found,) = read_all(tmp_path)
     assert [item.score for item in found.predictions] == [0.499999, 0.5, 0.57]
 
 
-def test_rows_that_differ_and_files_that_are_damaged_are_refused(tmp_path: Path) -> None:
+def test_rows_that_differ_and_damaged_files_are_refused(tmp_path: Path) -> None:
     made = make_results("d", "a", GOOD, GOLD)
     changed = (replace(made.predictions[0], row="other"), *made.predictions[1:])
     other = replace(make_results("d", "b", GOOD, GOLD), predictions=changed)

@@ -124,7 +124,7 @@ def test_odd_characters_survive(tmp_path: Path) -> None:
     assert (found.id, found.score, found.reason) == (row.id, None, scored.reason)
 
 
-def test_a_method_that_fails_stops_the_run_and_keeps_what_is_done(tmp_path: Path) -> None:
+def test_a_failing_method_stops_and_keeps_finished_rows(tmp_path: Path) -> None:
     class Failing(CountingMethod):
         def score_many(self, rows: Sequence[Row]) -> list[Scored]:
             if rows[0].id == "r2":
@@ -157,7 +157,7 @@ def test_a_sample_is_seeded_and_grows(tmp_path: Path) -> None:
         (["--threads", "2"], Configuration(threads=2)),
     ],
 )
-def test_the_detector_has_the_options_of_the_command_line(
+def test_the_detector_gets_the_command_line_options(
     given: list[str], expected: Configuration
 ) -> None:
     needed = ["--dataset", "d", "--method", "halldetect", "-o", "out"]
@@ -184,7 +184,7 @@ run("d", DOOR_ROWS, Slow(), Path({folder!r}))
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
-def test_killed_again_and_again_no_row_is_lost_or_repeated(tmp_path: Path) -> None:
+def test_killed_repeatedly_no_row_is_lost_or_repeated(tmp_path: Path) -> None:
     script = SLOW.format(folder=str(tmp_path))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     path = tmp_path / header_of("d", CountingMethod().description).path
@@ -255,20 +255,6 @@ def test_mistakes_get_one_line(
     err = capsys.readouterr().err
     assert message in err
     assert "Traceback" not in err
-
-
-def test_a_threshold_needs_rows_of_both_kinds(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = str(tmp_path / "out")
-    assert main(["bench", "calibrate", out]) == 2
-    assert capsys.readouterr().err.startswith("halldetect: ")
-    run = ["bench", "run", "--dataset", f"jsonl:{data}", "-o", out, "--quiet", "--limit", "1"]
-    assert main([*run, "--method", "rouge-l"]) == 0
-    capsys.readouterr()
-    for method, message in (("halldetect", "no results of the method"), ("rouge-l", "needs both")):
-        assert main(["bench", "calibrate", out, "--method", method]) == 2
-        assert message in capsys.readouterr().err
 
 
 def test_a_model_that_is_not_there(

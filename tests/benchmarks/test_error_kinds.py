@@ -23,9 +23,7 @@ TOWER = "The tower was built in 1875 by Olaf Berg."
         ("It left quickly.", None),
     ],
 )
-def test_an_edit_has_the_kind_of_the_words_that_it_puts_in(
-    after: str, kind: ErrorKind | None
-) -> None:
+def test_an_edit_has_the_kind_of_inserted_words(after: str, kind: ErrorKind | None) -> None:
     assert error_kinds.changed_kind("It closed and was who left of them behind.", after) is kind
 
 

@@ -17,17 +17,16 @@ from halldetect_bench.predictions import Header, Results
 
 def options(**changed: Any) -> Any:
     given = {"base": "base", "large": True, "llm": "m.gguf", "embedder": "e"}
-    return SimpleNamespace(**{**given, "shared_rows": 9, "latency_rows": 3, **changed})
+    return SimpleNamespace(**{**given, "shared_rows": 9, **changed})
 
 
-@pytest.mark.parametrize("runs", [evaluation.all_runs, evaluation.latency_runs])
-def test_every_run_is_a_command(runs: Any) -> None:
-    found = list(runs(options()))
+def test_every_run_is_a_command() -> None:
+    found = list(evaluation.all_runs(options()))
     assert {run.dataset for run in found} <= set(evaluation.DATASETS)
     parser = build_parser()
     for run in {(run.action, run.options): run for run in found}.values():
         parser.parse_args(run.command(["-o", "out"])[3:])
-    plain = list(runs(options(llm=None, embedder=None, large=False)))
+    plain = list(evaluation.all_runs(options(llm=None, embedder=None, large=False)))
     assert not any("--llm" in run.options or "large" in run.options for run in plain)
 
 

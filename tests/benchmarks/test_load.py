@@ -15,7 +15,7 @@ def test_growth_is_seen_and_noise_is_not() -> None:
     assert growth([]) == {}
 
 
-def test_what_passes_its_bound_in_a_long_load_is_told() -> None:
+def test_a_passed_bound_in_long_load_is_reported() -> None:
     result = json.loads(RESULTS.read_text())
     assert problems(result) == []
     worse = json.loads(json.dumps(result))

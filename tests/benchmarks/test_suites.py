@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import json
 import lzma
+import random
+import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from benchmarks import suites
+from halldetect.detector import Detector
+from halldetect.reading.document import Span
+from halldetect.reading.sentences import sentences
 from halldetect.report import Status
 from tests.support.fakes import OverlapVerifier
 
 
 def test_every_suite_is_read_whole() -> None:
-    counts = {suite: len(suites.suite_rows(suite)) for suite in suites.SUITES}
+    counts = {suite: len(suites.suite_rows(suite)) for suite in suites.FILES}
     assert counts == {
         "cases": 400, "checks": 640, "everyday": 216, "hostile": 40, "contexts": 148,
-        "recombined": 120,
+        "recombined": 120, "long_answers": 200, "two_documents": 82,
     }  # fmt: skip
-    rows = [row for suite in suites.SUITES for row in suites.suite_rows(suite)]
+    rows = [row for suite in suites.FILES for row in suites.suite_rows(suite)]
     assert len({(row.suite, row.id) for row in rows}) == len(rows)
 
 
@@ -54,6 +60,59 @@ def test_figures_are_counted_by_hand() -> None:
     assert found["false_claims_passed"] == 1
     assert found["contradiction_precision"] == pytest.approx(1 / 3, abs=1e-4)
     assert found["contradiction_recall"] == pytest.approx(1 / 3, abs=1e-4)
+
+
+def test_long_answers_have_marked_false_sentences() -> None:
+    rows = suites.suite_rows("long_answers")
+    assert Counter(row.kind for row in rows) == dict.fromkeys((row.kind for row in rows), 20)
+    for row in rows:
+        assert row.question
+        assert "[[" not in row.claim
+        assert 6 <= len(sentences(row.claim)) <= 12, row.id
+        assert len(row.marked) in ((0,) if row.expected is Status.SUPPORTED else (1, 2)), row.id
+        _assert_whole_sentences(row)
+
+
+def test_marked_sentences_combine_named_documents() -> None:
+    names = re.compile(r"\[\[([^|]+)\|")
+    for line in (suites.DATA / "two_documents.jsonl").read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        for side in ("right", "wrong"):
+            (combined,) = names.findall(entry[side]["answer"])
+            documents = combined.split("; ")
+            assert len(documents) >= 2, entry["id"]
+            assert set(documents) <= set(entry["documents"]), entry["id"]
+    for row in suites.suite_rows("two_documents"):
+        assert len(row.marked) == 1
+        assert row.question
+        _assert_whole_sentences(row)
+
+
+def _assert_whole_sentences(row: suites.SuiteRow) -> None:
+    for span in row.marked:
+        assert span.cut(row.claim).endswith((".", "!")), row.id
+        assert span.start == 0 or row.claim[span.start - 1].isspace(), row.id
+
+
+def test_marked_sentences_are_counted_by_hand() -> None:
+    source, answer = "The hall is red.", "The hall is red. Zebras sleep under bridges."
+    marked = (Span(17, len(answer)),)
+    rows = [
+        suites.SuiteRow("s", "1", "k", source, answer, Status.UNSUPPORTED, marked=marked),
+        suites.SuiteRow("s", "2", "k", source, answer, Status.UNSUPPORTED, marked=(Span(0, 16),)),
+    ]
+    reports = suites.checked(Detector(verifier=OverlapVerifier()), rows)
+    assert suites.marked_sentences(rows, reports) == {
+        "false_sentences_marked": 2, "false_sentences_flagged": 1, "false_answers_named": 1,
+        "other_claims_passed": 1, "other_claims_flagged": 1,
+    }  # fmt: skip
+
+
+def test_copied_sentences_are_never_flagged() -> None:
+    rows = random.Random(30).sample(suites.suite_rows("copies"), 60)
+    reports = suites.checked(Detector(), rows)
+    flagged = [row.id for row, report in zip(rows, reports, strict=True) if not report.ok]
+    assert flagged == []
 
 
 def test_the_command_writes_digests_and_predictions(
@@ -92,7 +151,7 @@ def test_pairs_of_a_file_are_drawn_and_checked(
     assert "Hall" not in out.read_text()
 
 
-def test_a_file_of_pairs_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+def test_an_unusable_file_of_pairs_is_named(tmp_path: Path) -> None:
     file = tmp_path / "pairs.jsonl"
     with pytest.raises(SystemExit, match="is not there"):
         suites.pair_rows(file, None)

@@ -14,7 +14,8 @@ import pytest
 from halldetect import Report
 from halldetect.cli import build_parser, main
 from halldetect.cli.check import FORMATS
-from halldetect.cli.reference import SHELLS, completion_script
+from halldetect.cli.completion import SHELLS
+from halldetect.cli.output import print_json
 from tests.support.fakes import use_overlap_verifier
 
 SOURCE = "The mill was built in 1790. Today it is a museum."
@@ -64,7 +65,7 @@ def test_json_is_a_format(capsys: pytest.CaptureFixture[str]) -> None:
     assert "leave one of the two out" in message
 
 
-def test_github_notes_stand_at_the_lines_of_the_file(
+def test_github_notes_name_the_lines_of_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -158,7 +159,7 @@ def site() -> Iterator[str]:
         thread.join()
 
 
-def test_a_web_address_is_fetched_only_where_that_is_allowed(
+def test_a_web_address_is_fetched_only_where_allowed(
     site: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     address = f"{site}/mill"
@@ -176,20 +177,65 @@ def test_a_web_address_is_fetched_only_where_that_is_allowed(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "hint"),
+    "arguments",
     [
-        (["chek", "a.md", "b.md"], "did you mean check?"),
-        (["check", "a b", "c d", "--treshold", "0.3"], "did you mean --threshold?"),
-        (["check", "a b", "c d", "--jsn"], "did you mean --json?"),
-        (["check", "a b", "c d", "--format=githb"], "did you mean github?"),
-        (["models", "pul"], "did you mean pull?"),
-        (["nonsense"], "use check, check-files"),
+        ["check", "manaul.md", "Some words."],
+        ["check", "Some words.", "--source", "name=manua.md"],
+        ["check-files", "manul.md"],
+        ["batch", "manuals.md", "out.jsonl"],
+        ["index", "build", "manual.txt", "-o", "made.index"],
     ],
 )
-def test_an_error_shows_what_was_probably_meant(
-    arguments: list[str], hint: str, capsys: pytest.CaptureFixture[str]
+def test_missing_file_names_a_similar_one(
+    arguments: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert hint in usage_error(arguments, capsys)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "manual.md").write_text(SOURCE, encoding="utf-8")
+    rules = '[[answers]]\nfiles = "*.md"\nsources = "manual.md"\n'
+    (tmp_path / ".halldetect.toml").write_text(rules, encoding="utf-8")
+    assert "; did you mean 'manual.md'?" in usage_error(arguments, capsys)
+
+
+def test_json_lines_are_filled(capsys: pytest.CaptureFixture[str]) -> None:
+    response = "It is a museum. It was built in 1790. It was built in 1850. Zebras sing."
+    main(["check", SOURCE, response, "--json", "--quiet"])
+    text = capsys.readouterr().out
+    lines = text.splitlines()
+    assert len(json.loads(text)["claims"]) == 4
+    assert len(lines) < 130
+    assert len(Report.from_json(text).to_json().splitlines()) > 1.3 * len(lines)
+    assert not [line for line in lines if len(line) > 100 and line.rstrip(",")[-1] in "}]"]
+    print_json({"name": "\ud800"})  # a file name that is not UTF-8
+    assert json.loads(capsys.readouterr().out) == {"name": "\ud800"}
+
+
+OWN_VERIFIER = """
+from tests.support.fakes import OverlapVerifier
+
+class Judge(OverlapVerifier):
+    description = {"name": "my own"}
+
+class Demanding:
+    def __init__(self, model):
+        pass
+"""
+
+
+def test_verifier_of_the_users_own_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_models.py").write_text(OWN_VERIFIER, encoding="utf-8")
+    command = ["check", SOURCE, "Today it is a museum.", "--json", "--verifier"]
+    assert main([*command, "my_models:Judge"]) == 0
+    made = Report.from_json(capsys.readouterr().out).provenance
+    assert made.verifier["name"] == "my own"
+    assert made.configuration["verifier"] == "object:Judge"
+    for name in ("my_models:Judgee", "my_models:Demanding", "no_models:Judge"):
+        assert f"cannot use the verifier {name}" in usage_error([*command, name], capsys)
 
 
 def test_a_file_in_place_of_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,9 +254,12 @@ def test_options_may_stand_between_the_arguments() -> None:
     assert parsed.texts == ["-x"]
 
 
-def test_bash_completes_commands_options_and_choices(tmp_path: Path) -> None:
+def test_bash_completes_commands_options_and_choices(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     script = tmp_path / "completion.bash"
-    script.write_text(completion_script("bash"), encoding="utf-8")
+    assert main(["completion", "bash"]) == 0
+    script.write_text(capsys.readouterr().out, encoding="utf-8")
     line = r"""source "$1"; shift
 COMP_WORDS=(halldetect "$@"); COMP_CWORD=$#
 _shtab_halldetect halldetect "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"

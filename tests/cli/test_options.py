@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,9 @@ from halldetect import Detector
 from halldetect.cli import build_parser, main
 from halldetect.cli import options as cli_options
 from halldetect.cli.options import configuration_for
-from halldetect.cli.reference import cli_reference
 from halldetect.cli.serve import settings_for
 from halldetect.config import Configuration, Option, options
+from tests.support.cli_reference import cli_reference
 from tests.support.paths import ROOT
 
 COMMANDS = {
@@ -26,8 +27,11 @@ COMMANDS = {
 }
 
 
+built_once = cache(build_parser)
+
+
 def parsed(command: str, *arguments: str) -> argparse.Namespace:
-    return build_parser().parse_args([*COMMANDS[command], *arguments])
+    return built_once().parse_args([*COMMANDS[command], *arguments])
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -54,15 +58,11 @@ def test_the_service_checks_with_the_same_configuration() -> None:
 def test_every_option_reaches_the_configuration(option: Option) -> None:
     if option.flag is None or option.name == "extractor":  # only with --paper
         return
-    if option.sets is not None:
-        arguments, expected = [option.flag], option.sets
-    else:
-        values = {"device": "cpu", "scoring": "fed", "threshold": "0.25", "granularities": "3,9"}
-        text = values.get(option.name, "7")
-        arguments, expected = [option.flag, text], option.parse(text)
+    values = {"device": "cpu", "threshold": "0.25", "on_unchecked": "fail"}
+    text = values.get(option.name, "7")
     for command in ("check", "demo", "batch", "serve"):
-        found = configuration_for(parsed(command, *arguments))
-        assert found == replace(Configuration(), **{option.name: expected})
+        found = configuration_for(parsed(command, option.flag, text))
+        assert found == replace(Configuration(), **{option.name: option.parse(text)})
 
 
 def test_an_extractor_needs_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,13 +70,14 @@ def test_an_extractor_needs_the_paper(capsys: pytest.CaptureFixture[str]) -> Non
     assert "add --paper" in capsys.readouterr().err
 
 
-def test_a_new_option_needs_no_change_of_the_command_line(
+def test_new_options_reach_the_command_line_unchanged(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     new = Option("colour", "--colour", "which colour", str, "red", "NAME")
     monkeypatch.setattr(cli_options, "options", lambda: (*options(), new))
     for command in ("check", "demo", "batch", "serve"):
-        assert parsed(command, "--colour", "blue").colour == "blue"
+        given = build_parser().parse_args([*COMMANDS[command], "--colour", "blue"])
+        assert given.colour == "blue"
         with pytest.raises(SystemExit):
             main([command, "--help"])
         assert "which colour (default: red)" in capsys.readouterr().out
@@ -105,7 +106,7 @@ def test_help_lists_extractors_and_verifiers(capsys: pytest.CaptureFixture[str])
 
 def test_the_reference_is_what_the_parser_says() -> None:
     page = Path(ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    assert page == cli_reference(), "run: python -m halldetect.cli.reference > docs/cli.md"
+    assert page == cli_reference(), "run: python -m tests.support.cli_reference > docs/cli.md"
 
 
 @pytest.mark.parametrize(

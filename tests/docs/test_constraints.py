@@ -12,7 +12,7 @@ from tests.support.paths import ROOT
 LOCKED_EXTRAS = ("serve", "parquet", "test", "bench", "documents", "llm", "onnx")
 
 
-def test_the_locked_versions_are_those_the_package_asks_for() -> None:
+def test_locked_versions_match_what_the_package_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     asked = [*project["dependencies"], *(line for name in LOCKED_EXTRAS for line in extras[name])]

@@ -6,6 +6,7 @@ import ast
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ def commands(page: Path) -> Iterator[list[str]]:
                 words = words[stop:]
 
 
+parser = cache(build_parser)  # slow to build
 ALL = [
     pytest.param(arguments, id=f"{page.name}: {shlex.join(arguments)}")
     for page in PAGES
@@ -54,7 +56,7 @@ def test_a_command_is_one_the_program_takes(arguments: list[str]) -> None:
         with pytest.raises(SystemExit, match="0"):
             main(arguments)
     else:
-        assert callable(build_parser().parse_args(arguments).run)
+        assert callable(parser().parse_args(arguments).run)
 
 
 def test_there_are_commands_to_try() -> None:

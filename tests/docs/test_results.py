@@ -27,7 +27,7 @@ def test_the_files_are_small() -> None:
     assert sum(path.stat().st_size for path in STORED.rglob("*") if path.is_file()) < 6_000_000
 
 
-def test_they_are_about_the_weights_in_the_package_or_say_that_they_are_not() -> None:
+def test_results_name_packaged_weights_or_say_otherwise() -> None:
     settings = read_settings(STORED)
     package = ROOT / "src" / "halldetect" / "weights"
     for name, file in (("base", "model.onnx"), ("large", "adapter.lora8")):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.error_kinds import kind_of, minimal_pairs
 from halldetect.explanation.error_kinds import error_kind
 from halldetect.report import ErrorKind
-from tests.support.checks_suite import load_checks
 
 TOWER = "The tower of Kell was built in 1875 by Olaf Berg and is 40 metres tall."
 
@@ -62,7 +62,7 @@ def test_kinds(
     assert (found.kind, found.claim_words, found.source_words) == (kind, claim_words, source_words)
 
 
-def test_what_the_source_does_not_have_is_invented() -> None:
+def test_words_that_the_source_lacks_are_invented() -> None:
     found = error_kind("The tower has a rotating restaurant.", TOWER, contradicted=False)
     assert found is not None
     assert found.kind is ErrorKind.INVENTED
@@ -71,26 +71,42 @@ def test_what_the_source_does_not_have_is_invented() -> None:
 
 
 @pytest.mark.parametrize("source", ["", "   ", "42", "塔高48米。", "\ud800"])
-def test_any_source_will_do(source: str) -> None:
+def test_any_text_is_accepted(source: str) -> None:
     error_kind("The tower is 45 metres tall.", source, contradicted=True)
     error_kind(source, TOWER, contradicted=False)
 
 
-def test_kinds_on_the_minimal_pairs_are_mostly_right_where_one_is_given() -> None:
-    """Dates, units, names and roles must be right, numbers mostly."""
-    expected = {
-        "numbers": {"number"},
-        "units": {"unit", "number"},
-        "dates": {"date"},
-        "roles": {"role swapped"},
-        "entity_swap": {"name", "role swapped"},
-    }
-    given = right = 0
-    for check in load_checks():
-        if check.phenomenon in expected and check.label == "contradiction":
-            found = error_kind(check.hypothesis, check.premise, contradicted=True)
-            if found is not None and found.kind is not ErrorKind.NEGATION:
-                given += 1
-                right += found.kind.value in expected[check.phenomenon]
-    assert given >= 20
-    assert right / given > 0.8
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("The mayor left no memo for the council.", "The mayor left a memo for the new council."),
+        ("Berg spoke against the tower of Kell.", "Berg spoke for the tower of Kell."),
+        ("The guide was 44 years old.", "The 44-year-old guide of the tower was old."),
+        ("The tower rose because of Berg.", "The tower of Berg rose."),
+    ],
+)
+def test_unreliable_differences_get_no_kind(claim: str, source: str) -> None:
+    assert error_kind(claim, source, contradicted=True) is None
+
+
+def test_fact_elsewhere_in_source_is_not_an_error() -> None:
+    claim, passage = "The tower was built by Hans Moe.", "The tower was built by Olaf Berg."
+    found = error_kind(claim, passage, contradicted=False)
+    assert found is not None
+    assert (found.kind, found.claim_words) == (ErrorKind.NAME, "Hans Moe")
+    source = f"{passage} Hans Moe paid for it."
+    assert error_kind(claim, passage, contradicted=False, source=source) is None
+
+
+def test_kinds_of_minimal_pairs_are_right() -> None:
+    """At most one error of each kind is wrong."""
+    given: dict[ErrorKind, list[bool]] = {}
+    for case in minimal_pairs():
+        found = kind_of(case)
+        if found is not None:
+            given.setdefault(found, []).append(found in case.fitting)
+    right = [fits for kinds in given.values() for fits in kinds]
+    assert len(right) >= 18
+    assert sum(right) / len(right) >= 0.85
+    for kinds in given.values():
+        assert kinds.count(False) <= 1

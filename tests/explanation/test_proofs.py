@@ -10,6 +10,7 @@ import pytest
 from halldetect import Detector
 from halldetect.explanation.explain import Findings
 from halldetect.explanation.proofs import find_proofs
+from halldetect.protocols import Verifier
 from halldetect.reading.claims import Claim
 from halldetect.reading.document import Span
 from halldetect.reading.sources import read_source
@@ -131,6 +132,16 @@ def test_each_claim_gets_its_own_passage() -> None:
             assert claim.proof.span.cut(SOURCE) == claim.proof.text
 
 
+@pytest.mark.parametrize("unsettled", range(3))
+def test_neighbour_of_an_unsettled_claim_keeps_its_proof(unsettled: int) -> None:
+    item = findings("They had a lamp.", "It was a speech.", "She is a nurse.")
+    expected = ["The prize was a lamp.", "The mayor gave a speech.", "She is a nurse."]
+    reports = list(item.reports)
+    reports[unsettled] = replace(reports[unsettled], status=Status.UNSUPPORTED)
+    expected[unsettled] = SOURCE
+    assert passages(ByClaim(), replace(item, reports=tuple(reports))) == [expected]
+
+
 def test_statement_with_resolved_references_is_asked_about() -> None:
     found = findings("She won the regatta.")
     report = replace(found.reports[0], read_as=WON)
@@ -149,8 +160,15 @@ def test_progress_counts_claims_and_batches_are_small() -> None:
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
-def test_report_shows_the_proof_and_counts_its_cost() -> None:
+def finding_its_own_passages(monkeypatch: pytest.MonkeyPatch, verifier: Verifier) -> None:
+    monkeypatch.setattr(
+        "halldetect.verification.verifiers.load_verifier", lambda *_, **__: verifier
+    )
+
+
+def test_report_shows_the_proof_and_counts_its_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     verifier = NeedsAll("regatta")
+    finding_its_own_passages(monkeypatch, verifier)
     report = Detector(verifier).check(SOURCE, "The nurse Anna Brandt won the regatta.")
     (claim,) = report.claims
     assert claim.status is Status.SUPPORTED
@@ -166,8 +184,9 @@ class InContext(NeedsAll):
         return NO if premise == SOURCE else YES
 
 
-def test_proof_changes_no_state() -> None:
-    (claim,) = Detector(InContext()).check(SOURCE, WON).claims
+def test_proof_changes_no_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    finding_its_own_passages(monkeypatch, InContext())
+    (claim,) = Detector(InContext()).check(SOURCE, "The regatta was won by Anna Brandt.").claims
     assert (claim.status, claim.contradiction) == (Status.CONTRADICTED, 0.9)
     assert claim.proof is not None
-    assert claim.proof.text == SOURCE
+    assert claim.proof.text == WON

@@ -19,9 +19,7 @@ SUPPORTED, CONTRADICTED, _, UNCHECKABLE = CASES
 @pytest.mark.parametrize(
     ("answer", "kept"), [(SUPPORTED.response, True), (CONTRADICTED.response, False)]
 )
-def test_an_agent_of_langchain_is_guarded_by_what_its_tools_returned(
-    answer: str, kept: bool
-) -> None:
+def test_langchain_agents_are_guarded_by_their_tool_results(answer: str, kept: bool) -> None:
     from langchain.agents import create_agent
     from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
     from langchain_core.messages import AIMessage
@@ -54,7 +52,7 @@ def test_an_agent_of_langchain_is_guarded_by_what_its_tools_returned(
 
 
 @pytest.mark.xdist_group("langchain")
-def test_a_chain_of_langchain_can_replace_or_annotate_an_answer() -> None:
+def test_langchain_chains_replace_or_annotate_an_answer() -> None:
     from halldetect.integrations.langchain import REPLACEMENT, GroundedAnswer
 
     values = {"context": SOURCE, "answer": CONTRADICTED.response}
@@ -67,7 +65,7 @@ def test_a_chain_of_langchain_can_replace_or_annotate_an_answer() -> None:
 
 @pytest.mark.xdist_group("llama_index")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_query_engine_of_llama_index_returns_no_unchecked_answer(case: Any) -> None:
+def test_llama_index_engines_return_no_unchecked_answer(case: Any) -> None:
     from llama_index.core import VectorStoreIndex
     from llama_index.core.embeddings import MockEmbedding
     from llama_index.core.llms import MockLLM
@@ -90,7 +88,7 @@ def test_a_query_engine_of_llama_index_returns_no_unchecked_answer(case: Any) ->
 
 
 @pytest.mark.xdist_group("haystack")
-def test_a_haystack_pipeline_is_saved_and_loaded_with_its_options() -> None:
+def test_haystack_pipelines_save_and_load_their_options() -> None:
     from haystack import Pipeline
 
     from halldetect import Detector
@@ -125,7 +123,7 @@ def test_guardrails_gets_spans_and_a_repaired_text() -> None:
 
 
 @pytest.mark.xdist_group("mlflow")
-def test_mlflow_takes_the_source_from_the_retriever_of_a_trace(tmp_path: Path) -> None:
+def test_mlflow_takes_the_source_from_trace_retrievers(tmp_path: Path) -> None:
     import mlflow
     from mlflow.entities import Document, SpanType
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from enum import StrEnum
 from importlib import import_module
@@ -10,8 +11,11 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
+from halldetect import Detector
 from halldetect.errors import ConfigurationError
 from halldetect.integrations.checker import one_of
+from tests.support.fakes import OverlapVerifier
+from tests.support.paths import ROOT
 
 A, B = TypeVar("A"), TypeVar("B")
 
@@ -19,7 +23,7 @@ A, B = TypeVar("A"), TypeVar("B")
 class Base(Generic[A, B]):
     """Any base class of a framework."""
 
-    def __init__(self, on_fail: Any = None) -> None:
+    def __init__(self, **_: Any) -> None:
         pass
 
 
@@ -36,6 +40,7 @@ STUBS: dict[str, dict[str, Any]] = {
     "langchain.agents.middleware": {"AgentMiddleware": Base, "AgentState": Base},
     "langchain_core.messages": {"AIMessage": Base, "ToolMessage": Base},
     "langchain_core.runnables": {"Runnable": Base, "RunnableConfig": Base},
+    "litellm.integrations.custom_guardrail": {"CustomGuardrail": Base},
     "guardrails.types.on_fail": {"OnFailAction": OnFailAction},
     "guardrails.validator_base": {
         **dict.fromkeys(("ErrorSpan", "FailResult", "PassResult", "ValidationResult"), Base),
@@ -43,16 +48,25 @@ STUBS: dict[str, dict[str, Any]] = {
         "register_validator": register_validator,
     },
 }
-ADAPTERS = [
-    ("langchain", "GroundedAnswer", "on_fail", "raise", "rise"),
-    ("langchain", "GroundednessMiddleware", "exit_behavior", "error", "eror"),
-    ("guardrails", "Grounded", "on_fail", "exception", "excption"),
+# Module, class and argument of each policy, an allowed value, and misspelt ones.
+ADAPTERS: list[tuple[str, str, str, object, list[object]]] = [
+    ("langchain", "GroundedAnswer", "on_fail", "raise", ["rise", None, "Raise"]),
+    ("langchain", "GroundednessMiddleware", "exit_behavior", "error", ["eror", None, 3]),
+    ("guardrails", "Grounded", "on_fail", "exception", ["excption", 3, ["fix"]]),
+    ("litellm", "GroundednessGuardrail", "event_hook", "post_call", ["post_cal", "pre_call"]),
+    ("litellm", "GroundednessGuardrail", "event_hook", ["post_call"], [["post_call", "x"], 3]),
 ]
+POLICY_NAMES = {"on_fail", "on_failure", "exit_behavior", "policy", "mode", "event_hook", "action"}
 
 
 @pytest.mark.parametrize(("module", "name", "argument", "right", "wrong"), ADAPTERS)
-def test_an_unknown_policy_is_an_error(
-    module: str, name: str, argument: str, right: str, wrong: str, monkeypatch: pytest.MonkeyPatch
+def test_unknown_policy_of_an_adapter_is_an_error(
+    module: str,
+    name: str,
+    argument: str,
+    right: object,
+    wrong: list[object],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for path, values in STUBS.items():
         stub = ModuleType(path)
@@ -64,13 +78,29 @@ def test_an_unknown_policy_is_an_error(
     adapter = getattr(import_module(f"halldetect.integrations.{module}"), name)
     monkeypatch.delitem(sys.modules, f"halldetect.integrations.{module}")
     adapter(**{argument: right})
-    with pytest.raises(
-        ConfigurationError, match=f"{argument} is one of .*; did you mean '{right}'"
-    ):
-        adapter(**{argument: wrong})
+    for value in wrong:
+        with pytest.raises(ConfigurationError, match=" is one of "):
+            adapter(**{argument: value})
 
 
-@pytest.mark.parametrize("value", [None, 3, "", "Raise"])
-def test_only_listed_values_are_policies(value: object) -> None:
-    with pytest.raises(ConfigurationError, match="policy is one of raise, replace"):
-        one_of("policy", value, ("raise", "replace"))
+@pytest.mark.parametrize("value", ["hld", "", "HOLD", None])
+def test_unknown_policy_of_a_stream_is_an_error(value: Any) -> None:
+    with pytest.raises(ConfigurationError, match="unknown action"):
+        Detector(OverlapVerifier()).stream("It rains.", on_failure=value)
+
+
+def test_every_policy_of_an_adapter_is_tested() -> None:
+    found = set()
+    for path in (ROOT / "src" / "halldetect" / "integrations").glob("*.py"):
+        for kind in ast.parse(path.read_text(encoding="utf-8")).body:
+            for node in ast.walk(kind):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    names = {item.arg for item in [*node.args.args, *node.args.kwonlyargs]}
+                    named = getattr(kind, "name", node.name)
+                    found |= {(path.stem, named, name) for name in names & POLICY_NAMES}
+    assert found == {adapter[:3] for adapter in ADAPTERS}
+
+
+def test_near_value_is_suggested() -> None:
+    with pytest.raises(ConfigurationError, match="not 'rise'; did you mean 'raise'"):
+        one_of("policy", "rise", ("raise", "replace"))

@@ -26,7 +26,7 @@ LEAVES = "The boat leaves at 6."
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_check_of_the_mcp_server_says_what_the_report_says(case: Case) -> None:
+def test_the_mcp_check_says_what_reports_say(case: Case) -> None:
     from mcp import Client
 
     from halldetect.integrations.mcp_server import build_server
@@ -104,7 +104,7 @@ def test_the_mcp_server_is_for_this_machine_only() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_an_event_of_opentelemetry_belongs_to_the_span_of_the_response(case: Case) -> None:
+def test_opentelemetry_events_belong_to_the_response_span(case: Case) -> None:
     from opentelemetry import metrics, trace
     from opentelemetry._logs import set_logger_provider
     from opentelemetry.sdk._logs import LoggerProvider
@@ -180,7 +180,7 @@ def test_the_command_of_llm(case: Case, tmp_path: Path, monkeypatch: pytest.Monk
     assert all(text in result.output for text in case.reason)
 
 
-def test_llm_lists_the_command_and_checks_the_last_response(tmp_path: Path) -> None:
+def test_llm_lists_the_command_and_checks_last_response(tmp_path: Path) -> None:
     """In the real program, which finds the plug-in by its entry point."""
     source = tmp_path / "source.txt"
     source.write_text(LEAVES)

@@ -6,16 +6,16 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
+from halldetect import Detector
 from halldetect.integrations.pytest_plugin import assert_grounded
+from tests.support.fakes import OverlapVerifier
 from tests.support.paths import ROOT
 
 MODULE = "halldetect.integrations.pytest_plugin"
-INSTALLED = any(point.value == MODULE for point in entry_points(group="pytest11"))
 
 CONFTEST = """
 import pytest
@@ -57,11 +57,11 @@ def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     (folder / "conftest.py").write_text(CONFTEST)
     (folder / "test_answers.py").write_text(TESTS)
     (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
-    loading = [] if INSTALLED else ["-p", MODULE]
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # other plug-ins take seconds to load
     return subprocess.run(
-        [sys.executable, "-m", "pytest", *loading, *options],
+        [sys.executable, "-m", "pytest", "-p", MODULE, *options],
         cwd=folder,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", **alone},
         capture_output=True,
         text=True,
         timeout=120,
@@ -125,7 +125,15 @@ def test_under_xdist_and_without_the_cache_of_pytest(
     first_run: subprocess.CompletedProcess[str], folder: Path
 ) -> None:
     assert first_run.returncode == 1
-    options = ("-n", "2", "-p", "no:cacheprovider", "--halldetect-report=page-of-two")
+    options = (
+        "-p",
+        "xdist",
+        "-n",
+        "2",
+        "-p",
+        "no:cacheprovider",
+        "--halldetect-report=page-of-two",
+    )
     run = run_pytest(folder, *options)
     assert "3 failed, 3 passed" in run.stdout, run.stdout + run.stderr
     assert ", 0 of them from the cache" in run.stdout
@@ -144,6 +152,9 @@ def test_a_threshold_for_all_tests_and_no_cache(
 
 
 def test_the_function_needs_no_fixture() -> None:
-    assert assert_grounded("A ticket costs four euros.", "A ticket costs four euros.").ok
+    detector = Detector(OverlapVerifier())
+    assert assert_grounded("A ticket costs 4 euros.", SOURCE, detector=detector).ok
     with pytest.raises(AssertionError, match="unsupported: “Dogs are welcome on board"):
-        assert_grounded("Dogs are welcome on board.", "A ticket costs four euros.")
+        assert_grounded("Dogs are welcome on board.", SOURCE, detector=detector)
+    wrong = "The boat often leaves at 6."
+    assert assert_grounded(wrong, SOURCE, detector=detector, threshold=1.0).ok

@@ -46,7 +46,7 @@ def cross_encoder(folder: Path, labels: list[str]) -> Any:
 
 @pytest.mark.hf
 @pytest.mark.filterwarnings("default")
-def test_a_cross_encoder_is_a_verifier_whatever_the_order_of_its_labels(tmp_path: Path) -> None:
+def test_cross_encoders_verify_in_any_order_of_labels(tmp_path: Path) -> None:
     model = cross_encoder(tmp_path / "nli", ["contradiction", "entailment", "neutral"])
     verifier = CrossEncoderVerifier(model)
     pairs = [("the boat leaves .", "it rains ."), ("a ticket costs .", "a ticket .")]
@@ -64,7 +64,7 @@ def test_a_cross_encoder_is_a_verifier_whatever_the_order_of_its_labels(tmp_path
 
 @pytest.mark.hf
 @pytest.mark.filterwarnings("default")
-def test_a_cross_encoder_with_one_score_is_a_two_way_verifier(tmp_path: Path) -> None:
+def test_one_score_cross_encoders_are_two_way_verifiers(tmp_path: Path) -> None:
     model = cross_encoder(tmp_path / "single", ["entailment"])
     (judged,) = CrossEncoderVerifier(model).judge([("the boat leaves .", "it rains .")])
     assert judged.contradiction is None
@@ -95,7 +95,7 @@ def test_any_object_that_predicts_is_a_verifier(case: Case) -> None:
     assert (report.verdict == "uncheckable") is (case.passed is None)
 
 
-def test_our_verifier_has_the_interface_of_a_cross_encoder() -> None:
+def test_our_verifier_has_the_cross_encoder_interface() -> None:
     model = VerifierCrossEncoder(detector().verifier)
     pairs = [("A ticket costs 4 euros.", "A ticket costs 4 euros."), ("It rains.", "It snows.")]
     scores = model.predict(pairs, batch_size=32, show_progress_bar=False)

@@ -56,6 +56,15 @@ def test_every_state(detector: Detector) -> None:
     assert any("sha256:" in note for note in report.provenance.notes)
 
 
+def test_five_passages_per_claim(tmp_path: Path) -> None:
+    for at in range(8):
+        (tmp_path / f"{at}.txt").write_text(f"Rome has {at} hills in Italy.", encoding="utf-8")
+    path = tmp_path / "hills.index"
+    build_index(path, find_files([tmp_path]))
+    detector = Detector(verifier=OverlapVerifier(), knowledge=path)
+    assert len(detector.check([], "Rome has hills in Italy.").documents) == 5
+
+
 def test_nothing_is_found_at_all(detector: Detector) -> None:
     report = detector.check("", "Zebras sing. Volcanoes dance.")
     assert report.verdict is Verdict.HALLUCINATED
@@ -66,9 +75,7 @@ def test_nothing_is_found_at_all(detector: Detector) -> None:
 
 
 @pytest.mark.parametrize("response", ["It is what it is.", "They were there.", "This."])
-def test_a_claim_without_content_words_is_not_called_faithful(
-    detector: Detector, response: str
-) -> None:
+def test_claim_without_content_words_is_not_faithful(detector: Detector, response: str) -> None:
     report = detector.check([], response)
     assert report.verdict is not Verdict.FAITHFUL
     assert report.reason or report.claims[0].reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from halldetect.knowledge.builder import build_index, remove_documents
 from halldetect.knowledge.passages import PASSAGE_CHARACTERS, cut_passages
 from halldetect.knowledge.readers import SourceFile, find_files, read_documents
 from halldetect.reading.html_page import html_text
-from tests.support.index_checks import check_that_a_killed_build_goes_on
+from tests.support.index_checks import check_killed_build_resumes
 
 BRIDGE = "The bridge over the Elbe opened in 1932.\n\nAnna Holm designed the bridge."
 ROME = "Rome is the capital of Italy."
@@ -62,6 +62,26 @@ def test_what_is_found(index: Path) -> None:
     knowledge.close()
 
 
+def test_best_passages_come_first(tmp_path: Path) -> None:
+    """The more words of the claim, and the rarer they are, the better."""
+    ordered = [
+        "Anna Holm designed the granite bridge.",
+        "Anna Holm painted a granite bridge.",
+        "The granite bridge is old.",
+        "The bridge is old.",
+    ]
+    rows = [
+        {"id": at, "text": text} for at, text in enumerate([*ordered[::-1], *["A bridge."] * 3])
+    ]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    path = tmp_path / "i"
+    build_index(path, find_files([tmp_path / "rows.jsonl"]))
+    claim = "Anna Holm designed the granite bridge"
+    assert found(path, claim, 3) == ordered[:3]
+    assert found(path, claim, 1) == ordered[:1]
+    assert found(path, claim, 0) == []
+
+
 def test_words_in_another_form_are_found(index: Path) -> None:
     assert found(index, "Who designs bridges?") == [BRIDGE]
 
@@ -100,7 +120,7 @@ def test_documents_can_be_removed(index: Path) -> None:
     assert found(index, "Rome is a capital") == []
 
 
-def test_an_index_does_not_depend_on_the_order_of_builds(folder: Path, tmp_path: Path) -> None:
+def test_order_of_builds_does_not_matter(folder: Path, tmp_path: Path) -> None:
     one, two = tmp_path / "one.index", tmp_path / "two.index"
     files = find_files([folder])
     build_index(one, files)
@@ -133,16 +153,19 @@ def test_files_that_are_no_index(tmp_path: Path, index: Path) -> None:
         KnowledgeIndex(index)
 
 
-def test_a_truncated_index(index: Path) -> None:
+def test_a_truncated_index_finds_nothing_wrong(index: Path) -> None:
     data = index.read_bytes()
+    refused = 0
     for size in (100, 4096, len(data) // 2, len(data) - 4096):
         index.write_bytes(data[:size])
         try:
-            knowledge = KnowledgeIndex(index)
-        except InputError:
-            continue
-        with suppress(CheckError):  # what it needs may still be there
-            knowledge.search(["Rome is the capital of Italy"], 5)
+            with closing(KnowledgeIndex(index)) as knowledge:
+                (passages,) = knowledge.search(["Rome is the capital of Italy"], 5)
+        except (InputError, CheckError):
+            refused += 1
+        else:  # what it needs may still be there
+            assert [passage.text for passage in passages] in ([], [ROME])
+    assert refused >= 2
 
 
 def test_an_empty_index(tmp_path: Path) -> None:
@@ -238,11 +261,11 @@ def test_passages_hold_every_word_once(text: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
-def test_a_build_that_is_killed_goes_on(tmp_path: Path) -> None:
-    check_that_a_killed_build_goes_on(str(tmp_path / "killed.index"), tmp_path)
+def test_killed_build_resumes(tmp_path: Path) -> None:
+    check_killed_build_resumes(str(tmp_path / "killed.index"), tmp_path)
 
 
-def test_two_files_of_one_name_are_refused_with_a_way_out(tmp_path: Path) -> None:
+def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "notes.md").write_text(folder, encoding="utf-8")

@@ -15,7 +15,7 @@ from halldetect.knowledge.readers import find_files
 from tests.support.fakes import use_overlap_verifier
 from tests.support.index_checks import (
     check_building_and_checking,
-    check_that_a_killed_build_goes_on,
+    check_killed_build_resumes,
 )
 from tests.support.postgres import Server, postgres_server
 
@@ -119,4 +119,4 @@ def test_a_server_that_goes_and_comes_back(url: str, server: Server, folder: Pat
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 def test_a_build_that_is_killed_goes_on(url: str, tmp_path: Path) -> None:
-    check_that_a_killed_build_goes_on(url, tmp_path)
+    check_killed_build_resumes(url, tmp_path)

@@ -95,7 +95,7 @@ def test_an_embedder_that_fails(vectors: Any) -> None:
     assert "the reranker" in (report.reason or "")
 
 
-def test_vectors_without_length_keep_the_order_of_the_index() -> None:
+def test_vectors_without_length_keep_the_order() -> None:
     class Nothing(Likes):
         def embed(self, texts: Sequence[str]) -> Any:
             return np.zeros((len(texts), 2))

@@ -28,7 +28,7 @@ from tests.support.tiny_qwen import (
     write_tiny,
 )
 
-BLOCK_BYTES = {"Q8_0": 34, "Q4_K": 144, "Q6_K": 210}
+BLOCK_BYTES = {"Q4_K": 144, "Q6_K": 210}
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +87,11 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_header_of_a_whole_model(small: Path) -> None:
     header = read_header(small)
-    assert (header.architecture, header.control_tokens) == ("qwen2", ("b",))
+    assert header.control_tokens == ("b",)
     assert not header.has_chat_template
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_changed_header_is_read_or_refused(
     small: Path, tmp_path: Path, data: st.DataObject

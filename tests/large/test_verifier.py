@@ -185,7 +185,7 @@ def test_unreadable_settings_of_the_adapter_are_named(tmp_path: Path, text: str)
     [
         ({"device": "tpu"}, "unknown device"),
         ({"runtime": "jax"}, "unknown runtime"),
-        ({"runtime": "onnx", "device": "cuda"}, "computes on a CPU"),
+        ({"runtime": "onnx", "device": "cuda"}, "'onnx' for cuda; known are torch"),
         ({"context": 1025}, "between .* and 1024"),
         ({"context": 40}, "between .* and 1024"),
     ],

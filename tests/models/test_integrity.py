@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from halldetect.models.integrity import (
     file_digests,
     joint_digest,
     require_shipped,
-    write_shipped_digests,
 )
 
 
@@ -62,9 +60,3 @@ def test_any_change_to_the_weights_is_found(weights: Path, change: str) -> None:
         config.write_bytes(b"1")
     with pytest.raises(ModelError, match=f"reinstall halldetect, or run `{REFRESH_COMMAND}`"):
         require_shipped("tiny", weights)
-
-
-def test_refreshing_the_digests(weights: Path, tmp_path: Path) -> None:
-    target = tmp_path / "digests.json"
-    digests = write_shipped_digests(weights, target)
-    assert json.loads(target.read_text()) == digests == integrity.SHIPPED_DIGESTS

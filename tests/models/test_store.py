@@ -74,6 +74,7 @@ def test_untouched_file_is_read_again_by_verify_only(
     monkeypatch.setattr(model_store, "digest_of", lambda file: read.append(file) or SHA)
     assert models.path("tiny") == path
     assert read == []
+    path.with_name("checked.json").chmod(0o444)
     models.verify("tiny")
     assert read == [path]
 

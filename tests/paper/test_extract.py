@@ -67,7 +67,7 @@ def test_limit_is_four_per_sentence_and_ten(sentences: int, limit: int) -> None:
     assert claim_limit(sentences) == limit
 
 
-def test_claims_are_taken_as_they_are_in_one_pass() -> None:
+def test_claims_are_taken_unchanged_in_one_pass() -> None:
     response = "Ann bought apples and pears.\n\nBob left Rome in 1990."
     extractor = always(
         "1. Bob left Rome in 1990.", "Pears were bought by Ann", "", "Dragons sing", *["Bob"] * 20
@@ -90,7 +90,7 @@ def test_several_lines_of_one_proposal_are_several_claims() -> None:
     assert [claim.text for claim in found.claims] == ["Bob left", "Ann came"]
 
 
-def test_claim_belongs_to_the_first_sentence_with_most_words() -> None:
+def test_claim_belongs_to_first_sentence_with_most_words() -> None:
     response = "Ann bought apples. Ann bought red apples."
     assert extract(response, always("Apples Ann bought")).claims[0].span == Span(0, 18)
     assert extract(response, always("Dragons bought Ann unicorns")).claims[0].span is None

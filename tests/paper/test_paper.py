@@ -100,7 +100,7 @@ def test_whole_method_equals_the_reference(seed: int) -> None:
     assert report.cost.pairs_skipped == 0 or len(set(claims)) < len(claims)
 
 
-def test_limit_is_ten_claims_and_no_sentence_is_dropped() -> None:
+def test_limit_is_ten_claims_without_dropping_sentences() -> None:
     response = " ".join(f"Pilgrim {n} slept upstairs." for n in range(30))
     report = Detector.paper(SentenceExtractor(), OverlapVerifier()).check(
         "The mill is old.", response

@@ -11,7 +11,7 @@ from halldetect.reading.sentences import read_document
 TEXT = "One is here. Two is there.  Three is gone."
 
 
-def test_sentences_in_a_span_are_cut_at_its_ends() -> None:
+def test_sentences_are_cut_to_the_span() -> None:
     document = read_document(TEXT)
     one, two, three = document.sentences
     assert document.sentences_in(Span(0, len(TEXT))) == (one, two, three)
@@ -24,7 +24,7 @@ def test_sentences_in_a_span_are_cut_at_its_ends() -> None:
 
 
 @given(st.integers(0, len(TEXT)), st.integers(0, len(TEXT)))
-def test_together_they_have_every_visible_character_of_the_span(first: int, second: int) -> None:
+def test_sentences_cover_the_span(first: int, second: int) -> None:
     span = Span(min(first, second), max(first, second))
     inside = read_document(TEXT).sentences_in(span)
     covered = {at for part in inside for at in range(part.start, part.end)}

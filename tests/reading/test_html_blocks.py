@@ -29,7 +29,7 @@ def said(text: str) -> list[Unit]:
     return [unit for unit in read_units(text) if unit.asserts]
 
 
-def test_a_table_is_read_row_by_row_with_its_headers() -> None:
+def test_table_rows_with_headers() -> None:
     tea, coffee, second, mill = said(TABLE)
     assert tea.text == "Tea, Q1 2025: 5"
     assert tea.span.cut(TABLE) == "Tea</td><td>5"
@@ -50,8 +50,8 @@ def test_a_table_is_read_row_by_row_with_its_headers() -> None:
     ],
 )
 def test_two_columns_are_names_and_values(rows: str) -> None:
-    for text in (f"<table>{rows}</table>", f"<table>\n{rows}"):
-        assert [unit.text for unit in said(text)] == ["Rent: 940 euros", "Deposit: 1,200 euros"]
+    found = [unit.text for unit in said(f"<table>{rows}</table>")]
+    assert found == ["Rent: 940 euros", "Deposit: 1,200 euros"]
 
 
 def test_three_columns_without_header_cells_have_a_header() -> None:
@@ -96,7 +96,7 @@ TEXTS = ["\n\n", "\n", "The ferry sank. ", "Ann left in 1998. ", "- ", "> ", "| 
 
 
 @given(st.lists(st.sampled_from([*TAGS.split(), *TEXTS]), max_size=12))
-def test_nothing_is_lost_and_spans_are_ranges_of_the_text(pieces: list[str]) -> None:
+def test_any_tags_keep_every_statement(pieces: list[str]) -> None:
     text = "".join(pieces)
     units = read_units(text)
     assert all(0 <= unit.span.start < unit.span.end <= len(text) for unit in units)

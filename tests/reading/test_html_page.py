@@ -16,7 +16,7 @@ def test_a_table_with_headers_becomes_a_markdown_table() -> None:
     )
 
 
-def test_a_table_that_lays_out_the_page_is_blocks() -> None:
+def test_layout_table_becomes_blocks() -> None:
     page = "<table><tr><td>Left.<td>Right.</table>"
     assert html_text(page)[1] == "Left.\n\nRight."
     inner = f"<table><tr><td>Out.<td>{page.replace('td', 'th')}</table>After."

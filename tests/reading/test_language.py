@@ -53,7 +53,7 @@ class EnglishOnly(OverlapVerifier):
 
 
 @pytest.mark.parametrize("text", FOREIGN)
-def test_an_english_verifier_is_not_asked_about_other_languages(text: str) -> None:
+def test_english_verifier_refuses_other_languages(text: str) -> None:
     english, mill = Detector(EnglishOnly()), "The mill is a museum."
     assert english.check(text, text).verdict is Verdict.UNCHECKABLE
     assert english.check(mill, text).reason == (

@@ -60,7 +60,7 @@ def word_file() -> bytes:
     return stream.getvalue()
 
 
-def test_each_page_of_a_pdf_is_a_document_with_its_number(tmp_path: Path) -> None:
+def test_pdf_pages_are_numbered_documents(tmp_path: Path) -> None:
     path = tmp_path / "ferry.pdf"
     path.write_bytes(pdf("The ferry sails daily.", "Adults pay four euros."))
     documents = TextArguments(literal=False).read_documents(str(path), "source")
@@ -82,7 +82,7 @@ def test_lines_that_only_the_page_ends_are_joined() -> None:
     ]
 
 
-def test_a_docx_file_is_read_with_headings_lists_and_tables() -> None:
+def test_docx_headings_lists_and_tables() -> None:
     pages = read_pages(word_file(), "x")
     assert pages is not None
     (text,) = pages
@@ -96,7 +96,7 @@ def test_other_files_are_left_to_others() -> None:
 
 
 @pytest.mark.parametrize("data", [b"%PDF-1.4 damaged", pdf("")])
-def test_a_pdf_without_text_is_an_error_in_one_line(data: bytes, tmp_path: Path) -> None:
+def test_pdf_without_text_is_an_error(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(data)
     with pytest.raises(InputError) as raised:

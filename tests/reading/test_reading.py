@@ -102,7 +102,7 @@ def test_marks_are_no_part_of_what_is_said(text: str, plain: str) -> None:
 
 
 @given(st.text())
-def test_every_word_is_read_and_stands_where_its_unit_says(text: str) -> None:
+def test_every_word_is_in_its_unit(text: str) -> None:
     covered: set[int] = set()
     for unit in read_units(text):
         assert 0 <= unit.span.start < unit.span.end <= len(text)
@@ -181,7 +181,7 @@ def test_an_answer_that_gives_none_abstains(text: str) -> None:
         "The ferry does not sail on Sundays.",
     ],
 )
-def test_an_answer_that_also_states_something_does_not_abstain(text: str) -> None:
+def test_abstention_with_a_statement_is_judged(text: str) -> None:
     assert asserted(text) == [text]
 
 
@@ -206,11 +206,12 @@ def test_what_cannot_be_judged_says_why(text: str, problem: str) -> None:
 @pytest.mark.parametrize(
     ("question", "answer", "judged"),
     [
-        ("When did the museum open?", "In 1998.", "The museum did open in 1998."),
-        ("Is the museum open on Mondays?", "No.", "The museum is not open on Mondays."),
-        ("Who wrote the book?", "Ann Cole", "Ann Cole wrote the book."),
-        ("How many islands does the lake have?", "300", "The lake does have 300 islands."),
-        ("What does it cover?", "Dental care", "What does it cover? Dental care"),
+        (
+            "Is it open  on Mondays?",
+            "No.",
+            'The answer to the question "Is it open on Mondays?" is No.',
+        ),
+        ("Who left?", "Bob", 'The answer to the question "Who left?" is Bob'),
         ("Who left?", "Ann Cole left.", "Ann Cole left."),
     ],
 )
@@ -221,13 +222,13 @@ def test_a_bare_answer_is_read_with_its_question(question: str, answer: str, jud
 
 
 @pytest.mark.parametrize("text", ["Yes.", "In 1998.", "42", "No"])
-def test_a_bare_answer_without_a_question_cannot_be_judged(text: str) -> None:
+def test_bare_answer_without_question_is_uncheckable(text: str) -> None:
     (unit,) = read_units(text)
     assert unit.asserts
     assert unit.problem is not None
 
 
-def test_yes_before_a_statement_is_no_claim_of_its_own() -> None:
+def test_yes_before_a_statement_is_skipped() -> None:
     assert asserted("Yes. The ferry sails on Sundays.") == ["The ferry sails on Sundays."]
 
 
@@ -235,7 +236,7 @@ def one(text: str) -> Unit:
     return next(unit for unit in read_units(text) if unit.asserts)
 
 
-def test_a_unit_knows_its_place_its_form_and_its_citations() -> None:
+def test_unit_has_span_and_citations() -> None:
     text = "- **Backups:** According to the policy, they run *daily* [2], [3]."
     unit = one(text)
     assert unit.span.cut(text) == "they run *daily* [2], [3]."
@@ -245,7 +246,7 @@ def test_a_unit_knows_its_place_its_form_and_its_citations() -> None:
     ]
 
 
-def test_a_number_behind_a_full_stop_cites_the_sentence_before() -> None:
+def test_number_after_full_stop_cites_sentence_before() -> None:
     units = read_units("Ann left. [1] Customers get a bicycle. [2] Tom works.")
     assert [unit.text for unit in units if unit.asserts] == [
         "Ann left.",
@@ -256,7 +257,7 @@ def test_a_number_behind_a_full_stop_cites_the_sentence_before() -> None:
     assert labels == [["1"], ["2"], []]
 
 
-def test_a_list_item_keeps_the_lead_in_it_leans_on() -> None:
+def test_list_item_keeps_its_lead_in() -> None:
     text = "The fee covers:\n- breakfast"
     unit = one(text)
     assert unit.lead_in == "The fee covers"
@@ -300,7 +301,7 @@ def test_a_question_why_makes_its_answer_an_abstention() -> None:
         "Bob 's `own' plan isn't `new' .",
     ],
 )
-def test_quotation_marks_of_a_tokenised_text_are_no_code(text: str) -> None:
+def test_tokenised_quotation_marks_are_not_code(text: str) -> None:
     assert asserted(text) == [text]
 
 
@@ -315,3 +316,28 @@ def test_quotation_marks_of_a_tokenised_text_are_no_code(text: str) -> None:
 )
 def test_marks_of_code_are_left_out(text: str, read: str) -> None:
     assert asserted(text) == [read]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reason"),
+    [
+        ("I hope this helps!", "a courtesy"),
+        ("Let me know if you have any other questions.", "a courtesy"),
+        ("If you need any further details, feel free to ask.", "a courtesy"),
+        ("Here is a summary of the article in 118 words:", "an announcement of the answer"),
+        (
+            "Here's an objective overview of Jay C's Place based on the provided data:",
+            "an announcement of the answer",
+        ),
+        ("Here are the steps to fold a quilt:", "an announcement of the answer"),
+        ("What are the opening hours?", "a question"),
+        ("Here is how the mayor has stolen the money:", None),
+        ("Here are the facts after 3 people died:", None),
+        ("I hope this helps because the mayor stole it.", None),
+        ("I hope you know he stole the money.", None),
+    ],
+)
+def test_sentences_that_assert_nothing(sentence: str, reason: str | None) -> None:
+    units = read_units(f"The ferry sank. {sentence}")
+    assert units[1].reason == reason
+    assert units[1].asserts is (reason is None)

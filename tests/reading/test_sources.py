@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from halldetect.reading.document import Span
 from halldetect.reading.sources import read_source
-from halldetect.reading.structured import read_json
 from tests.support.source_readings import read_sentences
 
 TABLE = "Sales by item.\n\n| Item | Q1 | Q2 |\n|---|---|---|\n| Tea | 4 | **5** |\n\nAll regions."
@@ -47,38 +44,10 @@ def test_every_sentence_of_a_turn_has_its_speaker() -> None:
     ]
 
 
-def test_labels_and_values_are_no_dialogue() -> None:
-    text = "Power: 2 kW. Adjustable.\nCable: 3 m. Rubber.\nWeight: 1 kg."
-    assert read_source(text).readings == ()
-
-
-def test_json_is_read_in_words() -> None:
-    text = '{"job": "backup", "hosts": [{"name": "db-2", "last_error": "disk full"}], "retries": 2}'
-    assert read_sentences(text) == [
-        "job backup.",
-        "hosts: name db-2; last error disk full.",
-        "retries 2.",
-    ]
-
-
 def test_plain_text_is_read_as_it_stands() -> None:
     document = read_source("Ann left. Bob stayed.")
     assert document.readings == ()
     assert document.readable(Span(0, 9)) == "Ann left."
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-)
-
-
-@given(JSON)
-def test_any_json_is_read_in_order(value: object) -> None:
-    text = json.dumps(value)
-    found = read_json(text)
-    for (before, _), (after, _) in zip(found or [], (found or [])[1:], strict=False):
-        assert before.end <= after.start
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_worst_claim_is_open_with_its_passage(show):
     assert browser.current_url.endswith("#claim-3")
 
 
-def test_spans_after_an_emoji_and_in_overlap_are_exact(show):
+def test_spans_after_emoji_and_in_overlap_are_exact(show):
     browser = show(samples.town())
     report = samples.town()
     for place, claim in enumerate(report.claims):
@@ -171,7 +171,7 @@ def test_filter_deep_link_and_theme(show):
     browser.execute_script("localStorage.clear()")
 
 
-def test_markdown_is_rendered_with_exact_marks_and_can_be_shown_raw(show):
+def test_markdown_has_exact_marks_and_a_raw_view(show):
     browser = show(samples.formatted(), "#claim-1")
     response = one(browser, ".response .text")
     assert response.text.splitlines()[0] == "Getting around"
@@ -207,7 +207,7 @@ def test_markdown_is_rendered_with_exact_marks_and_can_be_shown_raw(show):
 
 
 @pytest.mark.parametrize("height", [600, 757, 1100])
-def test_an_opened_claim_and_the_source_get_the_height_they_need(show, height):
+def test_opened_claims_and_sources_get_enough_height(show, height):
     browser = show(samples.town(), "#claim-3", width=1280, height=height)
     time.sleep(0.3)
     boxes = browser.execute_script(
@@ -275,7 +275,7 @@ def test_nothing_runs_off_the_side(show, name, width, height):
     assert widest <= width
 
 
-def test_on_a_phone_the_reader_gets_to_the_source_and_back(show):
+def test_phone_readers_reach_the_source_and_return(show):
     browser = show(samples.town(), "#claim-3", width=390, height=844)
     browser.execute_script("document.querySelector('#detail-3 .show').click()")
     time.sleep(0.3)

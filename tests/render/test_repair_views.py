@@ -10,6 +10,7 @@ from halldetect import Detector
 from halldetect.render.repair_views import (
     DELETED,
     INSERTED,
+    _marked,
     difference,
     repair_html,
     repair_markdown,
@@ -31,13 +32,13 @@ def repair() -> Repair:
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_both_texts_can_be_read_off_a_difference(before: str, after: str) -> None:
     pieces = difference(before, after)
-    assert "".join(piece.text for piece in pieces if piece.kind != INSERTED) == before
-    assert "".join(piece.text for piece in pieces if piece.kind != DELETED) == after
+    assert "".join(piece["text"] for piece in pieces if piece["kind"] != INSERTED) == before
+    assert "".join(piece["text"] for piece in pieces if piece["kind"] != DELETED) == after
 
 
 def test_words_are_not_torn() -> None:
     pieces = difference("It cost 7 million marks.", "It cost five thousand marks.")
-    assert [(piece.kind, piece.text) for piece in pieces if piece.kind != "same"] == [
+    assert [(piece["kind"], piece["text"]) for piece in pieces if piece["kind"] != "same"] == [
         ("deleted", "7 million"),
         ("inserted", "five thousand"),
     ]
@@ -75,6 +76,11 @@ def test_markdown(repair: Repair) -> None:
     assert "opened in ~~1923~~**1932**." in text
     assert "~~Wild horses graze \\<b\\>.~~" in text
     assert "## New text\n\n> The bridge opened in 1932. Anna Holm designed the bridge." in text
+
+
+def test_markdown_leaves_changed_white_space_unmarked() -> None:
+    pieces = difference("It opened  in May.", "It opened in May.")
+    assert "".join(map(_marked, pieces)).split() == ["It", "opened", "in", "May."]
 
 
 def test_html(repair: Repair) -> None:

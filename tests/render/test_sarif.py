@@ -103,7 +103,7 @@ def test_without_a_file_the_log_holds_the_response() -> None:
         assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {"index": 0}
 
 
-def test_a_file_that_is_not_its_text_has_no_lines() -> None:
+def test_a_file_unlike_its_text_has_no_lines() -> None:
     run = run_of(report_samples.town(), "answer.pdf", lines=False)
     assert run["results"]
     for result in run["results"]:
@@ -139,7 +139,7 @@ def test_check_writes_the_line_of_the_file(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("small_verifier")
-def test_a_log_that_cannot_be_written_is_refused_first(tmp_path: Path) -> None:
+def test_an_unwritable_log_is_refused_first(tmp_path: Path) -> None:
     assert main(["check", "a", "b", "--sarif", str(tmp_path / "none" / "log.sarif")]) == 2
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from halldetect.facts import WordUsage
 from halldetect.repair.corrections import corrections
 from halldetect.repair.outcome import Method
-from halldetect.repair.repairer import Proposals
+from halldetect.repair.proposals import Proposals
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_the_correction_is_proposed(sentence: str, evidence: str, corrected: str
     assert corrected in corrections(sentence, evidence)
 
 
-def test_a_name_is_cut_to_what_the_source_has() -> None:
+def test_names_are_cut_to_what_sources_have() -> None:
     found = corrections("Andy Cole praised the bridge.", "Cole praised the bridge.")
     assert "Cole praised the bridge." in found
 
@@ -81,7 +81,7 @@ def test_a_name_is_cut_to_what_the_source_has() -> None:
         ("Construction began in May.", "Telden began building in May.", "Telden"),
     ],
 )
-def test_a_word_that_opens_a_sentence_is_no_name(sentence: str, evidence: str, other: str) -> None:
+def test_a_word_opening_sentences_is_not_a_name(sentence: str, evidence: str, other: str) -> None:
     assert not any(other in text for text in corrections(sentence, evidence))
 
 
@@ -115,28 +115,32 @@ def test_how_a_word_is_written_elsewhere(text: str, name: bool) -> None:
     assert WordUsage([text]).is_name(word) is name
 
 
+def replacements(response: str, *documents: str) -> list[str]:
+    """Return the proposals that repeat one fact."""
+    found = Proposals(response, documents).of(Method.REPLACE, response)
+    return [item.text for item in found if item.one_fact]
+
+
 def test_a_sentence_stays_about_the_same() -> None:
     response, source = "Refunds take 30 days.", "Goods take 30 days there. Refunds take 14 days."
-    found = Proposals(response, [source]).of(Method.REPLACE, response)
+    found = replacements(response, source)
     assert "Refunds take 14 days." in found
     assert not any("Goods" in text for text in found)
 
 
 @pytest.mark.parametrize(("elsewhere", "name"), [("We met Rivers.", True), ("Two rivers.", False)])
 def test_the_whole_source_tells_what_is_a_name(elsewhere: str, name: bool) -> None:
-    response = "Rivers signed the contract."
-    proposals = Proposals(response, [elsewhere, "Anna signed the contract."])
-    corrected = "Anna signed the contract." in proposals.of(Method.REPLACE, response)
-    assert corrected is name
+    found = replacements("Rivers signed the contract.", elsewhere, "Anna signed the contract.")
+    assert ("Anna signed the contract." in found) is name
 
 
 def test_names_in_a_text_in_small_letters() -> None:
     source = "Anna holm designed the bridge. " + "The town paid anna holm and bertha klein. " * 12
     response = "Bertha klein designed the bridge."
-    found = Proposals(response, [source]).of(Method.REPLACE, response)
+    found = replacements(response, source)
     assert "Anna holm designed the bridge." in found
     source = "Goods take 30 days there. " + "The shop paid anna holm and sent goods. " * 12
-    found = Proposals("Refunds take 30 days.", [source]).of(Method.REPLACE, "Refunds take 30 days.")
+    found = replacements("Refunds take 30 days.", source)
     assert not any("Goods" in text for text in found)
 
 

@@ -158,7 +158,7 @@ def test_an_opener_is_not_left_alone(detector: Detector) -> None:
         (f"{WRONG_YEAR} [1] {GOOD}", f"The bridge opened in 1932. [1] {GOOD}"),
     ],
 )
-def test_what_introduces_or_cites_a_removed_sentence_goes_with_it(
+def test_openers_and_citations_leave_with_a_removed_sentence(
     detector: Detector, response: str, text: str
 ) -> None:
     repair = detector.repair(SOURCE, response)
@@ -280,7 +280,7 @@ def test_whatever_the_verifier_says_at_any_threshold(
 UNCLEAR = "The mayor, who wore a hat, praised the bridge."
 
 
-def test_only_what_clearly_fails_is_removed_at_a_high_threshold() -> None:
+def test_high_thresholds_remove_only_what_clearly_fails() -> None:
     response = f"{UNCLEAR} {GOOD} {INVENTED}"
     strict = Detector(verifier=OverlapVerifier()).repair(SOURCE, response)
     assert strict.text is not None
@@ -291,16 +291,7 @@ def test_only_what_clearly_fails_is_removed_at_a_high_threshold() -> None:
     assert_holds(lenient, response, 0.95)
 
 
-def test_only_facts_are_replaced_in_what_is_unclear() -> None:
-    response = "Bertha Klein designed the bridge. The mayor praised the town hall."
-    lenient = Detector(verifier=OverlapVerifier(), threshold=0.95).repair(SOURCE, response)
-    assert lenient.text == f"{GOOD} The mayor praised the town hall."
-    assert [change.method for change in lenient.changes] == [Method.REPLACE, None]
-    strict = Detector(verifier=OverlapVerifier()).repair(SOURCE, response)
-    assert strict.text == f"{GOOD} The mayor praised the bridge."
-
-
-def test_an_unclear_response_is_unchanged_at_a_high_threshold() -> None:
+def test_high_thresholds_leave_an_unclear_response_unchanged() -> None:
     lenient = Detector(verifier=OverlapVerifier(), threshold=0.95).repair(SOURCE, UNCLEAR)
     assert lenient.outcome is Outcome.UNCHANGED
     assert lenient.text == UNCLEAR
@@ -358,7 +349,7 @@ def test_a_sentence_about_a_removed_one_goes_too(detector: Detector) -> None:
     assert repair.changes[1].why == "it refers to a sentence that was removed"
 
 
-def test_a_name_for_a_pronoun_whose_sentence_is_removed(detector: Detector) -> None:
+def test_a_name_replaces_pronouns_after_a_removal(detector: Detector) -> None:
     source = "Anna Holm was born in Oslo. Anna Holm designed the bridge."
     response = "Anna Holm killed volcanic zebras daily. She designed the bridge."
     repair = detector.repair(source, response)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,7 +18,6 @@ from halldetect.repair.rewriters import (
     rewriting_messages,
 )
 from tests.support.fakes import OverlapVerifier
-from tests.support.tiny_models import gguf_bytes
 from tests.support.upstreams import Script, upstream
 
 SOURCE = "Anna Holm designed the bridge. The mayor praised the bridge."
@@ -75,31 +72,11 @@ def test_a_server_writes_a_sentence_again(server: Script) -> None:
     assert "The mayor praised the bridge." in asked["messages"][-1]["content"]
 
 
-def test_the_seed_reaches_the_model(
-    server: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "m.gguf"
-    path.write_bytes(gguf_bytes())
-    started: list[int] = []
-    asked: list[dict[str, Any]] = []
-
-    class Played:
-        def handle_chat_completions(self, body: dict[str, Any]) -> dict[str, Any]:
-            asked.append(body)
-            return {"choices": [{"message": {"content": "It is blue."}}]}
-
-    def start(path: Path, threads: int, seed: int, context: int) -> Played:
-        started.append(seed)
-        return Played()
-
-    monkeypatch.setattr("halldetect.repair.rewriters.start_llama", start)
-    for spec in (str(path), f"gguf:{path}"):
-        rewriter = load_rewriter(spec, seed=41)
-        assert rewriter.rewrite("It is red.", "It is blue.") == "It is blue."
-        assert rewriter.description["seed"] == 41
-    assert (started, [body["seed"] for body in asked]) == ([41, 41], [41, 41])
-
-    OpenAIRewriter("m", base_url=server.url, seed=42).rewrite("It is red.", "It is blue.")
+def test_the_seed_reaches_the_model(server: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HALLDETECT_OPENAI_BASE_URL", server.url)
+    rewriter = load_rewriter("openai:m", seed=42)
+    rewriter.rewrite("It is red.", "It is blue.")
+    assert rewriter.description["seed"] == 42
     assert server.asked[0]["seed"] == 42
 
 
@@ -125,7 +102,7 @@ def test_a_server_that_fails_changes_nothing(server: Script) -> None:
     assert "the rewriter failed" in notices[0]
 
 
-@pytest.mark.parametrize("name", ["", "magic", "openai:"])
+@pytest.mark.parametrize("name", ["", "magic", "openai:", "gguf", "m.gguf"])
 def test_unknown_names(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALLDETECT_OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     with pytest.raises(ConfigurationError):

@@ -95,7 +95,7 @@ UNKNOWN = claim(Status.UNCHECKABLE)
 
 def report(score: float | None, *found: ClaimReport, threshold: float = 0.5) -> Report:
     return Report(
-        verdict=decide(score, found, threshold),
+        verdict=decide(score, found, threshold)[0],
         reason=None if found else "the response is empty",
         score=score,
         threshold=threshold,
@@ -203,7 +203,7 @@ def test_lone_surrogate_is_escaped() -> None:
     assert Report.from_json(odd.to_json().encode().decode()) == odd
 
 
-def test_fields_of_the_paper_are_left_out_where_empty() -> None:
+def test_empty_fields_of_the_paper_are_omitted() -> None:
     made = report(0.3, replace(SUPPORTED, proof=Evidence("a", 0, Span(0, 1))))
     data = made.to_dict()
     assert data["schema_version"] == SCHEMA_VERSION == 3

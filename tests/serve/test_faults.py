@@ -138,6 +138,19 @@ def test_leaving_client_cancels_its_request(small: LocalService, path: str) -> N
     assert time.monotonic() - began < 4, "without the cancellation it would go on"
 
 
+def test_check_without_pauses_is_interrupted(small: LocalService) -> None:
+    worker = small.worker()
+    asked = {"source": SOURCE, "response": "The verifier never pauses."}
+    with small.client() as client:
+        with pytest.raises(httpx.ReadTimeout):
+            client.post("/v1/check", json=asked, timeout=0.3)
+        began = time.monotonic()
+        eventually(lambda: idle(small))
+        assert time.monotonic() - began < 1.5, "a second, and a look now and then"
+        assert client.post("/v1/check", json=ASKED).status_code == 200
+    assert small.worker() == worker
+
+
 def raw(service: LocalService) -> socket.socket:
     parts = urlsplit(service.url)
     connection = socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE)
@@ -182,6 +195,14 @@ def test_huge_body_is_not_read(small: LocalService) -> None:
             b"POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n"
         )
         assert b" 413 " in connection.recv(4096).splitlines()[0]
+
+
+def test_body_of_unknown_keys_is_refused_at_once(small: LocalService) -> None:
+    many = {**ASKED, **{f"key{at}": 1 for at in range(400_000)}}
+    began = time.monotonic()
+    with small.client() as client:
+        refused(client.post("/v1/check", json=many), "invalid_json")
+    assert time.monotonic() - began < 5
 
 
 def test_broken_requests_harm_nobody(small: LocalService) -> None:

@@ -24,7 +24,8 @@ def test_reports_are_kept_on_request_only(client: httpx.Client) -> None:
     address = kept["stored"]["url"]
     assert client.get(address).json() == kept["report"]
     (row,) = client.get("/v1/reports").json()["reports"]
-    assert row["claims"] == {"supported": 1, "contradicted": 1, "unsupported": 1, "uncheckable": 0}
+    counts = {"supported": 1, "contradicted": 1, "unsupported": 1, "unclear": 0, "uncheckable": 0}
+    assert row["claims"] == counts
     assert (row["verdict"], row["question"]) == ("hallucinated", "When?")
     page = client.get(f"{address}.html")
     assert page.text.startswith("<!doctype html>")
@@ -128,18 +129,10 @@ def test_decisions_become_a_labelled_dataset(
         ("Whales live nearby.", False),
     )
     assert (rows[one].hallucinated, rows[one].question) == (False, "Which year?")
-    # `bench run` scores them, and `bench calibrate` fits thresholds on the decisions.
+    # `calibrate` reads the decisions; two labels are too few for a threshold.
     use_overlap_verifier(monkeypatch)
-    out = str(tmp_path / "out")
-    run = ["bench", "run", "--dataset", f"jsonl:{file}", "--method", "halldetect", "-o", out]
-    assert main([*run, "--quiet"]) == 0
-    capsys.readouterr()
-    assert main(["bench", "calibrate", out, "--json"]) == 0
-    fitted = json.loads(capsys.readouterr().out)
-    assert list(fitted["rows"].values()) == [[1, 1]]
-    assert fitted["points"]["balanced"]["balanced_accuracy"] == 1.0
-    assert main(["bench", "calibrate", out]) == 0
-    assert "few: the thresholds are uncertain" in capsys.readouterr().out
+    assert main(["calibrate", str(file), str(tmp_path / "cut.json"), "--quiet"]) == 2
+    assert "at least 19 labelled faithful responses, not 1" in capsys.readouterr().err
     whole = [json.loads(line) for line in client.get("/v1/reports/export").text.splitlines()]
     assert {line["id"] for line in whole} == {three, one, half, unseen}
     assert all(Report.from_dict(line["report"]) for line in whole)

@@ -12,7 +12,7 @@ import pytest
 
 from halldetect.errors import ServiceError
 from halldetect_serve.database import Database
-from halldetect_serve.report_store import ReportStore, Retention
+from halldetect_serve.report_store import ReportStore
 from halldetect_serve.settings import Limits, ServiceSettings, StorageSettings
 from tests.support import store_checks
 from tests.support.api_requests import ASKED, refused
@@ -54,7 +54,7 @@ def test_schema(database: Database) -> None:
 def test_text_that_postgresql_cannot_hold(database: Database) -> None:
     """It knows no NUL; the report has none, whatever came in."""
     database.create()
-    store = ReportStore(database, Retention())
+    store = ReportStore(database, store_checks.LIMITS)
     (name,) = store.add([store_checks.finished_report("The bridge \x00 opened \ud800 in 1923.")])
     assert "\ufffd" in store.get(name).json
 

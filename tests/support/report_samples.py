@@ -119,7 +119,7 @@ def report(
     threshold: float = 0.5,
 ) -> Report:
     return Report(
-        verdict=decide(score, claims, threshold),
+        verdict=decide(score, claims, threshold)[0],
         reason=reason,
         score=score,
         threshold=threshold,

@@ -38,7 +38,7 @@ def work(tmp_path: Path) -> Path:
             "premise": SOURCE,
             "source": "own",
             "claims": [
-                {"text": "The mill was built in 1820.", "label": "E", "kind": "k"},
+                {"text": "In 1820 the mill was built.", "label": "E", "kind": "k"},
                 {"text": "The mill never burned.", "label": "C", "kind": "k"},
                 {"text": "The mill has two floors.", "label": "notE", "kind": "k"},
             ],
@@ -72,7 +72,7 @@ def test_a_student_learns_from_claims_with_their_windows(
     assert sorted(found.labels) == [0, 0, 0, 2]
     # The whole source is one of the windows of each claim, and a short source the only one.
     assert [part.sum() for part in np.split(found.whole, found.first[1:-1])] == [1] * 4
-    assert sorted(np.diff(found.first)) == [1, 1, 5, 5]
+    assert sorted(np.diff(found.first)) == [1, 1, 3, 3]
 
     (work / "labels").mkdir()
     answers = np.tile(np.array([0.1, 0.2, 0.7], np.float16), (2, 1))
@@ -106,7 +106,7 @@ def test_the_loss_is_that_of_the_support_of_the_package() -> None:
     torch.manual_seed(1)
     logits = 2 * torch.randn(7, 3)
     bag = torch.tensor([0, 1, 0, 0, 1, 1, 0])
-    scales = torch.tensor([0b00001, 0b00011, 0b00110, 0b11000, 0b11100, 0b00100, 0b00110])
+    scales = torch.tensor([1, 2, 2, 1, 1, 2, 3])
     batch = Batch(torch.tensor([0, 1]), bag, scales, torch.zeros(7, dtype=torch.bool), [])
     support, contradiction = torch.tensor([1.0, 0.25]), torch.tensor([0.0, 0.7])
     first, second = bag_losses(logits, batch, support, contradiction)
@@ -116,7 +116,7 @@ def test_the_loss_is_that_of_the_support_of_the_package() -> None:
         best = max(map(Calibration().window_support, judged))
         against: dict[int, float] = {}
         for row, answer in zip(own, judged, strict=True):
-            for scale in (k for k in range(5) if scales[row] >> k & 1):
+            for scale in (k for k in range(2) if scales[row] >> k & 1):
                 against[scale] = max(against.get(scale, 0.0), contradiction_of(answer))
         said = sum(against.values()) / len(against)
         for found, value, target in (

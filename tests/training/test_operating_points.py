@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from halldetect.errors import InputError
-from halldetect_bench.predictions import open_predictions
 from halldetect_bench.stats import operating_points as fitting
-from tests.support.bench_fakes import make_results
-from training import operating_points
+from tests.support.paths import ROOT
+
+RESULTS = ROOT / "benchmarks" / "results"
+WEIGHTS = ROOT / "src" / "halldetect" / "weights"
 
 
 def test_the_points_lie_where_the_sets_say() -> None:
@@ -34,41 +33,18 @@ def test_the_points_lie_where_the_sets_say() -> None:
     )
 
 
-def test_results_give_points_in_the_configuration(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gold: list[bool | None] = [at % 2 == 0 for at in range(20)]
-    scores: list[float | None] = [0.4 + at / 50 if at % 2 == 0 else at / 40 for at in range(20)]
-    for name in operating_points.DEVELOPMENT:
-        made = make_results(name, "halldetect", scores, gold, verifier={"name": "base"})
-        with open_predictions(tmp_path / "in", made.header) as book:
-            for item in made.predictions:
-                book.append(item)
-    config, out = tmp_path / "config.json", tmp_path / "out.json"
-    config.write_text('{"name": "kept"}')
-    command = [str(tmp_path / "in"), "--out", str(out), "--config", str(config)]
-    monkeypatch.setattr(sys, "argv", ["operating_points", *command])
-    operating_points.main()
-    written = json.loads(config.read_text())
-    assert written["name"] == "kept"
-    assert written["operating_points"] == json.loads(out.read_text())["operating_points"]
-    monkeypatch.setattr(sys, "argv", ["operating_points", *command, "--verifier", "large"])
-    with pytest.raises(InputError, match="no results of halldetect with large on storysumm"):
-        operating_points.main()
-
-
 @pytest.mark.parametrize("name", ["base", "large"])
 def test_stored_points_are_those_of_the_package(name: str) -> None:
-    stored = json.loads((operating_points.RESULTS / f"{name}.json").read_text("utf-8"))
-    shipped = json.loads((operating_points.WEIGHTS / name / "config.json").read_text("utf-8"))
+    stored = json.loads((RESULTS / name / "report.json").read_text("utf-8"))
+    shipped = json.loads((WEIGHTS / name / "config.json").read_text("utf-8"))
     assert stored["operating_points"] == shipped["operating_points"]
-    if "rows" in stored:  # scores are stored with five digits
-        points = fitting.fit(operating_points.labelled_scores(stored["rows"]))
-        assert points == pytest.approx(shipped["operating_points"], abs=0.002)
+    assert stored["calibration"] == shipped["calibration"]
+    for file in (WEIGHTS / name).iterdir():
+        assert stored["weights"][file.name] == hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def test_the_points_in_the_package_are_in_order() -> None:
-    for config in sorted(operating_points.WEIGHTS.glob("*/config.json")):
+    for config in sorted(WEIGHTS.glob("*/config.json")):
         points = json.loads(config.read_text(encoding="utf-8")).get("operating_points")
         if points is not None:
             assert 0.0 < points["recall"] <= points["balanced"] <= points["precision"] < 1.0

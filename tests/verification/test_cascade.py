@@ -14,7 +14,7 @@ from halldetect.report import ClaimReport, Probabilities, Status
 from halldetect.verification.cascade import is_unsure
 from tests.support.fakes import OverlapVerifier
 
-SOURCE = "The pump was repaired in May. The valve was replaced in June."
+SOURCE = "In May the pump was repaired. In June the valve was replaced."
 
 
 class Fixed(OverlapVerifier):

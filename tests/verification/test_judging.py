@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from halldetect.reading.document import Document, Span
 from halldetect.reading.sources import read_source
 from halldetect.report import Probabilities
-from halldetect.verification.judging import PAGES, Judgement, Task, verify
+from halldetect.verification.judging import Judgement, verify
+from halldetect.verification.planning import PAGES, Task
 from halldetect.verification.tokens import SourceTokens
 from halldetect.verification.windows import cut_pages, short_spans
 from tests.support.fakes import OverlapVerifier
@@ -22,7 +23,8 @@ SOURCE = (
     "A flood carried the wheel away. The owner rebuilt it with an iron axle. "
     "Today the mill is a museum. Visitors can see the stones turn on Sundays."
 )
-MUSEUM = "Today the mill is a museum."
+SENTENCE = "Today the mill is a museum."
+MUSEUM = "The mill is a museum today."
 INVENTED = "Pilgrims slept upstairs beneath painted ceilings."
 
 
@@ -37,7 +39,7 @@ def judged(
 
 def test_best_sentence_comes_first_and_is_enough() -> None:
     found = judged(MUSEUM)
-    assert [window.text for window in found.windows] == [MUSEUM]
+    assert [window.text for window in found.windows] == [SENTENCE]
     assert found.skipped == 2
     assert found.tokens == 12
 
@@ -60,12 +62,12 @@ def test_no_early_stop_without_a_rule() -> None:
 
 def test_only_the_best_pages_are_judged() -> None:
     filler = [f"Rain fell on roof number {at} and everyone stayed at home." for at in range(40)]
-    source = " ".join([*filler[:30], MUSEUM, *filler[30:]])
+    source = " ".join([*filler[:30], SENTENCE, *filler[30:]])
     found = judged("The mill is no longer a museum today.", source, OverlapVerifier(60))
     pages = [window for window in found.windows if window.page]
     assert len(pages) == PAGES
     assert found.skipped > 5
-    assert any(MUSEUM in page.text for page in pages)
+    assert any(SENTENCE in page.text for page in pages)
 
 
 def test_single_sentence_source_has_one_window() -> None:
@@ -73,11 +75,69 @@ def test_single_sentence_source_has_one_window() -> None:
     assert [window.page for window in found.windows] == [True]
 
 
-def test_documents_are_kept_apart() -> None:
+def test_window_text_is_that_of_its_places() -> None:
     documents = (read_source("Rye bread needs a long rest."), read_source(SOURCE))
     ((found,),) = verify(OverlapVerifier(), [Task((INVENTED,), documents)])
     for window in found.windows:
-        assert window.span.cut(documents[window.document].text) == window.text
+        parts = [span.cut(documents[document].text) for document, span in window.places]
+        assert " ".join(parts) == window.text
+
+
+BRIDGE = "The bridge at Stoke opened in 1802. It has three arches. Carts paid a toll of a penny."
+ROAD = "The road from Arle reaches Stoke. It was paved in 1950. Lorries may not use it."
+BOTH = "The mill was built in 1790 and the bridge opened in 1802."
+
+
+def test_best_runs_of_several_documents_are_judged_together() -> None:
+    documents = tuple(map(read_source, (BRIDGE, ROAD, SOURCE)))
+    ((found,),) = verify(OverlapVerifier(), [Task((BOTH,), documents)])
+    joined = [window for window in found.windows if window.others]
+    assert [[place for place, _ in window.places] for window in joined] == [[0, 2], [0, 1, 2]]
+    assert "built in 1790" in joined[0].text
+    assert "opened in 1802" in joined[0].text
+
+
+def test_joined_tokens_are_those_of_the_text() -> None:
+    verifier = OverlapVerifier()
+    documents = (read_source(BRIDGE), read_source(SOURCE))
+    ((found,),) = verify(verifier, [Task((BOTH,), documents)])
+    asked = [premise for call in verifier.calls for premise, _ in call]
+    assert {window.text for window in found.windows if window.others} <= set(asked)
+
+
+def test_documents_share_pages_under_their_names() -> None:
+    documents = (read_source(BRIDGE), read_source(SOURCE))
+    ((found,),) = verify(WholeVerifier(), [Task((BOTH,), documents, ("bridge.md", "mill.md"))])
+    (page,) = found.windows
+    assert page.text == f"bridge.md\n{BRIDGE}\n\nmill.md\n{SOURCE}"
+    assert [document for document, _ in page.places] == [0, 1]
+
+
+def test_documents_too_long_have_their_own_pages() -> None:
+    documents = (read_source(BRIDGE), read_source(SOURCE))
+    ((found,),) = verify(WholeVerifier(70), [Task((BOTH,), documents)])
+    assert [window.text for window in found.windows if window.others] == []
+
+
+@pytest.mark.parametrize(
+    "statement", [SENTENCE, "today the mill is a museum", f"{SENTENCE[:-1]} !"]
+)
+def test_copied_sentence_needs_no_verifier(statement: str) -> None:
+    verifier = OverlapVerifier()
+    found = judged(statement, verifier=verifier)
+    assert [window.text for window in found.windows] == [SENTENCE]
+    assert found.probabilities == (Probabilities(1.0, 0.0, None),)
+    assert found.tokens == 0
+    assert verifier.calls == []
+
+
+@pytest.mark.parametrize(
+    "statement", ["The mill is a museum.", "a museum. Visitors", "Is a museum"]
+)
+def test_part_of_a_sentence_is_not_a_copy(statement: str) -> None:
+    verifier = OverlapVerifier()
+    judged(statement, verifier=verifier)
+    assert verifier.calls
 
 
 class WholeVerifier(OverlapVerifier):
@@ -86,15 +146,14 @@ class WholeVerifier(OverlapVerifier):
     reads_whole_sources = True
 
 
-def test_pages_decide_for_a_verifier_that_reads_whole_sources() -> None:
+def test_verifiers_of_whole_sources_get_only_pages() -> None:
     verifier = WholeVerifier()
     statements = (MUSEUM, INVENTED)
     ((first, second),) = verify(
         verifier, [Task(statements, (read_source(SOURCE),))], lambda answer: True
     )
     assert len(verifier.calls) == 1
-    assert [window.page for window, _ in first.deciding] == [True]
-    assert any(not window.page for window in first.windows)
+    assert [window.page for window in first.windows] == [True]
     alone = verify(WholeVerifier(), [Task((INVENTED,), (read_source(SOURCE),))])[0][0]
     shared = [window.text for window in second.windows if window in first.windows]
     assert SOURCE in shared
@@ -177,7 +236,7 @@ class Limited(OverlapVerifier):
         return super().judge(pairs)
 
 
-def test_a_verifier_may_say_how_many_pairs_it_wants() -> None:
+def test_verifiers_say_how_many_pairs_they_want() -> None:
     verifier = Limited()
     verify(verifier, [Task((MUSEUM, INVENTED), (read_source(SOURCE),))])
     assert max(map(len, verifier.calls)) == 2

@@ -24,7 +24,7 @@ from halldetect.report import Probabilities
 from halldetect.verification import verifiers
 from halldetect.verification.presets import PRESETS, check_verifier_name
 from halldetect.verification.verifiers import load_verifier
-from halldetect.verification.verifiers.labels import Labels
+from halldetect.verification.verifiers.classifier import Labels
 from halldetect.verification.verifiers.onnx import OnnxVerifier, physical_cores
 from tests.support.paths import ROOT
 from tests.support.tiny_models import LINES, PAIRS, THREE_WAY, write_onnx

@@ -8,23 +8,25 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 import halldetect
 from halldetect.reading.document import Document, Span
 from halldetect.reading.sentences import read_document
 from halldetect.report import Probabilities
-from halldetect.verification.judging import Task, verify
+from halldetect.verification.judging import verify
+from halldetect.verification.planning import Task
 from halldetect.verification.tokens import SourceTokens, token_verifier
-from halldetect.verification.verifiers.encoding import PairEncoder
+from halldetect.verification.verifiers.wordpiece import WordPieceEncoder
 from halldetect.verification.windows import short_spans
 
 SHIPPED = Path(halldetect.__file__).parent / "weights" / "base" / "tokenizer.json"
 
 
 @pytest.fixture(scope="module")
-def encoder() -> PairEncoder:
-    return PairEncoder.from_file(SHIPPED)
+def encoder() -> WordPieceEncoder:
+    found = WordPieceEncoder.from_file(SHIPPED)
+    assert found is not None
+    return found
 
 
 class Tokens:
@@ -33,7 +35,7 @@ class Tokens:
     description: dict[str, object] = {}  # noqa: RUF012
     max_tokens = 60
 
-    def __init__(self, encoder: PairEncoder, adds_up: bool = True) -> None:
+    def __init__(self, encoder: WordPieceEncoder, adds_up: bool = True) -> None:
         self.encoder = encoder
         self.adds_up = adds_up
         self.read: list[str] = []
@@ -79,7 +81,7 @@ def runs(document: Document) -> list[Span]:
 
 
 @given(texts)
-def test_kept_tokens_are_those_of_the_window(encoder: PairEncoder, text: str) -> None:
+def test_kept_tokens_are_those_of_the_window(encoder: WordPieceEncoder, text: str) -> None:
     document = read_document(text)
     counted = SourceTokens(Tokens(encoder), [document])
     for span in runs(document):
@@ -89,7 +91,7 @@ def test_kept_tokens_are_those_of_the_window(encoder: PairEncoder, text: str) ->
         assert counted.count(0, [span]) == [len(whole)]
 
 
-def test_each_sentence_of_plain_prose_is_read_once(encoder: PairEncoder) -> None:
+def test_each_sentence_of_plain_prose_is_read_once(encoder: WordPieceEncoder) -> None:
     document = read_document(" ".join(f"Rider {at} crossed the ford.\n" for at in range(30)))
     verifier = Tokens(encoder)
     counted = SourceTokens(verifier, [document])
@@ -98,7 +100,7 @@ def test_each_sentence_of_plain_prose_is_read_once(encoder: PairEncoder) -> None
     assert verifier.read == [f"Rider {at} crossed the ford." for at in range(30)]
 
 
-def test_sentences_that_touch_are_tokenized_together(encoder: PairEncoder) -> None:
+def test_sentences_that_touch_are_tokenized_together(encoder: WordPieceEncoder) -> None:
     document = read_document("他来了。他走了。")
     counted = SourceTokens(Tokens(encoder), [document])
     assert len(document.sentences) == 2
@@ -108,7 +110,7 @@ def test_sentences_that_touch_are_tokenized_together(encoder: PairEncoder) -> No
     assert counted.tokens(0, Span(1, 4)) is None, "not a run of sentences"
 
 
-def test_counts_are_asked_for_once_where_nothing_adds_up(encoder: PairEncoder) -> None:
+def test_counts_are_requested_once_where_nothing_adds_up(encoder: WordPieceEncoder) -> None:
     document = read_document("Rider one crossed. Rider two crossed.")
     verifier = Tokens(encoder, adds_up=False)
     assert token_verifier(verifier) is None
@@ -122,27 +124,7 @@ def test_counts_are_asked_for_once_where_nothing_adds_up(encoder: PairEncoder) -
 @settings(max_examples=50)
 @given(st.lists(texts, min_size=1, max_size=3), texts)
 def test_judging_tokens_equals_judging_texts(
-    encoder: PairEncoder, documents: list[str], claim: str
+    encoder: WordPieceEncoder, documents: list[str], claim: str
 ) -> None:
     task = Task((claim,), tuple(map(read_document, documents)))
     assert verify(Tokens(encoder), [task]) == verify(Tokens(encoder, adds_up=False), [task])
-
-
-@given(texts, texts)
-def test_framed_pair_is_an_encoded_pair(encoder: PairEncoder, first: str, second: str) -> None:
-    (whole,) = encoder.encode([(first, second)])
-    assert encoder.frame(*encoder.tokenize([first, second])) == whole
-
-
-def test_only_tokenizers_like_that_of_bert_add_up(encoder: PairEncoder) -> None:
-    assert encoder.adds_up
-    other = Tokenizer(models.BPE({"a": 0, "b": 1}, []))
-    other.pre_tokenizer = pre_tokenizers.ByteLevel()
-    assert not PairEncoder(other).adds_up
-    joined = Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1, "b": 2}, unk_token="[UNK]"))
-    joined.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    assert not PairEncoder(joined).adds_up, "no normalizer of its own"
-    joined.normalizer = normalizers.BertNormalizer()
-    assert PairEncoder(joined).adds_up
-    joined.add_tokens(["b a"])
-    assert not PairEncoder(joined).adds_up, "a token that spans a space"

@@ -58,7 +58,7 @@ def test_heading_comes_along() -> None:
     assert short_spans(document, 1)[-1].cut(document.text) == f"# Kell bridge\n\n{OPENED}"
 
 
-def test_name_of_a_document_stands_before_its_first_pronoun() -> None:
+def test_document_name_stands_before_its_first_pronoun() -> None:
     named = [{"id": "Kell bridge", "text": f"{OPENED} {MILL}"}]
     verifier = OverlapVerifier()
     report = Detector(verifier).check(named, "The Kell bridge opened in 1932.")

@@ -5,9 +5,9 @@
 
 One pair of window and claim does not decide the verdict: the detector takes the greatest support
 over all windows, so one wrong window passes a false claim. A bag is a claim with the windows that
-share most words with it at every scale. Its label, and the answer of the large verifier
-(`training.large.label --groups bag_groups.jsonl.xz`), are those of the whole source. Claims
-assembled from pieces of the source (`splices`) have only the answer.
+the detector judges for it. Its label, and the answer of the large verifier (`training.large.measure
+run --groups bag_groups.jsonl.xz`), are those of the whole source. Claims assembled from pieces of
+the source (`splices`) have only the answer.
 """
 
 from __future__ import annotations
@@ -17,30 +17,33 @@ import hashlib
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from training.base.batches import Encoded
 from training.base.encoder import TOKENIZER
 from training.base.splices import splices
-from training.base.taught import CODES, LIMIT, groups, in_parts
 from training.large.data import write
-from training.large.product import split
-from training.large.sources import content
+from training.large.pack import parts_of
+from training.large.sources import split
+from training.leaks import read
 
-# Windows per claim at each scale (1: the whole source in pages, 16: a sixteenth of it).
-MOST = {1: 1, 2: 1, 4: 2, 8: 2, 16: 2}
+CODES = {"E": 0, "N": 1, "C": 2, "notE": 3, None: 4}
+LIMIT = 512  # tokens of a pair
+STEP = 16  # lengths are rounded up to this for the alignment of the fused kernels
 SHORT, MIDDLING = 50, 250  # words of a source
-CLAIMS = {"short": 2, "middling": 2, "long": 3, "handmade": 4}  # per source, at most
-SPLICED = {"short": 0, "middling": 0.5, "long": 2, "handmade": 0}  # mean number of assembled claims
+# Claims per source at most, and the mean number of assembled claims.
+CLAIMS = {"short": 2, "middling": 2, "long": 3, "handmade": 4, "answers": 10}
+SPLICED = {"short": 0, "middling": 0.5, "long": 2, "handmade": 0, "answers": 0}
 CHUNK = 500  # groups encoded at once
-ROOM = 448  # tokens of a window
 
 Group = dict[str, Any]
 
@@ -52,9 +55,9 @@ class Bags:
     Attributes:
         ids, offsets: the tokens of all pairs in one array.
         first: the first pair of each claim, and the number of pairs.
-        scales: per pair, bit k is set if the window has scale 2**k.
+        scales: per pair, 1 for a page, 2 for a short window (a set of bits).
         whole: per pair, True if the window is the whole source.
-        labels: the label of each claim, by `taught.CODES`.
+        labels: the label of each claim, by `CODES`.
         digest: sha256 of the claims, one per line.
     """
 
@@ -73,9 +76,27 @@ class Bags:
             return cls(**{name: found[name] for name in cls.__dataclass_fields__})
 
     @cached_property
-    def pairs(self) -> Encoded:
-        """All pairs, for making batches."""
-        return Encoded(self.ids, self.offsets, self.labels, np.zeros(0, np.float32))
+    def lengths(self) -> np.ndarray:
+        """The number of tokens of each pair."""
+        return np.diff(self.offsets)
+
+    def padded(self, pairs: np.ndarray, pad: int) -> tuple[Tensor, Tensor]:
+        """Return token ids and mask of some pairs, padded with `pad`."""
+        width = STEP * int(-(-self.lengths[pairs].max() // STEP))
+        ids = np.full((len(pairs), width), pad, dtype=np.int64)
+        mask = np.zeros((len(pairs), width), dtype=np.int64)
+        for line, pair in enumerate(pairs):
+            part = self.ids[self.offsets[pair] : self.offsets[pair + 1]]
+            ids[line, : len(part)] = part
+            mask[line, : len(part)] = 1
+        return torch.from_numpy(ids), torch.from_numpy(mask)
+
+
+def in_parts(source: Iterable[Group], size: int) -> Iterator[list[Group]]:
+    """Yield groups in lists of `size`; the last may be shorter."""
+    rest = iter(source)
+    while part := list(islice(rest, size)):
+        yield part
 
 
 def choose(options: argparse.Namespace) -> None:
@@ -84,11 +105,13 @@ def choose(options: argparse.Namespace) -> None:
     counts: Counter[str] = Counter()
 
     def chosen() -> Iterator[Group]:
-        for name in ("train_groups", "handmade_train"):
-            for group in groups(options.work / f"{name}.jsonl.xz"):
+        for name in ("train_groups", "handmade_train", "answers_train"):
+            if not (options.work / f"{name}.jsonl.xz").exists():
+                continue
+            for group in read(options.work / f"{name}.jsonl.xz"):
                 words = len(group["premise"].split())
                 size = "short" if words < SHORT else "middling" if words < MIDDLING else "long"
-                kind = "handmade" if name == "handmade_train" else size
+                kind = size if name == "train_groups" else name.split("_")[0]
                 if rng.random() > getattr(options, kind):
                     continue
                 claims = rng.sample(group["claims"], min(CLAIMS[kind], len(group["claims"])))
@@ -109,114 +132,83 @@ def choose(options: argparse.Namespace) -> None:
     print(dict(counts))
 
 
-def windows(text: str, count: Any) -> list[tuple[int, int, int]]:
-    """Return start, end and scales (as bits) of the windows of a source, with pages for long ones.
+class _Windows:
+    """A verifier that only counts tokens: it makes the detector name the windows of a claim."""
 
-    Args:
-        text: a source.
-        count: the function that counts the tokens of a string.
-    """
-    from halldetect.paper.windows import source_windows
-    from halldetect.reading.references import begins_with_pronoun
-    from halldetect.reading.sentences import read_document
-    from halldetect.verification.windows import MAX_LEAD_IN
+    max_tokens = LIMIT - 4
+    pairs_at_once = 1 << 20
 
-    document = read_document(text)
-    sizes = {span.start: count(span.cut(document.text)) for span in document.sentences}
-    found: dict[tuple[int, int], int] = {}
-    for window in source_windows([document]):
-        bits = sum(1 << scale.bit_length() - 1 for scale in window.scales)
-        spans = document.sentences_in(window.span)
-        # A window that begins with a pronoun includes the sentences before it.
-        first = document.sentences.index(spans[0])
-        for before in reversed(document.sentences[max(first - MAX_LEAD_IN, 0) : first]):
-            if not begins_with_pronoun(spans[0].cut(document.text)):
-                break
-            spans = (before, *spans)
-        parts: list[list[int]] = []
-        size = ROOM + 1
-        for span in spans:
-            if size + sizes[span.start] > ROOM:
-                parts.append([span.start, span.end])
-                size = 0
-            parts[-1][1] = span.end
-            size += sizes[span.start]
-        for start, end in parts:
-            found[start, end] = found.get((start, end), 0) | bits
-    return [(start, end, bits) for (start, end), bits in found.items()]
+    def __init__(self, plain: Callable[[str], list[int]]) -> None:
+        self._plain = plain
 
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [len(self._plain(text)) for text in texts]
 
-def picked(claim: set[str], found: list[tuple[set[str], int]]) -> list[int]:
-    """Return the windows for a claim: at each scale those that share most words with it.
-
-    Args:
-        claim: its words.
-        found: words and scales of every window.
-    """
-    shares = [len(claim & words) for words, _ in found]
-    chosen: dict[int, None] = {}
-    for scale, most in MOST.items():
-        bit = 1 << scale.bit_length() - 1
-        own = [at for at, (_, bits) in enumerate(found) if bits & bit]
-        own.sort(key=lambda at: -shares[at])
-        chosen.update(dict.fromkeys(own[:most]))
-    return list(chosen)
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Any]:
+        return [None] * len(pairs)
 
 
 def encode_groups(folder: Path, part: list[Group]) -> dict[str, np.ndarray]:
-    """Return the bags of some groups, with lengths instead of offsets."""
+    """Return the bags of some groups, with lengths instead of offsets.
+
+    The windows are those of the detector: the best sentence, the best three, the best pages.
+    """
     from tokenizers import Tokenizer
+
+    from halldetect.reading.sources import read_source
+    from halldetect.verification.judging import verify
+    from halldetect.verification.planning import Task
 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     begin, *between, end = tokenizer.encode("", "").ids
 
+    @lru_cache(maxsize=4096)
     def plain(text: str) -> list[int]:
         ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
         return ids
 
+    verifier: Any = _Windows(plain)
     pieces: list[np.ndarray] = []
-    scales, whole, labels, sizes = [], [], [], []
+    pages, whole, labels, sizes = [], [], [], []
     for group in part:
-        text = group["premise"]
-        places = windows(text, lambda piece: len(plain(piece)))
-        texts = [text[start:stop] for start, stop, _ in places]
-        words = [(content(piece), bits) for piece, (_, _, bits) in zip(texts, places, strict=True)]
-        tokens: dict[int, list[int]] = {}
-        for claim in group["claims"]:
-            tail = [*between, *plain(claim["text"])[:200], end]
-            chosen = picked(content(claim["text"]), words)
-            for at in chosen:
-                ids = tokens.get(at) or tokens.setdefault(at, plain(texts[at]))
-                pieces.append(np.asarray([begin, *ids[: LIMIT - 1 - len(tail)], *tail], np.uint16))
-                scales.append(words[at][1])
-                whole.append(len(texts[at]) >= 0.98 * len(text.strip()))
-            labels.append(CODES[claim["label"]])
-            sizes.append(len(chosen))
+        document = read_source(group["premise"])
+        claims = [parts_of(claim) for claim in group["claims"]]
+        (judged,) = verify(verifier, [Task(tuple(text for text, *_ in claims), (document,))])
+        for (text, label, _), found in zip(claims, judged, strict=True):
+            tail = [*between, *plain(text)[:200], end]
+            for window in found.windows:
+                ids = plain(window.text)[: LIMIT - 1 - len(tail)]
+                pieces.append(np.asarray([begin, *ids, *tail], np.uint16))
+                pages.append(1 if window.page else 2)
+                whole.append(len(window.span) >= 0.98 * len(document.text.strip()))
+            labels.append(CODES[label or None])
+            sizes.append(len(found.windows))
     return {
         "ids": np.concatenate(pieces),
         "lengths": np.fromiter(map(len, pieces), np.int64, len(pieces)),
         "sizes": np.asarray(sizes, np.int64),
-        "scales": np.asarray(scales, np.uint8),
+        "scales": np.asarray(pages, np.uint8),
         "whole": np.asarray(whole, bool),
         "labels": np.asarray(labels, np.int64),
     }
 
 
 def encode(options: argparse.Namespace) -> None:
-    """Write WORK/bags.npz."""
+    """Write WORK/OUT.npz, by default bags.npz."""
     folder = options.work / TOKENIZER
     claims = hashlib.sha256()
     with ProcessPoolExecutor(options.processes) as pool:
         jobs = []
-        for part in in_parts(groups(options.work / "bag_groups.jsonl.xz"), CHUNK):
+        for part in in_parts(read(options.work / options.groups), CHUNK):
             jobs.append(pool.submit(encode_groups, folder, part))
             for group in part:
-                claims.update("".join(f"{claim['text']}\n" for claim in group["claims"]).encode())
+                for claim in group["claims"]:
+                    claims.update(f"{parts_of(claim)[0]}\n".encode())
         found = [job.result() for job in jobs]
     if not found:
-        raise SystemExit("bag_groups.jsonl.xz holds no groups")
+        raise SystemExit(f"{options.groups} holds no groups")
     joined = {name: np.concatenate([item[name] for item in found]) for name in found[0]}
     partial = options.work / "bags.partial.npz"
     np.savez(
@@ -229,7 +221,7 @@ def encode(options: argparse.Namespace) -> None:
         labels=joined["labels"],
         digest=claims.hexdigest(),
     )
-    partial.rename(options.work / "bags.npz")
+    partial.rename(options.work / options.out)
     about = {
         "claims": len(joined["labels"]),
         "pairs": len(joined["lengths"]),
@@ -249,7 +241,10 @@ def main() -> None:
     parser.add_argument("--middling", type=float, default=1.0)
     parser.add_argument("--long", type=float, default=1.0)
     parser.add_argument("--handmade", type=float, default=1.0, help="share of those by hand")
+    parser.add_argument("--answers", type=float, default=1.0, help="share of the long answers")
     parser.add_argument("--processes", type=int, default=12)
+    parser.add_argument("--groups", default="bag_groups.jsonl.xz", help="what to encode")
+    parser.add_argument("--out", default="bags.npz", help="where to write it")
     options = parser.parse_args()
     {"choose": choose, "encode": encode}[options.command](options)
 

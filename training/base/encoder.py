@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
@@ -125,62 +125,10 @@ class Encoder(nn.Module):
         (folder / "shape.json").write_text(json.dumps(asdict(self.shape)))
 
     @classmethod
-    def load(
-        cls, folder: Path, dropout: float = 0.0, layers: tuple[int, ...] | None = None
-    ) -> Encoder:
-        """Return a trained student, with only some of its `layers` if given."""
+    def load(cls, folder: Path, dropout: float = 0.0) -> Encoder:
+        """Return a trained student."""
         shape = Shape(**json.loads((folder / "shape.json").read_text()))
         model = cls(shape, dropout)
         state = load_file(folder / "model.safetensors")
         model.load_state_dict({name: value.float() for name, value in state.items()})
-        if layers is not None:
-            model.layers = nn.ModuleList(model.layers[index] for index in layers)
-            model.shape = replace(shape, layers=len(layers))
         return model
-
-
-def from_base(folder: Path, dropout: float = 0.1, layers: tuple[int, ...] | None = None) -> Encoder:
-    """Return the published MPNet with a new head, with only some of its `layers` if given."""
-    config = json.loads((folder / "config.json").read_text())
-    vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
-    kept = layers or tuple(range(config["num_hidden_layers"]))
-    shape = Shape(
-        kind=config["model_type"],
-        vocabulary=config["vocab_size"],
-        hidden=config["hidden_size"],
-        layers=len(kept),
-        heads=config["num_attention_heads"],
-        inner=config["intermediate_size"],
-        positions=config["max_position_embeddings"],
-        pad=1,
-        separator=2,
-        epsilon=config["layer_norm_eps"],
-    )
-    if len(vocabulary) > shape.vocabulary:
-        raise ValueError("the tokenizer knows more words than the model")
-    model = Encoder(shape, dropout)
-    old = {name: value.float() for name, value in load_file(folder / "model.safetensors").items()}
-    new: dict[str, Tensor] = {
-        "words.weight": old["embeddings.word_embeddings.weight"],
-        "places.weight": old["embeddings.position_embeddings.weight"],
-        "norm.weight": old["embeddings.LayerNorm.weight"],
-        "norm.bias": old["embeddings.LayerNorm.bias"],
-        "distance.weight": old["encoder.relative_attention_bias.weight"],
-    }
-    names = ("attention.attn.q", "attention.attn.k", "attention.attn.v")
-    out, norm = "attention.attn.o", "attention.LayerNorm"
-    for index, layer in enumerate(kept):
-        before, after = f"encoder.layer.{layer}.", f"layers.{index}."
-        for part in ("weight", "bias"):
-            parts = [old[f"{before}{name}.{part}"] for name in names]
-            new[f"{after}qkv.{part}"] = torch.cat(parts)
-            new[f"{after}out.{part}"] = old[f"{before}{out}.{part}"]
-            new[f"{after}attention_norm.{part}"] = old[f"{before}{norm}.{part}"]
-            new[f"{after}up.{part}"] = old[f"{before}intermediate.dense.{part}"]
-            new[f"{after}down.{part}"] = old[f"{before}output.dense.{part}"]
-            new[f"{after}norm.{part}"] = old[f"{before}output.LayerNorm.{part}"]
-    missing, unexpected = model.load_state_dict(new, strict=False)
-    fresh = {name.split(".")[0] for name in missing}
-    if fresh - {"dense", "classify"} or unexpected:
-        raise ValueError(f"weights do not fit: missing {missing}, unexpected {unexpected}")
-    return model

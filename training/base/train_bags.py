@@ -4,14 +4,15 @@
         --seconds 420
 
 The support of a claim is the greatest P(E) x (1 - P(C)) of its windows, as in `halldetect.scoring`.
-Its contradiction is the greatest P(C) at each scale, averaged. The targets of both come from the
-label and the answer for the whole source. A window that is the whole source also learns the
-three-way answer.
+Its contradiction is the greatest P(C) of the pages and of the short windows, averaged. The targets
+of both come from the label and the answer for the whole source. A window that is the whole source
+also learns the three-way answer.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,15 +26,72 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from training.base.bags import Bags
-from training.base.batches import STEP, padded
+from training.base.bags import STEP, Bags
 from training.base.encoder import Encoder
 from training.base.rounded import RoundedWeights
-from training.base.taught import answers_in
-from training.base.train import objective, optimizer_of, rate, save
 
-SCALES = 5
+SCALES = 2  # pages and short windows
 LEAST = 1e-4  # the least distance of a probability from 0 and 1
+
+
+def objective(logits: Tensor, labels: Tensor, taught: Tensor | None, mix: float) -> Tensor:
+    """Return the loss of each pair: that of its label, mixed with that of a teacher's answer.
+
+    A two-way label ("not_entailment") only excludes entailment and does not distinguish neutral
+    from contradiction. A pair without a label learns from the teacher alone.
+    """
+    log = functional.log_softmax(logits.float(), dim=-1)
+    denied = torch.logaddexp(log[:, 1], log[:, 2])
+    known = -log.gather(1, labels.clamp(max=2)[:, None]).squeeze(1)
+    gold = torch.where(labels == 3, -denied, known)
+    gold = torch.where(labels == 4, torch.zeros_like(gold), gold)
+    if taught is None:
+        return gold
+    asked = ~taught[:, 0].isnan()
+    share = torch.where(labels == 4, 1.0, mix) * asked
+    return (1 - share) * gold - share * (taught.nan_to_num() * log).sum(-1)
+
+
+def rate(progress: float, warm: float = 0.06) -> float:
+    """Return the learning rate as a share of its peak: linear warm-up, then linear decay."""
+    return progress / warm if progress < warm else max(0.0, (1 - progress) / (1 - warm))
+
+
+def optimizer_of(model: Encoder, peak: float, device: str) -> torch.optim.Optimizer:
+    """Return AdamW, without decay for norms and biases."""
+    no_decay = ("norm", "bias")
+    groups: list[dict[str, Any]] = [
+        {"params": [], "weight_decay": 0.01},
+        {"params": [], "weight_decay": 0.0},
+    ]
+    for name, value in model.named_parameters():
+        if value.requires_grad:
+            groups[any(part in name for part in no_decay)]["params"].append(value)
+    return torch.optim.AdamW(groups, lr=peak, betas=(0.9, 0.98), fused=device == "cuda")
+
+
+def save(model: Encoder, folder: Path, outcome: dict[str, Any], options: Any) -> None:
+    """Write a trained student and its training record."""
+    model.save(folder)
+    outcome["options"] = {name: str(value) for name, value in vars(options).items()}
+    (folder / "training.json").write_text(json.dumps(outcome, indent=1))
+    print(json.dumps({k: v for k, v in outcome.items() if k != "curve"}), flush=True)
+
+
+def answers_in(folder: Path, count: int) -> np.ndarray:
+    """Return the answers of the large verifier for `count` claims; NaN without an answer.
+
+    Args:
+        folder: the output of `training.large.label`; it may be incomplete.
+        count: the number of claims in its input file.
+    """
+    found = np.full((count, 3), np.nan, np.float32)
+    for part in sorted(folder.glob("labels_*.npz")):
+        if not part.name.endswith(".partial.npz"):
+            with np.load(part) as given:
+                found[int(given["first"]) : int(given["last"])] = given["probabilities"]
+    found /= found.sum(1, keepdims=True)  # they were stored in 16 bits
+    return found
 
 
 @dataclass
@@ -47,7 +105,7 @@ class Known:
 
 
 def known(labels: np.ndarray, folder: Path, mix: float) -> Known:
-    """Return labels (`taught.CODES`) and answers of the large verifier as targets.
+    """Return labels (`bags.CODES`) and answers of the large verifier as targets.
 
     Args:
         labels: the label of each claim.
@@ -101,15 +159,15 @@ def made(bags: Bags, claims: np.ndarray, block: int, pad: int, pin: bool) -> Bat
     """Return the batch of some claims, with pairs sorted by length and cut into blocks."""
     pairs = np.concatenate([np.arange(bags.first[at], bags.first[at + 1]) for at in claims])
     bag = np.repeat(np.arange(len(claims)), bags.first[claims + 1] - bags.first[claims])
-    order = np.argsort(bags.pairs.lengths[pairs], kind="stable")
+    order = np.argsort(bags.lengths[pairs], kind="stable")
     pairs, bag = pairs[order], bag[order]
-    widths = (STEP * -(-bags.pairs.lengths[pairs] // STEP)).tolist()
+    widths = (STEP * -(-bags.lengths[pairs] // STEP)).tolist()
     blocks, start = [], 0
     while start < len(pairs):
         stop = start + 1
         while stop < len(pairs) and widths[stop] * (stop + 1 - start) <= block:
             stop += 1
-        blocks.append(padded(bags.pairs, pairs[start:stop], pad))
+        blocks.append(bags.padded(pairs[start:stop], pad))
         start = stop
     batch = Batch(
         torch.from_numpy(claims),
@@ -278,7 +336,7 @@ def main() -> None:
     if not answered:
         raise SystemExit(f"{options.taught} holds no answers of the large verifier")
     print(
-        f"{len(bags.labels):,} claims, {len(bags.pairs):,} pairs, {len(bags.ids):,} tokens, "
+        f"{len(bags.labels):,} claims, {len(bags.lengths):,} pairs, {len(bags.ids):,} tokens, "
         f"{answered:,} answers",
         flush=True,
     )

@@ -1,6 +1,6 @@
 """Adapters of the large verifier: read, average, prune, round to 8 bits.
 
-    python -m training.large.adapter soup OUT.safetensors ADAPTER ... [--rank 64]
+    python -m training.large.adapter soup OUT.safetensors ADAPTER[=WEIGHT] ... [--rank 64]
     python -m training.large.adapter prune ADAPTER OUT.lora8 --rank 24
     python -m training.large.adapter ship ADAPTER.lora8 OUT.lora8 --base-sha256 DIGEST
 
@@ -91,20 +91,27 @@ def factors(ups: list[Tensor], downs: list[Tensor]) -> tuple[Tensor, Tensor, Ten
 
 
 def combined(
-    adapters: list[Adapter], rank: int, *, uniform: bool = True, device: str = "cpu"
+    adapters: list[Adapter],
+    rank: int,
+    weights: list[float] | None = None,
+    *,
+    uniform: bool = True,
+    device: str = "cpu",
 ) -> Adapter:
-    """Return the mean of the adapters' products, cut to a rank.
+    """Return the weighted sum of the adapters' products, cut to a rank.
 
     Args:
         adapters: one or more.
+        weights: of the adapters; by default they count the same and sum to 1.
         rank: the rank of every map; if not uniform, the mean rank weighted by the map sizes.
         uniform: False keeps the largest singular values per stored number over all maps.
         device: the device of the computation.
     """
     found: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
-    count = len(adapters)
+    weights = weights or [1 / len(adapters)] * len(adapters)
     for name in map_names(adapters[0]):
-        ups = [tensors[f"{name}.B"].to(device) / count for tensors in adapters]
+        ups = [tensors[f"{name}.B"].to(device) * weight
+               for tensors, weight in zip(adapters, weights, strict=True)]  # fmt: skip
         downs = [tensors[f"{name}.A"].to(device) for tensors in adapters]
         found[name] = factors(ups, downs)
     ranks = {name: min(rank, len(s)) for name, (_, s, _) in found.items()}
@@ -137,17 +144,6 @@ def _ranks(found: dict[str, tuple[Tensor, Tensor, Tensor]], rank: int) -> dict[s
     return ranks
 
 
-def difference(first: Adapter, second: Adapter) -> float:
-    """Return |D1 - D2| / |D1| over all maps' products (Frobenius), from the factors alone."""
-    apart = whole = 0.0
-    for name in map_names(first):
-        ups = [first[f"{name}.B"], -second[f"{name}.B"]]
-        downs = [first[f"{name}.A"], second[f"{name}.A"]]
-        apart += float(factors(ups, downs)[1].double().square().sum())
-        whole += float(factors(ups[:1], downs[:1])[1].double().square().sum())
-    return math.sqrt(apart / whole)
-
-
 def ship(adapter: Path, out: Path, base_sha256: str) -> None:
     """Write a `.lora8` file with the metadata for the package; its numbers do not change.
 
@@ -176,7 +172,7 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     soup = commands.add_parser("soup", help="average adapters")
     soup.add_argument("out", type=Path)
-    soup.add_argument("adapters", type=Path, nargs="+")
+    soup.add_argument("adapters", nargs="+", metavar="ADAPTER[=WEIGHT]")
     prune = commands.add_parser("prune", help="cut to a rank")
     prune.add_argument("adapter", type=Path)
     prune.add_argument("out", type=Path)
@@ -190,19 +186,15 @@ def main() -> None:
     package.add_argument("--base-sha256", required=True)
     options = parser.parse_args()
     if options.command == "soup":
-        adapters = [read(path) for path in options.adapters]
-        write(options.out, combined(adapters, options.rank, device=options.device))
+        paths, given = zip(*(word.partition("=")[::2] for word in options.adapters), strict=True)
+        weights = [float(weight) for weight in given] if all(given) else None
+        adapters = [read(Path(path)) for path in paths]
+        write(options.out, combined(adapters, options.rank, weights, device=options.device))
     elif options.command == "prune":
-        whole = read(options.adapter)
-        write(
-            options.out,
-            combined([whole], options.rank, uniform=options.each, device=options.device),
+        cut = combined(
+            [read(options.adapter)], options.rank, uniform=options.each, device=options.device
         )
-        print(
-            f"{options.out.name}: {options.out.stat().st_size / 1e6:.1f} MB, relative difference "
-            f"{difference(whole, read(options.out)):.4f}",
-            flush=True,
-        )
+        write(options.out, cut)
     else:
         ship(options.adapter, options.out, options.base_sha256)
 

@@ -8,8 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from training.large import edits
-from training.large.product import split
-from training.large.sources import Claim, Passage, content
+from training.large.sources import Claim, Passage, content, split
 from training.leaks import tokens
 
 CAPTIONS = frozenset({"snli_part", "mpe", "counterfactual_nli", "scone"})

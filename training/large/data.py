@@ -106,8 +106,10 @@ def cut_long(passage: Passage, rng: random.Random) -> Passage | None:
     return Passage(text, passage.source, claims, passage.title) if claims else None
 
 
-def rows(passages: Iterable[Passage], rng: random.Random) -> list[dict[str, object]]:
-    """Return passages as lines of the file, with at most `PER_GROUP` distinct claims each."""
+def rows(
+    passages: Iterable[Passage], rng: random.Random, most: int = PER_GROUP
+) -> list[dict[str, object]]:
+    """Return passages as lines of the file, with at most `most` distinct claims each."""
     made: list[dict[str, object]] = []
     for passage in passages:
         seen: dict[str, Claim] = {}
@@ -118,12 +120,12 @@ def rows(passages: Iterable[Passage], rng: random.Random) -> list[dict[str, obje
                 clash.add(claim.text)
         claims = [claim for text, claim in seen.items() if text not in clash]
         rng.shuffle(claims)
-        for start in range(0, len(claims), PER_GROUP):
+        for start in range(0, len(claims), most):
             made.append(
                 {
                     "premise": passage.text,
                     "source": passage.source,
-                    "claims": [_claim(claim) for claim in claims[start : start + PER_GROUP]],
+                    "claims": [_claim(claim) for claim in claims[start : start + most]],
                 }
             )
     return made
@@ -260,6 +262,7 @@ def main() -> None:
     parser.add_argument("work", type=Path)
     parser.add_argument("--without-unstated", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--share", type=float, default=1.0, help="part of the passages to use")
     parser.add_argument("--reuse", action="store_true", help="take WORK/collected.pickle if there")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
@@ -276,6 +279,8 @@ def main() -> None:
         saved.write_bytes(pickle.dumps((held_out, short, long, dropped)))
     rng = random.Random(f"{options.seed} build")
     print(f"dropped for sharing text with an evaluation set: {dict(+dropped)}", flush=True)
+    short, long = ([passage for passage in part if rng.random() < options.share]
+                   for part in (short, long))  # fmt: skip
     parts: dict[str, list[dict[str, object]]] = {}
     for part, keep in (("dev", True), ("train", False)):
         chosen = build(

@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from training.large.product import KINDS, lexicon, names, perturb
+from training.perturbation import lexicon
+from training.perturbation import proper_names as names
+from training.perturbation.perturb import KINDS, perturb
 
 CONTRADICTING = frozenset({"number", "date", "unit", "negation", "antonym", "comparison"})
 _STANDS_BACK = {"negation": 0.45, "antonym": 0.35, "detail": 0.9, "entity": 0.15}

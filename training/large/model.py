@@ -18,9 +18,10 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
-from torch.utils import checkpoint as recompute
 
-from training.large.product import GgufFile, Prompt, Shape, head_tensor
+from halldetect.large.answer_prompt import Prompt
+from halldetect.large.shape import Shape, head_tensor
+from halldetect.models.gguf import GgufFile, dequantise
 
 Attend = Callable[[Tensor, Tensor, Tensor, Any], Tensor]
 
@@ -62,15 +63,13 @@ def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return torch.cat([first * cos - second * sin, second * cos + first * sin], -1).to(x.dtype)
 
 
-def layer_function(shape: Shape, attend: Attend, dropout: float) -> Callable[..., Tensor]:
+def layer_function(shape: Shape, attend: Attend) -> Callable[..., Tensor]:
     """Return the computation of one layer; all layers share it, so it is compiled once."""
     heads, kv_heads, size = shape.heads, shape.kv_heads, shape.head_size
 
     def low(x: Tensor, lora: tuple[Tensor, ...]) -> Tensor:
         """Return B(Ax) of maps with the same input, with concatenated outputs."""
         downs, ups = lora[0::2], lora[1::2]
-        if dropout:
-            x = functional.dropout(x, dropout)
         down = functional.linear(x, torch.cat(downs).to(x.dtype))
         parts = down.split([matrix.shape[0] for matrix in downs], -1)
         found = [functional.linear(part, up.to(x.dtype)) for part, up in zip(parts, ups)]  # noqa: B905
@@ -115,39 +114,23 @@ class Batch:
 class Verifier:
     """The model with its adapter. Not an nn.Module: only the low-rank maps have gradients."""
 
-    def __init__(
-        self,
-        base: Path,
-        *,
-        device: str = "cuda",
-        dtype: torch.dtype = torch.bfloat16,
-        kind: str = "flex",
-        compiled: bool = True,
-        rank: int = 64,
-        dropout: float = 0.0,
-        seed: int = 0,
-        checkpoint: bool = False,
-    ) -> None:
-        """Load the base.
+    def __init__(self, base: Path, *, device: str = "cuda", rank: int = 64, seed: int = 0) -> None:
+        """Load the base: bfloat16, block masks and a compiled layer on a GPU; float32 on a CPU.
 
         Args:
             base: the GGUF file of the base.
             device: "cuda" or "cpu".
-            dtype: type of the frozen weights and of the computation.
-            kind: the kind of attention; see `attention`.
-            compiled: True to compile the layer (one code for all layers).
             rank: rank of the new low-rank maps.
-            dropout: share of the inputs of the low-rank maps that is dropped.
-            seed: seed of the low-rank maps.
-            checkpoint: True to recompute layers in the backward pass instead of keeping inputs.
+            seed: seed of the low-rank maps; with one seed, runs can be averaged.
         """
-        self.device, self.dtype, self.checkpoint = device, dtype, checkpoint
+        self.device = device
+        self.dtype = dtype = torch.bfloat16 if device == "cuda" else torch.float32
         model = GgufFile(base)
         self.shape = shape = Shape.of(model)
 
         def get(name: str) -> Tensor:
-            found = torch.from_numpy(np.array(model.matrix(name)))
-            return found.to(device=device, dtype=dtype)
+            raw = torch.from_numpy(np.array(model.raw(name))).to(device)
+            return dequantise(raw, model.tensor(name).kind).to(dtype)
 
         def vector(name: str) -> Tensor:
             return get(name).reshape(-1)
@@ -171,10 +154,8 @@ class Verifier:
         steps = torch.arange(0, shape.head_size, 2, device=device, dtype=torch.float32)
         self.rates = 1.0 / shape.theta ** (steps / shape.head_size)
         self.lora = drawn(shape, rank, seed, device)
-        self.dropout = dropout
-        self.train_layer: Callable[..., Tensor]
-        self.judge_layer: Callable[..., Tensor]
-        self.set_attention(kind, compiled)
+        self.layer: Callable[..., Tensor]
+        self.set_attention("flex" if device == "cuda" else "dense", compiled=device == "cuda")
 
     def set_attention(self, kind: str, compiled: bool) -> None:
         """Set the kind of attention and the compilation of the layer."""
@@ -182,12 +163,8 @@ class Verifier:
         # Without a kernel flex_attention would hold all scores in memory.
         attend = attention(kind, alone=not compiled and self.device == "cuda")
 
-        def make(dropout: float) -> Callable[..., Tensor]:
-            plain = layer_function(self.shape, attend, dropout)
-            return torch.compile(plain, dynamic=False, fullgraph=True) if compiled else plain
-
-        self.judge_layer = make(0.0)
-        self.train_layer = make(self.dropout) if self.dropout else self.judge_layer
+        plain = layer_function(self.shape, attend)
+        self.layer = torch.compile(plain, dynamic=False, fullgraph=True) if compiled else plain
 
     def parameters(self) -> list[Tensor]:
         return list(self.lora.values())
@@ -233,16 +210,10 @@ class Verifier:
             x = x.requires_grad_().clone()
         angles = batch.positions[:, None, :, None].float() * self.rates
         cos, sin = angles.cos(), angles.sin()
-        layer = self.train_layer if train else self.judge_layer
         names = [f"{short}.{side}" for short in self.shape.maps for side in "AB"]
         for number, frozen in enumerate(self.frozen):
             lora = tuple(self.lora[f"layers.{number}.{name}"] for name in names)
-            if train and self.checkpoint:
-                x = recompute.checkpoint(
-                    layer, x, cos, sin, batch.mask, frozen, lora, use_reentrant=False
-                )
-            else:
-                x = layer(x, cos, sin, batch.mask, frozen, lora)
+            x = self.layer(x, cos, sin, batch.mask, frozen, lora)
         return normalised(x.flatten(0, 1)[batch.answers], self.norm, self.shape.epsilon)
 
     def __call__(self, batch: Batch, train: bool = False) -> Tensor:

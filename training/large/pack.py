@@ -7,8 +7,6 @@ continue those of the source. So a source is read once for any number of claims.
 
 from __future__ import annotations
 
-import json
-import lzma
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +16,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from halldetect.large.answer_prompt import Prompt
+from halldetect.models.gguf import GgufFile
 from training.large.model import Batch
-from training.large.product import GgufFile, Prompt
+from training.leaks import read
 
 BLOCK = 128  # tokens of one block of the attention mask
 LONGEST_CLAIM = 2000  # characters; far beyond any sentence
 
-ENTAILMENT, NEUTRAL, CONTRADICTION, DENIED, SOFT, NONE = range(6)
+ENTAILMENT, NEUTRAL, CONTRADICTION, DENIED, NONE = range(5)
 CODES = {
     "entailment": ENTAILMENT, "E": ENTAILMENT, "neutral": NEUTRAL, "N": NEUTRAL,
     "contradiction": CONTRADICTION, "C": CONTRADICTION,
@@ -42,7 +42,6 @@ class Groups:
     tail_ids: NDArray[np.int32]  # claims
     tail_offsets: NDArray[np.int64]
     codes: NDArray[np.int8]
-    targets: NDArray[np.float32]  # claims x 3
     weights: NDArray[np.float32]
     kinds: NDArray[np.int16]  # of sources
     names: list[str]  # of kinds
@@ -68,14 +67,6 @@ class Groups:
         return Groups(names=names, **values)
 
 
-def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    opener: Any = lzma.open if path.suffix == ".xz" else open
-    with opener(path, "rt", encoding="utf-8") as file:
-        for line in file:
-            if line.strip():
-                yield json.loads(line)
-
-
 def parts_of(claim: Any) -> tuple[str, Any, float]:
     """Return text, label and weight of a claim, which is a string or an object of these."""
     if isinstance(claim, str):
@@ -86,7 +77,7 @@ def parts_of(claim: Any) -> tuple[str, Any, float]:
 def tokenise(groups: Iterable[dict[str, Any]], base: Path, batch: int = 4096) -> Groups:
     """Tokenise groups of `premise` and `claims` (see `parts_of`), with an optional `source` name.
 
-    A label is one of `CODES` or three probabilities. `base` is the GGUF file of the base.
+    A label is one of `CODES`. `base` is the GGUF file of the base.
     """
     prompt = Prompt(GgufFile(base))
     names: dict[str, int] = {}
@@ -94,7 +85,6 @@ def tokenise(groups: Iterable[dict[str, Any]], base: Path, batch: int = 4096) ->
     counts: list[int] = []
     codes: list[int] = []
     weights: list[float] = []
-    targets: list[Sequence[float]] = []
     lengths: tuple[list[int], list[int]] = ([], [])
     pieces: tuple[list[NDArray[np.int32]], list[NDArray[np.int32]]] = ([], [])
 
@@ -115,12 +105,7 @@ def tokenise(groups: Iterable[dict[str, Any]], base: Path, batch: int = 4096) ->
             text, label, weight = parts_of(claim)
             claims.append(text.strip()[:LONGEST_CLAIM])
             weights.append(weight)
-            if isinstance(label, str) or label is None:
-                codes.append(CODES[label or ""])
-                targets.append((0.0, 0.0, 0.0))
-            else:
-                codes.append(SOFT)
-                targets.append([float(value) for value in label])
+            codes.append(CODES[label or ""])
         if len(sources) >= batch:
             encode(sources, 0)
             encode(claims, 1)
@@ -137,7 +122,6 @@ def tokenise(groups: Iterable[dict[str, Any]], base: Path, batch: int = 4096) ->
         ids=joined(0), offsets=starts(lengths[0]), first=starts(counts),
         tail_ids=joined(1), tail_offsets=starts(lengths[1]),
         codes=np.array(codes, np.int8), weights=np.array(weights, np.float32),
-        targets=np.array(targets, np.float32).reshape(-1, 3),
         kinds=np.array(kinds, np.int16), names=list(names),
     )  # fmt: skip
 
@@ -146,7 +130,7 @@ def load(path: Path, base: Path) -> Groups:
     """Return the groups of a file, tokenised once and cached next to it."""
     cache = path.with_name(path.name.split(".jsonl")[0] + ".npz")
     if not cache.exists():
-        tokenise(read_lines(path), base).save(cache)
+        tokenise(read(path), base).save(cache)
     return Groups.load(cache)
 
 

@@ -1,6 +1,6 @@
 """The sets training may use, read into passages with claims.
 
-`LICENCES` names every set with its licence; sets whose name ends in `.unstated`, and the NLI sets
+`sets.toml` names every set with its licence; sets whose name ends in `.unstated`, and the NLI sets
 in `UNSTATED_PAIRS`, state no licence and can be left out.
 """
 
@@ -10,71 +10,24 @@ import json
 import lzma
 import random
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from halldetect.reading.sentences import sentences
 from training.large import statements
-from training.large.product import split
 from training.leaks import read, tokens
 
 FORMS = Path(__file__).parents[1] / "data" / "forms.jsonl.xz"
 LABELS = {"entailment": "E", "neutral": "N", "contradiction": "C", "not_entailment": "notE"}
+_SETS = tomllib.loads((Path(__file__).parents[1] / "sets.toml").read_text(encoding="utf-8"))
 # NLI sets with the used share of their rows, and their licence.
-PAIR_FILES: dict[str, tuple[float, str]] = {
-    "snli_part.train": (0.12, "CC BY-SA 4.0"),
-    "mnli_part.train": (1.0, "OANC and others, free use"),
-    "lingnli.train": (1.0, "none stated"),
-    "lingnli.eval": (1.0, "none stated"),
-    "fever_train_part.train": (1.0, "CC BY-SA 3.0"),
-    "fever_val_pairs.eval": (1.0, "CC BY-SA 3.0"),
-    "fever_dev_rte.eval": (0.5, "CC BY-SA 3.0"),
-    "docnli_fever_bin.eval": (1.0, "CC BY-SA 3.0"),
-    "fm2.eval": (1.0, "CC BY-SA 3.0"),
-    "ex_fever.eval": (1.0, "MIT"),
-    "infotabs.train": (1.0, "Apache-2.0"),
-    "infotabs.eval": (1.0, "Apache-2.0"),
-    "conjnli.train": (0.6, "MIT"),
-    "conjnli.eval": (1.0, "MIT"),
-    "scitail_part.train": (1.0, "Apache-2.0"),
-    "counterfactual_nli.train": (1.0, "Apache-2.0, CC BY-SA 4.0"),
-    "counterfactual_nli.eval": (1.0, "Apache-2.0, CC BY-SA 4.0"),
-    "paws_part.train": (1.0, "free use (Google)"),
-    "scone.train": (0.5, "CC0"),
-    "equate.eval": (0.5, "MIT"),
-    "factcg_cg2c.train": (1.0, "MIT"),
-    "wice.train": (1.0, "MIT"),
-    "climate_fever.train": (1.0, "none stated"),
-    "mpe.train": (0.3, "none stated"),
-    "covidfact_scifact.train": (1.0, "none stated"),
-    "citation_integrity.train": (1.0, "none stated"),
-    "nli4ct.train": (1.0, "none stated"),
-    "nli4ct.eval": (1.0, "none stated"),
-    "healthver.eval": (1.0, "none stated"),
-    "control.eval": (1.0, "none stated"),
-}
+PAIR_FILES: dict[str, tuple[float, str]] = _SETS["pairs"]
 UNSTATED_PAIRS = frozenset(name for name, (_, terms) in PAIR_FILES.items() if terms[:4] == "none")
-LICENCES: dict[str, str] = {
-    "bamboo_hallu": "MIT", "checkcovid": "MIT", "conflictqa": "Apache-2.0",
-    "dialfact_small": "BSD-3-Clause", "entailmentbank": "Apache-2.0, CC BY 4.0",
-    "evidence_inference": "MIT", "factcheckbench_stance": "Apache-2.0", "fetaqa": "CC BY-SA 4.0",
-    "inscit": "none stated", "logicnlg": "MIT",
-    "realsumm_scu": "CC BY 4.0", "scitab": "MIT", "summhay": "Apache-2.0",
-    "tabfact": "MIT, CC BY 4.0", "boolq": "MIT, CC BY-SA 3.0", "condaqa": "Apache-2.0",
-    "covidqa": "Apache-2.0", "doc2dial_val": "none stated", "fairytaleqa": "Apache-2.0",
-    "friendsqa": "Apache-2.0", "halueval_qa_part": "MIT", "molweni": "Apache-2.0",
-    "multihop_qa": "MIT, CC BY-SA", "multirc": "MIT, Apache-2.0", "multispanqa": "none stated",
-    "nq_oracle": "MIT, CC BY-SA 3.0", "policyqa": "MIT", "qamr": "MIT",
-    "qasper": "Apache-2.0, CC BY 4.0", "qed": "CC BY-SA 3.0", "squad11_train": "CC BY-SA 4.0",
-    "squad_dev": "CC BY-SA 4.0", "squadshifts": "none stated", "strategyqa": "MIT",
-    "tatqa": "MIT", "clinical_dialogue_notes": "CC BY 4.0", "cnndm_sample": "none stated",
-    "cochrane_simplification": "CC BY 4.0", "convosumm_email": "CC BY-SA 4.0",
-    "legal_plain_english": "Apache-2.0", "onestop_aligned": "CC BY-SA 4.0", "scitldr": "Apache-2.0",
-    "sumpubmed_conclusions": "MIT", "swipe": "Apache-2.0", "defacto": "MIT",
-    "factscore": "MIT", "rose": "BSD-3-Clause", "factcheckgpt": "Apache-2.0", "pubmedqa": "MIT",
-    "forms": "ours",
-}  # fmt: skip
+LICENCES: dict[str, str] = _SETS["licences"]
 # MRPC's own terms are not clear, and paraphrase is not entailment.
 LEFT_OUT = frozenset({"mrpc"})
 # Drop-one negatives of EntailmentBank are noisy; PolicyQA's questions are loose.
@@ -103,6 +56,12 @@ class Passage:
     source: str
     claims: list[Claim] = field(default_factory=list)
     title: str = ""
+
+
+@lru_cache(maxsize=4096)
+def split(text: str) -> tuple[str, ...]:
+    """Return the sentences of a text; none crosses the end of a line."""
+    return tuple(span.cut(text) for span in sentences(text))
 
 
 _LRB = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "``": '"', "''": '"'}

@@ -11,7 +11,7 @@ import random
 import re
 from functools import lru_cache
 
-from training.large.product import lexicon
+from training.perturbation import lexicon
 from training.words import pairs
 from training.words import words as listed
 

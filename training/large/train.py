@@ -2,7 +2,7 @@
 
     python -m training.large.train WORK --out run1 --seconds 420
 
-WORK holds base.gguf, train_groups.jsonl.xz and dev_groups.jsonl.xz. The learning rate follows the
+WORK holds base.gguf and train_groups.jsonl.xz. The learning rate follows the
 elapsed share of the time, so that a run ends on time with a rate of zero.
 WORK/run1/adapter.safetensors is rewritten regularly, and WORK/run1/log.jsonl holds a line of JSON
 for every report.
@@ -26,7 +26,7 @@ from training.large import adapter, pack
 from training.large.model import Batch, Verifier
 
 
-def objective(logits: Tensor, codes: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+def objective(logits: Tensor, codes: Tensor, smoothing: float) -> Tensor:
     """Return the loss of each claim.
 
     A two-way label only excludes entailment: its loss is -log(P(N) + P(C)).
@@ -34,30 +34,18 @@ def objective(logits: Tensor, codes: Tensor, targets: Tensor, smoothing: float) 
     Args:
         logits: claims x 3.
         codes: the codes of `pack`.
-        targets: three probabilities for claims with the code `pack.SOFT`.
         smoothing: share of the loss towards equal probabilities.
     """
     log = functional.log_softmax(logits.float(), dim=-1)
     named = -log.gather(1, codes.clamp(max=2).long()[:, None]).squeeze(1)
     denied = -torch.logaddexp(log[:, 1], log[:, 2])
-    soft = -(targets * log).sum(-1)
     found = torch.where(codes == pack.DENIED, denied, named)
-    found = torch.where(codes == pack.SOFT, soft, found)
     return (1 - smoothing) * found - smoothing * log.mean(-1)
 
 
-def right(logits: Tensor, codes: Tensor, targets: Tensor) -> Tensor:
-    """Return True for each claim judged as its label (two-way if the label is)."""
-    said = logits.argmax(-1)
-    found = torch.where(codes == pack.DENIED, said != 0, said == codes)
-    return torch.where(codes == pack.SOFT, said == targets.argmax(-1), found)
-
-
-def rate(progress: float, step: int, warm: int, shape: str) -> float:
+def rate(progress: float, step: int, warm: int) -> float:
     """Return the learning rate at a step as a share of its peak."""
-    left = max(0.0, 1.0 - progress)
-    decay = left if shape == "linear" else 0.5 - 0.5 * float(np.cos(np.pi * left))
-    return min(1.0, (step + 1) / warm) * decay
+    return min(1.0, (step + 1) / warm) * max(0.0, 1.0 - progress)
 
 
 def endless(data: pack.Groups, kept: np.ndarray, options: argparse.Namespace) -> Iterator[Any]:
@@ -108,30 +96,6 @@ def judged(
     return found.cpu()
 
 
-def dev_report(model: Verifier, data: pack.Groups, options: argparse.Namespace) -> dict[str, Any]:
-    """Return accuracy and loss on the development groups, by source."""
-    groups = np.flatnonzero(np.cumsum(np.diff(data.first)) <= options.dev_claims)
-    logits = judged(model, data, groups, options.row, options.rows, options.longest)
-    known = ~logits[:, 0].isnan()
-    codes = torch.from_numpy(data.codes.astype(np.int64))
-    known &= codes != pack.NONE
-    targets = torch.from_numpy(data.targets)
-    hits = right(logits, codes, targets)
-    loss = objective(logits[known], codes[known], targets[known], 0.0).mean().item()
-    kinds = torch.from_numpy(np.repeat(data.kinds, np.diff(data.first)).astype(np.int64))
-    by_name = {
-        name: round(hits[mine].float().mean().item(), 4)
-        for number, name in enumerate(data.names)
-        if (mine := known & (kinds == number)).any()
-    }
-    return {
-        "dev_loss": round(loss, 4),
-        "dev_accuracy": round(hits[known].float().mean().item(), 4),
-        "dev_claims": int(known.sum()),
-        "dev": by_name,
-    }
-
-
 def step_of(
     model: Verifier, rows: pack.Packed, tensors: dict[str, Tensor], options: argparse.Namespace
 ) -> Tensor:
@@ -139,8 +103,8 @@ def step_of(
     batch: Batch = pack.to_device(rows, model.device, model.kind)
     logits = model(batch, train=True)
     index = torch.from_numpy(rows.claims).to(model.device)
-    codes, targets, weights = (tensors[name][index] for name in ("codes", "targets", "weights"))
-    each = objective(logits, codes, targets, options.smoothing)
+    codes, weights = tensors["codes"][index], tensors["weights"][index]
+    each = objective(logits, codes, options.smoothing)
     loss = (each * weights).sum() / weights.sum().clamp(min=1e-6)
     loss.backward()
     return loss.detach()
@@ -164,15 +128,10 @@ def train(model: Verifier, data: pack.Groups, options: argparse.Namespace) -> No
 
     tensors = {
         "codes": torch.from_numpy(data.codes.astype(np.int64)).to(options.device),
-        "targets": torch.from_numpy(data.targets).to(options.device),
         "weights": torch.from_numpy(data.weights).to(options.device),
     }
     tensors["weights"][tensors["codes"] == pack.NONE] = 0.0
     kept = chosen(data, options.share, options.seed)
-    if options.groups:
-        kept = np.random.default_rng(options.seed).permutation(kept)[: options.groups]
-    dev_file = options.work / options.dev
-    dev = pack.load(dev_file, options.work / "base.gguf") if dev_file.exists() else None
     say(options={name: str(value) for name, value in vars(options).items()}, groups=len(kept))
     steps = pack.prefetched(data, endless(data, kept, options), options.row, options.rows)
     rows = next(steps)
@@ -186,14 +145,13 @@ def train(model: Verifier, data: pack.Groups, options: argparse.Namespace) -> No
     norms: list[Tensor] = []
     ready = last = saved = time.monotonic()
     last_tokens = 0
-    halves = [0.5] if dev is not None else []
     while True:
         elapsed = time.monotonic() - start
         progress = step / options.steps if options.steps else elapsed / options.seconds
         if progress >= 1:
             break
         for group in optimizer.param_groups:
-            group["lr"] = options.rate * rate(progress, step, options.warm, options.schedule)
+            group["lr"] = options.rate * rate(progress, step, options.warm)
         loss = step_of(model, rows, tensors, options)
         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), options.clip))
         optimizer.step()
@@ -226,13 +184,8 @@ def train(model: Verifier, data: pack.Groups, options: argparse.Namespace) -> No
         if time.monotonic() - saved > options.save_every:
             save(model.state(), "adapter.safetensors")
             saved = time.monotonic()
-        if halves and progress >= halves[0] and dev is not None:
-            halves.pop()
-            say(step=step, **dev_report(model, dev, options))
     say(step=step, tokens=tokens, seconds=round(time.monotonic() - ready, 1), done=True)
     save(model.state(), "adapter.safetensors")
-    if dev is not None:
-        say(step=step, **dev_report(model, dev, options))
     log.close()
 
 
@@ -241,43 +194,28 @@ def main() -> None:
     parser.add_argument("work", type=Path)
     parser.add_argument("--out", required=True, help="folder in WORK for the adapter and the log")
     parser.add_argument("--train", default="train_groups.jsonl.xz")
-    parser.add_argument("--dev", default="dev_groups.jsonl.xz")
-    parser.add_argument("--dev-claims", type=int, default=6000)
     parser.add_argument("--share", action="append", default=[], metavar="NAME=SHARE")
-    parser.add_argument("--groups", type=int, help="draw this many groups")
     parser.add_argument("--start", type=Path, help="an adapter to go on from")
     parser.add_argument("--rank", type=int, default=64)
     parser.add_argument("--rate", type=float, default=2e-4)
     parser.add_argument("--warm", type=int, default=40, help="steps of rising learning rate")
-    parser.add_argument("--schedule", choices=("linear", "cosine"), default="linear")
     parser.add_argument("--seconds", type=float, default=420.0)
     parser.add_argument("--steps", type=int, help="a schedule by steps instead of seconds")
     parser.add_argument("--row", type=int, default=16384, help="tokens of a row")
     parser.add_argument("--rows", type=int, default=2, help="rows of a step")
     parser.add_argument("--longest", type=int, default=1536, help="tokens of a source")
     parser.add_argument("--smoothing", type=float, default=0.0)
-    parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--decay", type=float, default=0.01)
     parser.add_argument("--beta2", type=float, default=0.98)
     parser.add_argument("--clip", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--every", type=int, default=20, help="steps between reports")
     parser.add_argument("--save-every", type=float, default=90.0, help="seconds")
-    parser.add_argument("--checkpoint", action="store_true", help="less memory, slower")
-    parser.add_argument("--attention", default="flex", choices=("flex", "dense"))
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--no-compile", action="store_true")
     options = parser.parse_args()
     torch.set_float32_matmul_precision("high")
     torch.manual_seed(options.seed)
-    model = Verifier(
-        options.work / "base.gguf",
-        device=options.device,
-        dtype=torch.bfloat16 if options.device == "cuda" else torch.float32,
-        kind=options.attention, compiled=not options.no_compile, rank=options.rank,
-        # The same maps in all runs, so that runs can be averaged.
-        dropout=options.dropout, seed=0, checkpoint=options.checkpoint,
-    )  # fmt: skip
+    model = Verifier(options.work / "base.gguf", device=options.device, rank=options.rank)
     if options.start is not None:
         model.load(adapter.read(options.start), rank=options.rank)
     data = pack.load(options.work / options.train, options.work / "base.gguf")

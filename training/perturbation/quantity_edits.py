@@ -11,6 +11,7 @@ import re
 
 from training.perturbation import lexicon
 from training.perturbation.edit import Edit, any_of, match_case
+from training.words import pairs
 
 _NUMBER = re.compile(r"(?<![\w.,/:#-])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w/:-]|[.,]\d)")
 _YEAR = re.compile(r"(?<![\w.,/$£€-])(?:1[5-9]\d\d|20\d\d)(?![\w/-]|[.,]\d| (?:people|men|women))")
@@ -21,19 +22,7 @@ _MONTH = re.compile(rf"\b(?:{any_of(lexicon.MONTHS)})\b")
 _DATE_BEFORE = re.compile(r"(?:\d|\b(?:in|since|until|by|last|next|of|early|late|from|mid))[ -]$")
 _WEEKDAY = re.compile(rf"\b(?:{any_of(lexicon.WEEKDAYS)})\b")
 _SEASON = re.compile(rf"\b(?:{any_of(lexicon.SEASONS)})\b")
-_RELATIVE = {
-    "yesterday": "tomorrow",
-    "tomorrow": "yesterday",
-    "last week": "next week",
-    "next week": "last week",
-    "last month": "next month",
-    "next month": "last month",
-    "last year": "next year",
-    "next year": "last year",
-    "morning": "evening",
-    "evening": "morning",
-    "afternoon": "morning",
-}
+_RELATIVE = pairs("relative_times")
 _RELATIVE_WORD = re.compile(rf"\b(?:{any_of(_RELATIVE)})\b", re.I)
 
 

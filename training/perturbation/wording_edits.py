@@ -11,6 +11,7 @@ import re
 
 from training.perturbation import lexicon
 from training.perturbation.edit import Edit, any_of, match_case
+from training.words import rules
 
 _BE = "is|are|was|were"
 _MODAL = "will|would|can|could|should|must|may|might"
@@ -107,37 +108,7 @@ def _may_be_subject(word: str, *, alone: bool) -> bool:
     return alone and not function_word
 
 
-_QUANTIFIERS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (r"\ball of (?=the|his|her|its|their|these|those)", ("none of ", "few of ", "only one of ")),
-    (r"(?<!at )(?<!after )\ball (?=the|his|her|their|these|those)", ("none of ", "few of ")),
-    (r"(?<!at )(?<!after )\ball (?=\w+s\b)", ("no ", "few ")),
-    (r"\bevery (?=\w+ (?:was|is|has|had|will|\w+ed)\b)", ("no ", "hardly any ")),
-    (r"\bmost of (?=the|his|her|its|their|these|those)", ("few of ", "none of ", "all of ")),
-    (r"(?<!the )(?<!The )\bmost (?=\w+(?:s|people|men|women)\b)", ("few ", "all ", "no ")),
-    (r"\bsome of (?=the|his|her|its|their|these|those)", ("all of ", "none of ")),
-    (r"\bsome (?=\w+(?:s|people|men|women)\b)", ("all ", "no ")),
-    (r"(?<!so )(?<!how )(?<!as )\bmany (?=\w+(?:s|people|men|women)\b)", ("few ", "all ", "no ")),
-    (r"\ba few (?=\w+s\b)", ("thousands of ", "no ")),
-    (r"(?<!a )\bfew (?=\w+s\b)", ("many ", "most ")),
-    (
-        r"\bseveral (?!(?:years|months|weeks|days|hours|minutes)\b)(?=\w+s\b)",
-        ("hundreds of ", "no ", "all "),
-    ),
-    (r"\bnone of (?=the|his|her|its|their|these|those)", ("all of ", "most of ")),
-    (r"\b(?:the )?majority of ", ("a minority of ", "a small fraction of ")),
-    (r"\bhalf of ", ("a tenth of ", "almost all of ")),
-    (r"\beveryone\b", ("no one", "almost no one")),
-    (r"\bno one\b", ("everyone",)),
-    (r"\balways\b", ("never", "rarely")),
-    (r"\bnever\b(?!-)", ("always", "often")),
-    (r"\boften\b", ("rarely", "always")),
-    (r"\busually\b", ("rarely", "never")),
-    (r"\bsometimes\b", ("always", "never")),
-    (r"\brarely\b", ("often", "always")),
-    (r"\bdozens of ", ("thousands of ",)),
-    (r"\bhundreds of ", ("dozens of ",)),
-    (r"\bthousands of ", ("millions of ",)),
-)
+_QUANTIFIERS = rules("quantifiers")
 
 
 def quantifier(text: str, source: str, rng: random.Random) -> list[Edit]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.batch.counts import RowCounts
-from halldetect.batch.results import count_result, plain_text, read_results
+from halldetect.batch.results import plain_text, read_results
 from halldetect.errors import InputError
 from halldetect.render.phrases import one_line
 from halldetect.render.short import claim_line
@@ -29,14 +29,10 @@ _BADNESS = {Verdict.FAITHFUL: 0, Verdict.HALLUCINATED: 2}
 
 @dataclass(frozen=True, slots=True)
 class BaselineComparison:
-    """The changes between an earlier run and this one.
+    """The changes between an earlier run and this one, and a line for each of the first worse rows.
 
-    Attributes:
-        changes: The number of rows of each of `CHANGES`. A row is worse if it was faithful and is
-            not, if it became hallucinated, or if more of its claims fail than before.
-        worse_rows: The first rows that got worse, one per line.
-        before: The rows of the earlier run by outcome.
-        after: The rows of this run.
+    A row is worse if it was faithful and is not, if it became hallucinated, or if more of its
+    claims fail than before.
     """
 
     changes: Counter[str]
@@ -69,23 +65,18 @@ def _results(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def compare_with_baseline(before: Path, after: Path) -> BaselineComparison:
-    """Compare the results of two finished runs, in constant memory.
-
-    Args:
-        before: The results of the earlier run, one per response: a file, or a folder of parts.
-        after: The results of this run.
-    """
+    """Compare the results of two finished runs, one per response, in constant memory."""
     comparison = BaselineComparison(Counter(), [], RowCounts(), RowCounts())
     # An empty name is a private temporary file that SQLite removes.
     with closing(sqlite3.connect("")) as earlier:
         earlier.execute("CREATE TABLE rows (id TEXT, verdict TEXT, failing TEXT)")
         for row in _results(before):
-            count_result(comparison.before, row)
+            comparison.before.add(row)
             values = (plain_text(row["id"]), row["verdict"], json.dumps([*_failing(row).values()]))
             earlier.execute("INSERT INTO rows VALUES (?, ?, ?)", values)
         earlier.execute("CREATE INDEX by_id ON rows (id)")
         for row in _results(after):
-            count_result(comparison.after, row)
+            comparison.after.add(row)
             comparison.changes[_change(comparison, row, earlier)] += 1
         (comparison.changes["gone"],) = earlier.execute("SELECT COUNT(*) FROM rows").fetchone()
     return comparison

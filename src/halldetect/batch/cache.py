@@ -26,9 +26,15 @@ from halldetect.report import Report
 FILE_NAME = "reports.sqlite"
 UNUSABLE_SUFFIX = ".unusable"
 DEFAULT_LIMIT_BYTES = 1 << 30
-_FORMAT = 3
+_FORMAT = 4
 _DIGEST_BYTES = 24
 _TEXTS = ("response", "documents", "document_names", "question")
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS reports"
+    " (key BLOB PRIMARY KEY, used REAL NOT NULL, report BLOB NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS by_use ON reports (used)",
+    f"PRAGMA user_version = {_FORMAT}",
+)
 # A full cache drops this share of its entries, so that a deletion is not needed for each report.
 _DROP_OLDEST = """
 DELETE FROM reports WHERE key IN (
@@ -62,7 +68,7 @@ class ReportCache:
         try:
             if folder is not None:
                 Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._store = _opened("") if folder is None else self._open(Path(folder, FILE_NAME))
+            self._store = self._open("" if folder is None else str(Path(folder, FILE_NAME)))
         except (OSError, sqlite3.Error) as error:
             if folder is not None:  # without temporary space, use no cache
                 raise InputError(f"cannot use the cache {str(folder)!r}: {error}") from error
@@ -74,18 +80,28 @@ class ReportCache:
         cache.close()
         return cache
 
-    def _open(self, file: Path) -> sqlite3.Connection:
+    def _open(self, path: str) -> sqlite3.Connection:
         """Open the file; move aside a damaged one, or one of another version."""
+        store = sqlite3.connect(path, timeout=60, check_same_thread=False)
         try:
-            return _opened(str(file))
-        except sqlite3.OperationalError:  # it cannot be written, or another process holds it
-            raise
+            store.execute(f"PRAGMA journal_mode = {'WAL' if path else 'MEMORY'}")
+            store.execute("PRAGMA synchronous = NORMAL")
+            (format,) = store.execute("PRAGMA user_version").fetchone()
+            if format not in (0, _FORMAT):
+                raise sqlite3.DatabaseError(f"it has format {format}, not {_FORMAT}")
+            for statement in _TABLES:
+                store.execute(statement)
         except sqlite3.DatabaseError as error:
-            aside = file.replace(file.with_name(file.name + UNUSABLE_SUFFIX))
+            store.close()
+            # An OperationalError: it cannot be written, or another process holds it.
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            aside = Path(path).replace(path + UNUSABLE_SUFFIX)
             for rest in ("-wal", "-shm"):
-                file.with_name(file.name + rest).unlink(missing_ok=True)
+                Path(path + rest).unlink(missing_ok=True)
             self._notice(f"the cache cannot be read ({error}); a new one begins, see {aside.name}")
-            return _opened(str(file))
+            return self._open(path)
+        return store
 
     def key(self, pair: Pair) -> bytes:
         """Return the key of a pair: a digest of its texts and the settings."""
@@ -106,7 +122,7 @@ class ReportCache:
                     continue
                 if (report := self._unpacked(key, row[0], pair)) is not None:
                     found[key] = report
-                    store.execute("UPDATE reports SET used = ? WHERE key = ?", (_now(), key))
+                    store.execute("UPDATE reports SET used = ? WHERE key = ?", (time(), key))
                 else:
                     self._notice("a damaged entry of the cache is made again")
                     store.execute("DELETE FROM reports WHERE key = ?", (key,))
@@ -115,7 +131,7 @@ class ReportCache:
     def put(self, reports: Mapping[bytes, Report]) -> None:
         """Store the reports that another check of the same pair would repeat."""
         kept = {key: report for key, report in reports.items() if is_repeatable(report)}
-        packed = [(key, _now(), self._packed(key, report)) for key, report in kept.items()]
+        packed = [(key, time(), self._packed(key, report)) for key, report in kept.items()]
         with self._using() as store:
             if store and packed:
                 store.executemany("INSERT OR IGNORE INTO reports VALUES (?, ?, ?)", packed)
@@ -125,7 +141,7 @@ class ReportCache:
     def _packed(self, key: bytes, report: Report) -> bytes:
         plain = without_cost(report).to_dict()
         kept = {name: value for name, value in plain.items() if name not in _TEXTS}
-        content = zlib.compress(json.dumps(kept, separators=(",", ":")).encode(), 1)
+        content = zlib.compress(json.dumps(kept).encode(), 1)
         return self._digest(key + content) + content
 
     def _unpacked(self, key: bytes, data: bytes, pair: Pair) -> Report | None:
@@ -160,33 +176,11 @@ class ReportCache:
             self._store = None
 
 
-def _opened(path: str) -> sqlite3.Connection:
-    store = sqlite3.connect(path, timeout=60, check_same_thread=False)
-    try:
-        store.execute(f"PRAGMA journal_mode = {'WAL' if path else 'MEMORY'}")
-        store.execute("PRAGMA synchronous = NORMAL")
-        (format,) = store.execute("PRAGMA user_version").fetchone()
-        if format not in (0, _FORMAT):
-            raise sqlite3.DatabaseError(f"it has format {format}, not {_FORMAT}")
-        columns = "key BLOB PRIMARY KEY, used INTEGER NOT NULL, report BLOB NOT NULL"
-        store.execute(f"CREATE TABLE IF NOT EXISTS reports ({columns})")
-        store.execute("CREATE INDEX IF NOT EXISTS by_use ON reports (used)")
-        store.execute(f"PRAGMA user_version = {_FORMAT}")
-    except BaseException:
-        store.close()
-        raise
-    return store
-
-
 def _size(store: sqlite3.Connection) -> int:
     """Return the bytes in use, without the free pages of deleted entries."""
     names = ("page_count", "freelist_count", "page_size")
     pages, free, size = (store.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
     return int((pages - free) * size)
-
-
-def _now() -> int:
-    return int(time() * 1000)
 
 
 def without_cost(report: Report) -> Report:
@@ -197,8 +191,7 @@ def without_cost(report: Report) -> Report:
 def is_repeatable(report: Report) -> bool:
     """Return True if another check of the same pair would give the same report.
 
-    A failure may not recur, a refusal is as cheap as a lookup, and retrieved passages are not part
-    of the pair.
+    A failure may not recur, and retrieved passages are not part of the pair.
     """
     is_retrieved = report.provenance.configuration.get("knowledge") is not None
     return report.score is not None and not is_retrieved

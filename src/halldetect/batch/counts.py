@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import sqrt
+from typing import Any
 
 from halldetect.report import Verdict
 
@@ -14,6 +15,8 @@ from halldetect.report import Verdict
 BAD = "bad"
 # Every outcome of a row, in the order used by all charts and tables.
 ROW_KINDS = (*(verdict.value for verdict in Verdict), BAD)
+# Rows with a part that may assert something and was not judged; their verdict counts as well.
+UNCHECKED = "unchecked"
 RATE = "rate"
 WORSE = "worse"
 _Z_95 = 1.959964
@@ -22,31 +25,25 @@ _CONDITION = re.compile(r"\s*(\w+)\s*(>=|>)\s*(\d+(?:\.\d+)?)\s*")
 
 @dataclass(slots=True)
 class RowCounts:
-    """Rows by outcome.
-
-    Attributes:
-        by_kind: The number of rows of each of `ROW_KINDS`.
-        first_bad: The first row that could not be read, and why.
-    """
+    """Rows by each of `ROW_KINDS`, and the first row that could not be read, with the reason."""
 
     by_kind: Counter[str] = field(default_factory=Counter)
+    unchecked: int = 0
     first_bad: str | None = None
 
-    def add(self, label: str, verdict: str, problem: str | None) -> None:
-        """Count one row.
-
-        Args:
-            label: The row as messages name it.
-            verdict: Its verdict.
-            problem: Why the row has no report; None if it has one.
-        """
-        self.by_kind[verdict if problem is None else BAD] += 1
-        if problem is not None:
-            self.first_bad = self.first_bad or f"{label}: {problem}"
+    def add(self, result: Mapping[str, Any]) -> None:
+        """Count the row of a result, once per row even if it has several claims."""
+        if result.get("claim") not in (None, 1):
+            return
+        self.unchecked += bool(result.get("unchecked"))
+        self.by_kind[BAD if result["bad_row"] else str(result["verdict"])] += 1
+        if result["bad_row"]:
+            self.first_bad = self.first_bad or f"row {result['id']}: {result['reason']}"
 
     def update(self, other: RowCounts) -> None:
         """Add the counts of other rows."""
         self.by_kind.update(other.by_kind)
+        self.unchecked += other.unchecked
         self.first_bad = self.first_bad or other.first_bad
 
     @property
@@ -70,6 +67,14 @@ class RowCounts:
         return wilson_interval(self.by_kind[Verdict.HALLUCINATED], self.checked)
 
 
+def count_results(results: Iterable[Mapping[str, Any]]) -> RowCounts:
+    """Return the rows of results by outcome."""
+    counts = RowCounts()
+    for result in results:
+        counts.add(result)
+    return counts
+
+
 def wilson_interval(hits: int, total: int) -> tuple[float, float] | None:
     """Return Wilson's 95 % interval of the share `hits / total`; None if `total` is 0."""
     if not total:
@@ -85,11 +90,8 @@ def wilson_interval(hits: int, total: int) -> tuple[float, float] | None:
 class Condition:
     """A condition under which a run fails, such as "rate>0.05" or "uncheckable>=10".
 
-    Attributes:
-        name: `rate`, the share of hallucinated rows among the checked ones; a kind of row; or
-            `worse`, the number of rows that got worse since an earlier run.
-        comparison: ">" or ">=".
-        limit: The number to compare with.
+    `name` is `rate`, a kind of row, `unchecked`, the rows with an unchecked part, or `worse`, the
+    rows that got worse since an earlier run.
     """
 
     name: str
@@ -100,7 +102,7 @@ class Condition:
     def parse(cls, text: str) -> Condition:
         """Parse a condition; the ValueError for any other text shows the accepted form."""
         match = _CONDITION.fullmatch(text)
-        names = (RATE, WORSE, *ROW_KINDS)
+        names = (RATE, WORSE, UNCHECKED, *ROW_KINDS)
         if match is None or match[1] not in names:
             raise ValueError(
                 f"{text!r} is not a condition: use a name ({', '.join(names)}), > or >=, and a "
@@ -109,16 +111,17 @@ class Condition:
         return cls(match[1], match[2], float(match[3]))
 
     def failure(self, counts: RowCounts, worse: int | None) -> str | None:
-        """Return a line with the value if the condition is met.
-
-        Args:
-            counts: The counts of the run; without a checked row there is no rate.
-            worse: The number of rows that got worse; None without an earlier run.
-        """
-        value = {RATE: counts.rate, WORSE: worse}.get(self.name, counts.by_kind[self.name])
-        is_met = operator.gt if self.comparison == ">" else operator.ge
-        if value is None or not is_met(value, self.limit):
+        """Return a line with the value if the condition is met; without a value it is not."""
+        values = {RATE: counts.rate, WORSE: worse, UNCHECKED: counts.unchecked}
+        value = values.get(self.name, counts.by_kind[self.name])
+        if value is None or not (
+            value > self.limit or (self.comparison == ">=" and value == self.limit)
+        ):
             return None
-        words = {RATE: f"the rate is {value:.4f}", WORSE: f"{value:,} rows got worse"}
+        words = {
+            RATE: f"the rate is {value:.4f}",
+            WORSE: f"{value:,} rows got worse",
+            UNCHECKED: f"{value:,} rows have parts that were not checked",
+        }
         found = words.get(self.name, f"{value:,} rows are {self.name}")
         return f"failed by {self.name}{self.comparison}{self.limit:g}: {found}"

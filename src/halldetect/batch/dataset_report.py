@@ -5,14 +5,14 @@ from __future__ import annotations
 import heapq
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from halldetect.batch.counts import ROW_KINDS, RowCounts
-from halldetect.batch.results import count_result, read_results
+from halldetect.batch.results import read_results
 from halldetect.errors import CheckError, InputError
 from halldetect.render.html import html
 from halldetect.render.html_page import html_page, shared_style
@@ -24,7 +24,7 @@ from halldetect.report import Report, Status
 PAGE, MARKDOWN, ROWS = "index.html", "report.md", "rows"
 BINS = 10
 WORST_ROWS = 50
-# A column with more values is not broken down, unless the caller requests it.
+# The values of a column that are shown, and the reasons that are counted.
 MAX_VALUES = 20
 OTHER_VALUES, NO_VALUE = "(other values)", "(none)"
 _HELD_REASONS = 500
@@ -46,14 +46,9 @@ class Table:
 class Summary:
     """Totals over a set of results.
 
-    Attributes:
-        counts: Rows by outcome.
-        scores: Rows per bin of the score.
-        claims: Claims by status.
-        errors: Failing claims by kind of error.
-        reasons: The reasons why rows were not checked, with their counts.
-        groups: Per carried column and value, rows by outcome.
-        worst: The row number (from 1) and result, highest scores first.
+    Rows are counted by outcome, bin of the score, reason why they were not checked, and per
+    carried column and value; claims by status and kind of error. `worst` has row numbers (from 1)
+    and results, highest scores first.
     """
 
     counts: RowCounts = field(default_factory=RowCounts)
@@ -66,65 +61,34 @@ class Summary:
 
 
 def summarise(results: Iterable[dict[str, Any]], by: Sequence[str] = ()) -> Summary:
-    """Sum up results, in constant memory.
-
-    Args:
-        results: One result per response, in order.
-        by: The carried columns to break down by; by default, those with few values.
-    """
-    summary = Summary()
+    """Sum up results, one per response, in constant memory; break down by carried columns."""
+    summary = Summary(groups={name: {} for name in by})
     heap: list[tuple[float, int, dict[str, Any]]] = []
-    too_many: set[str] = set()
     for number, result in enumerate(results, start=1):
-        count_result(summary.counts, result)
-        _count_groups(summary.groups, result, by, too_many)
+        summary.counts.add(result)
+        for name, values in summary.groups.items():
+            value = result["columns"].get(name)
+            key = _limited(NO_VALUE if value is None else str(value)[:80], values, MAX_VALUES)
+            values.setdefault(key, RowCounts()).add(result)
         if reason := result["reason"]:
-            is_known = reason in summary.reasons or len(summary.reasons) < _HELD_REASONS
-            summary.reasons[reason if is_known else OTHER_VALUES] += 1
-        if result["report"] is not None:
-            _count_report(summary, result["report"])
+            summary.reasons[_limited(reason, summary.reasons, _HELD_REASONS)] += 1
+        for claim in result["report"]["claims"] if result["report"] else ():
+            summary.claims[claim["status"]] += 1
+            if claim["status"] in (Status.CONTRADICTED, Status.UNSUPPORTED):
+                error = claim.get("error")
+                summary.errors[error["kind"] if error else "not known"] += 1
         if (score := result["score"]) is not None:
             summary.scores[min(int(score * BINS), BINS - 1)] += 1
             heapq.heappush(heap, (score, -number, result))
             if len(heap) > WORST_ROWS:
                 heapq.heappop(heap)
     summary.worst = [(-number, result) for _, number, result in sorted(heap, reverse=True)]
-    for values in summary.groups.values():  # rows without the column
-        absent = Counter(summary.counts.by_kind)
-        for found in values.values():
-            absent.subtract(found.by_kind)
-        if any(absent.values()):
-            values.setdefault(NO_VALUE, RowCounts()).by_kind.update(absent)
-    shown = (name for name, values in summary.groups.items() if by or len(values) > 1)
-    summary.groups = {name: summary.groups[name] for name in shown}
     return summary
 
 
-def _count_groups(
-    groups: dict[str, dict[str, RowCounts]],
-    result: dict[str, Any],
-    by: Sequence[str],
-    too_many: set[str],
-) -> None:
-    for name in by or [name for name in result["columns"] if name not in too_many]:
-        values = groups.setdefault(name, {})
-        value = result["columns"].get(name)
-        key = NO_VALUE if value is None else str(value)[:80]
-        if key not in values and len(values) >= MAX_VALUES:
-            if not by:
-                too_many.add(name)
-                del groups[name]
-                continue
-            key = OTHER_VALUES
-        count_result(values.setdefault(key, RowCounts()), result)
-
-
-def _count_report(summary: Summary, report: dict[str, Any]) -> None:
-    for claim in report["claims"]:
-        summary.claims[claim["status"]] += 1
-        if claim["status"] in (Status.CONTRADICTED, Status.UNSUPPORTED):
-            error = claim.get("error")
-            summary.errors[error["kind"] if error else "not known"] += 1
+def _limited(value: str, known: Collection[str], most: int) -> str:
+    """Return the value, or `OTHER_VALUES` if too many others are known."""
+    return value if value in known or len(known) < most else OTHER_VALUES
 
 
 def headline(counts: RowCounts) -> str:
@@ -165,12 +129,11 @@ def _shares(title: str, counts: Sequence[tuple[str, int]], kind: str = "") -> Ta
 def _group_table(name: str, values: dict[str, RowCounts]) -> Table:
     rows: list[Sequence[Cell]] = []
     for value, counts in sorted(values.items(), key=lambda item: -item[1].rows):
-        low, high = counts.interval or (0.0, 1.0)
-        figures = ["–", "–"]
-        if counts.rate is not None:
-            figures = [f"{counts.rate:.1%}", f"{low:.1%} to {high:.1%}"]
-        figures.append(f"{counts.checked:,} / {counts.rows:,}")
-        rows.append((value, *figures, counts.rate or 0.0))
+        rate = interval = "–"
+        if counts.rate is not None and counts.interval is not None:
+            rate, interval = f"{counts.rate:.1%}", "{:.1%} to {:.1%}".format(*counts.interval)
+        checked = f"{counts.checked:,} / {counts.rows:,}"
+        rows.append((value, rate, interval, checked, counts.rate or 0.0))
     head = ["value", "rate", "95 % interval", "checked / rows", ""]
     return Table(f"By {name}", head, rows, "hallucinated")
 
@@ -233,13 +196,7 @@ def require_folder(folder: Path) -> None:
 
 
 def write_report(results: Path, folder: Path, by: Sequence[str] = ()) -> Summary:
-    """Write the report of a finished run.
-
-    Args:
-        results: A file of results, one per response, or a folder of parts.
-        folder: The folder of the report.
-        by: The carried columns to break down by; by default, those with few values.
-    """
+    """Write the report of a finished run, a file or a folder of parts; see `summarise`."""
     require_folder(folder)
     summary = summarise(read_results(results), by)
     for name in by if summary.counts.rows else ():

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
 from halldetect.batch.locations import BUFFER_BYTES, STANDARD_STREAM, open_bytes
 from halldetect.errors import InputError, MissingExtra
@@ -42,14 +42,10 @@ Record = dict[str, Any] | BadRecord
 
 @dataclass(frozen=True, slots=True)
 class RecordFile:
-    """An open file of records.
+    """An open file of records, with its name in messages and the fraction read so far.
 
-    Attributes:
-        name: The file as messages name it.
-        records: The records, in the order of the file.
-        column_names: The columns, if the format gives all records the same ones.
-        text_only: True if the format has neither lists nor nulls.
-        fraction_read: Returns the fraction of the file read so far; None if unknown.
+    It has `column_names` if the format gives all records the same ones; a `text_only` format has
+    neither lists nor nulls.
     """
 
     name: str
@@ -58,19 +54,19 @@ class RecordFile:
     text_only: bool = False
     fraction_read: Callable[[], float | None] = lambda: None
 
+    def __post_init__(self) -> None:
+        if len(set(self.column_names)) < len(self.column_names):
+            raise InputError(f"{self.name} has two columns of the same name")
+
 
 @contextmanager
 def open_records(argument: str) -> Iterator[RecordFile]:
-    """Open a file of records in the format given by the ending of its name.
-
-    Args:
-        argument: A path, a URL, or `-` for JSON lines on standard input.
-    """
+    """Open a path, a URL, or `-` for standard input; the ending of a name gives the format."""
     if argument == STANDARD_STREAM:
         if sys.stdin is None:
             raise InputError("standard input is closed")
         name = "standard input"
-        yield RecordFile(name, _read_to_end(_jsonl(_lines(sys.stdin.buffer)), name))
+        yield RecordFile(name, _jsonl(_lines(sys.stdin.buffer, name)))
         return
     name = repr(argument)
     suffixes = [suffix.lower() for suffix in PurePath(argument).suffixes]
@@ -86,13 +82,10 @@ def open_records(argument: str) -> Iterator[RecordFile]:
             yield _parquet_file(raw, name)
             return
         with _decompressed(raw, compression) as stream:
-            header: tuple[str, ...] = ()
-            if kind == ".csv":
-                header, records = _csv(_lines(stream), name)
-            else:
-                records = _jsonl(_lines(stream))
+            lines = _lines(stream, name)
+            header, records = _csv(lines, name) if kind == ".csv" else ((), _jsonl(lines))
             fraction = (lambda: raw.tell() / size) if size else (lambda: None)
-            yield RecordFile(name, _read_to_end(records, name), header, bool(header), fraction)
+            yield RecordFile(name, records, header, kind == ".csv", fraction)
 
 
 def _decompressed(raw: IO[bytes], compression: str) -> IO[bytes]:
@@ -107,22 +100,18 @@ def _decompressed(raw: IO[bytes], compression: str) -> IO[bytes]:
     return raw
 
 
-def _read_to_end(records: Iterator[Record], name: str) -> Iterator[Record]:
-    try:
-        yield from records
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{name} cannot be read to its end: {error}") from error
-
-
-def _lines(stream: IO[bytes]) -> Iterator[bytes | None]:
+def _lines(stream: IO[bytes], name: str) -> Iterator[bytes | None]:
     """Yield each line with its line end; None for a line too long for memory."""
     mark = b"\xef\xbb\xbf"
-    while line := stream.readline(MAX_ROW_BYTES + 1):
-        line, mark = line.removeprefix(mark), b""
-        is_too_long = len(line) > MAX_ROW_BYTES
-        yield None if is_too_long else line
-        while is_too_long and line and not line.endswith(b"\n"):
-            line = stream.readline(MAX_ROW_BYTES)
+    try:
+        while line := stream.readline(MAX_ROW_BYTES + 1):
+            line, mark = line.removeprefix(mark), b""
+            is_too_long = len(line) > MAX_ROW_BYTES
+            yield None if is_too_long else line
+            while is_too_long and line and not line.endswith(b"\n"):
+                line = stream.readline(MAX_ROW_BYTES)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{name} cannot be read to its end: {error}") from error
 
 
 def _jsonl(lines: Iterator[bytes | None]) -> Iterator[Record]:
@@ -131,25 +120,22 @@ def _jsonl(lines: Iterator[bytes | None]) -> Iterator[Record]:
         if line is None:
             yield BadRecord(f"line {at}: longer than {MAX_ROW_BYTES:,} bytes")
         elif line.strip():
-            yield _parsed(line, at)
+            value = _parsed(line)
+            yield value if isinstance(value, dict) else BadRecord(f"line {at}: {value}")
 
 
-def _parsed(line: bytes, at: int) -> Record:
+def _parsed(line: bytes) -> dict[str, Any] | str:
+    """Return the object on a line, or why there is none."""
     try:
-        value = json.loads(line.decode(), parse_constant=_refuse_constant)
+        value = json.loads(line.decode())
     except UnicodeDecodeError as error:
-        return BadRecord(f"line {at}: not UTF-8 (byte {error.start})")
+        return f"not UTF-8 (byte {error.start})"
     except ValueError as error:
-        return BadRecord(f"line {at}: not JSON: {error}")
+        return f"not JSON: {error}"
     except RecursionError:
-        return BadRecord(f"line {at}: nested too deeply")
-    if not isinstance(value, dict):
-        return BadRecord(f"line {at}: a row must be a JSON object, not {type(value).__name__}")
-    return value
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON value")
+        return "nested too deeply"
+    found = type(value).__name__
+    return value if isinstance(value, dict) else f"a row must be a JSON object, not {found}"
 
 
 def _csv(lines: Iterator[bytes | None], name: str) -> tuple[tuple[str, ...], Iterator[Record]]:
@@ -168,38 +154,31 @@ def _csv(lines: Iterator[bytes | None], name: str) -> tuple[tuple[str, ...], Ite
     reader = csv.reader(decoded(), strict=True)
     try:
         header = tuple(next(reader, ()))
-    except (csv.Error, OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{name} does not begin with the names of its columns: {error}") from error
-    _require_distinct(header, name)
+    except csv.Error:
+        header = ()
+    if not header:
+        raise InputError(f"{name} does not begin with the names of its columns")
 
     def records() -> Iterator[Record]:
-        while True:
-            start = reader.line_num + 1
+        values: list[str] | None = []
+        while values is not None:
+            problem, start = "", reader.line_num + 1
             try:
-                values = next(reader)
-            except StopIteration:
-                return
+                values = next(reader, None)
             except csv.Error as error:
                 if "field limit" in str(error):  # the rest of the row would be read as rows
                     raise too_long from error
-                yield BadRecord(f"line {start}: not CSV: {error}")
-                continue
-            if any(map(_UNDECODED.search, values)):
-                yield BadRecord(f"line {start}: not UTF-8")
+                values, problem = [], f"not CSV: {error}"
+            if any(map(_UNDECODED.search, values or ())):
+                problem = "not UTF-8"
             elif values and len(values) != len(header):
-                found = f"{len(values)} fields where the header has {len(header)}"
-                yield BadRecord(f"line {start}: {found}")
+                problem = f"{len(values)} fields where the header has {len(header)}"
+            if problem:
+                yield BadRecord(f"line {start}: {problem}")
             elif values:
                 yield dict(zip(header, values, strict=True))
 
     return header, records()
-
-
-def _require_distinct(columns: tuple[str, ...], name: str) -> None:
-    if not columns:
-        raise InputError(f"{name} does not begin with the names of its columns")
-    if len(set(columns)) < len(columns):
-        raise InputError(f"{name} has two columns of the same name")
 
 
 def _parquet_file(raw: IO[bytes], name: str) -> RecordFile:
@@ -213,7 +192,6 @@ def _parquet_file(raw: IO[bytes], name: str) -> RecordFile:
         names, total = tuple(file.schema_arrow.names), file.metadata.num_rows
     except (ArrowException, OSError) as error:
         raise InputError(f"{name} is not a readable Parquet file: {error}") from error
-    _require_distinct(names, name)
     done = 0
 
     def records() -> Iterator[Record]:

@@ -12,6 +12,8 @@ from halldetect.batch.locations import STANDARD_STREAM, expand_inputs, is_patter
 from halldetect.errors import InputError
 
 HOW_TO_RESUME = "the same command with --resume (and without --overwrite) continues from there"
+# Holds the settings of an unfinished run, in its folder of parts.
+RUN_FILE = "_run.json"
 
 
 class Level(StrEnum):
@@ -39,16 +41,6 @@ class ColumnNames:
 DEFAULT_COLUMNS = ColumnNames()
 
 
-def partial_file(out: Path) -> Path:
-    """Return the file that collects the lines of `out`."""
-    return out.with_name(f"{out.name}.partial")
-
-
-def parts_folder(out: Path) -> Path:
-    """Return the folder where the Ray engine collects the parts of `out`."""
-    return out.with_name(f"{out.name}.parts")
-
-
 def already_exists(name: str) -> InputError:
     """Return the error for output that exists before a new run."""
     return InputError(
@@ -68,8 +60,8 @@ class Job:
         strict: True to stop at the first bad row.
         resume: True to continue an unfinished run.
         overwrite: True to replace existing results.
-        batch_size: Rows checked and written together; a crash loses no more than these.
-        in_parts: True if the engine writes parts (Ray).
+        batch_size: Rows checked together.
+        in_parts: True for the Ray engine, which cannot use standard streams.
     """
 
     source: str | tuple[str, ...]
@@ -96,27 +88,21 @@ class Job:
                 f"cannot tell the format of {self.target!r} by its ending: use {', '.join(kinds)}"
                 + (" for a folder of parts" if self.is_folder else ", or - for standard output")
             )
-        if not self.is_folder:
-            try:
-                self._require_usable_file(self.out, files)
-            except OSError as error:
-                raise InputError(f"cannot write {self.target!r}: {error.strerror}") from error
-        elif not self.in_parts:
-            raise InputError(f"only --engine ray makes a folder of parts such as {self.target!r}")
+        try:
+            if not self.is_folder:
+                self._require_usable_file(files)
+        except OSError as error:
+            raise InputError(f"cannot write {self.target!r}: {error.strerror}") from error
 
-    def _require_usable_file(self, out: Path, files: tuple[str, ...]) -> None:
+    def _require_usable_file(self, files: tuple[str, ...]) -> None:
+        out = self.out
         if out.exists() and not out.is_file():
             raise InputError(f"{self.target!r} is not a file; - is standard output")
         if not out.parent.is_dir():
             raise InputError(f"there is no folder {str(out.parent)!r} for {self.target!r}")
         if any(file != STANDARD_STREAM and Path(os.path.realpath(file)) == out for file in files):
             raise InputError(f"{self.target!r} is the input")
-        other = partial_file(out) if self.in_parts else parts_folder(out)
-        if self.resume and other.exists():
-            raise InputError(
-                f"cannot resume: the unfinished run had another --engine ({str(other)!r} exists)"
-            )
-        for path in () if self.resume or self.overwrite else (out, partial_file(out), other):
+        for path in () if self.resume or self.overwrite else (out, self.parts):
             if path.exists():
                 raise already_exists(str(path))
 
@@ -147,9 +133,12 @@ class Job:
         return Path(os.path.realpath(self.target))
 
     @property
+    def parts(self) -> Path:
+        """The folder of parts: the target, or the folder that collects the parts of `out`."""
+        return self.out if self.is_folder else self.out.with_name(f"{self.out.name}.parts")
+
+    @property
     def is_complete(self) -> bool:
         """True if the run to resume has already written its file."""
-        if self.is_folder or not self.resume:
-            return False
-        unfinished = partial_file(self.out).exists() or parts_folder(self.out).exists()
-        return self.out.exists() and not unfinished
+        is_unfinished = (self.parts / RUN_FILE).exists()
+        return self.resume and not self.is_folder and self.out.exists() and not is_unfinished

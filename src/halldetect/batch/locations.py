@@ -30,11 +30,7 @@ def is_pattern(argument: str) -> bool:
 
 
 def expand_inputs(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return the files that the arguments name; the files of one pattern are sorted by name.
-
-    Args:
-        arguments: Paths, URLs and patterns, or `-` alone for standard input.
-    """
+    """Return the files that paths, URLs and patterns name, or `-` alone for standard input."""
     if STANDARD_STREAM in arguments and len(arguments) > 1:
         raise InputError("standard input (-) cannot be one of several inputs")
     files = [file for argument in arguments for file in _matches(argument)]

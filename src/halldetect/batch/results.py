@@ -1,24 +1,24 @@
 """Write the result of each row as JSON lines, CSV or Parquet, and read results back.
 
-CSV and Parquet are made from the finished JSON lines, a few rows at a time. There, fields without
-a fixed shape (report, passage, carried columns) are JSON text; in CSV, all fields but texts are.
+CSV and Parquet are made from the JSON lines, a few rows at a time. There, fields without a fixed
+shape (report, passage, carried columns) are JSON text; in CSV, all fields but texts are.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from halldetect.batch.counts import RowCounts
-from halldetect.batch.formats import JSONL_SUFFIXES, BadRecord, RecordFile, open_records
+from halldetect.batch.formats import BadRecord, RecordFile, open_records
 from halldetect.batch.job import Level
 from halldetect.batch.rows import Row
 from halldetect.errors import InputError, MissingExtra
-from halldetect.report import ClaimReport, Report, Status, Verdict
+from halldetect.report import Report, Status, Verdict
 
 # A report, or the reason for its absence.
 Outcome = Report | str
@@ -26,6 +26,7 @@ Outcome = Report | str
 _GROUP_ROWS = 4096
 _GROUP_BYTES = 16 * 1024 * 1024
 _FIRST = {"id": "text", "verdict": "text", "reason": "text", "bad_row": "truth"}
+_UNCHECKED = {"unchecked": "whole"}  # how many parts may assert something
 _LAST = {"input": "text", "columns": "json"}
 _OF_CLAIM = {
     "text": "text",
@@ -40,19 +41,20 @@ _OF_CLAIM = {
 }
 _OF_RESPONSE = {"score": "number", "claims": "counts"}
 _COLUMNS = {
-    Level.RESPONSE: {**_FIRST, **_OF_RESPONSE, **_LAST, "report": "json"},
-    Level.CLAIM: {**_FIRST, "claim": "whole", **_OF_CLAIM, **_LAST},
+    Level.RESPONSE: {**_FIRST, **_OF_RESPONSE, **_UNCHECKED, **_LAST, "report": "json"},
+    Level.CLAIM: {**_FIRST, "claim": "whole", **_OF_CLAIM, **_UNCHECKED, **_LAST},
 }
 
 
-def result_lines(row: Row, outcome: Outcome, level: Level) -> bytes:
-    """Return the JSON lines of a row: one line, or one per claim."""
+def row_results(row: Row, outcome: Outcome, level: Level) -> list[dict[str, Any]]:
+    """Return the results of a row: one, or one per claim."""
     report = outcome if isinstance(outcome, Report) else None
     shared = {
         "id": row.id,
         "verdict": report.verdict if report else Verdict.UNCHECKABLE,
         "reason": report.reason if report else outcome,
         "bad_row": report is None,
+        "unchecked": len(report.left_out) if report else 0,
         "input": row.digest(),
         "columns": row.columns,
     }
@@ -66,21 +68,16 @@ def result_lines(row: Row, outcome: Outcome, level: Level) -> bytes:
     elif report is None or not claims:  # keep a result, so that no row is lost
         results[0]["status"] = Status.UNCHECKABLE
     else:
-        plain = zip(claims, report.to_dict()["claims"], strict=True)
-        results = [_claim_result(at, *pair) for at, pair in enumerate(plain, start=1)]
-    empty = dict.fromkeys(_COLUMNS[level])
-    return b"".join(to_json({**empty, **shared, **item}).encode() + b"\n" for item in results)
+        results = [
+            {"claim": number, **{name: claim.get(name) for name in ("reason", *_OF_CLAIM)}}
+            for number, claim in enumerate(report.to_dict()["claims"], start=1)
+        ]
+    return [{**dict.fromkeys(_COLUMNS[level]), **shared, **item} for item in results]
 
 
-def _claim_result(number: int, claim: ClaimReport, values: dict[str, Any]) -> dict[str, Any]:
-    found = claim.proof
-    proof = found and {
-        "text": found.text,
-        "document": found.document,
-        "span": {"start": found.span.start, "end": found.span.end},
-    }
-    of_claim = {name: values.get(name) for name in ("reason", *_OF_CLAIM)}
-    return {**of_claim, "claim": number, "proof": proof}
+def json_lines(results: Iterable[dict[str, Any]]) -> bytes:
+    """Return results as JSON lines."""
+    return b"".join(to_json(item).encode() + b"\n" for item in results)
 
 
 def to_json(value: Any) -> str:
@@ -102,25 +99,20 @@ def require_writable(suffix: str) -> None:
             raise MissingExtra("writing Parquet", "parquet") from error
 
 
-def convert(lines: Path, target: Path, suffix: str, level: Level) -> None:
-    """Move finished JSON lines to their target, or write them there as CSV or Parquet.
-
-    Args:
-        lines: The finished JSON lines.
-        target: The file to write; a failure raises OSError.
-        suffix: The format of the target.
-        level: The unit of one line.
-    """
-    if suffix in JSONL_SUFFIXES:
-        lines.replace(target)
-        return
-    draft = target.with_name(f"{target.name}.partial.made")
+def write_lines(lines: Iterable[bytes], target: Path, suffix: str, level: Level) -> None:
+    """Write JSON lines of results to disk, in the format of a suffix."""
     try:
-        with lines.open("rb") as results:
-            (_write_csv if suffix == ".csv" else write_parquet)(results, draft, level)
-        draft.replace(target)
+        if suffix == ".parquet":
+            write_parquet(lines, target, level)
+        elif suffix == ".csv":
+            _write_csv(lines, target, level)
+        else:
+            with target.open("wb") as file:
+                file.writelines(lines)
+        with target.open("rb+") as file:
+            os.fsync(file.fileno())
     except OSError:
-        draft.unlink(missing_ok=True)  # it may fill the disk
+        target.unlink(missing_ok=True)  # it may fill the disk
         raise
 
 
@@ -175,14 +167,7 @@ def plain_text(value: object) -> str:
 
 
 def read_results(target: Path | str) -> Iterator[dict[str, Any]]:
-    """Yield the results of a finished run.
-
-    Args:
-        target: A file of results, as a path or URL, or a folder of parts.
-
-    Raises:
-        InputError: If the file does not exist, or does not hold results.
-    """
+    """Yield the results of a finished run: a file, as a path or URL, or a folder of parts."""
     if isinstance(target, Path) and target.is_dir():
         for part in sorted(target.glob("part-*")):
             yield from read_results(part)
@@ -202,10 +187,3 @@ def _value(cell: Any, kind: str, file: RecordFile) -> Any:
         return None
     is_packed = kind != "text" if file.text_only else kind == "json" and file.column_names
     return json.loads(cell) if is_packed else cell
-
-
-def count_result(counts: RowCounts, result: dict[str, Any]) -> None:
-    """Count the row of a result, once per row even if it has several claims."""
-    if result.get("claim") in (None, 1):
-        problem = result["reason"] if result["bad_row"] else None
-        counts.add(f"row {result['id']}", result["verdict"], problem)

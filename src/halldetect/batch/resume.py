@@ -1,46 +1,39 @@
-"""Write results without loss in a crash: one writer, whole files, the same settings.
+"""Keep results without loss in a crash: a folder of parts, each written whole.
 
-Results are appended to OUT.partial and are on disk after each block; OUT.partial.state holds the
-settings of the run. A resumed run compares the results with the rows of its input and cuts off
-invalid ones. At the end, the file is renamed to OUT.
+The parts of a file OUT are in OUT.parts and become OUT at the end. A part is named by its key (see
+`rows.Part`) and a digest of its content. A resumed run keeps the intact parts of unchanged rows,
+checks the other rows again, and deletes the other parts.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import shutil
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from pathlib import Path
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from typing import Any
 
-from halldetect.batch.formats import JSONL_SUFFIXES
-from halldetect.batch.job import HOW_TO_RESUME, Job, Level, partial_file
-from halldetect.batch.results import convert, require_writable
+from halldetect.batch import results as result_files
+from halldetect.batch.counts import RowCounts
+from halldetect.batch.job import HOW_TO_RESUME, RUN_FILE, Job, already_exists
+from halldetect.batch.locations import file_system, is_url
+from halldetect.batch.rows import digest
 from halldetect.errors import CheckError, InputError
 
-_BINARY: int = getattr(os, "O_BINARY", 0)
-
-
-def remove_leftovers(out: Path) -> None:
-    """Remove the files of a run that was killed right after `out` was renamed."""
-    for path in (partial_file(out), _state_file(out)):
-        with suppress(OSError):
-            path.unlink()
-
-
-def _state_file(out: Path) -> Path:
-    return out.with_name(f"{out.name}.partial.state")
+_DONE_FILE, _LOCK_FILE, _JOINED_FILE = "_done.json", "_lock", "_joined"
+# A folder may have other files, which are not deleted.
+_OURS = ("part-", ".part-", RUN_FILE, f".{RUN_FILE}", _DONE_FILE)
+# In these stores, writes are atomic.
+_OBJECT_STORES = ("s3", "gcs", "abfs")
 
 
 def require_same_settings(recorded: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    """Raise InputError if an earlier run had different settings.
-
-    Args:
-        recorded: The settings of the earlier run, as read from JSON.
-        settings: The settings of this run.
-    """
+    """Raise InputError if an earlier run, as read from JSON, had different settings."""
     current = json.loads(json.dumps(settings))
     if changed := [name for name in current if recorded.get(name) != current[name]]:
         raise InputError(
@@ -69,123 +62,164 @@ def lock_for_writing(descriptor: int, name: str) -> None:
         raise InputError(f"another run is writing {name!r}; wait for it") from error
 
 
-def write_to_standard_output(lines: bytes, rows: int) -> None:
-    """Write the lines of a block after `rows` earlier rows; this cannot be resumed."""
-    if sys.stdout is None:
-        raise InputError("standard output is closed")
-    try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(lines)
-        sys.stdout.flush()
-    except OSError as error:
-        # Otherwise Python would raise again when it closes the stream at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise CheckError(
-            f"cannot write to standard output: {error.strerror}, "
-            f"after {rows} rows; write to a file to be able to resume"
-        ) from error
-
-
-class ResultsFile:
-    """Writes OUT.partial, and renames it at the end.
+class PartsFolder:
+    """The parts of a run; it holds no open files, so that it can be sent to workers.
 
     Args:
-        job: The run; the ending of its target gives the format.
-        settings: Everything but the input that the results depend on.
+        job: The run; a target with a scheme is written through pyarrow.
+
+    Attributes:
+        part_rows: The number of rows per part, once the folder is opened.
+        done: The names of the parts of earlier runs by key.
     """
 
-    def __init__(self, job: Job, settings: dict[str, Any]) -> None:
-        require_writable(job.suffix)
-        self._job = job
-        self._partial, self._state = partial_file(job.out), _state_file(job.out)
-        try:
-            # Do not truncate: another run may be writing to it.
-            self._file = os.open(self._partial, os.O_RDWR | os.O_CREAT | _BINARY, 0o666)
-        except OSError as error:
-            raise InputError(f"cannot write {str(self._partial)!r}: {error.strerror}") from error
-        try:
-            lock_for_writing(self._file, str(job.out))
-            self._begin(settings)
-        except BaseException as error:
-            os.close(self._file)
-            if isinstance(error, (OSError, ValueError, TypeError)):
-                raise InputError(f"cannot write or resume {job.target!r}: {error}") from error
-            raise
+    def __init__(self, job: Job) -> None:
+        result_files.require_writable(job.suffix)
+        self.job, self._path = job, job.parts
+        self.part_rows, self.done = 0, dict[str, str]()
+        self._suffix = ".parquet" if job.is_folder and job.suffix == ".parquet" else ".jsonl"
+        self._system: Any = None
+        if is_url(job.target):
+            from pyarrow.fs import SubTreeFileSystem
 
-    def _begin(self, settings: dict[str, Any]) -> None:
-        """Compare the settings with those of an unfinished run, or record them."""
-        if self._job.resume and os.fstat(self._file).st_size:
-            require_same_settings(dict(json.loads(self._state.read_bytes())), settings)
-            return
-        self.cut(0)
-        draft = self._state.with_name(f"{self._state.name}.new")
-        with draft.open("wb") as file:
-            file.write(json.dumps(settings).encode())
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self._state)
+            system, folder = file_system(job.target.rstrip("/"))
+            self._system = SubTreeFileSystem(folder, system)
 
-    def existing(self) -> Iterator[tuple[dict[str, Any], int]]:
-        """Yield the first result of each complete row of an unfinished run, and its end offset.
+    @contextmanager
+    def opened(self, settings: dict[str, Any], part_rows: int) -> Iterator[None]:
+        """Create the folder, or verify that it holds the run to resume; be its only writer.
 
-        The last results of a row may be missing, so a row is complete only once the next row
-        begins.
+        Args:
+            settings: Everything but the texts that reports depend on.
+            part_rows: Rows per part; a resumed run keeps its number.
         """
-        row, end = None, 0
-        with self._partial.open("rb") as lines:
-            for line in lines:
-                try:
-                    result = json.loads(line) if line.endswith(b"\n") else None
-                except ValueError:
-                    result = None
-                if not isinstance(result, dict):  # a crash cut it off
-                    break
-                if row is not None and result.get("claim") in (None, 1):
-                    yield row, end
-                    row = None
-                row, end = row or result, end + len(line)
-        if row is not None and self._job.level is Level.RESPONSE:
-            yield row, end
+        with ExitStack() as stack:
+            try:
+                if self._system is None:
+                    self._path.mkdir(parents=True, exist_ok=True)
+                    lock = os.open(self._path / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
+                    stack.callback(os.close, lock)
+                    lock_for_writing(lock, self.job.target)
+                    # Windows cannot remove an open file.
+                    stack.pop_all()
+                    stack.callback(self._remove_if_empty)
+                    stack.callback(os.close, lock)
+                self._begin(settings, part_rows)
+            except (OSError, ValueError, TypeError, KeyError) as error:
+                raise InputError(f"cannot write or resume {self.job.target!r}: {error}") from error
+            yield
 
-    def cut(self, end: int) -> None:
-        """Remove everything after the first `end` bytes."""
-        os.ftruncate(self._file, end)
-        os.lseek(self._file, 0, os.SEEK_END)
+    def _begin(self, settings: dict[str, Any], part_rows: int) -> None:
+        job, found = self.job, self.names("")
+        settings = {
+            **settings,
+            "level": job.level.value,
+            "columns": asdict(job.columns),
+            # Part names contain the index of their file, which depends on the list of files.
+            "list of input files": digest("\0".join(job.files).encode(errors="replace")),
+        }
+        self.part_rows = part_rows
+        if {*found} - {_LOCK_FILE} and not (job.resume or job.overwrite):
+            raise already_exists(job.target)
+        if RUN_FILE in found and job.resume:
+            recorded = json.loads(self.read(RUN_FILE))
+            require_same_settings(recorded["settings"], settings)
+            self.part_rows = int(recorded["part_rows"])
+            self.done = {name.rpartition("-")[0]: name for name in self.names()}
+            self.delete({_DONE_FILE}.intersection(found))
+            return
+        self.delete(name for name in found if name.startswith(_OURS))
+        if self._system is not None:
+            self._system.base_fs.create_dir(self._system.base_path, recursive=True)
+        run = {"part_rows": part_rows, "settings": settings}
+        self.write(RUN_FILE, json.dumps(run, indent=1).encode())
 
-    def append(self, lines: bytes, rows: int) -> None:
-        """Write the lines of a block to disk, after `rows` earlier rows."""
+    def _remove_if_empty(self) -> None:
+        if not self.job.is_folder and not self.names():
+            remove_parts(self.job)
+
+    def names(self, prefix: str = "part-") -> list[str]:
+        """Return the files with a prefix, in the order of the input."""
+        if self._system is None:
+            found = [path.name for path in self._path.glob("*")]
+        else:
+            from pyarrow.fs import FileSelector
+
+            entries = self._system.get_file_info(FileSelector("", allow_not_found=True))
+            found = [entry.base_name for entry in entries]
+        return sorted(name for name in found if name.startswith(prefix))
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file."""
+        if self._system is None:
+            return (self._path / name).read_bytes()
+        with self._system.open_input_stream(name, compression=None) as stream:
+            return bytes(stream.read())
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file atomically."""
+        draft = f".{name}.{uuid.uuid4().hex}"
+        if self._system is None:
+            with (self._path / draft).open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            (self._path / draft).replace(self._path / name)
+            return
+        draft = name if self._system.base_fs.type_name in _OBJECT_STORES else draft
+        with self._system.open_output_stream(draft) as stream:
+            stream.write(data)
+        if draft != name:
+            self._system.move(draft, name)
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Delete files."""
+        for name in names:
+            if self._system is None:
+                (self._path / name).unlink()
+            else:
+                self._system.delete_file(name)
+
+    def write_part(self, key: str, results: Iterable[dict[str, Any]]) -> str:
+        """Write the results of a part, and return its name."""
+        data = result_files.json_lines(results)
+        if self._suffix == ".parquet":
+            result_files.write_parquet(data.splitlines(), buffer := io.BytesIO(), self.job.level)
+            data = buffer.getvalue()
+        name = f"{key}-{digest(data)}{self._suffix}"
+        self.write(name, data)
+        return name
+
+    def results(self, name: str) -> list[dict[str, Any]] | None:
+        """Return the results of a part; None if it is damaged."""
+        if digest(self.read(name)) != name.removesuffix(self._suffix).rpartition("-")[2]:
+            return None
+        folder = self._path if self._system is None else self.job.target.rstrip("/")
+        return list(result_files.read_results(f"{folder}/{name}"))
+
+    def finish(self, names: Collection[str], counts: RowCounts) -> None:
+        """Delete all other parts, and join these ones if the target is a file."""
+        job, joined = self.job, self._path / _JOINED_FILE
         try:
-            rest = memoryview(lines)
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
-            os.fsync(self._file)
+            self.delete({*self.names("part-"), *self.names(".part-")} - {*names})
+            if job.is_folder:
+                done = {"rows": counts.rows, **counts.by_kind}
+                self.write(_DONE_FILE, json.dumps(done, indent=1).encode())
+                return
+            lines = (line for name in sorted(names) for line in self.read(name).splitlines(True))
+            result_files.write_lines(lines, joined, job.suffix, job.level)
+            joined.replace(job.out)
+            (self._path / RUN_FILE).unlink()  # the run is complete
+            remove_parts(job)
         except OSError as error:
-            raise self._failed(error, rows) from error
+            raise write_failed(job, error) from error
 
-    def finish(self, rows: int) -> None:
-        """Rename the file to its final name, converted if needed; it has `rows` rows."""
-        try:
-            if self._job.suffix in JSONL_SUFFIXES:  # Windows cannot rename an open file
-                self._release()
-            convert(self._partial, self._job.out, self._job.suffix, self._job.level)
-            self._release()
-            self._partial.unlink(missing_ok=True)
-            self._state.unlink(missing_ok=True)
-        except OSError as error:
-            raise self._failed(error, rows) from error
 
-    def close(self) -> None:
-        """Close the file; a later run can resume the results."""
-        is_empty = self._file >= 0 and os.fstat(self._file).st_size == 0
-        self._release()
-        if is_empty:
-            remove_leftovers(self._job.out)
+def remove_parts(job: Job) -> None:
+    """Remove the parts of a finished file, also those of a run killed at its very end."""
+    shutil.rmtree(job.parts, ignore_errors=True)
 
-    def _release(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
 
-    def _failed(self, error: OSError, rows: int) -> CheckError:
-        why = f"cannot write {self._job.target!r}: {error.strerror or error}, after {rows} rows"
-        return CheckError(f"{why}; {HOW_TO_RESUME}")
+def write_failed(job: Job, error: OSError) -> CheckError:
+    """Return the error of a run that could not write its results."""
+    return CheckError(f"cannot write {job.target!r}: {error.strerror or error}; {HOW_TO_RESUME}")

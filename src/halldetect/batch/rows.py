@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import islice
 from typing import Any
 
 from halldetect.batch.formats import BadRecord, Record, RecordFile, open_records
@@ -22,18 +23,12 @@ MAX_DEPTH = 32
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row; exactly one of `pair` and `problem` is set.
+    """One row: the texts to check, or the problem why they cannot be checked.
 
-    Attributes:
-        label: The row as messages name it.
-        number: Its number in its file, from 1.
-        id: Its id, or one made from its number.
-        pair: The texts to check.
-        problem: Why it cannot be checked.
-        columns: The other columns, carried through to the result.
+    `number` counts the rows of its file from 1, and is the id of a row without one; `columns` are
+    carried through to the result.
     """
 
-    label: str
     number: int
     id: str | int
     pair: Pair | None = None
@@ -43,8 +38,40 @@ class Row:
     def digest(self) -> str:
         """Return a digest of the row, so that a resumed run can compare rows."""
         pair = self.pair and [self.pair.source, self.pair.response, self.pair.question]
-        content = json.dumps([self.id, pair, self.problem, self.columns])
-        return blake2b(content.encode(), digest_size=12).hexdigest()
+        return digest(json.dumps([self.id, pair, self.problem, self.columns]).encode())
+
+
+def digest(content: bytes) -> str:
+    """Return a short digest of bytes."""
+    return blake2b(content, digest_size=12).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """An input file: its index, its location, and its name in the ids of rows, if any."""
+
+    index: int
+    location: str
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Consecutive rows of a file, and the fraction of the file read so far, if known.
+
+    The key holds the index of the file, the number of the first row, and a digest of all rows, so
+    that sorted keys follow the order of the input.
+    """
+
+    key: str
+    rows: list[Row]
+    fraction: float | None
+
+
+def input_files(job: Job) -> list[InputFile]:
+    """Return the files of a job."""
+    label = job.label_files
+    return [InputFile(at, file, file if label else None) for at, file in enumerate(job.files)]
 
 
 def require_columns(job: Job, limits: Configuration) -> None:
@@ -54,32 +81,21 @@ def require_columns(job: Job, limits: Configuration) -> None:
             _require_columns(records, job.columns, limits)
 
 
-def input_rows(job: Job, limits: Configuration) -> Generator[tuple[Row, float | None], None, None]:
-    """Yield each row of all files, and the fraction of the input read so far, None if unknown.
-
-    Args:
-        job: The files and their columns.
-        limits: The configuration with the size limits.
-    """
-    files = job.files
-    for done, file in enumerate(files):
-        with open_records(file) as records:
-            for row in read_rows(records, job.columns, limits, file if job.label_files else None):
-                inside = records.fraction_read()
-                yield row, None if inside is None else (done + inside) / len(files)
-
-
-def read_rows(
-    records: RecordFile, columns: ColumnNames, limits: Configuration, file: str | None = None
-) -> Iterator[Row]:
-    """Yield the rows of one file; `file` is its name in the rows, if any."""
-    _require_columns(records, columns, limits)
-    for number, record in enumerate(records.records, start=1):
-        yield _row(number, record, columns, limits, records.text_only, file)
+def read_parts(
+    file: InputFile, columns: ColumnNames, limits: Configuration, size: int
+) -> Iterator[Part]:
+    """Yield the rows of a file, `size` at a time."""
+    with open_records(file.location) as records:
+        _require_columns(records, columns, limits)
+        numbered = enumerate(records.records, start=1)
+        while taken := list(islice(numbered, size)):
+            rows = [_row(*item, columns, limits, records.text_only, file.label) for item in taken]
+            rows_digest = digest("".join(row.digest() for row in rows).encode())
+            key = f"part-{file.index:06}-{rows[0].number:012}-{rows_digest}"
+            yield Part(key, rows, records.fraction_read())
 
 
 def _require_columns(file: RecordFile, columns: ColumnNames, limits: Configuration) -> None:
-    """Raise InputError if the file lacks a column."""
     for role in ("source", "response", "id", "question") if file.column_names else ():
         name = getattr(columns, role)
         is_retrieved = role == "source" and limits.knowledge is not None
@@ -99,9 +115,8 @@ def _row(
     file: str | None,
 ) -> Row:
     id: Any = number if file is None else f"{file}:{number}"
-    label = f"row {number}" if file is None else f"row {number} of {file!r}"
     if isinstance(record, BadRecord):
-        return Row(label, number, id, problem=record.reason)
+        return Row(number, id, problem=record.reason)
     values = dict(record)
     given = values.pop(columns.id or "id", None)
     source = values.pop(columns.source, None)
@@ -113,11 +128,10 @@ def _row(
         source = []
     carried: dict[str, Any] = {}
     try:
-        if given is not None:
-            if not isinstance(given, (str, int)) or isinstance(given, bool):
-                kind = type(given).__name__
-                raise InputError(f"the id must be text or a whole number, not {kind}")
-            id = given
+        if isinstance(given, bool) or not isinstance(given, (str, int, type(None))):
+            kind = type(given).__name__
+            raise InputError(f"the id must be text or a whole number, not {kind}")
+        id = id if given is None else given
         carried = {name: _plain(value) for name, value in values.items()}
         for name, value in ((columns.source, source), (columns.response, response)):
             if value is None:
@@ -125,35 +139,30 @@ def _row(
         pair = Pair(source, response, question)
         _require_sizes(pair, limits)
     except InputError as error:
-        return Row(label, number, id, problem=str(error), columns=carried)
-    return Row(label, number, id, pair, columns=carried)
+        return Row(number, id, problem=str(error), columns=carried)
+    return Row(number, id, pair, columns=carried)
 
 
 def _require_sizes(pair: Pair, limits: Configuration) -> None:
     """Reject large texts here, before the detector, so that no result contains them."""
     texts = clean_pair(pair)
-    size = sum(map(len, texts.documents))
-    for what, found, most in (
-        ("source", size, limits.max_source),
-        ("response", len(texts.response), limits.max_response),
-    ):
+    for name, given in (("source", texts.documents), ("response", (texts.response,))):
+        found, most = sum(map(len, given)), getattr(limits, f"max_{name}")
         if found > most:
             raise InputError(
-                f"the {what} has {found:,} characters, more than the limit of {most:,}; "
-                f"--max-{what} raises it"
+                f"the {name} has {found:,} characters, more than the limit of {most:,}; "
+                f"--max-{name} raises it"
             )
 
 
 def _documents(source: Any) -> Any:
     """Return the documents of a text cell with a JSON list of documents, else the text."""
-    if not (isinstance(source, str) and source.lstrip().startswith("[")):
-        return source
     try:
-        found = json.loads(source)
-    except (ValueError, RecursionError):
+        found = json.loads(source) if source.lstrip().startswith("[") else None
+    except (AttributeError, ValueError, RecursionError):
         return source
     is_text = (
-        isinstance(item, str) or (isinstance(item, dict) and "text" in item) for item in found
+        isinstance(item, str) or (isinstance(item, dict) and "text" in item) for item in found or ()
     )
     return found if found and all(is_text) else source
 

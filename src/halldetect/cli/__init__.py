@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from halldetect import __version__
 from halldetect.cli import (
     batch,
+    calibrate,
     check,
     check_files,
+    completion,
     doctor,
     index,
-    mcp,
     models,
-    repair,
     serve,
 )
 from halldetect.cli.exits import exit_status
@@ -32,9 +32,7 @@ exit status: 0 faithful, 1 hallucinated, 2 wrong usage, 3 could not check,
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands and their options."""
-    # Imported late: the detector must not load the evaluation, and `reference` also runs alone.
-    from halldetect.cli import reference
-    from halldetect_bench import cli as bench
+    from halldetect_bench import cli as bench  # the detector must not load the evaluation
 
     parser = Parser(
         prog="halldetect",
@@ -46,32 +44,27 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"halldetect {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    for add in (
-        check.add,
-        check_files.add,
-        check.add_compare,
-        repair.add,
-        batch.add,
-        check.add_demo,
-        doctor.add,
-        index.add,
-        models.add,
-        bench.add,
-        serve.add,
-        serve.add_tokens,
-        mcp.add,
-        check.add_schema,
-        reference.add_completion,
-    ):
-        add(commands)
+    modules = (
+        check,
+        check_files,
+        batch,
+        calibrate,
+        doctor,
+        index,
+        models,
+        bench,
+        serve,
+        completion,
+    )
+    for module in modules:
+        module.add(commands)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; without one, print the help.
 
-    Args:
-        argv: the arguments after the program's name; those of the process by default.
+    `argv` has the arguments after the program's name; those of the process by default.
     """
     words = sys.argv[1:] if argv is None else argv
     arguments = build_parser().parse_args(words or ["--help"])

@@ -8,15 +8,17 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import closing, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halldetect.batch.counts import ROW_KINDS, WORSE, Condition, RowCounts
+from halldetect.batch.counts import ROW_KINDS, UNCHECKED, WORSE, Condition, RowCounts
 from halldetect.batch.job import HOW_TO_RESUME, ColumnNames, Job, Level
-from halldetect.batch.locations import STANDARD_STREAM, is_url
-from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, OF_VERDICT, interruptible
-from halldetect.cli.options import LOADING_PHASES, add_detector_options, detector_for
-from halldetect.cli.parser import path_argument
+from halldetect.batch.locations import STANDARD_STREAM, is_pattern, is_url
+from halldetect.cli.exits import COULD_NOT_CHECK, INTERRUPTED, OF_VERDICT, fail, interruptible
+from halldetect.cli.options import add_detector_options, detector_for
+from halldetect.cli.parser import add_command, file, positive, switch, value
 from halldetect.cli.progress import BatchDisplay, ProgressDisplay, duration_text, rate_text
+from halldetect.cli.text_arguments import no_file
 from halldetect.errors import InputError
 from halldetect.report import Verdict
 
@@ -35,129 +37,84 @@ EPILOG = """\
 exit status: 0 all rows done, 1 a condition of --fail-on or --fail-if is met, 2 wrong usage,
 3 nothing could be checked or the results could not be written, 130 interrupted
 """
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"must be 1 or more, not {text!r}")
-    return int(text)
-
-
-def _condition(text: str) -> Condition:
-    try:
-        return Condition.parse(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-Settings = dict[str, Any]
-_FLAG: Settings = {"action": "store_true"}
-_NAME: Settings = {"metavar": "NAME"}
-_NAMES: Settings = {"metavar": "NAME", "action": "append", "default": []}
-_LEVEL: Settings = {"choices": ("response", "claim"), "default": "response"}
-_KINDS: Settings = {**_NAMES, "metavar": "KIND", "choices": ROW_KINDS}
-_CONDITIONS: Settings = {**_NAMES, "metavar": "CONDITION", "type": _condition}
-_FILE: Settings = {"metavar": "FILE", "type": path_argument}
-_FOLDER: Settings = {"metavar": "DIR", "type": path_argument}
-_COUNT: Settings = {"metavar": "N", "type": _positive}
-_ENGINES: Settings = {"choices": ("local", "ray"), "default": "local"}
-_ROW_OPTIONS = {
-    "--id-column": (_NAME, "the column with the id (default: id; if missing, the row's number)"),
-    "--source-column": (_NAME, "the column with the source (default: source)"),
-    "--response-column": (_NAME, "the column with the response (default: response)"),
-    "--question-column": (_NAME, "the column with the question (default: question)"),
-    "--level": (_LEVEL, "the unit of one result (default: response)"),
-    "--strict": (_FLAG, "stop at the first bad row"),
-    "--fail-on": (_KINDS, "exit with 1 if there is such a row; repeatable"),
-    "--fail-if": (
-        _CONDITIONS,
-        'exit with 1 if it is met, as in "rate>0.05", "uncheckable>=10" or, with --baseline, '
-        '"worse>0"; repeatable',
+_OPTIONS = {
+    "input": {"metavar": "IN", "nargs": "+", "help": "the rows to check"},
+    "output": {"metavar": "OUT", "help": "where the results go"},
+    "--id-column": value("NAME", "the column with the id (default: id, or the row's number)"),
+    "--source-column": value("NAME", "the column with the source", default="source"),
+    "--response-column": value("NAME", "the column with the response", default="response"),
+    "--question-column": value("NAME", "the column with the question (default: question)"),
+    "--level": value(None, "the unit of a result", str, "response", choices=("response", "claim")),
+    "--strict": switch("stop at the first bad row"),
+    "--fail-on": value(
+        "KIND", "exit with 1 if a row is such", choices=(*ROW_KINDS, UNCHECKED), repeatable=True
     ),
-    "--baseline": (_FILE, "the results of an earlier run: say which rows got worse, and why"),
-    "--report": (_FOLDER, "also write a report of all results, as HTML"),
-    "--by": (_NAMES, "in the report, break down by this column; repeatable"),
-    "--quiet": (_FLAG, "nothing but errors on standard error"),
+    "--fail-if": value(
+        "CONDITION",
+        'exit with 1 if it is met, as in "rate>0.05", "uncheckable>=10" or, with --baseline, '
+        '"worse>0"',
+        Condition.parse,
+        repeatable=True,
+    ),
+    "--baseline": file("the results of an earlier run: say which rows got worse, and why"),
+    "--report": file("also write a report of all results, as HTML", "DIR"),
+    "--by": value("NAME", "in the report, break down by this column", repeatable=True),
+    "--quiet": switch("nothing but errors on standard error"),
+    "--resume": switch("continue an unfinished run"),
+    "--overwrite": switch("replace OUT if it exists"),
+    "--cache": file("keep reports there for later runs", "DIR"),
+    "--no-cache": switch("check repeated pairs again"),
 }
-_EXISTING = {
-    "--resume": (_FLAG, "continue an unfinished run"),
-    "--overwrite": (_FLAG, "replace OUT if it exists"),
+_RUN = {
+    "--batch-size": value("N", "rows that are checked together", positive, 32),
+    "--cache-size": value("N", "megabytes of the cache", positive, 1024),
+    "--engine": value(None, "where to run", default="local", choices=("local", "ray")),
 }
-_CACHE = {
-    "--cache": (_FOLDER, "keep reports there for later runs"),
-    "--no-cache": (_FLAG, "check repeated pairs again"),
-}
-_RUN_OPTIONS = {
-    "--batch-size": ({**_COUNT, "default": 32}, "rows that are checked together (default: 32)"),
-    "--cache-size": ({**_COUNT, "default": 1024}, "megabytes of the cache (default: 1024)"),
-    "--engine": (_ENGINES, "where to run (default: local)"),
-}
-_RAY_OPTIONS = {
-    "--address": ({"metavar": "HOST:PORT"}, "of a Ray cluster (default: this machine alone)"),
-    "--workers": (_COUNT, "detectors on the cluster (default: as many as fit)"),
-    "--cpus-per-worker": (_COUNT, "processors per detector (default: 1)"),
-    "--gpus-per-worker": ({"metavar": "X", "type": float}, "GPUs per detector (default: 0)"),
-    "--part-rows": (_COUNT, "rows per part of a run with ray (default: 256)"),
+_RAY = {
+    "--address": value("HOST:PORT", "of a Ray cluster (default: this machine alone)"),
+    "--workers": value("N", "detectors on the cluster (default: as many as fit)", positive),
+    "--cpus-per-worker": value("N", "processors per detector (default: 1)", positive),
+    "--gpus-per-worker": value("X", "GPUs per detector (default: 0)", float),
+    "--part-rows": value("N", "rows per part of a run with ray (default: 256)", positive),
 }
 
 
 def add(commands: Any) -> None:
     """Add the command `batch` to the parser."""
-    parser = commands.add_parser(
-        "batch",
-        help="check every row of a file",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        usage="halldetect batch IN [IN ...] OUT [options]",
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("input", metavar="IN", nargs="+", help="the rows to check")
-    parser.add_argument("output", metavar="OUT", help="where the results go")
-    run_group = parser.add_argument_group("how to run")
-    groups: tuple[tuple[Any, dict[str, tuple[Settings, str]]], ...] = (
-        (parser, _ROW_OPTIONS),
-        (parser.add_mutually_exclusive_group(), _EXISTING),
-        (parser.add_mutually_exclusive_group(), _CACHE),
-        (run_group, {**_RUN_OPTIONS, **_RAY_OPTIONS}),
-    )
-    for group, options in groups:
-        for flag, (settings, text) in options.items():
-            group.add_argument(flag, help=text, **settings)
+    help, usage = "check every row of a file", "IN [IN ...] OUT"
+    groups = {"": _OPTIONS, "how to run": _RUN | _RAY}
+    parser = add_command(commands, "batch", run, help, DESCRIPTION, usage, groups, EPILOG)
     add_detector_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check every row; return 0 if all rows are done and no failure condition is met."""
     from halldetect.batch.local import counts_of_finished, run_settings
-    from halldetect.batch.resume import remove_leftovers
 
     job = _job(arguments)
     conditions = [*arguments.fail_if, *(Condition(kind, ">", 0) for kind in arguments.fail_on)]
     _require_usable_options(arguments, job, conditions)
     with ProgressDisplay(quiet=arguments.quiet) as display:
-        detector = detector_for(arguments, display, phases=LOADING_PHASES)
+        detector = detector_for(arguments, display, only_loading=True)
+        if job.in_parts and str(detector.configuration.verifier).startswith("object:"):
+            raise InputError("--engine ray cannot send a verifier of your own to its workers")
         if job.is_complete:
             counts = counts_of_finished(job, detector.configuration)
-            remove_leftovers(job.out)
             display.notice(f"{job.target!r} is complete; --overwrite would check it all again")
         else:
             interruptible(lambda stop: run_settings(detector), display)  # load the models first
             display.clear()
+            hint = "" if job.target == STANDARD_STREAM else f"; {HOW_TO_RESUME}"
             outcome = interruptible(
                 lambda stop: _run_engine(arguments, detector, job, stop, display),
                 display,
                 on_first="finishing the rows in hand; Ctrl-C again to leave them",
-                on_exit=_interrupted_message(job, None),
+                on_exit=f"interrupted{hint}",
             )
             counts = outcome.counts
-            for line in _summary_lines(outcome):
-                display.notice(line)
+            _summarise(outcome, display)
             if outcome.interrupted:
-                message = _interrupted_message(job, counts.rows)
-                print(f"halldetect: {message}", file=sys.stderr)
-                return INTERRUPTED
+                return fail(f"interrupted after {counts.rows} rows{hint}", INTERRUPTED)
         if arguments.report is not None:
             from halldetect.batch.dataset_report import PAGE, write_report
 
@@ -172,8 +129,8 @@ def _job(arguments: argparse.Namespace) -> Job:
         source=tuple(arguments.input),
         target=arguments.output,
         columns=ColumnNames(
-            source=arguments.source_column or "source",
-            response=arguments.response_column or "response",
+            source=arguments.source_column,
+            response=arguments.response_column,
             id=arguments.id_column,
             question=arguments.question_column,
         ),
@@ -190,8 +147,15 @@ def _require_usable_options(
     arguments: argparse.Namespace, job: Job, conditions: list[Condition]
 ) -> None:
     """Raise an error before the long work if options do not fit together."""
+    for name in arguments.input:
+        local = name != STANDARD_STREAM and not is_url(name) and not is_pattern(name)
+        if local and not Path(name).exists():
+            raise no_file(Path(name))
     if arguments.baseline is None and any(item.name == WORSE for item in conditions):
         raise InputError(f"--fail-if {WORSE!r} needs --baseline FILE")
+    for one, other in (("resume", "overwrite"), ("cache", "no_cache")):
+        if getattr(arguments, one) and getattr(arguments, other):
+            raise InputError(f"--{one} and --{other.replace('_', '-')}: leave one of the two out")
     if arguments.by and arguments.report is None:
         raise InputError("--by is for --report")
     is_unreadable = job.target == STANDARD_STREAM or is_url(job.target) or job.level is Level.CLAIM
@@ -211,7 +175,7 @@ def _require_usable_options(
 
         require_ray()
         return
-    for flag in _RAY_OPTIONS:
+    for flag in _RAY:
         if getattr(arguments, flag[2:].replace("-", "_")) is not None:
             raise InputError(f"{flag} is for --engine ray")
 
@@ -267,25 +231,20 @@ def _gate(
         worse = comparison.changes[WORSE]
         for line in comparison.lines(str(arguments.baseline)):
             display.notice(line)
-    failures = list(filter(None, (item.failure(counts, worse) for item in conditions)))
-    for line in failures:
-        print(f"halldetect: {line}", file=sys.stderr)
-    return OF_VERDICT[Verdict.HALLUCINATED] if failures else 0
+    status = 0
+    for line in filter(None, (item.failure(counts, worse) for item in conditions)):
+        status = fail(line, OF_VERDICT[Verdict.HALLUCINATED])
+    return status
 
 
-def _interrupted_message(job: Job, rows: int | None) -> str:
-    done = "interrupted" if rows is None else f"interrupted after {rows} rows"
-    return done if job.target == STANDARD_STREAM else f"{done}; {HOW_TO_RESUME}"
-
-
-def _summary_lines(outcome: BatchOutcome) -> list[str]:
+def _summarise(outcome: BatchOutcome, display: ProgressDisplay) -> None:
     counts = outcome.counts
     new_rows = counts.rows - outcome.rows_before
-    pace = f"{new_rows:,} in {duration_text(outcome.seconds)}"
-    if rate := rate_text(new_rows, outcome.seconds):
-        pace += f", {rate}"
+    rate = rate_text(new_rows, outcome.seconds)
+    pace = f"{new_rows:,} in {duration_text(outcome.seconds)}{rate and f', {rate}'}"
     kinds = ", ".join(f"{counts.by_kind[kind]:,} {kind}" for kind in ROW_KINDS)
-    lines = [f"{counts.rows:,} rows ({pace}): {kinds}"]
+    display.notice(f"{counts.rows:,} rows ({pace}): {kinds}")
+    if counts.unchecked:
+        display.notice(f"{counts.unchecked:,} rows have parts that were not checked")
     if counts.first_bad is not None:
-        lines.append(f"the first bad row: {counts.first_bad}")
-    return lines
+        display.notice(f"the first bad row: {counts.first_bad}")

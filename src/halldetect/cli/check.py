@@ -1,9 +1,8 @@
-"""halldetect check, compare, demo and schema: single checks, and the shape of their report."""
+"""halldetect check, compare, repair, demo and schema: commands on one pair of texts."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import textwrap
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -11,19 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halldetect.cli.demo import QUESTION, RESPONSE, SOURCE, deviations
-from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, interruptible, worst_status
-from halldetect.cli.options import add_detector_options, detector_for
+from halldetect.cli.exits import COULD_NOT_CHECK, OF_VERDICT, worst_status
+from halldetect.cli.options import QUIET, add_detector_options, with_detector
 from halldetect.cli.output import (
     checked_file,
-    find_response_file,
     github_notes,
+    print_json,
     print_result,
     require_writable,
     write_file,
 )
-from halldetect.cli.parser import add_command, path_argument
+from halldetect.cli.parser import add_command, file, switch, value
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.cli.text_arguments import TextArguments, file_name
+from halldetect.cli.text_arguments import TextArguments, existing_file
 from halldetect.errors import InputError
 from halldetect.report import Report
 
@@ -40,92 +39,75 @@ Check two responses, A and B, against the same source, and show which claims dif
 them the source supports. Arguments are given as for check. The exit status is that of the worse
 response: 1 if one of them is hallucinated, 0 if both are faithful.
 """
+REPAIR = """\
+Replace, rewrite or remove the claims that the source does not support, check the result, and show
+the changes. SOURCE and RESPONSE are given as for check. The exit status is 0 if there is a text
+that passed the check, else 1, or 3 if the response could not be checked.
+"""
 DEMO = """\
 Check a built-in example with a supported, a contradicted and an invented claim. The exit status is
 0 when all three are recognised, else 3.
 """
+SCHEMA = "Print the JSON Schema of the report that check --json prints."
 FORMATS = ("short", "full", "json", "markdown", "html", "sarif", "github")
+_ONE = "SOURCE RESPONSE"
+_FILE_FORMS = ("markdown", "html", "pdf", "sarif")
+# Makes a result in each form: text, bytes, or plain values for JSON.
+Forms = dict[str, Callable[[], Any]]
+_SHOWN = {
+    "--format": value(
+        None,
+        "the form on standard output: the verdict and the claims that fail (short), all of it "
+        "(full), JSON, Markdown, HTML, SARIF 2.1.0, or notes at lines for GitHub Actions "
+        "(default: full)",
+        choices=FORMATS,
+    ),
+    "--json": switch("the result as JSON on standard output"),
+    "--markdown": file("write the result as Markdown"),
+    "--html": file("write the result as one HTML file"),
+    "--pdf": file("write the result as PDF, with room for a reviewer's judgement"),
+    "--sarif": file("write the failing claims as SARIF 2.1.0, for code hosts and editors"),
+    **QUIET,
+}
+_TEXTS = {
+    "--source": value(
+        "[NAME=]FILE",
+        "a further source document, with the name that reports show (default: that of the file). "
+        "With it, SOURCE can be left out",
+        repeatable=True,
+    ),
+    "--question": value("TEXT", "the question that is answered; a bare answer is judged with it"),
+    "--text": switch("the arguments are the texts themselves"),
+    "--allow-network": switch("fetch texts that are named by a web address"),
+}
+_REPAIR = {
+    "--rewriter": value(
+        "NAME",
+        "a language model that may write sentences again: openai:MODEL (default: none; words are "
+        "replaced, sentences removed)",
+    ),
+    "--max-rounds": value("N", "after N rounds of changes, remove what still fails", int, 3),
+    "--output": file("write the new text to a file"),
+}
 
 
 def add(commands: Any) -> None:
-    """Add the command `check` to the parser."""
-    usage = "halldetect check SOURCE RESPONSE [options]"
-    parser = add_command(
-        commands, "check", run_check, "check a response against its source", CHECK, usage=usage
-    )
-    add_text_arguments(parser, "SOURCE RESPONSE")
-    add_output_options(parser, of_check=True)
-    add_detector_options(parser)
-
-
-def add_compare(commands: Any) -> None:
-    """Add the command `compare` to the parser."""
-    usage = "halldetect compare SOURCE A B [options]"
-    help = "compare two responses to the same source"
-    parser = add_command(commands, "compare", run_compare, help, COMPARE, usage=usage)
-    add_text_arguments(parser, "SOURCE A B")
-    add_output_options(parser, markdown=False)
-    add_detector_options(parser)
-
-
-def add_demo(commands: Any) -> None:
-    """Add the command `demo` to the parser."""
-    usage = "halldetect demo [options]"
-    parser = add_command(commands, "demo", run_demo, "check a built-in example", DEMO, usage=usage)
-    add_output_options(parser, of_check=True)
-    add_detector_options(parser)
-
-
-def add_schema(commands: Any) -> None:
-    """Add the command `schema` to the parser."""
-    description = "Print the JSON Schema of the report that check --json prints."
-    add_command(commands, "schema", run_schema, "print the JSON Schema of a report", description)
-
-
-def add_text_arguments(parser: argparse.ArgumentParser, names: str) -> None:
-    """Add the arguments that name a source and responses; `read_texts` reads them."""
-    add_option = parser.add_argument
-    add_option("texts", nargs="+", metavar=names, help="files or texts")
-    add_option(
-        "--source",
-        action="append",
-        default=[],
-        metavar="[NAME=]FILE",
-        help="a further source document, with the name that reports show (default: that of the "
-        "file); may be repeated. With it, SOURCE can be left out",
-    )
-    question = "the question that is answered; a bare answer is judged with it"
-    add_option("--question", metavar="TEXT", help=question)
-    add_option("--text", action="store_true", help=f"{names} are the texts themselves")
-    network = "fetch texts that are named by a web address"
-    add_option("--allow-network", action="store_true", help=network)
-
-
-def add_output_options(
-    parser: argparse.ArgumentParser, *, of_check: bool = False, markdown: bool = True
-) -> None:
-    """Add the options for the forms of the result; the report of a check has more forms."""
-    add_option = parser.add_argument_group("what to show").add_argument
-
-    def add_file(name: str, help: str) -> None:
-        add_option(f"--{name}", type=path_argument, metavar="FILE", help=help)
-
-    if of_check:
-        add_option(
-            "--format",
-            choices=FORMATS,
-            help="the form on standard output: the verdict and the claims that fail (short), all "
-            "of it (full), JSON, Markdown, HTML, SARIF 2.1.0, or notes at lines for GitHub Actions "
-            "(default: full)",
-        )
-    add_option("--json", action="store_true", help="the result as JSON on standard output")
-    if markdown:
-        add_file("markdown", "write the result as Markdown")
-    add_file("html", "write the result as one HTML file")
-    if of_check:
-        add_file("pdf", "write the result as PDF, with room for a reviewer's judgement")
-        add_file("sarif", "write the failing claims as SARIF 2.1.0, for code hosts and editors")
-    add_option("--quiet", action="store_true", help="no notices and no progress on standard error")
+    """Add the commands of this module to the parser."""
+    few = {flag: _SHOWN[flag] for flag in ("--json", "--html", "--quiet")}
+    report, comparison = {"what to show": _SHOWN}, {"what to show": few}
+    changed = few | {"--markdown": _SHOWN["--markdown"]}
+    repair = {"how to repair": _REPAIR, "what to show": changed}
+    for name, run, help, description, texts, groups in (
+        ("check", run_check, "check a response against its source", CHECK, _ONE, report),
+        ("compare", run_compare, "compare two responses", COMPARE, "SOURCE A B", comparison),
+        ("repair", run_repair, "change a response until it is supported", REPAIR, _ONE, repair),
+        ("demo", run_demo, "check a built-in example", DEMO, "", report),
+    ):
+        if texts:
+            named = {"nargs": "+", "metavar": texts, "help": "files or texts"}
+            groups = {"": {"texts": named, **_TEXTS}, **groups}
+        add_detector_options(add_command(commands, name, run, help, description, texts, groups))
+    add_command(commands, "schema", run_schema, "print the JSON Schema of a report", SCHEMA)
 
 
 def read_texts(
@@ -137,9 +119,8 @@ def read_texts(
     """
     given = len(arguments.texts)
     first, last = arguments.texts[: given - responses], arguments.texts[-responses:]
-    if not responses <= given <= responses + 1 or not (
-        first or arguments.source or arguments.knowledge
-    ):
+    has_source = first or arguments.source or arguments.knowledge
+    if not responses <= given <= responses + 1 or not has_source:
         taken = "one RESPONSE" if responses == 1 else "two responses"
         raise InputError(
             f"{command} takes one SOURCE and {taken}, not {given} arguments; "
@@ -156,7 +137,7 @@ def run_check(arguments: argparse.Namespace) -> int:
     """Check the texts of the command line; return the exit status of the verdict."""
     documents, (response,) = read_texts(arguments, "check")
     report = _checked(arguments, documents, response, arguments.question)
-    _show(report, arguments, file_name(arguments.texts[-1], literal=arguments.text))
+    _show(arguments, _forms(report, existing_file(arguments.texts[-1], literal=arguments.text)))
     return OF_VERDICT[report.verdict]
 
 
@@ -167,19 +148,46 @@ def run_compare(arguments: argparse.Namespace) -> int:
     from halldetect.report.comparison import compare
 
     documents, responses = read_texts(arguments, "compare", 2)
-    require_writable(arguments.html)
+    _require_possible(arguments)
     pairs = [Pair(documents, response, arguments.question) for response in responses]
-    with ProgressDisplay(quiet=arguments.quiet) as display:
-        detector = detector_for(arguments, display)
-        reports = interruptible(lambda stop: list(detector.check_many(pairs)), display)
+    reports = with_detector(arguments, lambda detector: detector.check_many(pairs))
     comparison = compare(*reports)
-    if arguments.json:
-        print_result(f"{json.dumps(comparison.to_dict(), ensure_ascii=False, indent=2)}\n")
-    else:
-        print_result(comparison_terminal(comparison))
-    if arguments.html is not None:
-        write_file(arguments.html, comparison_html(comparison))
+    forms: Forms = {
+        "json": comparison.to_dict,
+        "full": lambda: comparison_terminal(comparison),
+        "html": lambda: comparison_html(comparison),
+    }
+    _show(arguments, forms)
     return worst_status(report.verdict for report in reports)
+
+
+def run_repair(arguments: argparse.Namespace) -> int:
+    """Repair the response of the command line."""
+    from halldetect.render.repair_views import repair_html, repair_markdown, repair_terminal
+
+    documents, (response,) = read_texts(arguments, "repair")
+    _require_possible(arguments)
+    repair = with_detector(
+        arguments,
+        lambda detector: detector.repair(
+            documents,
+            response,
+            question=arguments.question,
+            rewriter=arguments.rewriter,
+            max_rounds=arguments.max_rounds,
+        ),
+    )
+    forms: Forms = {
+        "json": repair.to_dict,
+        "full": lambda: repair_terminal(repair),
+        "markdown": lambda: repair_markdown(repair),
+        "html": lambda: repair_html(repair),
+    }
+    _show(arguments, forms)
+    if repair.text is None:
+        return OF_VERDICT[repair.original.verdict]
+    write_file(arguments.output, repair.text)
+    return 0
 
 
 def run_demo(arguments: argparse.Namespace) -> int:
@@ -187,11 +195,10 @@ def run_demo(arguments: argparse.Namespace) -> int:
     report = _checked(arguments, SOURCE, RESPONSE, QUESTION)
     if _format(arguments) in ("short", "full"):
         print_result(f"SOURCE\n{_wrapped(SOURCE)}\n\nRESPONSE\n{_wrapped(RESPONSE)}\n\n")
-    _show(report, arguments)
+    _show(arguments, _forms(report, None))
     unexpected = deviations(report)
-    display = ProgressDisplay(quiet=arguments.quiet)
     for line in unexpected:
-        display.notice(line)
+        ProgressDisplay(quiet=arguments.quiet).notice(line)
     return COULD_NOT_CHECK if unexpected else 0
 
 
@@ -199,53 +206,64 @@ def run_schema(arguments: argparse.Namespace) -> int:
     """Print the JSON Schema of a report."""
     from halldetect import render
 
-    print_result(json.dumps(render.json_schema(), indent=2, ensure_ascii=False) + "\n")
+    print_json(render.json_schema())
     return 0
 
 
 def _checked(
     arguments: argparse.Namespace, source: Source, response: str, question: str | None
 ) -> Report:
-    _format(arguments)  # raises before the long work
-    require_writable(arguments.markdown, arguments.html, arguments.pdf, arguments.sarif)
-    if arguments.pdf is not None:
+    _require_possible(arguments)
+    return with_detector(
+        arguments, lambda detector: detector.check(source, response, question=question)
+    )
+
+
+def _require_possible(arguments: argparse.Namespace) -> None:
+    """Raise an error before the long work if a form cannot be shown or written."""
+    _format(arguments)
+    require_writable(*(getattr(arguments, name, None) for name in (*_FILE_FORMS, "output")))
+    if getattr(arguments, "pdf", None) is not None:
         from halldetect.render.html import load_weasyprint
 
         load_weasyprint()
-    with ProgressDisplay(quiet=arguments.quiet) as display:
-        detector = detector_for(arguments, display)
-        return interruptible(
-            lambda stop: detector.check(source, response, question=question), display
-        )
 
 
-def _show(report: Report, arguments: argparse.Namespace, response_name: str | None = None) -> None:
-    """Print the report, then write the files: standard output cannot fail."""
+def _forms(report: Report, file: Path | None) -> Forms:
     from halldetect import render
 
-    record = render.CheckRecord(datetime.now(UTC), response_name)
-    file = None if response_name is None else find_response_file(Path(arguments.texts[-1]))
-    forms: dict[str, Callable[[], str | bytes]] = {
+    record = render.CheckRecord(datetime.now(UTC), None if file is None else file.name)
+    return {
         "short": lambda: f"{render.short(report)}\n",
         "full": lambda: render.terminal(report),
-        "json": lambda: f"{report.to_json()}\n",
+        "json": report.to_dict,
         "markdown": lambda: render.markdown(report),
         "html": lambda: render.html(report, record),
         "sarif": lambda: render.sarif_log([checked_file(report, file)]),
-        "github": lambda: github_notes(report, file),
+        "github": lambda: github_notes(checked_file(report, file)),
         "pdf": lambda: render.pdf(report, record),
     }
-    print_result(str(forms[_format(arguments)]()))
-    for name in ("markdown", "html", "pdf", "sarif"):
-        if (path := getattr(arguments, name)) is not None:
+
+
+def _show(arguments: argparse.Namespace, forms: Forms) -> None:
+    """Print a result in the chosen form, then write the files: printing cannot fail."""
+    chosen = _format(arguments)
+    printed = forms[chosen]()
+    if chosen == "json":
+        print_json(printed)
+    else:
+        print_result(printed)
+    for name in _FILE_FORMS:
+        if (path := getattr(arguments, name, None)) is not None:
             write_file(path, forms[name]())
 
 
 def _format(arguments: argparse.Namespace) -> str:
     """Return the form for standard output; --json is --format json."""
-    if arguments.json and arguments.format not in (None, "json"):
-        raise InputError(f"--json and --format {arguments.format}: leave one of the two out")
-    return "json" if arguments.json else arguments.format or "full"
+    given: str | None = getattr(arguments, "format", None)
+    if arguments.json and given not in (None, "json"):
+        raise InputError(f"--json and --format {given}: leave one of the two out")
+    return "json" if arguments.json else given or "full"
 
 
 def _wrapped(text: str) -> str:

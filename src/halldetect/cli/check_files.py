@@ -21,19 +21,18 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halldetect.cli.exits import interruptible, worst_status
-from halldetect.cli.options import add_detector_options, detector_for
+from halldetect.cli.exits import worst_status
+from halldetect.cli.options import QUIET, add_detector_options, with_detector
 from halldetect.cli.output import (
     checked_file,
-    find_response_file,
     github_notes,
     print_result,
     require_writable,
     write_file,
 )
-from halldetect.cli.parser import add_command, path_argument
+from halldetect.cli.parser import add_command, file, value
 from halldetect.cli.progress import ProgressDisplay
-from halldetect.cli.text_arguments import TextArguments, read_file
+from halldetect.cli.text_arguments import TextArguments, no_file, read_file
 from halldetect.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,6 +45,21 @@ answers that are among these files, or that have a source among them. The exit s
 the worst answer; 0 if there is nothing to check.
 """
 _EXAMPLE = '[[answers]] with files = "answers/*.md" and sources = ["manual/{name}.md"]'
+_FORMATS = ("short", "github")
+_OPTIONS = {
+    "": {
+        "files": {"nargs": "*", "metavar": "FILE", "help": "changed files"},
+        "--since": value("COMMIT", "the files that git says have changed since then"),
+        "--rules": file(f"which sources an answer has (default: {FILE_NAME})"),
+    },
+    "what to show": {
+        "--format": value(
+            None, "lines, or notes for GitHub Actions", str, "short", choices=_FORMATS
+        ),
+        "--sarif": file("write all findings as SARIF 2.1.0"),
+        **QUIET,
+    },
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,29 +72,9 @@ class Answer:
 
 def add(commands: Any) -> None:
     """Add the command `check-files` to the parser."""
-    usage = "halldetect check-files [FILE ...] [options]"
     help = "check answer files of a repository against their sources"
-    parser = add_command(commands, "check-files", run, help, DESCRIPTION, usage=usage)
-    parser.add_argument("files", nargs="*", metavar="FILE", help="changed files")
-    since = "the files that git says have changed since then"
-    parser.add_argument("--since", metavar="COMMIT", help=since)
-    parser.add_argument(
-        "--rules",
-        type=path_argument,
-        default=Path(FILE_NAME),
-        metavar="FILE",
-        help=f"which sources an answer has (default: {FILE_NAME})",
-    )
-    add_option = parser.add_argument_group("what to show").add_argument
-    add_option(
-        "--format",
-        choices=("short", "github"),
-        default="short",
-        help="a few lines per answer, or notes at lines for GitHub Actions (default: short)",
-    )
-    sarif = "write all findings as SARIF 2.1.0"
-    add_option("--sarif", type=path_argument, metavar="FILE", help=sarif)
-    add_option("--quiet", action="store_true", help="no notices and no progress on standard error")
+    usage = "[FILE ...]"
+    parser = add_command(commands, "check-files", run, help, DESCRIPTION, usage, _OPTIONS)
     add_detector_options(parser)
 
 
@@ -90,20 +84,17 @@ def run(arguments: argparse.Namespace) -> int:
     from halldetect.render.sarif import log_line
 
     require_writable(arguments.sarif)
-    answers = _chosen(find_answers(arguments.rules), arguments)
+    answers = _chosen(find_answers(arguments.rules or Path(FILE_NAME)), arguments)
     pairs = [_pair(answer) for answer in answers]
-    with ProgressDisplay(quiet=arguments.quiet) as display:
-        detector = detector_for(arguments, display)
-        reports = interruptible(lambda stop: detector.check_many(pairs), display) if pairs else []
-        if not pairs:
-            display.notice("no answer to check among these files")
-    files = [find_response_file(answer.file) for answer in answers]
-    for answer, report, file in zip(answers, reports, files, strict=True):
+    if not pairs:
+        ProgressDisplay(quiet=arguments.quiet).notice("no answer to check among these files")
+    reports = with_detector(arguments, lambda detector: detector.check_many(pairs))
+    checked = []
+    for answer, report in zip(answers, reports, strict=True):
+        checked.append(checked_file(report, answer.file))
         short = f"{log_line(str(answer.file))}: {render.short(report)}\n"
-        print_result(github_notes(report, file) if arguments.format == "github" else short)
-    if arguments.sarif is not None:
-        checked = [checked_file(report, file) for report, file in zip(reports, files, strict=True)]
-        write_file(arguments.sarif, render.sarif_log(checked))
+        print_result(github_notes(checked[-1]) if arguments.format == "github" else short)
+    write_file(arguments.sarif, render.sarif_log(checked))
     return worst_status(report.verdict for report in reports)
 
 
@@ -111,10 +102,10 @@ def _chosen(answers: list[Answer], arguments: argparse.Namespace) -> list[Answer
     """Return the answers with changed text or sources; all if no files are named."""
     if not arguments.files and arguments.since is None:
         return answers
-    for file in arguments.files:
-        if not Path(file).exists():
-            raise InputError(f"no file {file!r}")
-    changed = {Path(file).resolve() for file in arguments.files}
+    changed = {Path(name).resolve() for name in arguments.files}
+    for name in arguments.files:
+        if not Path(name).exists():
+            raise no_file(Path(name))
     if arguments.since is not None:
         changed |= _changed_since(arguments.since)
     return [
@@ -146,7 +137,7 @@ def _git(*arguments: str) -> str:
 def _pair(answer: Answer) -> Pair:
     from halldetect.inputs import Pair
 
-    reader = TextArguments(literal=False)
+    reader = TextArguments()
     documents = [
         document
         for source in answer.sources
@@ -156,11 +147,7 @@ def _pair(answer: Answer) -> Pair:
 
 
 def find_answers(rules: Path) -> list[Answer]:
-    """Return the answers that the rules name; the first rule that names a file counts.
-
-    Args:
-        rules: the file with the rules.
-    """
+    """Return the answers that a file of rules names; the first rule for a file counts."""
     found: dict[Path, Answer] = {}
     for files, sources in _read_rules(rules):
         for path in _matches(rules, files):
@@ -202,10 +189,7 @@ def _read_rules(path: Path) -> Iterator[tuple[str, list[str]]]:
             raise InputError(f"{str(path)!r}: each [[answers]] has files and sources, nothing else")
         files, sources = table["files"], table["sources"]
         patterns = [sources] if isinstance(sources, str) else sources
-        if not isinstance(patterns, list) or not patterns or not _are_texts([files, *patterns]):
+        texts = [files, *patterns] if isinstance(patterns, list) and patterns else [None]
+        if not all(isinstance(text, str) for text in texts):
             raise InputError(f"{str(path)!r}: files is a pattern, sources a list of patterns")
         yield files, patterns
-
-
-def _are_texts(values: list[Any]) -> bool:
-    return all(isinstance(value, str) for value in values)

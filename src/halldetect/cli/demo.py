@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from halldetect.report import Report, Status, Verdict
 
@@ -16,18 +16,10 @@ There is room for ten bicycles on each crossing. \
 In strong wind the service may be stopped at short notice. \
 Passengers can call the harbour office to ask whether the boats are running.
 """
-
-RESPONSE = (
-    "Children under twelve travel free of charge. "
-    "A single ticket costs six euros. "
-    "Hot meals are served on board."
-)
-
 QUESTION = "What should I know before I take the ferry this winter?"
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(NamedTuple):
     """A sentence of the response and the state that a check must find for it."""
 
     sentence: str
@@ -39,6 +31,7 @@ EXPECTED = (
     Expected("A single ticket costs six euros.", Status.CONTRADICTED),
     Expected("Hot meals are served on board.", Status.UNSUPPORTED),
 )
+RESPONSE = " ".join(expected.sentence for expected in EXPECTED)
 
 
 def deviations(report: Report) -> list[str]:
@@ -46,15 +39,15 @@ def deviations(report: Report) -> list[str]:
     lines = []
     if report.verdict is not Verdict.HALLUCINATED:
         lines.append(f"the verdict is {report.verdict}, not {Verdict.HALLUCINATED}")
-    for expected in EXPECTED:
-        start = RESPONSE.index(expected.sentence)
-        end = start + len(expected.sentence)
+    for sentence, expected in EXPECTED:
+        start = RESPONSE.index(sentence)
+        end = start + len(sentence)
         states = {
             claim.status
             for claim in report.claims
             if claim.span is not None and claim.span.start < end and start < claim.span.end
         }
-        if states != {expected.status}:
+        if states != {expected}:
             seen = ", ".join(sorted(states)) or "not checked"
-            lines.append(f"{expected.sentence!r} is {seen}, not {expected.status}")
+            lines.append(f"{sentence!r} is {seen}, not {expected}")
     return lines

@@ -36,27 +36,24 @@ def worst_status(verdicts: Iterable[Verdict]) -> int:
 
 
 def exit_status(command: Callable[[], int]) -> int:
-    """Run a command; turn its errors into one line on standard error and an exit status.
-
-    Args:
-        command: does the work and returns the exit status.
-    """
+    """Run a command; turn its errors into one line on standard error and an exit status."""
     try:
         return command()
     except (InputError, ConfigurationError) as error:
-        return _fail(error, WRONG_USAGE)
+        return fail(error, WRONG_USAGE)
     except HallDetectError as error:
-        return _fail(error, COULD_NOT_CHECK)
+        return fail(error, COULD_NOT_CHECK)
     except KeyboardInterrupt:
-        return _fail("interrupted", INTERRUPTED)
+        return fail("interrupted", INTERRUPTED)
     except Exception as error:
         if os.environ.get("HALLDETECT_DEBUG"):
             raise
         described = f"{type(error).__name__}: {error} (HALLDETECT_DEBUG=1 shows where)"
-        return _fail(f"this is a defect of halldetect: {described}", COULD_NOT_CHECK)
+        return fail(f"this is a defect of halldetect: {described}", COULD_NOT_CHECK)
 
 
-def _fail(message: object, status: int) -> int:
+def fail(message: object, status: int) -> int:
+    """Print an error in one line on standard error; return the exit status."""
     print(f"halldetect: {' '.join(str(message).split())}", file=sys.stderr, flush=True)
     return status
 
@@ -73,11 +70,9 @@ def interruptible(
     A model that generates text swallows KeyboardInterrupt or delays it for minutes; the main
     thread, which only waits, receives it at once.
 
-    Args:
-        work: is called with a function that returns True once it should stop.
-        display: is cleared before anything else is printed.
-        on_first: if given, the first Ctrl-C only asks the work to stop, and prints this line.
-        on_exit: the line to print before the process ends without waiting for the work.
+    `work` is called with a function that returns True once it should stop. With `on_first`, the
+    first Ctrl-C only asks it to stop and prints this line. `on_exit` is printed before the process
+    ends without waiting for the work.
     """
     future: Future[Result] = Future()
     stop = Event()
@@ -101,6 +96,6 @@ def interruptible(
             display.clear()
             if on_first is None or stop.is_set():
                 # An orderly exit would wait for the native code, or crash under it.
-                os._exit(_fail(on_exit, INTERRUPTED))
+                os._exit(fail(on_exit, INTERRUPTED))
             stop.set()
             print(f"halldetect: {on_first}", file=sys.stderr, flush=True)

@@ -7,59 +7,39 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from halldetect.cli.options import QUIET
 from halldetect.cli.output import print_result, require_writable
-from halldetect.cli.parser import path_argument
+from halldetect.cli.parser import add_command, name_argument, path_argument, switch, value
 from halldetect.cli.progress import ProgressDisplay
+from halldetect.cli.text_arguments import no_file
 
-_INDEX_HELP = "the index file, or postgresql://..."
+BUILD = """\
+Index text, Markdown, HTML, PDF, DOCX and JSON Lines files (objects with text, and perhaps id and
+title). An index that is there is brought up to date: unchanged documents are skipped. A build that
+was stopped continues when it is run again.
+"""
+_INDEX = value("INDEX", "the index file, or postgresql://...", name_argument)
+_NAMES = {"nargs": "+", "metavar": "NAME", "help": "names of documents"}
+_BUILD = {
+    "paths": {"nargs": "+", **value("DIR_OR_FILES", "what to index", path_argument)},
+    "-o --output": {"required": True, **_INDEX},
+    "--remove-missing": switch("remove documents of earlier builds that are not among these files"),
+    "--skip-bad": switch("skip files that cannot be read, and name them"),
+    **QUIET,
+}
 
 
 def add(commands: Any) -> None:
     """Add the command `index` and its actions to the parser."""
-    parser = commands.add_parser(
-        "index",
-        help="make an index of documents for check --knowledge",
-        description="Make, update and describe an index of documents.",
-        allow_abbrev=False,
-    )
-    actions = parser.add_subparsers(metavar="ACTION", required=True, parser_class=type(parser))
-    build = actions.add_parser(
-        "build",
-        help="index files, or bring an index up to date",
-        description="Index text, Markdown, HTML, PDF, DOCX and JSON Lines files (objects with "
-        "text, and perhaps id and title). An index that is there is brought up to date: unchanged "
-        "documents are skipped. A build that was stopped continues when it is run again.",
-        usage="halldetect index build DIR_OR_FILES... -o INDEX [options]",
-        allow_abbrev=False,
-    )
-    build.add_argument(
-        "paths", nargs="+", type=path_argument, metavar="DIR_OR_FILES", help="what to index"
-    )
-    build.add_argument(
-        "-o", "--output", required=True, type=_index_argument, metavar="INDEX", help=_INDEX_HELP
-    )
-    build.add_argument(
-        "--remove-missing",
-        action="store_true",
-        help="remove documents of earlier builds that are not among these files",
-    )
-    build.add_argument(
-        "--skip-bad", action="store_true", help="skip files that cannot be read, and name them"
-    )
-    build.add_argument("--quiet", action="store_true", help="no progress on standard error")
-    build.set_defaults(run=run_build)
-    remove = actions.add_parser("remove", help="remove documents from an index", allow_abbrev=False)
-    remove.add_argument("index", metavar="INDEX", help=_INDEX_HELP)
-    remove.add_argument("names", nargs="+", metavar="NAME", help="names of documents")
-    remove.set_defaults(run=run_remove)
-    info = actions.add_parser("info", help="describe an index", allow_abbrev=False)
-    info.add_argument("index", metavar="INDEX", help=_INDEX_HELP)
-    info.set_defaults(run=run_info)
-
-
-def _index_argument(text: str) -> str:
-    path_argument(text)  # refuses an empty name
-    return text
+    text = "Make, update and describe an index of documents."
+    help = "make an index of documents for check --knowledge"
+    parser = add_command(commands, "index", None, help, text)
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    usage, help = "DIR_OR_FILES... -o INDEX", "index files, or bring an index up to date"
+    add_command(actions, "build", run_build, help, BUILD, usage, {"": _BUILD})
+    named, help = {"": {"index": _INDEX, "names": _NAMES}}, "remove documents from an index"
+    add_command(actions, "remove", run_remove, help, groups=named)
+    add_command(actions, "info", run_info, "describe an index", groups={"": {"index": _INDEX}})
 
 
 def run_build(arguments: argparse.Namespace) -> int:
@@ -69,6 +49,9 @@ def run_build(arguments: argparse.Namespace) -> int:
 
     if not is_url(arguments.output):
         require_writable(Path(arguments.output))
+    for path in arguments.paths:
+        if not path.exists():
+            raise no_file(path)
     files = find_files(arguments.paths)
     with ProgressDisplay(quiet=arguments.quiet) as display:
         summary = build_index(

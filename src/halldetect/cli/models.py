@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import Any
 
-from halldetect.cli.exits import COULD_NOT_CHECK
+from halldetect.cli.exits import COULD_NOT_CHECK, fail
+from halldetect.cli.options import QUIET
 from halldetect.cli.output import print_result
 from halldetect.cli.parser import add_command
 from halldetect.cli.progress import ProgressDisplay
@@ -20,12 +20,13 @@ def add(commands: Any) -> None:
     parser = add_command(commands, "models", None, "list, download and verify models", description)
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     add_command(actions, "list", run_list, "every model and its state")
-    pull = add_command(actions, "pull", run_pull, "download models into the cache")
-    pull.add_argument("names", nargs="+", metavar="NAME", help="as `models list` shows it")
-    pull.add_argument("--quiet", action="store_true", help="no progress on standard error")
-    verify = add_command(actions, "verify", run_verify, "read models in full and compare digests")
+    names = {"nargs": "+", "metavar": "NAME", "help": "as `models list` shows it"}
+    options = {"": {"names": names, **QUIET}}
+    add_command(actions, "pull", run_pull, "download models into the cache", groups=options)
     default = "models to verify (default: all in the cache, and the weights in the package)"
-    verify.add_argument("names", nargs="*", metavar="NAME", help=default)
+    options = {"": {"names": {"nargs": "*", "metavar": "NAME", "help": default}}}
+    help = "read models in full and compare digests"
+    add_command(actions, "verify", run_verify, help, groups=options)
 
 
 def run_list(arguments: argparse.Namespace) -> int:
@@ -43,9 +44,8 @@ def run_list(arguments: argparse.Namespace) -> int:
         entry = status.entry
         # `--extractor gguf` selects this one.
         name = entry.name + (" (gguf)" if entry.name == models.DEFAULT_EXTRACTOR else "")
-        size = ("" if entry.pinned else "about ") + models.megabytes(entry.bytes)
-        rows.append((name, str(status.state), size, entry.licence))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        rows.append((name, str(status.state), models.megabytes(entry.bytes), entry.licence))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
@@ -79,16 +79,14 @@ def run_verify(arguments: argparse.Namespace) -> int:
     else:
         packaged, absent = list(shipped), models.State.ABSENT
         cached = [item.entry.name for item in models.status() if item.state is not absent]
-    checks = [(_verify_packaged, name) for name in packaged]
-    checks += [(_verify_cached, name) for name in cached]
-    failed = False
-    for verify, name in checks:
-        try:
-            print_result(f"{verify(name)}\n")
-        except ModelError as error:
-            failed = True
-            print(f"halldetect: {error}", file=sys.stderr)
-    return COULD_NOT_CHECK if failed else 0
+    status = 0
+    for verify, names in ((_verify_packaged, packaged), (_verify_cached, cached)):
+        for name in names:
+            try:
+                print_result(f"{verify(name)}\n")
+            except ModelError as error:
+                status = fail(error, COULD_NOT_CHECK)
+    return status
 
 
 def _verify_packaged(name: str) -> str:
@@ -100,8 +98,8 @@ def _verify_packaged(name: str) -> str:
 def _verify_cached(name: str) -> str:
     from halldetect import models
 
-    path = models.verify(name)
-    return f"{models.find(name).name}: sha256 {models.sha256_of(name)} {path}"
+    entry = models.find(name)
+    return f"{entry.name}: sha256 {entry.sha256} {models.verify(name)}"
 
 
 def _require_known(names: Sequence[str]) -> None:

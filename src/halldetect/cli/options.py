@@ -7,49 +7,51 @@ option of `check`, `demo`, `batch` and `serve` without a change here.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+import re
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from halldetect.cli.parser import Parser
-from halldetect.cli.progress import ProgressDisplay
+from halldetect.cli.exits import interruptible
+from halldetect.cli.parser import Parser, explained, switch
+from halldetect.cli.progress import LOADING_PHASES, ProgressDisplay
 from halldetect.config import Configuration, Option, options
+from halldetect.errors import ConfigurationError, described
 
 if TYPE_CHECKING:
     from halldetect.detector import Detector
 
-LOADING_PHASES = ("fetch", "convert")
+Result = TypeVar("Result")
 DETECTOR_GROUP = "how to check"
-PHASES = (*LOADING_PHASES, "extract", "verify", "explain", "proof")
-_PAPER_HELP = "the method of the paper with its settings (docs/claims.md)"
+QUIET = {"--quiet": switch("no notices and no progress on standard error")}
+# A verifier of the user's own, such as my_models:Judge; hf: is the prefix of the hub.
+_OWN_VERIFIER = re.compile(r"(?!hf:)([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 
 
-def add_detector_options(parser: argparse.ArgumentParser) -> None:
+def add_detector_options(parser: Parser) -> None:
     """Add every option of a check, and `--paper`, to the parser of a command."""
     group = parser.add_argument_group(DETECTOR_GROUP)
     for option in options():
         add_option(group, option)
-    group.add_argument("--paper", action="store_true", help=_PAPER_HELP)
-    if isinstance(parser, Parser):
-        parser.appendix = _model_names
+    group.add_argument("--paper", **switch("the method of the paper (docs/claims.md)"))
+    parser.appendix = _model_names
 
 
 def add_option(group: Any, option: Option) -> None:
     """Add one option of a check; its value defaults to None."""
     if option.flag is None:
         return
-    if option.sets is not None:
-        group.add_argument(
-            option.flag, dest=option.name, action="store_const", const=option.sets, help=option.help
-        )
-        return
     default = option.default_text
+    help = option.help if default is None else f"{option.help} (default: {default})"
     group.add_argument(
         option.flag,
         dest=option.name,
-        type=_argument_type(option),
-        choices=option.choices or None,
+        help=help,
+        type=explained(option.parse),
         metavar=option.metavar,
-        help=option.help if default is None else f"{option.help} (default: {default})",
+        choices=option.choices or None,
     )
 
 
@@ -66,16 +68,40 @@ def configuration_for(arguments: argparse.Namespace) -> Configuration:
 
 
 def detector_for(
-    arguments: argparse.Namespace, display: ProgressDisplay, phases: Sequence[str] = PHASES
+    arguments: argparse.Namespace, display: ProgressDisplay, *, only_loading: bool = False
 ) -> Detector:
-    """Return the detector of a parsed command line; `phases` of a check are displayed."""
+    """Return the detector of a parsed command line, with the progress of its phases."""
     from halldetect.detector import Detector
 
     def progress(phase: str, done: int, total: int) -> None:
-        if phase in phases:
+        if not only_loading or phase in LOADING_PHASES:
             display.phase(phase, done, total)
 
-    return Detector(config=configuration_for(arguments), notice=display.notice, progress=progress)
+    config = configuration_for(arguments)
+    verifier = _own_verifier(config.verifier)
+    return Detector(verifier, config=config, notice=display.notice, progress=progress)
+
+
+def with_detector(arguments: argparse.Namespace, work: Callable[[Detector], Result]) -> Result:
+    """Run the work with the detector of a parsed command line, its progress and Ctrl-C."""
+    with ProgressDisplay(quiet=arguments.quiet) as display:
+        detector = detector_for(arguments, display)
+        return interruptible(lambda stop: work(detector), display)
+
+
+def _own_verifier(name: str | None) -> Any:
+    """Import and build the verifier of MODULE:CLASS; return None for any other name.
+
+    Only the command line does this: a request to the service must not import code.
+    """
+    found = _OWN_VERIFIER.fullmatch(name or "")
+    if found is None or Path(found[0]).exists():
+        return None
+    sys.path.insert(0, str(Path.cwd()))  # as python -m does
+    try:
+        return getattr(import_module(found[1]), found[2])()
+    except Exception as error:  # it is the user's code
+        raise ConfigurationError(f"cannot use the verifier {name}: {described(error)}") from error
 
 
 def _model_names() -> str:
@@ -83,23 +109,11 @@ def _model_names() -> str:
     from halldetect.paper.extractors import extractor_table
     from halldetect.verification.presets import verifier_table
 
+    own = ("MODULE:CLASS", "a class of your own (docs/extending.md); not for batch --engine ray")
+    tables = {"extractors": extractor_table(), "verifiers": (*verifier_table(), own)}
     parts = []
-    for title, table in (("extractors", extractor_table()), ("verifiers", verifier_table())):
-        rows = list(table)
-        width = max(len(name) for name, _ in rows)
-        lines = "".join(f"  {name.ljust(width)}  {text}\n" for name, text in rows)
+    for title, table in tables.items():
+        width = max(len(name) for name, _ in table)
+        lines = "".join(f"  {name.ljust(width)}  {text}\n" for name, text in table)
         parts.append(f"{title}:\n{lines}")
     return "\n".join(parts)
-
-
-def _argument_type(option: Option) -> Callable[[str], Any]:
-    if option.parse in (str, int, float):  # argparse names the type in its message
-        return option.parse
-
-    def parse(text: str) -> Any:
-        try:
-            return option.parse(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return parse

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote_to_bytes
 
 from halldetect.errors import InputError
 
 if TYPE_CHECKING:
     from halldetect.render import CheckedFile
     from halldetect.report import Report
+
+_JSON_WIDTH = 100
 
 
 def print_result(text: str) -> None:
@@ -29,6 +31,29 @@ def print_result(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise InputError(f"cannot write to standard output: {error.strerror}") from error
+
+
+def print_json(value: Any) -> None:
+    """Write a value to standard output as JSON; what fits on one line is on one line."""
+    text = _json(value, json.JSONEncoder(ensure_ascii=False, allow_nan=False))
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate, say in a file name: escape it
+        text = _json(value, json.JSONEncoder(allow_nan=False))
+    print_result(f"{text}\n")
+
+
+def _json(value: Any, encoder: json.JSONEncoder, margin: str = "", name: str = "") -> str:
+    line = f"{margin}{name}{encoder.encode(value)}"
+    if len(line) <= _JSON_WIDTH or not value or not isinstance(value, dict | list):
+        return line
+    if isinstance(value, dict):
+        items = [(f"{encoder.encode(key)}: ", item) for key, item in value.items()]
+    else:
+        items = [("", item) for item in value]
+    lines = ",\n".join(_json(item, encoder, f"{margin}  ", key) for key, item in items)
+    start, end = "{}" if isinstance(value, dict) else "[]"
+    return f"{margin}{name}{start}\n{lines}\n{margin}{end}"
 
 
 def require_writable(*paths: Path | None) -> None:
@@ -59,48 +84,29 @@ def write_file(path: Path | None, content: str | bytes) -> None:
         raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseFile:
-    """The file of a response.
+def checked_file(report: Report, file: Path | None) -> CheckedFile:
+    """Return the report with the file of its response, as a SARIF log names it.
 
-    Attributes:
-        path: its absolute path.
-        inside: its path in the current folder; None if it lies elsewhere.
-        lines: whether places in the text of the response are places in the file.
+    A pipe has no lines; neither has a response that is read from PDF, DOCX or HTML.
     """
-
-    path: Path
-    inside: str | None
-    lines: bool
-
-
-def find_response_file(file: Path) -> ResponseFile | None:
-    """Return the file of a response; None for a pipe, which has no lines."""
     from halldetect.reading.html_page import ENDINGS
-
-    if not file.is_file():
-        return None
-    path, here = file.resolve(), Path.cwd().resolve()
-    inside = path.relative_to(here).as_posix() if path.is_relative_to(here) else None
-    with file.open("rb") as stream:
-        plain = stream.read(4) not in (b"%PDF", b"PK\x03\x04")
-    return ResponseFile(path, inside, plain and path.suffix.lower() not in ENDINGS)
-
-
-def checked_file(report: Report, file: ResponseFile | None) -> CheckedFile:
-    """Return the report with its file, as a SARIF log names it."""
     from halldetect.render import CheckedFile
 
-    if file is None:
+    if file is None or not file.is_file():
         return CheckedFile(report)
-    uri = file.path.as_uri() if file.inside is None else quote(os.fsencode(file.inside))
-    return CheckedFile(report, uri, file.lines)
+    path, here = file.resolve(), Path.cwd().resolve()
+    inside = path.is_relative_to(here)
+    uri = quote(os.fsencode(path.relative_to(here).as_posix())) if inside else path.as_uri()
+    with file.open("rb") as stream:
+        plain = stream.read(4) not in (b"%PDF", b"PK\x03\x04")
+    return CheckedFile(report, uri, plain and path.suffix.lower() not in ENDINGS)
 
 
-def github_notes(report: Report, file: ResponseFile | None) -> str:
-    """Return the report as workflow commands of GitHub Actions."""
+def github_notes(checked: CheckedFile) -> str:
+    """Return the report as workflow commands of GitHub Actions, at the lines of its file."""
     from halldetect.render import github
 
-    if file is None or file.inside is None:
-        return github(report)
-    return github(report, file.inside, lines=file.lines)
+    if checked.uri is None or checked.uri.startswith("file:"):  # outside the repository
+        return github(checked.report)
+    path = os.fsdecode(unquote_to_bytes(checked.uri))
+    return github(checked.report, path, lines=checked.lines)

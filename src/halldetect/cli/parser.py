@@ -1,4 +1,4 @@
-"""The parser of the command line: errors in one line that name the nearest known word.
+"""The parser of the command line: commands, options as tables, errors that name the nearest word.
 
 Options may come between other arguments, as in `check a.md --source b.md answer.md`.
 """
@@ -6,12 +6,15 @@ Options may come between other arguments, as in `check a.md --source b.md answer
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 WRONG_USAGE = 2
+Settings = dict[str, Any]  # of `add_argument`
+Options = Mapping[str, Settings]
 
 
 class Parser(argparse.ArgumentParser):
@@ -75,27 +78,77 @@ def add_command(
     run: Callable[[argparse.Namespace], int] | None,
     help: str,
     description: str | None = None,
-    *,
-    usage: str | None = None,
+    arguments: str | None = None,
+    groups: Mapping[str, Options] = MappingProxyType({}),
     epilog: str | None = None,
-) -> argparse.ArgumentParser:
+) -> Parser:
     """Add a command, or an action of a command, and return its parser.
 
-    `run` does the work and returns the exit status; None for a command with actions. The
-    description is `help` by default.
+    `run` does the work and returns the exit status; None for a command with actions. `arguments`
+    stands before [options] in the usage line; None lists all options there. `groups` has its
+    arguments and options by title, made by `switch`, `value` and `file`; an empty title is none.
     """
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser: Parser = commands.add_parser(
         name,
         help=help,
         description=description or f"{help[:1].upper()}{help[1:]}.",
-        usage=usage,
+        usage=None if arguments is None else " ".join(f"%(prog)s {arguments} [options]".split()),
         epilog=epilog,
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     if run is not None:
         parser.set_defaults(run=run)
+    for title, options in groups.items():
+        group = parser.add_argument_group(title) if title else parser
+        for flag, settings in options.items():
+            group.add_argument(*flag.split(), **settings)
     return parser
+
+
+def switch(help: str) -> Settings:
+    """Describe an option without a value."""
+    return {"action": "store_true", "help": help}
+
+
+def value(
+    metavar: str | None,
+    help: str,
+    parse: Callable[[str], Any] = str,
+    default: Any = None,
+    *,
+    choices: Sequence[str] | None = None,
+    repeatable: bool = False,
+) -> Settings:
+    """Describe an option with a value; `parse` may raise ValueError with an explanation.
+
+    The help names the default. The values of a repeatable option add up.
+    """
+    settings = {"metavar": metavar, "type": explained(parse), "choices": choices}
+    if repeatable:
+        return {**settings, "help": f"{help}; repeatable", "action": "append", "default": []}
+    if default is not None:
+        help += f" (default: {f'{default:g}' if isinstance(default, float) else default})"
+    return {**settings, "help": help, "default": default}
+
+
+def file(help: str, metavar: str = "FILE") -> Settings:
+    """Describe an option that names a file or a folder."""
+    return value(metavar, help, path_argument)
+
+
+def explained(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return a function for argparse that reports the explanation of a ValueError."""
+    if parse in (str, int, float):  # argparse names the type in its message
+        return parse
+
+    def parsed(text: str) -> Any:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parsed
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -104,8 +157,20 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {found[0]}?" if found else ""
 
 
+def name_argument(text: str) -> str:
+    """Return the name in an argument; refuse an empty one."""
+    if not text:
+        raise ValueError("the name is empty")
+    return text
+
+
 def path_argument(text: str) -> Path:
     """Return the path of an argument; refuse an empty one."""
-    if not text:
-        raise argparse.ArgumentTypeError("the name is empty")
-    return Path(text)
+    return Path(name_argument(text))
+
+
+def positive(text: str) -> int:
+    """Return a whole number from 1 up."""
+    if not text.isdecimal() or not int(text):
+        raise ValueError(f"must be 1 or more, not {text!r}")
+    return int(text)

@@ -10,7 +10,6 @@ import shutil
 import sys
 from contextlib import suppress
 from time import monotonic
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from halldetect.verification.remaining_time import RemainingTime
@@ -22,6 +21,7 @@ PLAIN_SECONDS = 5.0
 # Shorter work ends before anyone can read a bar.
 DELAY_SECONDS = 0.3
 _BAR_WIDTH = 28
+LOADING_PHASES = ("fetch", "convert")
 _TASKS = {
     "fetch": "fetching the model",
     "convert": "converting the verifier",
@@ -47,12 +47,7 @@ class ProgressDisplay:
     def __enter__(self) -> ProgressDisplay:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.clear()
 
     def notice(self, line: str) -> None:
@@ -88,16 +83,11 @@ class ProgressDisplay:
         if phase != self._phase:
             self._phase, self._remaining = phase, RemainingTime(monotonic())
         task, fraction = _TASKS.get(phase, phase), done / total if total else None
-        if phase == "fetch":
+        if phase in LOADING_PHASES:
             return self.download(done, total, task)
-        if phase == "convert":  # a notice has already explained it
-            detail = f"{_megabytes(done)} of {_megabytes(total)}"
-        elif phase == "extract":
-            detail = f"{done} of {total}"
-        else:
-            left = self._remaining.seconds(fraction, monotonic())
-            detail = "" if fraction is None else f"{fraction:.0%}"
-            detail += "" if left is None else f", about {duration_text(left)} left"
+        left = self._remaining.seconds(fraction, monotonic())
+        detail = "" if fraction is None else f"{fraction:.0%}"
+        detail += "" if left is None else f", about {duration_text(left)} left"
         self.update(task, detail, fraction)
 
     def download(self, done: int, total: int | None, what: str) -> None:
@@ -108,26 +98,12 @@ class ProgressDisplay:
         self.update(what, " of ".join(sizes), done / total if total else None, at_once=at_once)
 
 
-class RowsDisplay:
-    """Shows the rows done of a known total, the rate and the time left."""
+class _PaceDisplay:
+    """Shows rows done, their rate and the time left."""
 
-    def __init__(self, display: ProgressDisplay, task: str) -> None:
+    def __init__(self, display: ProgressDisplay, task: str = "") -> None:
         self._display = display
         self._task = task
-        self._began = monotonic()
-
-    def advance(self, done: int, total: int) -> None:
-        """Show the number of rows done."""
-        detail = rows_text(done, total, monotonic() - self._began)
-        fraction = done / total if total else None
-        self._display.update(self._task, detail, fraction, at_once=done == total)
-
-
-class BatchDisplay:
-    """Shows rows, rate, time left and the hallucination rate of a batch run."""
-
-    def __init__(self, display: ProgressDisplay) -> None:
-        self._display = display
         self.begin(0, None)
 
     def begin(self, rows: int, fraction: float | None) -> None:
@@ -135,24 +111,32 @@ class BatchDisplay:
         self._began = monotonic()
         self._rows_before, self._fraction_before = rows, fraction or 0.0
 
-    def advance(self, counts: RowCounts, fraction: float | None) -> None:
-        """Show the rows done."""
+    def _show(self, rows: str, done: int, fraction: float | None, end: str, at_once: bool) -> None:
         seconds = monotonic() - self._began
-        parts = [f"{counts.rows:,} rows", rate_text(counts.rows - self._rows_before, seconds)]
-        if fraction is not None and fraction > self._fraction_before:
+        parts = [rows, rate_text(done - self._rows_before, seconds)]
+        if fraction is not None and fraction > self._fraction_before and seconds > 0:
             left = seconds * (1 - fraction) / (fraction - self._fraction_before)
             parts.append(f"{duration_text(left)} left")
-        if counts.rate is not None:
-            parts.append(f"{counts.rate:.0%} hallucinated")
-        self._display.update("", ", ".join(filter(None, parts)), fraction)
+        detail = ", ".join(filter(None, (*parts, end)))
+        self._display.update(self._task, detail, fraction, at_once=at_once)
 
 
-def rows_text(done: int, total: int, seconds: float) -> str:
-    """Return the state of rows, such as `12/40 rows, 3.1 rows/s, 9 s left`."""
-    parts = [f"{done}/{total} rows", rate_text(done, seconds)]
-    if done and seconds > 0:
-        parts.append(f"{duration_text((total - done) * seconds / done)} left")
-    return ", ".join(filter(None, parts))
+class RowsDisplay(_PaceDisplay):
+    """Shows the rows done of a known total."""
+
+    def advance(self, done: int, total: int) -> None:
+        """Show the number of rows done."""
+        fraction = done / total if total else None
+        self._show(f"{done}/{total} rows", done, fraction, "", done == total)
+
+
+class BatchDisplay(_PaceDisplay):
+    """Shows the rows done and the hallucination rate of a batch run."""
+
+    def advance(self, counts: RowCounts, fraction: float | None) -> None:
+        """Show the rows done."""
+        rate = "" if counts.rate is None else f"{counts.rate:.0%} hallucinated"
+        self._show(f"{counts.rows:,} rows", counts.rows, fraction, rate, False)
 
 
 def rate_text(rows: int, seconds: float) -> str:

@@ -1,160 +1,131 @@
-"""halldetect serve, halldetect tokens: the HTTP service and its access tokens."""
+"""halldetect serve, tokens and mcp: the HTTP service, its access tokens, the server of tools."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from halldetect.cli.options import add_detector_options, configuration_for
+from halldetect.cli.options import add_detector_options, configuration_for, detector_for
 from halldetect.cli.output import print_result
-from halldetect.errors import MissingExtra
+from halldetect.cli.parser import Options, Settings, add_command, file, switch, value
+from halldetect.cli.progress import ProgressDisplay
+from halldetect.errors import InputError, MissingExtra
+from halldetect_serve.proxy.rag_prompt import SourcePlaces
+from halldetect_serve.settings import (
+    ACTIONS,
+    UPSTREAM_KEY,
+    CheckSettings,
+    Limits,
+    ServiceSettings,
+    StorageSettings,
+    UpstreamSettings,
+)
 
-if TYPE_CHECKING:
-    from halldetect_serve.settings import CheckSettings, ServiceSettings, UpstreamSettings
+SERVE = """\
+Serve an HTTP API and a page for checking texts. Without --auth only programs on this machine can
+connect. Nothing is stored unless --store is given and a request asks for it.
+"""
+TOKENS = """\
+The tokens of halldetect serve --auth. The file has a line for each, with its name, its scopes and
+its digest; delete the line to revoke the token.
+"""
+MCP = """\
+Serve the tools check, repair and explain over the Model Context Protocol: over standard input
+and output, or with --http over streamable HTTP at http://HOST:PORT/mcp. Needs the extra `mcp`.
+"""
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not (port.isdecimal() and 0 < int(port) < 65536):
+        raise ValueError(f"{text!r} is neither a port nor HOST:PORT")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _limit(field: str, help: str) -> Settings:
+    default = getattr(Limits(), field)
+    return {**value("N", help, type(default), default), "dest": f"limit_{field}"}
+
+
+_HTTP = {"--http": value("[HOST:]PORT", "listen there, not on standard input", _address)}
+_SCOPES = ("read", "check", "admin")
+_SCOPE = value(
+    None, "admin includes the others (default: read, check)", choices=_SCOPES, repeatable=True
+)
+_SOURCE_BETWEEN = value(
+    None,
+    "the text between these words in a prompt is a source (default: tool messages, or the context "
+    "in the usual RAG prompts)",
+    repeatable=True,
+)
+_TOKENS_FILE = {"--tokens": file("the file with the tokens (default: tokens in HALLDETECT_HOME)")}
+_OPTIONS: dict[str, Options] = {
+    "where and for whom": {
+        "--host": value("ADDRESS", "address to listen on", default="127.0.0.1"),
+        "--port": value("N", "port; 0 is any free one", int, 8000),
+        "--auth": switch("require a token (see halldetect tokens)"),
+        **_TOKENS_FILE,
+        "--allow-origin": value("ORIGIN", "a site whose scripts may call it", repeatable=True),
+        "--log-text": switch("write sources and responses to the log"),
+    },
+    "stored reports": {
+        "--database": value(
+            "URL",
+            "sqlite:////path/file.db or postgresql://... (default: serve.db in HALLDETECT_HOME)",
+        ),
+        "--store": switch("keep the reports of requests that ask for it"),
+        "--keep-days": value("N", "delete reports older than N days", float),
+        "--keep-reports": value("N", "keep only the N newest reports", int),
+    },
+    "limits": {
+        "--max-body": _limit("max_body", "bytes per request"),
+        "--max-items": _limit("max_items", "items per batch request"),
+        "--queue": _limit("queue", "pairs that may wait; more are refused with 429"),
+        "--max-batch": _limit("batch", "pairs that are checked together"),
+        "--timeout": _limit("timeout", "seconds that a check may take, waiting included"),
+        "--read-timeout": _limit("read_timeout", "seconds that a request may take to arrive"),
+        "--drain": _limit("drain", "seconds to finish running requests after a signal to stop"),
+        "--rate": _limit("rate", "requests per minute and token; 0 means no limit"),
+    },
+    "the guarding proxy, POST /v1/chat/completions": {
+        "--upstream": value(
+            "URL",
+            "an OpenAI-compatible server, such as http://127.0.0.1:8080/v1; its key is read from "
+            "HALLDETECT_UPSTREAM_API_KEY",
+        ),
+        "--on-hallucination": value(
+            None, "what to do with a hallucinated answer", str, "annotate", choices=ACTIONS
+        ),
+        "--block-unchecked": switch("also block answers that could not be checked"),
+        "--source-between": {**_SOURCE_BETWEEN, "nargs": 2, "metavar": ("BEGIN", "END")},
+        "--source-path": value(
+            "NAME.NAME", "the field with the sources, such as metadata.documents.text"
+        ),
+        "--upstream-timeout": value("N", "seconds that an answer may take", float, 120.0),
+    },
+    "what a request may choose besides the options of a check": {
+        "--offer-verifier": value("NAME", "a further verifier", repeatable=True),
+    },
+    "repair, POST /v1/repair": {
+        "--rewriter": value("NAME", "a model that may rewrite sentences, as for repair"),
+    },
+}
 
 
 def add(commands: Any) -> None:
-    """Add the command `serve` to the parser."""
-    parser = commands.add_parser(
-        "serve",
-        help="an HTTP API and a page",
-        description="Serve an HTTP API and a page for checking texts. Without --auth only "
-        "programs on this machine can connect. Nothing is stored unless --store is given and a "
-        "request asks for it.",
-        usage="halldetect serve [options]",
-        allow_abbrev=False,
-    )
-    _add_serving(parser.add_argument_group("where and for whom"))
-    _add_storing(parser.add_argument_group("stored reports"))
-    _add_limits(parser.add_argument_group("limits"))
-    _add_proxy(parser.add_argument_group("the guarding proxy, POST /v1/chat/completions"))
-    add_detector_options(parser)
-    parser.add_argument_group("what a request may choose besides the above").add_argument(
-        "--offer-verifier",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a further verifier; repeatable",
-    )
-    parser.add_argument_group("repair, POST /v1/repair").add_argument(
-        "--rewriter",
-        metavar="NAME",
-        help="a language model that may rewrite sentences, as for halldetect repair",
-    )
-    parser.set_defaults(run=run)
-
-
-def _add_serving(group: Any) -> None:
-    add = group.add_argument
-    add(
-        "--host",
-        default="127.0.0.1",
-        metavar="ADDRESS",
-        help="address to listen on (default: 127.0.0.1)",
-    )
-    add(
-        "--port",
-        type=int,
-        default=8000,
-        metavar="N",
-        help="port; 0 is any free one (default: 8000)",
-    )
-    add("--auth", action="store_true", help="require a token (see halldetect tokens)")
-    _add_tokens_file(group)
-    add(
-        "--allow-origin",
-        action="append",
-        default=[],
-        metavar="ORIGIN",
-        help="a web site whose scripts may call the API; repeatable (default: none)",
-    )
-    add("--log-text", action="store_true", help="write sources and responses to the log")
-
-
-def _add_storing(group: Any) -> None:
-    add = group.add_argument
-    add(
-        "--database",
-        metavar="URL",
-        help="sqlite:////path/file.db or postgresql://... (default: serve.db in HALLDETECT_HOME)",
-    )
-    add("--store", action="store_true", help="keep the reports of requests that ask for it")
-    add("--keep-days", type=float, metavar="N", help="delete reports older than N days")
-    add("--keep-reports", type=int, metavar="N", help="keep only the N newest reports")
-
-
-def _add_limits(group: Any) -> None:
-    from halldetect_serve.settings import Limits
-
-    defaults = Limits()
-
-    def add(name: str, field: str, help: str) -> None:
-        default = getattr(defaults, field)
-        kind = type(default)
-        group.add_argument(
-            name, type=kind, default=default, metavar="N", help=f"{help} (default: {default})"
-        )
-
-    add("--max-body", "max_body", "bytes per request")
-    add("--max-items", "max_items", "items per batch request")
-    add("--queue", "queue", "pairs that may wait; more are refused with 429")
-    add("--max-batch", "batch", "pairs that are checked together")
-    add("--timeout", "timeout", "seconds that a check may take, waiting included")
-    add("--read-timeout", "read_timeout", "seconds that a request may take to arrive")
-    add("--drain", "drain", "seconds to finish running requests after a signal to stop")
-    add("--rate", "rate", "requests per minute and token; 0 means no limit")
-    add("--report-memory", "report_memory", "bytes of reports kept in memory for equal requests")
-
-
-def _add_proxy(group: Any) -> None:
-    add = group.add_argument
-    add(
-        "--upstream",
-        metavar="URL",
-        help="an OpenAI-compatible server, such as http://127.0.0.1:8080/v1; its key is read "
-        "from HALLDETECT_UPSTREAM_API_KEY",
-    )
-    add(
-        "--on-hallucination",
-        choices=("annotate", "block", "retry", "repair"),
-        default="annotate",
-        help="what to do with a hallucinated answer (default: annotate)",
-    )
-    add(
-        "--retries",
-        type=int,
-        default=2,
-        metavar="N",
-        help="how often to ask again before it blocks (default: 2)",
-    )
-    add(
-        "--block-unchecked",
-        action="store_true",
-        help="also block answers that could not be checked",
-    )
-    add(
-        "--source-between",
-        action="append",
-        default=[],
-        nargs=2,
-        metavar=("BEGIN", "END"),
-        help="the text between these words in a prompt is a source; repeatable (default: tool "
-        "messages, or the context in the usual RAG prompts)",
-    )
-    add(
-        "--source-path",
-        metavar="NAME.NAME",
-        help="the field of the request that has the sources, such as metadata.documents.text",
-    )
-    add(
-        "--upstream-timeout",
-        type=float,
-        default=120.0,
-        metavar="N",
-        help="seconds that an answer may take (default: 120)",
-    )
+    """Add the commands of this module to the parser."""
+    help = "an HTTP API and a page"
+    add_detector_options(add_command(commands, "serve", run, help, SERVE, "", _OPTIONS))
+    tokens = add_command(commands, "tokens", None, "tokens for the service", TOKENS)
+    actions = tokens.add_subparsers(metavar="ACTION", required=True)
+    name = {"metavar": "NAME", "help": "who it is for"}
+    create = {"": {"name": name, "--scope": _SCOPE, **_TOKENS_FILE}}
+    add_command(actions, "create", run_create, "make a token and show it once", groups=create)
+    help = "serve assistants over the Model Context Protocol"
+    add_detector_options(add_command(commands, "mcp", run_mcp, help, MCP, "", {"": _HTTP}))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -169,8 +140,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def settings_for(arguments: argparse.Namespace) -> ServiceSettings:
     """Return the settings of the service for the options of the command line."""
-    from halldetect_serve.settings import Limits, ServiceSettings, StorageSettings
-
+    given = {
+        name.removeprefix("limit_"): limit
+        for name, limit in vars(arguments).items()
+        if name.startswith("limit_")
+    }
     return ServiceSettings(
         storage=StorageSettings(
             arguments.database or f"sqlite:///{_home() / 'serve.db'}",
@@ -182,18 +156,12 @@ def settings_for(arguments: argparse.Namespace) -> ServiceSettings:
         port=arguments.port,
         auth=arguments.auth,
         tokens=arguments.tokens or _home() / "tokens",
-        checks=_check_settings(arguments),
-        limits=Limits(
-            max_body=arguments.max_body,
-            max_items=arguments.max_items,
-            queue=arguments.queue,
-            batch=arguments.max_batch,
-            timeout=arguments.timeout,
-            read_timeout=arguments.read_timeout,
-            drain=arguments.drain,
-            rate=arguments.rate,
-            report_memory=arguments.report_memory,
+        checks=CheckSettings(
+            configuration_for(arguments),
+            more_verifiers=tuple(arguments.offer_verifier),
+            rewriter=arguments.rewriter,
         ),
+        limits=Limits(**given),
         upstream=_upstream(arguments),
         origins=tuple(arguments.allow_origin),
         log_text=arguments.log_text,
@@ -208,28 +176,14 @@ def _home() -> Path:
     return folder
 
 
-def _check_settings(arguments: argparse.Namespace) -> CheckSettings:
-    from halldetect_serve.settings import CheckSettings
-
-    return CheckSettings(
-        configuration_for(arguments),
-        more_verifiers=tuple(arguments.offer_verifier),
-        rewriter=arguments.rewriter,
-    )
-
-
 def _upstream(arguments: argparse.Namespace) -> UpstreamSettings | None:
-    from halldetect_serve.proxy.rag_prompt import SourcePlaces
-    from halldetect_serve.settings import UPSTREAM_KEY, UpstreamSettings
-
     markers = tuple((begin, end) for begin, end in arguments.source_between)
-    places = SourcePlaces(markers, arguments.source_path)
+    places = SourcePlaces(markers, arguments.source_path)  # checks them without an upstream too
     if arguments.upstream is None:
         return None
     return UpstreamSettings(
         arguments.upstream,
         action=arguments.on_hallucination,
-        retries=arguments.retries,
         block_unchecked=arguments.block_unchecked,
         timeout=arguments.upstream_timeout,
         key=os.environ.get(UPSTREAM_KEY, "").strip(),
@@ -237,41 +191,30 @@ def _upstream(arguments: argparse.Namespace) -> UpstreamSettings | None:
     )
 
 
-def _add_tokens_file(group: Any) -> None:
-    group.add_argument(
-        "--tokens",
-        type=Path,
-        metavar="FILE",
-        help="the file with the tokens (default: tokens in HALLDETECT_HOME)",
-    )
-
-
-def add_tokens(commands: Any) -> None:
-    """Add the command `tokens` to the parser."""
-    parser = commands.add_parser(
-        "tokens",
-        help="tokens for the service",
-        description="The tokens of halldetect serve --auth. The file has a line for each, with "
-        "its name, its scopes and its digest; delete the line to revoke the token.",
-        allow_abbrev=False,
-    )
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
-    create = actions.add_parser("create", help="make a token and show it once", allow_abbrev=False)
-    create.add_argument("name", metavar="NAME", help="who it is for")
-    create.add_argument(
-        "--scope",
-        action="append",
-        choices=("read", "check", "admin"),
-        help="repeatable; admin includes the others; default: read and check",
-    )
-    _add_tokens_file(create)
-    create.set_defaults(run=run_create)
-
-
 def run_create(arguments: argparse.Namespace) -> int:
     """Create a token and print it."""
     from halldetect_serve.access import create_token
 
-    file = arguments.tokens or _home() / "tokens"
-    print_result(f"{create_token(file, arguments.name, arguments.scope or ('read', 'check'))}\n")
+    path = arguments.tokens or _home() / "tokens"
+    print_result(f"{create_token(path, arguments.name, arguments.scope or ('read', 'check'))}\n")
+    return 0
+
+
+def run_mcp(arguments: argparse.Namespace) -> int:
+    """Serve until the client disconnects, or with --http until interrupted."""
+    try:
+        from halldetect.integrations.mcp_server import serve_http, serve_stdio
+    except ModuleNotFoundError as error:
+        raise MissingExtra("the MCP server", "mcp") from error
+    detector = detector_for(arguments, ProgressDisplay(quiet=True))
+    if arguments.http is None:
+        serve_stdio(detector)
+        return 0
+    host, port = arguments.http
+    place = f"[{host}]" if ":" in host else host
+    sys.stderr.write(f"MCP over HTTP at http://{place}:{port}/mcp\n")
+    try:
+        serve_http(host, port, detector)
+    except OSError as error:
+        raise InputError(f"cannot listen on {host}:{port}: {error.strerror}") from error
     return 0

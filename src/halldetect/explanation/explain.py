@@ -11,7 +11,8 @@ from halldetect.reading.claims import Claim
 from halldetect.reading.document import Document
 from halldetect.report import CitationReport, ClaimReport, ErrorReport, Status
 from halldetect.scoring import Calibration, score_claim
-from halldetect.verification.judging import Judgement, Task
+from halldetect.verification.judging import Judgement
+from halldetect.verification.planning import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Findings:
         documents: The documents of the source.
         names: Their names; empty if they have none.
         answers: The statements that were judged, with the verifier's answers.
+        length: The number of claims in the response.
     """
 
     claims: tuple[Claim, ...]
@@ -39,6 +41,7 @@ class Findings:
     documents: tuple[Document, ...]
     names: tuple[str, ...] = ()
     answers: tuple[tuple[str, Judgement], ...] = ()
+    length: int = 1
 
     def statement(self, at: int) -> str:
         """Return a claim in the form that was judged."""
@@ -64,11 +67,10 @@ class Findings:
         )
 
     def known_support(self, at: int, document: int) -> bool:
-        """Return True if the passage that supports a claim is in this document."""
+        """Return True if a passage that supports a claim is in this document."""
         report = self.reports[at]
-        passage = report.proof
         supported = report.status is Status.SUPPORTED
-        return supported and passage is not None and passage.document == document
+        return supported and any(passage.document == document for passage in report.passages)
 
 
 def explain(
@@ -99,10 +101,19 @@ def explain(
         for number, at, document in wanted
     ]
     judged = [found for (found,) in answer(tasks, progress=progress)] if tasks else []
-    statuses = {
-        place: score_claim(findings[place[0]].claims[place[1]], found, calibration).status
-        for place, found in zip(wanted, judged, strict=True)
-    }
+    statuses = {}
+    for place, found in zip(wanted, judged, strict=True):
+        item, at = findings[place[0]], place[1]
+        fitted = calibration.for_response(item.length)
+        statuses[place] = score_claim(item.claims[at], found, fitted).status
+
+    def cited_status(number: int, at: int, document: int | None) -> Status:
+        if document is None:  # a missing document supports nothing
+            return Status.UNSUPPORTED
+        if findings[number].known_support(at, document):
+            return Status.SUPPORTED
+        return statuses.get((number, at, document), Status.UNCHECKABLE)
+
     results = []
     for number, item in enumerate(findings):
         claims = []
@@ -110,7 +121,7 @@ def explain(
             if report.failing and progress is not None:
                 progress(1, 1)
             citations = tuple(
-                CitationReport(label, document, _status(item, at, document, number, statuses))
+                CitationReport(label, document, cited_status(number, at, document))
                 for label, document in item.cited(at)
             )
             claims.append(replace(report, error=_error(item, at), citations=citations))
@@ -123,24 +134,13 @@ def explain(
     return results
 
 
-def _status(
-    item: Findings,
-    at: int,
-    document: int | None,
-    number: int,
-    statuses: dict[tuple[int, int, int], Status],
-) -> Status:
-    """Return the status of a claim against a cited document; a missing one supports nothing."""
-    if document is None:
-        return Status.UNSUPPORTED
-    if item.known_support(at, document):
-        return Status.SUPPORTED
-    return statuses.get((number, at, document), Status.UNCHECKABLE)
-
-
 def _error(item: Findings, at: int) -> ErrorReport | None:
     report = item.reports[at]
     if not report.failing or report.proof is None:
         return None
-    contradicted = report.status is Status.CONTRADICTED
-    return error_kind(item.statement(at), report.proof.text, contradicted=contradicted)
+    return error_kind(
+        item.statement(at),
+        report.proof.text,
+        contradicted=report.status is Status.CONTRADICTED,
+        source="\n".join(document.text for document in item.documents),
+    )

@@ -55,7 +55,7 @@ def find_proofs(
             batch = distinct[start : start + _PASSAGES_AT_ONCE]
             answers.update(zip(batch, verifier.judge(batch), strict=True))
         for search, spans in rounds:
-            search.record([(span, answers[search.text(span), search.statement]) for span in spans])
+            search.tried |= {span: answers[search.text(span), search.statement] for span in spans}
     explained = []
     for item, of_response in zip(findings, searches, strict=True):
         claims = list(item.reports)
@@ -77,7 +77,7 @@ def _searches(item: Findings) -> Iterator[tuple[int, _Search]]:
             continue
         document = item.documents[known.document]
         settled = settling(known.probabilities) >= SETTLED_FROM
-        if settled and len(document.sentences_in(known.span)) > 1:
+        if settled and not known.others and len(document.sentences_in(known.span)) > 1:
             judged = {
                 window.span
                 for statement, found in item.answers
@@ -88,7 +88,7 @@ def _searches(item: Findings) -> Iterator[tuple[int, _Search]]:
 
 
 class _Search:
-    """The search for one claim in a passage of several sentences that settles it."""
+    """The search for one claim in a passage that settles it; `tried` has the answers."""
 
     def __init__(
         self,
@@ -96,14 +96,14 @@ class _Search:
         known: Evidence,
         document: Document,
         settling: Settling,
-        judged: Set[Span] = frozenset(),
+        judged: Set[Span],
     ) -> None:
         self.statement = statement
         self._known = known
         self._document = document
         self._settling = settling
         self._judged = {known.span, *judged}
-        self._tried: dict[Span, Probabilities] = {}
+        self.tried: dict[Span, Probabilities] = {}
         self._rounds = self._candidates()
 
     def text(self, span: Span) -> str:
@@ -114,38 +114,32 @@ class _Search:
         """Return the passages to judge next; none if the claim is settled or all were tried."""
         if self._settled():
             return []
-        tried = {*self._judged, *self._tried}
+        tried = {*self._judged, *self.tried}
         for spans in self._rounds:
             if new := [span for span in spans if span not in tried]:
                 return new
         return []
 
-    def record(self, answers: Sequence[tuple[Span, Probabilities]]) -> None:
-        """Record the answers of a round."""
-        self._tried.update(answers)
-
     def shortest(self) -> Evidence:
         """Return the shortest passage that settles the claim."""
-        settled = self._settled()
-        if not settled:
+        if not (settled := self._settled()):
             return self._known
         shortest = min(settled, key=len)
-        return evidence_of(self._window(shortest), self._tried[shortest])
+        return evidence_of(self._window(shortest), self.tried[shortest])
 
     def judgement(self, verifier: Verifier) -> Judgement:
         """Return the passages that were judged, for the cost."""
-        windows = tuple(map(self._window, self._tried))
+        windows = tuple(map(self._window, self.tried))
         counts = verifier.count_tokens([self.statement, *(item.text for item in windows)])
         tokens = sum(counts[1:]) + counts[0] * len(windows)
-        return Judgement(windows, tuple(self._tried.values()), tokens=tokens)
+        return Judgement(windows, tuple(self.tried.values()), tokens=tokens)
 
     def _window(self, span: Span) -> Window:
         return Window(self.text(span), self._known.document, span, page=False)
 
     def _settled(self) -> list[Span]:
-        return [
-            span for span, found in self._tried.items() if self._settling(found) >= SETTLED_FROM
-        ]
+        tried = self.tried.items()
+        return [span for span, found in tried if self._settling(found) >= SETTLED_FROM]
 
     def _candidates(self) -> Iterator[list[Span]]:
         sentences = self._document.sentences_in(self._known.span)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from halldetect.facts.recogniser import Fact, FactKind, find_facts, has_number
-from halldetect.facts.word_usage import WordUsage
+from halldetect.facts.recogniser import Fact, FactKind, WordUsage, find_facts, has_number
 
 __all__ = ["Fact", "FactKind", "WordUsage", "find_facts", "has_number"]

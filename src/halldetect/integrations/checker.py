@@ -1,8 +1,8 @@
 """The shared part of all adapters: one detector for many callers, and the forms of a report.
 
 Frameworks expect higher scores for better texts, so `faithfulness` is 1 minus the score of the
-report. It is `None` for an uncheckable report, which an adapter reports as "not scored", never as
-a pass.
+report. It is None for an uncheckable report, which an adapter reports as "not scored", never as a
+pass. The argument `detector` of an adapter is the detector to use; None: the default one.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from threading import Lock
+from typing import Any
 
 from halldetect.detector import Detector, default_detector
 from halldetect.errors import ConfigurationError, HallDetectError
@@ -19,6 +20,7 @@ from halldetect.render.passages import Passages
 from halldetect.report import Report, Verdict
 
 REPLACEMENT = "I could not find a reliable answer in the documents."
+SOURCE_NAMES = ("context", "contexts", "retrieved_contexts", "source", "sources", "documents")
 _MAX_PASSAGE = 600
 
 
@@ -27,11 +29,7 @@ class UncheckableError(HallDetectError):
 
 
 class UngroundedError(HallDetectError):
-    """Raised for a response that its source does not back; `report` says why.
-
-    Args:
-        report: the report of the check.
-    """
+    """Raised for a response that its source does not back; `report` says why."""
 
     def __init__(self, report: Report) -> None:
         super().__init__(str(report))
@@ -39,11 +37,7 @@ class UngroundedError(HallDetectError):
 
 
 class Checker:
-    """A detector that threads and coroutines may share; it runs one check at a time.
-
-    Args:
-        detector: the detector to use; the default one if None.
-    """
+    """A detector that threads and coroutines may share; it runs one check at a time."""
 
     def __init__(self, detector: Detector | None = None) -> None:
         self._detector = detector
@@ -63,10 +57,9 @@ class Checker:
             question: a text; any other value is ignored.
         """
         asked = question if isinstance(question, str) else None
+        text = "" if response is None else str(response)
         with self.lock:
-            return self.detector.check(
-                documents(source), "" if response is None else str(response), question=asked
-            )
+            return self.detector.check(documents(source), text, question=asked)
 
     async def check_async(
         self, source: object, response: object, question: object = None
@@ -99,6 +92,13 @@ def documents(source: object) -> list[SourceDocument]:
     return [str(source)]
 
 
+def first_of(values: object, names: Iterable[str]) -> Any:
+    """Return the first of some values of a mapping that is not empty; None without one."""
+    if not isinstance(values, Mapping):
+        return None
+    return next((values[name] for name in names if values.get(name)), None)
+
+
 def faithfulness(report: Report) -> float | None:
     """Return the faithfulness of the response from 0 to 1; None if it could not be checked."""
     if report.verdict not in (Verdict.FAITHFUL, Verdict.HALLUCINATED) or report.score is None:
@@ -108,21 +108,15 @@ def faithfulness(report: Report) -> float | None:
 
 def failure(report: Report) -> HallDetectError:
     """Return the error for a report that is not ok: UncheckableError if it has no score."""
-    if faithfulness(report) is None:
-        return UncheckableError(str(report))
-    return UngroundedError(report)
+    return (
+        UncheckableError(str(report)) if faithfulness(report) is None else UngroundedError(report)
+    )
 
 
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
-    """Return the value of an argument if it is allowed.
+    """Return the value of an argument; raise ConfigurationError unless it is allowed.
 
-    Args:
-        name: name of the argument, for the message.
-        value: value from the caller.
-        allowed: the allowed values.
-
-    Raises:
-        ConfigurationError: for any other value: a misspelt guard must not pass texts.
+    A misspelt guard must not pass texts.
     """
     if isinstance(value, str) and value in allowed:
         return value
@@ -131,7 +125,7 @@ def one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
     raise ConfigurationError(f"{name} is one of {', '.join(allowed)}, not {value!r}{hint}")
 
 
-def metadata(report: Report) -> dict[str, object]:
+def metadata(report: Report) -> dict[str, Any]:
     """Return the verdict, the score and the claims of a report as plain JSON values."""
     passages = Passages(report)
     return {

@@ -15,11 +15,8 @@ from halldetect.report import Report
 class GroundednessMetric(BaseMetric):
     """Faithfulness of `actual_output` to `retrieval_context`, or else to `context`.
 
-    A test case that cannot be checked has no score and an error, which DeepEval counts as failed.
-
-    Args:
-        threshold: the test case passes above this score (1 is faithful).
-        detector: the detector to use; the default one if None.
+    A test case passes above the threshold (1 is faithful). One that cannot be checked has no score
+    and an error, which DeepEval counts as failed.
     """
 
     def __init__(self, threshold: float = 0.5, detector: Detector | None = None) -> None:
@@ -50,7 +47,7 @@ class GroundednessMetric(BaseMetric):
         self.report = report
         self.score = faithfulness(report)
         self.reason = str(report)
-        self.error = str(report) if self.score is None else None
+        self.error = self.reason if self.score is None else None
         self.is_successful()
         return self.score
 

@@ -27,18 +27,15 @@ class Grounded(Validator):
 
     A failure has a span for each claim that is not supported. Its `fix_value` is the text with
     those claims corrected or removed (`Detector.repair`), if possible. A text that could not be
-    checked fails, without a `fix_value`.
-
-    Args:
-        on_fail: the action of Guardrails on a failure.
-        detector: the detector to use; the default one if None.
+    checked fails, without a `fix_value`. `on_fail` is the action of Guardrails on a failure.
     """
 
     required_metadata_keys = ["sources"]  # noqa: RUF012 - as the base class declares it
 
     def __init__(self, on_fail: Any = None, detector: Detector | None = None) -> None:
-        if isinstance(on_fail, str):
-            one_of("on_fail", on_fail.lower(), tuple(action.value for action in OnFailAction))
+        if on_fail is not None and not callable(on_fail):
+            action = str(getattr(on_fail, "value", on_fail)).lower()
+            one_of("on_fail", action, tuple(known.value for known in OnFailAction))
         super().__init__(on_fail=on_fail)
         self._checker = Checker(detector)
 
@@ -46,8 +43,13 @@ class Grounded(Validator):
         report = self._checker.check(metadata.get("sources"), value, metadata.get("question"))
         if report.ok:
             return PassResult()
+        spans = [
+            ErrorSpan(start=claim.span.start, end=claim.span.end, reason=claim_line(report, claim))
+            for claim in report.claims
+            if claim.span is not None and claim.status is not Status.SUPPORTED
+        ]
         return FailResult(
-            error_message=str(report), fix_value=self._fixed(report), error_spans=_spans(report)
+            error_message=str(report), fix_value=self._fixed(report), error_spans=spans
         )
 
     def _fixed(self, report: Report) -> str | None:
@@ -58,11 +60,3 @@ class Grounded(Validator):
             return self._checker.detector.repair(source, report.response).text
         except ConfigurationError:  # the paper's method cannot repair
             return None
-
-
-def _spans(report: Report) -> list[ErrorSpan]:
-    return [
-        ErrorSpan(start=claim.span.start, end=claim.span.end, reason=claim_line(report, claim))
-        for claim in report.claims
-        if claim.span is not None and claim.status is not Status.SUPPORTED
-    ]

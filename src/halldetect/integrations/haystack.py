@@ -17,9 +17,6 @@ class GroundednessEvaluator:
     """Faithfulness of answers to their contexts.
 
     It can be saved with a pipeline, except if its detector uses models passed in as objects.
-
-    Args:
-        detector: the detector to use; the default one if None.
     """
 
     def __init__(self, detector: Detector | None = None) -> None:
@@ -49,12 +46,7 @@ class GroundednessEvaluator:
         predicted_answers: list[str],
         questions: list[str] | None = None,
     ) -> dict[str, Any]:
-        """Check answers.
-
-        Args:
-            contexts: per answer, the texts it should be faithful to.
-            predicted_answers: the texts to check.
-            questions: per answer, the question; an answer that refers to it is judged with it.
+        """Check each answer against its contexts, with its question if it refers to one.
 
         The `status` of a result is "evaluated", or "error" if the answer could not be checked. Such
         a result has no score and is not part of the mean. Without any score the mean is `None`.
@@ -69,6 +61,6 @@ class GroundednessEvaluator:
                 {**metadata(report), "score": score, "status": status, "reason": str(report)}
             )
         scores = [result["score"] for result in results]
-        known = [score for score in scores if isinstance(score, float)]
+        known = [score for score in scores if score is not None]
         mean = sum(known) / len(known) if known else None
         return {"score": mean, "individual_scores": scores, "results": results}

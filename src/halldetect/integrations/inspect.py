@@ -16,26 +16,21 @@ def grounded(source: str = "source", detector: Detector | None = None) -> Scorer
     An output that cannot be checked is recorded as unscored and left out of the metrics.
 
     Args:
-        source: the key of the sample's metadata with the source; without it, the target is the
+        source: the key of the source in the sample's metadata; without it, the target is the
             source.
-        detector: the detector to use; the default one if None.
     """
     checker = Checker(detector)
 
     async def score(state: TaskState, target: Target) -> Score:
         answer = state.output.completion
-        report = await checker.check_async(
-            state.metadata.get(source) or list(target), answer, state.input_text
-        )
-        details = metadata(report)
+        found = state.metadata.get(source) or list(target)
+        report = await checker.check_async(found, answer, state.input_text)
+        said, details = str(report), metadata(report)
         if faithfulness(report) is None:
             return Score.unscored(
-                reason=report.verdict.value,
-                answer=answer,
-                explanation=str(report),
-                metadata=details,
+                reason=report.verdict.value, answer=answer, explanation=said, metadata=details
             )
         value = CORRECT if report.ok else INCORRECT
-        return Score(value=value, answer=answer, explanation=str(report), metadata=details)
+        return Score(value=value, answer=answer, explanation=said, metadata=details)
 
     return score

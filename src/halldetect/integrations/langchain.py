@@ -23,13 +23,11 @@ class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
     The input is a mapping. The output adds the report under `grounded`.
 
     Args:
-        context: the key of the source: a text, texts, or documents.
-        answer: the key of the answer: a text or a message.
-        question: the key of the question; a short answer is judged with it.
+        context, answer, question: the keys of the source (a text, texts or documents), of the
+            answer (a text or a message) and of the question, with which a short answer is judged.
         on_fail: the action if an answer is not faithful or could not be checked: "annotate" keeps
             it, "raise" raises UngroundedError or UncheckableError, "replace" replaces it.
         replacement: the text that replaces it.
-        detector: the detector to use; the default one if None.
     """
 
     def __init__(
@@ -50,18 +48,14 @@ class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
     def invoke(
         self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """Check one answer.
-
-        Args:
-            input: a mapping with context and answer.
-        """
+        """Check the answer in a mapping."""
         made = self._call_with_config(self._checked, input, config, **kwargs)
         return cast(dict[str, Any], made)
 
     async def ainvoke(
         self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """Check one answer as `invoke` does."""
+        """Check the answer as `invoke` does."""
 
         async def checked(values: Mapping[str, Any]) -> dict[str, Any]:
             return await asyncio.to_thread(self._checked, values)
@@ -84,13 +78,8 @@ class GroundedAnswer(Runnable[Mapping[str, Any], dict[str, Any]]):
 class GroundednessMiddleware(AgentMiddleware[Any, Any]):
     """Guards the answers of an agent, with the results of its tools as the source.
 
-    An answer before any tool call has no source and cannot be checked.
-
-    Args:
-        exit_behavior: "error" raises UngroundedError or UncheckableError, "replace" replaces the
-            answer.
-        replacement: the text that replaces it.
-        detector: the detector to use; the default one if None.
+    An answer before any tool call has no source and cannot be checked. `exit_behavior` "error"
+    raises UngroundedError or UncheckableError, "replace" replaces the answer.
     """
 
     def __init__(
@@ -115,11 +104,9 @@ class GroundednessMiddleware(AgentMiddleware[Any, Any]):
             return None
         if self._exit_behavior == "error":
             raise failure(report)
-        replaced = AIMessage(
-            content=self._replacement,
-            id=message.id,  # the same id replaces the answer
-            response_metadata={**message.response_metadata, "halldetect": str(report)},
-        )
+        details = {**message.response_metadata, "halldetect": str(report)}
+        # The same id replaces the answer.
+        replaced = AIMessage(self._replacement, id=message.id, response_metadata=details)
         return {"messages": [replaced]}
 
     async def aafter_model(self, state: AgentState[Any], runtime: Any) -> dict[str, Any] | None:

@@ -11,8 +11,6 @@ from typing import Any
 from halldetect.detector import Detector
 from halldetect.integrations.checker import Checker, faithfulness
 
-Evaluator = Callable[..., dict[str, Any]]
-
 
 def grounded(
     *,
@@ -21,7 +19,7 @@ def grounded(
     question: str = "question",
     key: str = "groundedness",
     detector: Detector | None = None,
-) -> Evaluator:
+) -> Callable[..., dict[str, Any]]:
     """Return an evaluator of the faithfulness of the answer in `outputs` to its context.
 
     An answer that could not be checked has no score and the value "uncheckable".
@@ -31,18 +29,13 @@ def grounded(
         answer: the key of the text to check, in the outputs.
         question: the key of the question, in the inputs.
         key: the name of the feedback.
-        detector: the detector to use; the default one if None.
     """
     checker = Checker(detector)
 
     def evaluate(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> dict[str, Any]:
         source = outputs.get(context) or inputs.get(context)
         report = checker.check(source, outputs.get(answer), inputs.get(question))
-        return {
-            "key": key,
-            "score": faithfulness(report),
-            "value": report.verdict.value,
-            "comment": str(report),
-        }
+        score, verdict = faithfulness(report), report.verdict.value
+        return {"key": key, "score": score, "value": verdict, "comment": str(report)}
 
     return evaluate

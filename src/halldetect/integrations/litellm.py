@@ -12,13 +12,12 @@ tool messages.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from litellm.integrations.custom_guardrail import CustomGuardrail
 
 from halldetect.detector import Detector
-from halldetect.integrations.checker import Checker, failure
+from halldetect.integrations.checker import Checker, failure, first_of, one_of
 from halldetect_serve.proxy.rag_prompt import request_sources
 
 if TYPE_CHECKING:
@@ -29,12 +28,17 @@ class GroundednessGuardrail(CustomGuardrail):
     """Blocks responses that are not backed by their sources, or could not be checked.
 
     Args:
-        detector: the detector to use; the default one if None.
-        options: the options of LiteLLM's CustomGuardrail.
+        event_hook: the mode, "post_call": in any other mode, no response would be checked.
+        options: the other options of LiteLLM's CustomGuardrail.
     """
 
-    def __init__(self, detector: Detector | None = None, **options: Any) -> None:
-        super().__init__(**options)
+    def __init__(
+        self, detector: Detector | None = None, event_hook: Any = None, **options: Any
+    ) -> None:
+        for hook in event_hook if isinstance(event_hook, list) else [event_hook]:
+            if hook is not None:
+                one_of("mode", getattr(hook, "value", hook), ("post_call",))
+        super().__init__(event_hook=event_hook, **options)
         self._checker = Checker(detector)
 
     async def apply_guardrail(
@@ -44,29 +48,18 @@ class GroundednessGuardrail(CustomGuardrail):
         input_type: Literal["request", "response"],
         logging_obj: Any = None,
     ) -> GenericGuardrailAPIInputs:
-        """Check the texts of a response; requests pass.
-
-        Args:
-            inputs: the texts.
-            request_data: the request, with metadata and messages.
-            input_type: the origin of the texts, request or response.
-
-        Raises:
-            UngroundedError: or UncheckableError to block the response.
-        """
+        """Check the texts of a response; raise UngroundedError or UncheckableError to block it."""
         if input_type == "request":
             return inputs
-        sources = _sources(request_data)
+        given = (first_of(request_data.get(name), ["sources"]) for name in _METADATA)
+        sources = next(filter(None, given), None)
         for text in inputs.get("texts", []):
-            report = await self._checker.check_async(sources, text)
+            report = await self._checker.check_async(
+                sources or request_sources(request_data.get("messages") or []), text
+            )
             if not report.ok:
                 raise failure(report)
         return inputs
 
 
-def _sources(request: Mapping[str, Any]) -> Any:
-    for name in ("metadata", "litellm_metadata"):
-        values = request.get(name)
-        if isinstance(values, Mapping) and values.get("sources"):
-            return values["sources"]
-    return request_sources(request.get("messages") or [])
+_METADATA = ("metadata", "litellm_metadata")

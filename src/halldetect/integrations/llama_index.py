@@ -19,9 +19,6 @@ class GroundednessEvaluator(BaseEvaluator):
     """An evaluator that passes faithful responses; usable in a RetryQueryEngine.
 
     A response that could not be checked is an invalid result and does not pass.
-
-    Args:
-        detector: the detector to use; the default one if None.
     """
 
     def __init__(self, detector: Detector | None = None) -> None:
@@ -40,24 +37,18 @@ class GroundednessEvaluator(BaseEvaluator):
         contexts: Sequence[str] | None = None,
         **kwargs: Any,
     ) -> EvaluationResult:
-        """Check one response.
-
-        Args:
-            query: the question; an answer that refers to it is judged with it.
-            response: the text to check.
-            contexts: the texts it should be faithful to.
-        """
+        """Check a response; an answer that refers to the question is judged with it."""
         report = await self._checker.check_async(contexts, response, query)
-        score = faithfulness(report)
+        score, said = faithfulness(report), str(report)
         return EvaluationResult(
             query=query,
             response=response,
             contexts=contexts,
             passing=report.ok,
             score=score,
-            feedback=str(report),
+            feedback=said,
             invalid_result=score is None,
-            invalid_reason=str(report) if score is None else None,
+            invalid_reason=said if score is None else None,
         )
 
 
@@ -65,12 +56,7 @@ class GroundedQueryEngine(BaseQueryEngine):
     """A query engine whose responses are checked against the nodes they were made from.
 
     The findings are added to the metadata of the response under "halldetect". A response that is
-    not faithful or could not be checked is replaced.
-
-    Args:
-        engine: makes the responses.
-        replacement: the text that replaces a response; None leaves it.
-        detector: the detector to use; the default one if None.
+    not faithful or could not be checked is replaced, unless `replacement` is None.
     """
 
     def __init__(

@@ -14,23 +14,19 @@ import llm
 from halldetect.integrations.checker import Checker
 
 _LAST_RESPONSE = "SELECT response FROM responses ORDER BY datetime_utc DESC LIMIT 1"
+_SOURCE_HELP = "A file that the response should be faithful to; may be repeated."
 _checker = Checker()
 
 
 @llm.hookimpl
 def register_commands(cli: click.Group) -> None:
     """Add `llm ground`."""
+    path = click.Path(exists=True, dir_okay=False, path_type=Path)
 
     @cli.command(name="ground")
     @click.argument("response", required=False)
     @click.option(
-        "-s",
-        "--source",
-        "sources",
-        multiple=True,
-        required=True,
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="A file that the response should be faithful to; may be repeated.",
+        "-s", "--source", "sources", multiple=True, required=True, type=path, help=_SOURCE_HELP
     )
     @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
     def ground(response: str | None, sources: tuple[Path, ...], as_json: bool) -> None:
@@ -42,12 +38,9 @@ def register_commands(cli: click.Group) -> None:
         from halldetect.cli.exits import OF_VERDICT
         from halldetect.cli.text_arguments import read_file
 
-        if response is None:
-            response = _last_response()
-        elif response == "-":
-            response = sys.stdin.read()
+        text = sys.stdin.read() if response == "-" else response
         documents = [{"id": str(path), "text": read_file(path, "source")} for path in sources]
-        report = _checker.check(documents, response)
+        report = _checker.check(documents, _last_response() if text is None else text)
         click.echo(report.to_json() if as_json else str(report))
         raise SystemExit(OF_VERDICT[report.verdict])
 

@@ -22,11 +22,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def build_server(detector: Detector | None = None) -> MCPServer[Any]:
-    """Return the server with its tools.
-
-    Args:
-        detector: the detector to use; the default one if None.
-    """
+    """Return the server with its tools."""
     checker = Checker(detector)
     server: MCPServer[Any] = MCPServer(
         "halldetect", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
@@ -42,20 +38,11 @@ def build_server(detector: Detector | None = None) -> MCPServer[Any]:
     def repair(sources: list[str], response: str) -> dict[str, Any]:
         """Correct or remove what the sources do not support; the new text has been checked."""
         with checker.lock:
-            repaired = checker.detector.repair(sources, response)
-        return {
-            "outcome": repaired.outcome.value,
-            "text": repaired.text,
-            "reason": repaired.reason,
-            "changes": [
-                {
-                    "action": change.action.value,
-                    "before": change.before,
-                    "after": change.after,
-                    "why": change.why,
-                }
-                for change in repaired.changes
-            ],
+            repaired = checker.detector.repair(sources, response).to_dict()
+        fields = ("action", "before", "after", "why")
+        changes = [{name: change[name] for name in fields} for change in repaired["changes"]]
+        return {name: repaired[name] for name in ("outcome", "text", "reason")} | {
+            "changes": changes
         }
 
     @server.tool()
@@ -63,14 +50,13 @@ def build_server(detector: Detector | None = None) -> MCPServer[Any]:
         """Judge a single claim against the sources, with the passage that decides."""
         with checker.lock:
             ((found,),) = checker.detector.judge([(sources, [claim])])
+        proof = found.proof
         return {
             "status": found.status.value,
             "reason": found.reason,
             "support": found.support,
             "contradiction": found.contradiction,
-            "passage": None
-            if found.proof is None
-            else {"document": found.proof.document, "text": found.proof.text},
+            "passage": proof and {"document": proof.document, "text": proof.text},
         }
 
     return server
@@ -82,15 +68,7 @@ def serve_stdio(detector: Detector | None = None) -> None:
 
 
 def serve_http(host: str, port: int, detector: Detector | None = None) -> None:
-    """Serve clients over streamable HTTP at /mcp.
-
-    Args:
-        host, port: the address to listen on. Without authentication, only this machine may connect.
-        detector: the detector to use; the default one if None.
-
-    Raises:
-        ConfigurationError: for a host that other machines can reach.
-    """
+    """Serve clients on this machine over streamable HTTP at /mcp; other hosts are an error."""
     if host not in LOOPBACK:
         raise ConfigurationError(
             f"the MCP server has no authentication and listens on {LOOPBACK[0]} only, not {host}: "

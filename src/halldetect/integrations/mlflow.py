@@ -10,24 +10,20 @@ from mlflow.genai.scorers import Scorer
 from pydantic import PrivateAttr
 
 from halldetect.detector import Detector
-from halldetect.integrations.checker import Checker, faithfulness
+from halldetect.integrations.checker import SOURCE_NAMES, Checker, faithfulness, first_of
 from halldetect.render.short import claim_line
-from halldetect.report import Report, Status
+from halldetect.report import Status
 
-_SOURCE_KEYS = ("context", "contexts", "retrieved_contexts", "source", "sources")
-_ANSWER_KEYS = ("response", "answer", "output", "content")
+_ANSWER_NAMES = ("response", "answer", "output", "content")
 
 
 class Groundedness(Scorer):
     """Faithfulness of outputs to their source, with one feedback per claim.
 
-    The source is `context` (or `contexts`, `retrieved_contexts`, `source`, `sources`) of the
-    inputs or the outputs, else the results of the retriever spans of the trace. An output that
-    could not be checked gets a feedback with an error and no value.
-
-    Args:
-        detector: the detector to use; the default one if None.
-        per_claim: whether to add a feedback per claim (`groundedness/claim_1`, ...).
+    The source is `context` (or `contexts`, `retrieved_contexts`, `source`, `sources`,
+    `documents`) of the inputs or the outputs, else the results of the retriever spans of the
+    trace. An output that could not be checked gets a feedback with an error and no value.
+    `per_claim` adds a feedback per claim (`groundedness/claim_1`, ...).
     """
 
     name: str = "groundedness"
@@ -41,52 +37,24 @@ class Groundedness(Scorer):
     def __call__(
         self, *, inputs: Any = None, outputs: Any = None, trace: Trace | None = None
     ) -> list[Feedback]:
-        """Check one row.
-
-        Args:
-            inputs: inputs of the row, perhaps with the source.
-            outputs: the text to check, or a mapping that holds it and perhaps the source.
-            trace: trace of the row.
-        """
-        source = _first(inputs, _SOURCE_KEYS) or _first(outputs, _SOURCE_KEYS) or _retrieved(trace)
-        answer = _first(outputs, _ANSWER_KEYS) if isinstance(outputs, Mapping) else outputs
+        """Check one row; the outputs are the text, or a mapping that has it."""
+        source = first_of(inputs, SOURCE_NAMES) or first_of(outputs, SOURCE_NAMES)
+        if not source and trace is not None:
+            spans = trace.search_spans(span_type=SpanType.RETRIEVER)
+            source = [span.outputs for span in spans]
+        answer = first_of(outputs, _ANSWER_NAMES) if isinstance(outputs, Mapping) else outputs
         report = self._checker.check(source, answer)
-        feedback = [self._overall(report)]
-        if self.per_claim:
-            for number, claim in enumerate(report.claims, 1):
-                unchecked = claim.status is Status.UNCHECKABLE
-                said = claim_line(report, claim)
-                feedback.append(
-                    Feedback(
-                        name=f"{self.name}/claim_{number}",
-                        value=None if unchecked else claim.status.value,
-                        error=_error(said) if unchecked else None,
-                        rationale=said,
-                    )
-                )
+        verdict = {"verdict": report.verdict.value}
+        feedback = [_feedback(self.name, faithfulness(report), str(report), metadata=verdict)]
+        for number, claim in enumerate(report.claims if self.per_claim else (), 1):
+            value = None if claim.status is Status.UNCHECKABLE else claim.status.value
+            name = f"{self.name}/claim_{number}"
+            feedback.append(_feedback(name, value, claim_line(report, claim)))
         return feedback
 
-    def _overall(self, report: Report) -> Feedback:
-        value = faithfulness(report)
-        return Feedback(
-            name=self.name,
-            value=value,
-            error=_error(str(report)) if value is None else None,
-            rationale=str(report),
-            metadata={"verdict": report.verdict.value},
-        )
 
-
-def _error(message: str) -> AssessmentError:
-    return AssessmentError(error_code="UNCHECKABLE", error_message=message)
-
-
-def _first(values: Any, keys: tuple[str, ...]) -> Any:
-    if not isinstance(values, Mapping):
-        return None
-    return next((values[key] for key in keys if values.get(key)), None)
-
-
-def _retrieved(trace: Trace | None) -> list[Any]:
-    spans = [] if trace is None else trace.search_spans(span_type=SpanType.RETRIEVER)
-    return [span.outputs for span in spans]
+def _feedback(
+    name: str, value: float | str | None, said: str, metadata: dict[str, str] | None = None
+) -> Feedback:
+    error = AssessmentError(error_code="UNCHECKABLE", error_message=said) if value is None else None
+    return Feedback(name=name, value=value, error=error, rationale=said, metadata=metadata)

@@ -14,7 +14,7 @@ from nemoguardrails.actions import action
 from nemoguardrails.actions.actions import ActionResult
 
 from halldetect.detector import Detector
-from halldetect.integrations.checker import Checker, metadata
+from halldetect.integrations.checker import REPLACEMENT, Checker, metadata
 
 Action = Callable[..., Awaitable[ActionResult]]
 
@@ -22,7 +22,7 @@ ACTION = "halldetect_check_facts"
 # Colang 1.0.
 FLOW = f"""
 define bot refuse ungrounded answer
-  "I could not find a reliable answer in the documents."
+  "{REPLACEMENT}"
 
 define flow halldetect check facts
   $grounded = execute {ACTION}
@@ -36,9 +36,6 @@ def check_facts(detector: Detector | None = None) -> Action:
     """Return an action that is true if the bot's message is faithful to the relevant chunks.
 
     It is also false if the message could not be checked; `$halldetect` then says so.
-
-    Args:
-        detector: the detector to use; the default one if None.
     """
     checker = Checker(detector)
 
@@ -55,10 +52,5 @@ def check_facts(detector: Detector | None = None) -> Action:
 
 
 def register(rails: LLMRails, detector: Detector | None = None) -> None:
-    """Register the action with the rails.
-
-    Args:
-        rails: the rails that use the flow.
-        detector: the detector to use; the default one if None.
-    """
+    """Register the action with the rails that use the flow."""
     rails.register_action(check_facts(detector), ACTION)

@@ -34,10 +34,17 @@ _SCOPE = "halldetect"
 class TracedDetector(Detector):
     """A detector that also emits the report of each `check`."""
 
-    def check(self, source: Source, response: str, *, question: str | None = None) -> Report:
+    def check(
+        self,
+        source: Source,
+        response: str,
+        *,
+        question: str | None = None,
+        threshold: float | str | None = None,
+    ) -> Report:
         """Check one response as `Detector` does, and emit an event and metrics."""
         started = perf_counter()
-        report = super().check(source, response, question=question)
+        report = super().check(source, response, question=question, threshold=threshold)
         emit(report)
         _instruments()[1].record(perf_counter() - started, {"halldetect.verdict": report.verdict})
         return report
@@ -55,54 +62,36 @@ def emit(
     Args:
         report: the report.
         response_id: the id of the response in the span of the model call.
-        per_claim: whether to emit an event for each claim too.
+        per_claim: True to emit an event for each claim too.
         context: the context of the event's span; default: the current one.
     """
-    value = faithfulness(report)
-    common: dict[str, Any] = {} if response_id is None else {"gen_ai.response.id": response_id}
-    _event(
-        {**common, "gen_ai.evaluation.name": NAME},
-        value,
-        report.verdict,
-        str(report),
-        report.verdict is Verdict.UNCHECKABLE,
-        context,
-    )
-    if per_claim:
-        for claim in report.claims:
-            _event(
-                {**common, "gen_ai.evaluation.name": f"{NAME}.claim"},
-                claim.support,
-                claim.status,
-                claim_line(report, claim),
-                claim.status is Status.UNCHECKABLE,
-                context,
-            )
-    _instruments()[0].add(1, {"halldetect.verdict": report.verdict.value})
-
-
-def _event(
-    attributes: dict[str, Any],
-    value: float | None,
-    label: str,
-    explanation: str,
-    unchecked: bool,
-    context: Context | None,
-) -> None:
-    attributes["gen_ai.evaluation.score.label"] = str(label)
-    attributes["gen_ai.evaluation.explanation"] = explanation
-    if unchecked:
-        attributes["error.type"] = "uncheckable"
-    elif value is not None:
-        attributes["gen_ai.evaluation.score.value"] = value
-    get_logger(_SCOPE, __version__).emit(
-        LogRecord(
+    events: list[tuple[str, Verdict | Status, float | None, str]] = [
+        (NAME, report.verdict, faithfulness(report), str(report))
+    ]
+    for claim in report.claims if per_claim else ():
+        said = claim_line(report, claim)
+        events.append((f"{NAME}.claim", claim.status, claim.support, said))
+    for name, label, value, explanation in events:
+        attributes: dict[str, Any] = {
+            "gen_ai.evaluation.name": name,
+            "gen_ai.evaluation.score.label": label.value,
+            "gen_ai.evaluation.explanation": explanation,
+        }
+        if response_id is not None:
+            attributes["gen_ai.response.id"] = response_id
+        unchecked = label in (Verdict.UNCHECKABLE, Status.UNCHECKABLE)
+        if unchecked:
+            attributes["error.type"] = "uncheckable"
+        elif value is not None:
+            attributes["gen_ai.evaluation.score.value"] = value
+        record = LogRecord(
             context=get_current() if context is None else context,
             event_name=EVENT,
             severity_number=SeverityNumber.WARN if unchecked else SeverityNumber.INFO,
             attributes=attributes,
         )
-    )
+        get_logger(_SCOPE, __version__).emit(record)
+    _instruments()[0].add(1, {"halldetect.verdict": report.verdict.value})
 
 
 @cache

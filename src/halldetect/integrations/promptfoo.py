@@ -14,20 +14,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from halldetect.integrations.checker import Checker, faithfulness
+from halldetect.integrations.checker import SOURCE_NAMES, Checker, faithfulness, first_of
 
-_SOURCE_VARIABLES = ("context", "source", "sources", "documents")
 _checker = Checker()
 
 
 def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the output of a test; promptfoo calls this by name.
-
-    Args:
-        output: the text to check.
-        context: holds the variables of the test in `vars`.
-    """
+    """Check the output of a test, whose variables are in `vars`; promptfoo calls this by name."""
     variables = context.get("vars") or {}
-    source = next((variables[name] for name in _SOURCE_VARIABLES if variables.get(name)), None)
-    report = _checker.check(source, output, variables.get("question"))
+    report = _checker.check(first_of(variables, SOURCE_NAMES), output, variables.get("question"))
     return {"pass": report.ok, "score": faithfulness(report) or 0.0, "reason": str(report)}

@@ -12,11 +12,10 @@ nothing heavy before the first check.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -27,24 +26,12 @@ if TYPE_CHECKING:
     from halldetect.report import Report
 
 MARKER = "halldetect"
-_SLOW_SECONDS = 10.0
-_CACHE_FOLDER = "halldetect"
-_CHECKS = "halldetect_checks"
-
-
-class Grounded(Protocol):
-    """The type of the fixture `grounded`."""
-
-    def __call__(
-        self,
-        response: str,
-        source: Source,
-        *,
-        question: str | None = None,
-        threshold: float | None = None,
-    ) -> Report:
-        """Return the report of a faithful response; fail the test for any other."""
-        ...
+_MARKER_HELP = "(threshold=0.5): checks answers against sources; the fixture `grounded` adds it"
+_CHECKS = pytest.StashKey[list[dict[str, Any]]]()
+_TITLE = "HallDetect: checks of a test run"
+_VERDICTS = ("hallucinated", "uncheckable", "abstained", "faithful")
+# An attribute of pytest's reports, which xdist sends to the controller.
+_ATTRIBUTE = "halldetect_checks"
 
 
 def assert_grounded(
@@ -68,64 +55,69 @@ def assert_grounded(
 
     __tracebackhide__ = True
     report = (detector or default_detector()).check(source, response, question=question)
-    return _require_ok(report, threshold)
+    return _require_ok(report if threshold is None else report.rethreshold(threshold))
 
 
-@dataclass
-class _Check:
-    """One call of the fixture, as plain values: a worker of xdist sends it to the controller."""
+class Grounded:
+    """The fixture `grounded`: a function that checks a response and remembers the report."""
 
-    report: dict[str, Any]
-    seconds: float
-    cached: bool
+    def __init__(self, node: Any, detector: Detector, cache: ReportCache) -> None:
+        self._node, self._detector, self._cache = node, detector, cache
+        marker = node.get_closest_marker(MARKER)
+        if marker and marker.kwargs.keys() - {"threshold"}:
+            raise pytest.UsageError(f"the marker {MARKER} takes threshold, not {marker.kwargs}")
+        self._threshold = marker.kwargs.get("threshold") if marker else None
+        if self._threshold is None:
+            self._threshold = node.config.getoption("--halldetect-threshold")
 
+    def __call__(
+        self,
+        response: str,
+        source: Source,
+        *,
+        question: str | None = None,
+        threshold: float | None = None,
+    ) -> Report:
+        """Return the report of a faithful response; fail the test for any other."""
+        from halldetect.inputs import Pair
 
-@dataclass
-class _Run:
-    """The findings of the run so far, by test."""
-
-    checks: list[tuple[str, str, _Check]] = field(default_factory=list)
-
-    def add(self, report: pytest.TestReport) -> None:
-        """Add the checks of a test that ran here or in a worker."""
-        for item in getattr(report, _CHECKS, ()):
-            self.checks.append((report.nodeid, report.outcome, _Check(**item)))
-
-
-_RUN = pytest.StashKey[_Run]()
-_OF_TEST = pytest.StashKey[list[_Check]]()
+        __tracebackhide__ = True
+        started = perf_counter()
+        pair = Pair(source, response, question)
+        key = self._cache.key(pair)
+        known = self._cache.get({key: pair}).get(key)
+        report = known or self._detector.check(source, response, question=question)
+        if known is None:
+            self._cache.put({key: report})
+        wanted = self._threshold if threshold is None else threshold
+        if wanted is not None:
+            report = report.rethreshold(wanted)
+        seconds, plain = perf_counter() - started, report.to_dict()
+        check = {"report": plain, "seconds": seconds, "cached": known is not None}
+        self._node.stash.setdefault(_CHECKS, []).append(check)
+        score = "" if report.score is None else f"{report.score:.6f}"
+        self._node.user_properties += [
+            ("halldetect_verdict", report.verdict.value),
+            ("halldetect_score", score),
+        ]
+        return _require_ok(report)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the plug-in."""
-    group = parser.getgroup("halldetect", "checks of answers against their sources")
-    group.addoption(
-        "--halldetect-report",
-        type=Path,
-        metavar="DIR",
-        help="write DIR/index.html with every check of the run",
-    )
-    group.addoption(
-        "--halldetect-verifier", metavar="NAME", help="the verifier (see halldetect check --help)"
-    )
-    group.addoption(
-        "--halldetect-threshold",
-        type=float,
-        metavar="T",
-        help="fail at this score or above (default: 0.5)",
-    )
-    group.addoption(
-        "--halldetect-no-cache", action="store_true", help="check again what did not change"
-    )
+    add = parser.getgroup("halldetect", "checks of answers against their sources").addoption
+    page = "write DIR/index.html with every check of the run"
+    add("--halldetect-report", type=Path, metavar="DIR", help=page)
+    verifier = "the verifier (see halldetect check --help)"
+    add("--halldetect-verifier", metavar="NAME", help=verifier)
+    threshold = "fail at this score or above (default: 0.5)"
+    add("--halldetect-threshold", type=float, metavar="T", help=threshold)
+    add("--halldetect-no-cache", action="store_true", help="check again what did not change")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
-    config.addinivalue_line(
-        "markers",
-        f"{MARKER}(threshold=0.5): checks answers against sources; the fixture `grounded` adds it",
-    )
-    config.stash[_RUN] = _Run()
+    config.addinivalue_line("markers", f"{MARKER}{_MARKER_HELP}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -155,7 +147,7 @@ def _halldetect_cache(
     if store is None or pytestconfig.getoption("--halldetect-no-cache"):
         cache = ReportCache.disabled()
     else:
-        cache = ReportCache(Path(store.mkdir(_CACHE_FOLDER)), run_settings(halldetect_detector))
+        cache = ReportCache(Path(store.mkdir("halldetect")), run_settings(halldetect_detector))
     yield cache
     cache.close()
 
@@ -165,101 +157,74 @@ def grounded(
     request: pytest.FixtureRequest, halldetect_detector: Detector, _halldetect_cache: ReportCache
 ) -> Grounded:
     """Checks a response against its source and fails the test unless it is faithful."""
-    from halldetect.inputs import Pair
-
-    marker = request.node.get_closest_marker(MARKER)
-    if marker and marker.kwargs.keys() - {"threshold"}:
-        raise pytest.UsageError(f"the marker {MARKER} takes threshold, not {marker.kwargs}")
-    of_test = marker.kwargs.get("threshold") if marker else None
-    if of_test is None:
-        of_test = request.config.getoption("--halldetect-threshold")
-    checks = request.node.stash.setdefault(_OF_TEST, [])
-
-    def check(
-        response: str,
-        source: Source,
-        *,
-        question: str | None = None,
-        threshold: float | None = None,
-    ) -> Report:
-        __tracebackhide__ = True
-        started = perf_counter()
-        pair = Pair(source, response, question)
-        key = _halldetect_cache.key(pair)
-        report = _halldetect_cache.get({key: pair}).get(key)
-        cached = report is not None
-        if report is None:
-            report = halldetect_detector.check(source, response, question=question)
-            _halldetect_cache.put({key: report})
-        wanted = of_test if threshold is None else threshold
-        if wanted is not None:
-            report = report.rethreshold(wanted)
-        checks.append(_Check(report.to_dict(), perf_counter() - started, cached))
-        request.node.user_properties += [
-            ("halldetect_verdict", report.verdict.value),
-            ("halldetect_score", "" if report.score is None else f"{report.score:.6f}"),
-        ]
-        return _require_ok(report, None)
-
-    return check
+    return Grounded(request.node, halldetect_detector, _halldetect_cache)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """Attach the checks of a test to its report, which xdist sends to the controller."""
+    """Attach the checks of a test to its report."""
     report = yield
-    if report.when == "call" and item.stash.get(_OF_TEST, []):
-        setattr(report, _CHECKS, [vars(check) for check in item.stash[_OF_TEST]])
+    if report.when == "call":
+        setattr(report, _ATTRIBUTE, item.stash.get(_CHECKS, []))
     return report
-
-
-class _Collector:
-    """Gathers the checks of all tests; the hook of the module has no access to the config."""
-
-    def __init__(self, run: _Run) -> None:
-        self._run = run
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self._run.add(report)
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Gather checks in the process that shows the results."""
-    if not hasattr(session.config, "workerinput"):
-        collector = _Collector(session.config.stash[_RUN])
-        session.config.pluginmanager.register(collector, "halldetect-collector")
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Print the number and duration of the checks, and write the page."""
-    checks = config.stash[_RUN].checks
+    checks = [
+        (report.nodeid, report.outcome, check)
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for check in getattr(report, _ATTRIBUTE, ())
+    ]
     folder = config.getoption("--halldetect-report")
     if folder is not None:
-        from halldetect.integrations.run_page import write_run_page
-
-        rows = [(test, outcome, check.report) for test, outcome, check in checks]
-        page = write_run_page(folder, rows)
+        page = write_run_page(folder, [(test, how, item["report"]) for test, how, item in checks])
         terminalreporter.write_line(f"halldetect: {page}")
-    if not checks:
-        return
-    seconds = sum(check.seconds for _, _, check in checks)
-    cached = sum(check.cached for _, _, check in checks)
-    terminalreporter.write_line(
-        f"halldetect: {len(checks)} checks in {seconds:.1f} s, {cached} of them from the cache"
-    )
-    test, _, slowest = max(checks, key=lambda item: item[2].seconds)
-    if slowest.seconds > _SLOW_SECONDS:
+    if checks:
+        seconds = sum(check["seconds"] for _, _, check in checks)
+        cached = sum(check["cached"] for _, _, check in checks)
         terminalreporter.write_line(
-            f"halldetect: the slowest took {slowest.seconds:.1f} s, in {test}: use a faster "
-            "verifier, a shorter source, or -m 'not halldetect' for quick runs",
-            yellow=True,
+            f"halldetect: {len(checks)} checks in {seconds:.1f} s, {cached} of them from the cache"
         )
 
 
-def _require_ok(report: Report, threshold: float | None) -> Report:
+def write_run_page(folder: Path, checks: Sequence[tuple[str, str, dict[str, Any]]]) -> Path:
+    """Write `index.html`, which loads nothing and runs no script, and return its path.
+
+    Args:
+        folder: the folder of the page; created if missing.
+        checks: the test of each check, its outcome, and the report as plain values.
+    """
+    from halldetect.errors import InputError
+    from halldetect.render.html_page import html_page, shared_style
+    from halldetect.render.passages import Passages
+    from halldetect.render.phrases import VERDICT_SYMBOL, numbered, summary
+    from halldetect.render.short import claim_line
+    from halldetect.report import Report
+
+    rows = []
+    for test, outcome, data in checks:
+        report = Report.from_dict(data)
+        passages = Passages(report)
+        verdict, symbol = report.verdict.value, VERDICT_SYMBOL[report.verdict]
+        row = {"test": test, "outcome": outcome, "verdict": verdict, "symbol": symbol}
+        claims = [claim_line(report, claim, passages) for _, claim in numbered(report)]
+        rows.append({**row, "summary": summary(report), "claims": claims})
+    found = [row["verdict"] for row in rows]
+    counts = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in _VERDICTS)
+    texts: Any = {"title": _TITLE, "style": shared_style(), "rows": rows, "counts": counts}
+    path = folder / "index.html"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(html_page("halldetect.render", "run.html.jinja", **texts), "utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from error
+    return path
+
+
+def _require_ok(report: Report) -> Report:
     __tracebackhide__ = True
-    if threshold is not None:
-        report = report.rethreshold(threshold)
     if not report.ok:
         raise AssertionError(str(report))
     return report

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from halldetect.detector import default_detector
 from halldetect.errors import ConfigurationError
 from halldetect.protocols import Verifier
 from halldetect.report import Probabilities
 
 _DEFAULT_MAX_TOKENS = 512
 _SPECIAL_TOKENS = 4
-
-
-class Predicts(Protocol):
-    """The interface of a CrossEncoder that a verifier needs."""
-
-    def predict(self, sentences: Any, **options: Any) -> Any:
-        """Return the scores of pairs of texts."""
-        ...
 
 
 class CrossEncoderVerifier:
@@ -40,7 +32,7 @@ class CrossEncoderVerifier:
 
     def __init__(
         self,
-        model: Predicts,
+        model: Any,
         *,
         name: str | None = None,
         max_tokens: int | None = None,
@@ -48,9 +40,8 @@ class CrossEncoderVerifier:
     ) -> None:
         self._model = model
         self._batch_size = batch_size
-        config = getattr(getattr(model, "model", None), "config", None) or getattr(
-            model, "config", None
-        )
+        inner = getattr(model, "model", None)
+        config = getattr(inner, "config", None) or getattr(model, "config", None)
         self._labels = _label_indices(getattr(config, "id2label", None))
         self._name = name or str(getattr(config, "_name_or_path", "") or type(model).__name__)
         # Versions before 5.2 call it max_length.
@@ -68,15 +59,12 @@ class CrossEncoderVerifier:
         """Return the limit for premise and hypothesis together."""
         return self._max_tokens
 
-    @cached_property
-    def _tokenizer(self) -> Any:
-        return getattr(self._model, "tokenizer", None)
-
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text; of words, if the model has no tokenizer."""
-        if self._tokenizer is None or not texts:
+        tokenizer = getattr(self._model, "tokenizer", None)
+        if tokenizer is None or not texts:
             return [len(text.split()) for text in texts]
-        tokens = self._tokenizer(list(texts), add_special_tokens=False, verbose=False)
+        tokens = tokenizer(list(texts), add_special_tokens=False, verbose=False)
         return [len(ids) for ids in tokens["input_ids"]]
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
@@ -97,34 +85,21 @@ class CrossEncoderVerifier:
 
 
 class VerifierCrossEncoder:
-    """A verifier with the interface of a CrossEncoder: `predict` and `rank`.
-
-    Args:
-        verifier: the verifier to use; default: that of the default detector.
-    """
+    """A verifier, by default that of the default detector, with the interface of a CrossEncoder."""
 
     def __init__(self, verifier: Verifier | None = None) -> None:
-        if verifier is None:
-            from halldetect.detector import default_detector
-
-            verifier = default_detector().verifier
-        self._verifier = verifier
+        self._verifier = verifier or default_detector().verifier
 
     def predict(
         self, sentences: Sequence[Sequence[str]] | Sequence[str], **options: Any
     ) -> np.ndarray[Any, Any]:
         """Return P(entailment) of each pair of premise and hypothesis, or of a single pair.
 
-        Args:
-            sentences: pairs of texts, or one pair.
-            options: the options of CrossEncoder.predict; ignored.
+        The options of CrossEncoder.predict are ignored.
         """
         single = len(sentences) == 2 and all(isinstance(item, str) for item in sentences)
-        pairs: list[tuple[str, str]] = [
-            (str(premise), str(hypothesis))
-            for premise, hypothesis in ([sentences] if single else sentences)
-        ]
-        judged = self._verifier.judge(pairs)
+        pairs = [tuple(map(str, pair)) for pair in ([sentences] if single else sentences)]
+        judged = self._verifier.judge([(premise, hypothesis) for premise, hypothesis in pairs])
         scores = np.array([item.entailment for item in judged], dtype=np.float32)
         return scores[0] if single else scores
 
@@ -136,25 +111,13 @@ class VerifierCrossEncoder:
         return_documents: bool = False,
         **options: Any,
     ) -> list[dict[str, Any]]:
-        """Return the documents, those that entail the query most first.
-
-        Args:
-            query: the claim.
-            documents: texts that may support it.
-            top_k: number of documents to return; None: all.
-            return_documents: whether to return their texts too.
-            options: the options of CrossEncoder.rank; ignored.
-        """
+        """Return the documents, those that entail the query most first, as CrossEncoder.rank."""
         scores = self.predict([(document, query) for document in documents])
         order = np.argsort(-scores, kind="stable")[:top_k]
-        return [
-            {
-                "corpus_id": int(at),
-                "score": scores[at],
-                **({"text": documents[at]} if return_documents else {}),
-            }
-            for at in order
-        ]
+        ranked = [{"corpus_id": int(at), "score": scores[at]} for at in order]
+        if return_documents:
+            return [{**item, "text": documents[item["corpus_id"]]} for item in ranked]
+        return ranked
 
 
 def _label_indices(labels: Mapping[int, str] | None) -> tuple[int, int] | None:

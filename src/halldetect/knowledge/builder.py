@@ -21,7 +21,9 @@ from halldetect.knowledge.readers import IndexDocument, SourceFile, read_documen
 
 # Passages per transaction: fewer cost time, more cost memory and are lost in a crash.
 COMMIT_PASSAGES = 5_000
+CHANGES = ("added", "updated", "unchanged", "removed")
 _RERANKER = "?reranker="
+_FIND = "SELECT id, digest, run FROM documents WHERE name = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +40,7 @@ class BuildSummary:
 
 
 def is_url(location: str | Path) -> bool:
-    """Return True if an index is in a database, False if it is a file.
-
-    Raises:
-        InputError: For any other URL.
-    """
+    """Return True if an index is in a database, False if it is a file."""
     if _RERANKER in str(location):
         raise InputError("a reranker is for searching: leave ?reranker=... out here")
     scheme, separator, _ = str(location).partition("://")
@@ -52,14 +50,10 @@ def is_url(location: str | Path) -> bool:
 
 
 def open_index(location: str | Path, *, writing: bool = False) -> KnowledgeIndex:
-    """Open an index.
+    """Open an index: the path of a file, or a URL such as postgresql://user@host/database.
 
-    Args:
-        location: The path of a file, or a URL such as postgresql://user@host/database.
-        writing: True to create the index if needed, and to be its only writer.
-
-    Raises:
-        InputError: For anything but a complete index of this version.
+    With `writing`, it is created if needed. Anything but a complete index of this version
+    raises InputError.
     """
     if is_url(location):
         return PostgresIndex(str(location), writing=writing)
@@ -67,15 +61,7 @@ def open_index(location: str | Path, *, writing: bool = False) -> KnowledgeIndex
 
 
 def open_knowledge(location: str | Path) -> Knowledge:
-    """Open an index to retrieve evidence from, optionally with a reranker.
-
-    Args:
-        location: As for `open_index`; with a reranker, INDEX?reranker=MODEL.
-
-    Raises:
-        InputError: For anything but a complete index of this version.
-        ModelError: If the model cannot be loaded.
-    """
+    """Open an index to retrieve evidence from; with a reranker, INDEX?reranker=MODEL."""
     place, separator, model = str(location).partition(_RERANKER)
     if not separator:
         return open_index(location)
@@ -100,7 +86,7 @@ def build_index(
         location: The index, as for `open_index`.
         files: The files to index.
         remove_missing: True to remove documents of earlier builds that are not in these files.
-        strict: True to raise InputError for an unreadable file, False to skip it.
+        strict: False to skip unreadable files.
         progress: Gets the number of documents so far.
     """
     skipped = []
@@ -110,7 +96,7 @@ def build_index(
             try:
                 for document in read_documents(file):
                     build.add(document)
-                    progress(build.documents)
+                    progress(build.changes.total())
             except HallDetectError as error:
                 if strict:
                     raise
@@ -124,22 +110,17 @@ def remove_documents(location: str | Path, names: Iterable[str]) -> int:
     """Remove documents from an index, and return their number.
 
     Raises:
-        InputError: For a name that is not in the index.
+        InputError: For a name that is not in the index; nothing is then removed.
     """
-    wanted = list(dict.fromkeys(names))
-    with closing(open_index(location)) as index:
-        for name in wanted:
-            if not index.has_document(name):
-                raise InputError(f"the index has no document {name!r}")
+    open_index(location).close()  # writing would create a missing index
     with closing(open_index(location, writing=True)) as index, index.errors():
+        found = {name: list(index.execute(_FIND, (name,))) for name in names}
+        if unknown := [name for name, rows in found.items() if not rows]:
+            raise InputError(f"the index has no document {unknown[0]!r}")
         build = _Build(index)
-        for name in wanted:
-            for key, *_ in index.execute(_FIND, (name,)):
-                build.remove(key)
+        for ((key, *_),) in found.values():
+            build.remove(key)
         return build.finish(()).removed
-
-
-_FIND = "SELECT id, digest, run FROM documents WHERE name = ?"
 
 
 class _Build:
@@ -147,17 +128,12 @@ class _Build:
 
     def __init__(self, index: KnowledgeIndex) -> None:
         self._index = index
-        self._changes: Counter[str] = Counter()
+        self.changes: Counter[str] = Counter()
         self._uncommitted = 0
         ((number,),) = index.execute("SELECT value FROM meta WHERE name = 'run'")
         self._run = int(number) + 1
         self.record(state="building", run=str(self._run))
         index.commit()
-
-    @property
-    def documents(self) -> int:
-        """The number of documents so far."""
-        return self._changes.total()
 
     def record(self, **facts: str) -> None:
         """Record facts about the index."""
@@ -183,8 +159,12 @@ class _Build:
             "INSERT INTO documents (name, title, digest, run) VALUES (?, ?, ?, ?) RETURNING id",
             (document.name, document.title, digest, self._run),
         )
-        spans = cut_passages(document.text)
-        self._count(change, 1 + self._index.insert(key, spans, document.title, document.text))
+        passages = [
+            (key, span.start, span.end, document.title, span.cut(document.text))
+            for span in cut_passages(document.text)
+        ]
+        self._index.insert(passages)
+        self._count(change, 1 + len(passages))
 
     def remove(self, key: int) -> None:
         """Remove a document."""
@@ -200,7 +180,7 @@ class _Build:
 
     def _count(self, change: str, work: int) -> None:
         """Count a document, and commit once enough is written."""
-        self._changes[change] += 1
+        self.changes[change] += 1
         self._uncommitted += work
         if self._uncommitted >= COMMIT_PASSAGES:
             self._index.commit()
@@ -214,9 +194,12 @@ class _Build:
             digest.update(f"{name}\x00{bytes(value).hex()}\n".encode())
         ((documents,),) = self._index.execute("SELECT count(*) FROM documents")
         ((passages,),) = self._index.execute("SELECT count(*) FROM passages")
-        totals = {"documents": str(documents), "passages": str(passages)}
-        self.record(**totals, digest=digest.hexdigest(), state="complete")
+        self.record(
+            documents=str(documents),
+            passages=str(passages),
+            digest=digest.hexdigest(),
+            state="complete",
+        )
         self._index.commit()
-        kinds = ("added", "updated", "unchanged", "removed")
-        counts = {kind: self._changes[kind] for kind in kinds}
+        counts = {kind: self.changes[kind] for kind in CHANGES}
         return BuildSummary(**counts, skipped=skipped, documents=documents, passages=passages)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -26,7 +26,7 @@ from halldetect.reading.words import FUNCTION_WORDS, words
 
 # "HDKN": identifies our SQLite files, and locks a PostgreSQL database for writing.
 APPLICATION_ID = 0x48444B4E
-VERSION = 1
+VERSION = 2
 SCHEMA = "halldetect"
 CONNECT_SECONDS = 10
 SEARCH_SECONDS = 60
@@ -38,7 +38,6 @@ MAX_TERMS = 12
 MAX_RANKED = 20_000
 _MAX_CLAIM = 2000
 _TERM = re.compile(r"\w+")
-_TOKENIZER = "porter unicode61 remove_diacritics 2"
 _SQLITE_TABLES = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -46,12 +45,18 @@ CREATE TABLE documents (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
     digest BLOB NOT NULL, run INTEGER NOT NULL);
 CREATE TABLE passages (
-    id INTEGER PRIMARY KEY, document INTEGER NOT NULL REFERENCES documents (id),
+    id INTEGER PRIMARY KEY,
+    document INTEGER NOT NULL REFERENCES documents (id) ON DELETE CASCADE,
     start INTEGER NOT NULL, end INTEGER NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL);
 CREATE INDEX passages_of ON passages (document);
 CREATE VIRTUAL TABLE passage_words USING fts5(
-    title, text, content='passages', content_rowid='id', tokenize='{_TOKENIZER}');
-CREATE VIRTUAL TABLE passage_vocabulary USING fts5vocab(passage_words, 'row');
+    title, text, content='passages', content_rowid='id',
+    tokenize='porter unicode61 remove_diacritics 2');
+CREATE TRIGGER passage_added AFTER INSERT ON passages BEGIN
+    INSERT INTO passage_words (rowid, title, text) VALUES (new.id, new.title, new.text); END;
+CREATE TRIGGER passage_removed AFTER DELETE ON passages BEGIN
+    INSERT INTO passage_words (passage_words, rowid, title, text)
+    VALUES ('delete', old.id, old.title, old.text); END;
 INSERT INTO meta VALUES ('state', 'building'), ('run', '0');
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {VERSION};
@@ -73,10 +78,7 @@ CREATE INDEX passages_with ON passages USING gin (words);
 CREATE TABLE words (word text PRIMARY KEY, passages integer NOT NULL);
 INSERT INTO meta VALUES ('state', 'building'), ('run', '0'), ('version', '{VERSION}');
 """
-_INSERT = (
-    'INSERT INTO passages (document, "start", "end", title, text) VALUES (?, ?, ?, ?, ?)'
-    " RETURNING id"
-)
+_INSERT = 'INSERT INTO passages (document, "start", "end", title, text) VALUES (?, ?, ?, ?, ?)'
 _TEXTS_OF_BEST = (
     'SELECT p.text, d.name, p."start", p."end", p.title FROM best JOIN passages p ON p.id = best.id'
     " JOIN documents d ON d.id = p.document ORDER BY best.score DESC, best.id"
@@ -87,12 +89,11 @@ class KnowledgeIndex:
     """An index file, opened for searching by several threads or for writing by one.
 
     Args:
-        path: The file.
+        path: The file; without `writing`, an incomplete index raises InputError.
         writing: True to create the file if needed, and to be its only writer.
-
-    Raises:
-        InputError: For another file, and without `writing` for an incomplete index.
     """
+
+    _placeholder = "?"
 
     def __init__(self, path: Path | str, *, writing: bool = False) -> None:
         self.location, self.name = repr(str(path)), Path(path).name
@@ -138,12 +139,10 @@ class KnowledgeIndex:
         self._require_version(version, "delete it")
         if writing:
             self.execute("PRAGMA synchronous = NORMAL")
+            self.execute("PRAGMA foreign_keys = ON")
             self.execute("BEGIN IMMEDIATE")
             return
         self.execute("SELECT rowid FROM passage_words LIMIT 1").fetchall()
-        self._stems = sqlite3.connect(":memory:", check_same_thread=False)
-        self._stems.execute(f"CREATE VIRTUAL TABLE t USING fts5(x, tokenize='{_TOKENIZER}')")
-        self._stems.execute("CREATE VIRTUAL TABLE v USING fts5vocab(t, 'instance')")
 
     def _require_version(self, version: int, advice: str) -> None:
         if version != VERSION:
@@ -169,35 +168,21 @@ class KnowledgeIndex:
 
     def execute(self, query: str, values: Sequence[Any] = ()) -> Any:
         """Run a statement with `?` as placeholder, and return its rows."""
-        return self._connection.execute(query, values)
+        arguments = [values] if values else []
+        return self._connection.execute(query.replace("?", self._placeholder), *arguments)
 
     def commit(self) -> None:
         """Make the changes so far permanent."""
         self.execute("COMMIT")
         self.execute("BEGIN IMMEDIATE")
 
-    def insert(self, document: int, spans: Iterable[Span], title: str, text: str) -> int:
-        """Write the passages of a document, and return their number."""
-        places = list(spans)
-        for span in places:
-            ((passage,),) = self.execute(
-                _INSERT, (document, span.start, span.end, title, span.cut(text))
-            )
-            self.execute(
-                "INSERT INTO passage_words (rowid, title, text) VALUES (?, ?, ?)",
-                (passage, title, span.cut(text)),
-            )
-        return len(places)
+    def insert(self, passages: Sequence[tuple[int, int, int, str, str]]) -> None:
+        """Write passages: document, start, end, title and text of each."""
+        query = _INSERT.replace("?", self._placeholder)
+        self._connection.cursor().executemany(query, passages)
 
     def delete(self, document: int) -> None:
         """Remove a document with its passages."""
-        # A full-text index without its own texts needs them for a deletion.
-        self.execute(
-            "INSERT INTO passage_words (passage_words, rowid, title, text)"
-            " SELECT 'delete', id, title, text FROM passages WHERE document = ?",
-            (document,),
-        )
-        self.execute("DELETE FROM passages WHERE document = ?", (document,))
         self.execute("DELETE FROM documents WHERE id = ?", (document,))
 
     def complete(self) -> None:
@@ -205,9 +190,8 @@ class KnowledgeIndex:
 
     def close(self) -> None:
         """Close the database; uncommitted changes are undone."""
-        for name in ("_connection", "_stems"):
-            if (connection := getattr(self, name, None)) is not None:
-                connection.close()
+        if (connection := getattr(self, "_connection", None)) is not None:
+            connection.close()
 
     def __del__(self) -> None:
         self.close()  # detectors keep their index as long as they live
@@ -228,10 +212,6 @@ class KnowledgeIndex:
             "digest": f"sha256:{self._facts['digest']}",
         }
 
-    def has_document(self, name: str) -> bool:
-        """Return True if the index has a document with this name."""
-        return bool(list(self.execute("SELECT 1 FROM documents WHERE name = ?", (name,))))
-
     def search(self, claims: Sequence[str], limit: int) -> list[list[Passage]]:
         """Return for each claim the passages about it, best first; see `Knowledge`."""
         try:
@@ -251,7 +231,13 @@ class KnowledgeIndex:
         """Return text, document, start, end and title of the best passages for a claim."""
         spoken = [word.norm for word in words(claim) if word.norm not in FUNCTION_WORDS]
         terms = dict.fromkeys(term for norm in spoken for term in _TERM.findall(norm))
-        chosen = rarest({term: self._passages_with(term) for term in terms})
+        # Counting stops where a word is too common anyway.
+        count = (
+            "SELECT count(*) FROM (SELECT 1 FROM passage_words WHERE passage_words MATCH ?"
+            f" LIMIT {MAX_RANKED + 1})"
+        )
+        counts = {term: self.execute(count, (f'"{term}"',)).fetchone()[0] for term in terms}
+        chosen = rarest(counts)
         if not chosen:
             return ()
         query = " OR ".join(f'"{term}"' for term in chosen)
@@ -262,14 +248,6 @@ class KnowledgeIndex:
             (query, limit),
         )
 
-    def _passages_with(self, term: str) -> int:
-        """Return the number of passages with a word, by its stem in the index."""
-        self._stems.execute("DELETE FROM t")
-        self._stems.execute("INSERT INTO t VALUES (?)", (term,))
-        query = "SELECT doc FROM passage_vocabulary WHERE term = ?"
-        stems = self._stems.execute("SELECT term FROM v").fetchall()
-        return min((count for stem in stems for (count,) in self.execute(query, stem)), default=0)
-
 
 class PostgresIndex(KnowledgeIndex):
     """An index in a database.
@@ -278,10 +256,9 @@ class PostgresIndex(KnowledgeIndex):
         url: The database as postgresql://user@host/database. Reports show this URL, so the
             password belongs in PGPASSWORD or a password file.
         writing: True to create the tables if needed, and to be their only writer.
-
-    Raises:
-        InputError: As for `KnowledgeIndex`.
     """
+
+    _placeholder = "%s"
 
     def __init__(self, url: str, *, writing: bool = False) -> None:
         parts = urlsplit(url)
@@ -333,28 +310,12 @@ class PostgresIndex(KnowledgeIndex):
         try:
             yield
         except psycopg.Error as error:
-            why = f"cannot be used: {one_line(error)}"
-            raise InputError(f"the index {self.location} {why}") from error
-
-    def execute(self, query: str, values: Sequence[Any] = ()) -> Any:
-        """Run a statement with `?` as placeholder, and return its rows."""
-        cursor = self._connection.execute(query.replace("?", "%s"), values or None)
-        return cursor if cursor.description is not None else ()
+            message = f"the index {self.location} cannot be used: {one_line(error)}"
+            raise InputError(message) from error
 
     def commit(self) -> None:
         """Make the changes so far permanent."""
         self._connection.commit()
-
-    def insert(self, document: int, spans: Iterable[Span], title: str, text: str) -> int:
-        """Write the passages of a document, and return their number."""
-        rows = [(document, span.start, span.end, title, span.cut(text)) for span in spans]
-        with self._connection.cursor() as cursor:
-            cursor.executemany(_INSERT.replace("?", "%s"), rows)
-        return len(rows)
-
-    def delete(self, document: int) -> None:
-        """Remove a document with its passages."""
-        self.execute("DELETE FROM documents WHERE id = ?", (document,))
 
     def complete(self) -> None:
         """Count the passages that contain each word."""
@@ -371,8 +332,10 @@ class PostgresIndex(KnowledgeIndex):
             " WHERE word = ANY (tsvector_to_array(to_tsvector('english', ?))) ORDER BY 1",
             (claim.replace("\x00", " "),),
         )
-        chosen = {
-            _quoted(word): math.log(1.0 + self.passages / count)
+        chosen = {  # each word quoted as a query
+            "'{}'".format(word.replace("\\", "\\\\").replace("'", "''")): math.log(
+                1.0 + self.passages / count
+            )
             for word, count in rarest(dict(rows)).items()
         }
         if not chosen:
@@ -383,12 +346,6 @@ class PostgresIndex(KnowledgeIndex):
             f" WHERE words @@ ?::tsquery ORDER BY score DESC, id LIMIT ?) {_TEXTS_OF_BEST}",
             (list(chosen), list(chosen.values()), " | ".join(chosen), limit),
         )
-
-
-def _quoted(word: str) -> str:
-    """Return a word as a PostgreSQL query."""
-    escaped = word.replace("\\", "\\\\").replace("'", "''")
-    return f"'{escaped}'"
 
 
 def rarest(counts: Mapping[str, int]) -> dict[str, int]:

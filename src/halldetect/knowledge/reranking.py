@@ -35,13 +35,9 @@ class Embedder(Protocol):
 
 
 class SentenceTransformerEmbedder:
-    """A model of sentence-transformers; texts are cut at its maximum length.
+    """A model of sentence-transformers, by its name on the hub or its folder.
 
-    Args:
-        model: A name on the hub, or a folder.
-
-    Raises:
-        ModelError: If the model cannot be loaded.
+    Texts are cut at its maximum length. A model that cannot be loaded raises ModelError.
     """
 
     def __init__(self, model: str) -> None:
@@ -76,10 +72,6 @@ class RerankedKnowledge:
 
     A passage has two ranks: that of the knowledge, and that of the cosine between its vector and
     the claim's. Their sum decides, then the second rank.
-
-    Args:
-        knowledge: Finds the passages.
-        embedder: Compares them with the claim.
     """
 
     def __init__(self, knowledge: Knowledge, embedder: Embedder) -> None:
@@ -95,17 +87,19 @@ class RerankedKnowledge:
     def search(self, claims: Sequence[str], limit: int) -> list[list[Passage]]:
         """Return for each claim at most `limit` passages, best first; see `Knowledge`."""
         found = self._knowledge.search(claims, CANDIDATES * limit)
-        pairs = list(zip(claims, found, strict=True))
-        texts = [claim for claim, group in pairs if group]
-        texts += [passage.text_with_title for group in found for passage in group]
-        if not texts:
-            return found
-        vectors = self._vectors(list(dict.fromkeys(texts)))
-        ranked = (_reranked(group, claim, vectors) if group else [] for claim, group in pairs)
-        return [group[:limit] for group in ranked]
+        pairs = [(claim, group) for claim, group in zip(claims, found, strict=True) if group]
+        texts = [text for claim, group in pairs for text in (claim, *map(_text, group))]
+        vectors = self._vectors(list(dict.fromkeys(texts))) if texts else {}
+        for claim, group in pairs:
+            likeness = [-float(vectors[_text(item)] @ vectors[claim]) for item in group]
+            by_meaning = sorted(range(len(group)), key=likeness.__getitem__)
+            ranks = {at: rank for rank, at in enumerate(by_meaning)}
+            order = sorted(ranks, key=lambda at: (at + ranks[at], ranks[at]))
+            group[:] = [group[at] for at in order[:limit]]
+        return found
 
     def _vectors(self, texts: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-        """Return the vectors of texts, normalised to length 1."""
+        """Return a vector of length 1 per text."""
         try:
             vectors = np.asarray(self._embedder.embed(texts), np.float64)
         except HallDetectError:
@@ -119,10 +113,5 @@ class RerankedKnowledge:
         return dict(zip(texts, scaled, strict=True))
 
 
-def _reranked(
-    group: Sequence[Passage], claim: str, vectors: dict[str, NDArray[np.float64]]
-) -> list[Passage]:
-    likeness = [float(vectors[item.text_with_title] @ vectors[claim]) for item in group]
-    by_meaning = sorted(range(len(group)), key=lambda at: -likeness[at])
-    ranks = {at: rank for rank, at in enumerate(by_meaning)}
-    return [group[at] for at in sorted(ranks, key=lambda at: (at + ranks[at], ranks[at]))]
+def _text(passage: Passage) -> str:
+    return passage.text_with_title

@@ -35,14 +35,7 @@ FORMAT = "halldetect-lora8"
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """An adapter in memory.
-
-    Attributes:
-        tensors: `layers.N.MAP.A` (rank x inputs) and `.B` (outputs x rank), float32.
-        base_sha256: digest of the base it belongs to.
-        temperature: divisor of the logits.
-        languages: the languages it was trained on, or None.
-    """
+    """An adapter in memory: `.A` is rank x inputs, `.B` outputs x rank."""
 
     tensors: Mapping[str, NDArray[np.float32]]
     base_sha256: str

@@ -38,11 +38,6 @@ _DIVISION = (
 _FRAME_WORD = re.compile(r"^([ \t]*(?:document|claim|answer)[ \t]*):", re.IGNORECASE | re.MULTILINE)
 
 
-def _inside_frame(text: str) -> str:
-    """Return a text that cannot imitate the next part of the frame."""
-    return _FRAME_WORD.sub(r"\1 -", text.strip())
-
-
 class Prompt:
     """Tokens of passages and claims, and of the three answers."""
 
@@ -67,16 +62,21 @@ class Prompt:
 
     def passages(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         """Return the tokens of each passage with the words before it."""
-        return self._encode([_BEFORE_PASSAGE + _inside_frame(text) for text in texts])
+        return self._encode([_BEFORE_PASSAGE + _harmless(text) for text in texts])
 
     def claims(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         """Return the tokens of each claim with the question around it."""
-        return self._encode([_BEFORE_CLAIM + _inside_frame(text) + _QUESTION for text in texts])
+        return self._encode([_BEFORE_CLAIM + _harmless(text) + _QUESTION for text in texts])
 
     def _encode(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         ready = [encodable(text) for text in texts]
         encoded = self._tokenizer.encode_batch_fast(ready, add_special_tokens=False)
         return [tuple(item.ids) for item in encoded]
+
+
+def _harmless(text: str) -> str:
+    """Return a text that cannot imitate the next part of the frame."""
+    return _FRAME_WORD.sub(r"\1 -", text.strip())
 
 
 def _tokenizer(numbers: dict[str, int], merges: Sequence[str]) -> Any:

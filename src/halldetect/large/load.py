@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError
-from halldetect.large.adapter import Adapter, read_adapter
+from halldetect.large.adapter import read_adapter
 from halldetect.large.answer_prompt import Prompt
 from halldetect.large.shape import Shape
 from halldetect.large.verifier import Backend, LargeVerifier
@@ -18,6 +16,7 @@ from halldetect.models.download import Progress, no_progress
 from halldetect.models.gguf import GgufFile
 from halldetect.models.integrity import digest_of
 from halldetect.models.store import home
+from halldetect.verification.verifiers.onnx import read_object
 
 CONTEXT = 8192
 _FOLDER = re.compile("[0-9a-f]{12}-[0-9a-f]{12}")  # beginnings of the digests of base and adapter
@@ -42,7 +41,8 @@ def load_large(
         adapter: the adapter, a `.lora8` file. `config.json` beside it may state `calibration`, the
             parameters of halldetect.scoring.Calibration, and `operating_points`.
         device: "cpu", "cuda" or "mps".
-        runtime: "onnx" or "torch"; None for onnxruntime on a CPU and torch on a GPU.
+        runtime: "openvino", "onnx" or "torch"; None: OpenVINO on a CPU if it is installed, else
+            onnxruntime, and torch on a GPU.
         threads: threads on a CPU; one per core if None.
         context: most tokens of a passage, a claim and the question together.
         base_sha256: digest of the base, if already known, to avoid reading the file.
@@ -59,13 +59,13 @@ def load_large(
                 f"large: there is no file {file}; `halldetect models pull large` fetches the base"
             )
     found = read_adapter(adapter)
+    model = GgufFile(base)
     digest = base_sha256 or digest_of(base)
     if found.base_sha256 != digest:
         raise ModelError(
             f"the adapter {adapter.name} belongs to a base with sha256 {found.base_sha256[:16]}, "
             f"{base.name} has {digest[:16]}; `halldetect models pull large` fetches the right one"
         )
-    model = GgufFile(base)
     shape = Shape.of(model)
     prompt = Prompt(model)
     if not prompt.frame_tokens < context <= shape.context:
@@ -82,8 +82,16 @@ def load_large(
 
         backend = torch_backend(model, found, prompt.answers, device=device, threads=threads)
     else:
-        backend = _onnx_backend(model, found, prompt, folder, context, threads, progress)
-    settings = settings_beside(adapter)
+        from halldetect.large.onnx_backend import OnnxBackend
+        from halldetect.large.onnx_convert import ROUNDING, converted
+
+        _remove_other_conversions(folder)
+        file = converted(folder / f"onnx-{ROUNDING}", model, found, prompt.answers, progress)
+        backend = OnnxBackend(
+            file, model, kept_tokens=max(context, 2048), threads=threads, library=chosen
+        )
+    config = adapter.with_name("config.json")
+    settings = read_object(config) if config.is_file() else {}
     return LargeVerifier(
         backend,
         prompt,
@@ -100,56 +108,25 @@ def load_large(
     )
 
 
-def _onnx_backend(
-    model: GgufFile,
-    adapter: Adapter,
-    prompt: Prompt,
-    folder: Path,
-    context: int,
-    threads: int | None,
-    progress: Progress,
-) -> Backend:
-    from halldetect.large.onnx_backend import OnnxBackend
-    from halldetect.large.onnx_convert import ROUNDING, converted
-
-    # Conversions of other bases and adapters take 1.5 GB each. They are removed only before a new
-    # one: otherwise two installations with a shared cache would delete each other's files.
+def _remove_other_conversions(folder: Path) -> None:
+    """Remove conversions of other bases and adapters, 1.5 GB each, before a new one is made."""
+    # Only then: two installations with a shared cache would delete each other's files.
     if folder.parent.is_dir() and not folder.is_dir():
         for other in folder.parent.iterdir():
             if _FOLDER.fullmatch(other.name):
                 shutil.rmtree(other, ignore_errors=True)
-    file = converted(folder / f"onnx-{ROUNDING}", model, adapter, prompt.answers, progress)
-    return OnnxBackend(file, model, kept_tokens=max(context, 2048), threads=threads)
-
-
-def settings_beside(adapter: Path) -> dict[str, Any]:
-    """Return the content of `config.json` beside an adapter; empty without such a file."""
-    config = adapter.with_name("config.json")
-    if not config.is_file():
-        return {}
-    try:
-        found = json.loads(config.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ModelError(f"{config} is not JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise ModelError(f"{config} holds no JSON object")
-    return found
 
 
 def chosen_runtime(device: str, runtime: str | None = None) -> str:
-    """Return the runtime for a device; raise an error if it is not installed or cannot use it.
-
-    Args:
-        device: "cpu", "cuda" or "mps".
-        runtime: "onnx", "torch", or None for the best one.
-    """
-    if device not in ("cpu", "cuda", "mps"):
-        raise ConfigurationError(f"unknown device {device!r}; known are cpu, cuda, mps")
-    if runtime not in (None, "onnx", "torch"):
-        raise ConfigurationError(f"unknown runtime {runtime!r}; known are onnx, torch")
-    if runtime == "onnx" and device != "cpu":
-        raise ConfigurationError(f"the runtime onnx computes on a CPU, not on {device}")
-    chosen = runtime or ("onnx" if device == "cpu" else "torch")
+    """Return the runtime for a device; raise an error if it is missing or does not fit."""
+    fitting = {"cpu": ("onnx", "openvino", "torch"), "cuda": ("torch",), "mps": ("torch",)}
+    if device not in fitting:
+        raise ConfigurationError(f"unknown device {device!r}; known are {', '.join(fitting)}")
+    faster = device == "cpu" and find_spec("openvino") is not None
+    chosen = runtime or ("openvino" if faster else fitting[device][0])
+    if chosen not in fitting[device]:
+        known = ", ".join(fitting[device])
+        raise ConfigurationError(f"unknown runtime {chosen!r} for {device}; known are {known}")
     if chosen == "torch" and find_spec("torch") is None:
         raise MissingExtra(f"the verifier large on {device}", "hf")
     return chosen

@@ -1,4 +1,4 @@
-"""The large verifier with onnxruntime on a CPU: the fastest without a compiler or torch.
+"""The large verifier on a CPU, with onnxruntime or, twice as fast, with OpenVINO.
 
 A passage is read in runs of a fixed length, each continuing from the keys and values before it.
 Every claim has its own run, so its answer is the same to the last bit beside any other claims.
@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halldetect.errors import ModelError, one_line
-from halldetect.large.onnx_convert import ROUNDING
+from halldetect.large.onnx_convert import BLOCK, ROUNDING
 from halldetect.large.shape import Shape
 from halldetect.large.verifier import Group, Logits, Tokens
 from halldetect.models.gguf import GgufFile
@@ -29,16 +29,37 @@ _RUN_TOKENS = 512
 _KEPT_PASSAGES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class OnnxState:
+class OnnxState(NamedTuple):
     """Keys and values of every layer after a passage, and its length."""
 
     past: dict[str, NDArray[np.float32]]
     length: int
 
 
+class _OpenVinoSession:
+    """The converted model in OpenVINO, with the interface of a session of onnxruntime."""
+
+    def __init__(self, file: Path, threads: int) -> None:
+        import openvino
+
+        core = openvino.Core()
+        settings = {
+            "INFERENCE_NUM_THREADS": threads,
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_PRECISION_HINT": "f32",  # not bfloat16, where the processor has it
+            "DYNAMIC_QUANTIZATION_GROUP_SIZE": BLOCK,
+        }
+        compiled = core.compile_model(core.read_model(file), "CPU", settings)
+        self._request = compiled.create_infer_request()
+
+    def run(self, wanted: list[str], feeds: dict[str, Any]) -> list[Any]:
+        """Return copies of the wanted outputs."""
+        found = self._request.infer(feeds, share_inputs=True)
+        return [found[name] for name in wanted]
+
+
 class OnnxBackend:
-    """A session of onnxruntime, and the states of the passages used last.
+    """A session with the converted model, and the states of the passages used last.
 
     Later rounds of a check use the same passage without reading it again.
     """
@@ -46,7 +67,13 @@ class OnnxBackend:
     pairs_at_once = 16
 
     def __init__(
-        self, file: Path, model: GgufFile, *, kept_tokens: int, threads: int | None = None
+        self,
+        file: Path,
+        model: GgufFile,
+        *,
+        kept_tokens: int,
+        threads: int | None = None,
+        library: str = "onnx",
     ) -> None:
         """Load a converted model.
 
@@ -55,24 +82,30 @@ class OnnxBackend:
             model: the base, for the embeddings.
             kept_tokens: most tokens of all kept passages; the last one is always kept.
             threads: one per core if None.
+            library: "onnx" for onnxruntime, or "openvino".
         """
         self._model = model
-        self._shape = Shape.of(model)
-        self._sides = [
-            f"{number}.{side}" for number in range(self._shape.layers) for side in ("key", "value")
-        ]
+        shape = Shape.of(model)
+        self._empty = np.zeros((1, shape.kv_heads, 0, shape.head_size), np.float32)
+        sides = [f"{number}.{side}" for number in range(shape.layers) for side in ("key", "value")]
+        self._past = [f"past.{side}" for side in sides]
+        self._present = [f"present.{side}" for side in sides]
         self._kept_tokens = kept_tokens
         self._states: OrderedDict[Tokens, OnnxState] = OrderedDict()
-        self.runtime = f"onnxruntime {runtime().__version__} on cpu, weights {ROUNDING}"
+        name = "onnxruntime" if library == "onnx" else library
+        self.runtime = f"{name} {version(name)} on cpu, weights {ROUNDING}"
+        threads = threads or physical_cores()
         try:
-            self._session = runtime().InferenceSession(
-                str(file),
-                session_options(threads or physical_cores()),
-                providers=["CPUExecutionProvider"],
+            self._session: Any = (
+                _OpenVinoSession(file, threads)
+                if library == "openvino"
+                else runtime().InferenceSession(
+                    str(file), session_options(threads), providers=["CPUExecutionProvider"]
+                )
             )
-        except Exception as error:  # the runtime's errors share no base class
+        except Exception as error:  # the errors of both libraries share no base class
             raise ModelError(
-                f"large: onnxruntime cannot load {file}: {one_line(error)}; if it is damaged, "
+                f"large: {name} cannot load {file}: {one_line(error)}; if it is damaged, "
                 f"remove {file.parent}, and it is made again"
             ) from error
 
@@ -99,15 +132,12 @@ class OnnxBackend:
         return state
 
     def _read(self, passage: Tokens) -> OnnxState:
-        shape = self._shape
-        empty = np.zeros((1, shape.kv_heads, 0, shape.head_size), np.float32)
-        past = {f"past.{side}": empty for side in self._sides}
-        wanted = [f"present.{side}" for side in self._sides]
+        state = OnnxState(dict.fromkeys(self._past, self._empty), 0)
         for start in range(0, len(passage), _RUN_TOKENS):
             part = passage[start : start + _RUN_TOKENS]
-            values = self._run(wanted, part, OnnxState(past, start))
-            past = {f"past.{side}": value for side, value in zip(self._sides, values, strict=True)}
-        return OnnxState(past, len(passage))
+            values = self._run(self._present, part, state)
+            state = OnnxState(dict(zip(self._past, values, strict=True)), start + len(part))
+        return state
 
     def _run(self, wanted: list[str], tokens: Tokens, state: OnnxState) -> list[Any]:
         total = state.length + len(tokens)
@@ -119,6 +149,6 @@ class OnnxBackend:
         }
         try:
             results: list[Any] = self._session.run(wanted, feeds)
-        except Exception as error:  # the runtime's errors share no base class
-            raise ModelError(f"large: onnxruntime failed: {one_line(error)}") from error
+        except Exception as error:
+            raise ModelError(f"large: {self.runtime} failed: {one_line(error)}") from error
         return results

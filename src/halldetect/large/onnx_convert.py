@@ -13,7 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,11 +29,15 @@ from halldetect.models.store import SPARE_BYTES, megabytes, only_process
 
 ROUNDING = "int8-block128"  # for folders and reports
 MODEL, WEIGHTS = "model.onnx", "model.weights"
-_BLOCK = 128  # weights that share a scale
+BLOCK = 128  # weights that share a scale
 _ZERO = 128  # the 8-bit number that means zero
 _INT8_ACTIVATIONS = 4  # the accuracy level of MatMulNBits with 8-bit arithmetic
 _PAGE = 4096  # onnxruntime maps weights into memory where they begin at a page
 _SMALL = 1024  # bytes; smaller constants stay in the model's own file
+_OWN = "com.microsoft"  # the domain of onnxruntime's own operators
+_OWN_OPERATORS = (
+    "GroupQueryAttention", "MatMulNBits", "QuickGelu", "SkipSimplifiedLayerNormalization",
+)  # fmt: skip
 
 
 def converted(
@@ -44,17 +48,10 @@ def converted(
     The folder appears complete or not at all. One process creates it while others wait. The next
     process removes the remains of a killed one.
 
-    Args:
-        folder: a folder for this base, adapter and rounding only.
-        model: the base.
-        adapter: the adapter, added to the base.
-        answers: tokens of the three answers.
-        progress: called after every layer, and once before waiting for another process.
-
     Raises ModelError if the disk is full or the folder cannot be written.
     """
     shape = Shape.of(model)
-    size = shape.weights + shape.weights // _BLOCK * 4
+    size = shape.weights + shape.weights // BLOCK * 4
     if _is_whole(folder):
         return folder / MODEL
     try:
@@ -62,7 +59,13 @@ def converted(
         waiting = f"waiting for another process that makes {folder}"
         with only_process(folder.with_name(f"{folder.name}.lock"), "large", waiting, progress):
             if not _is_whole(folder):  # another process may have made it meanwhile
-                _make(folder, size, _Converter(model, shape, adapter, size), answers, progress)
+                what = f"converting the large verifier for onnxruntime, once ({megabytes(size)})"
+                _make(
+                    folder,
+                    size,
+                    _Converter(model, shape, adapter, answers),
+                    lambda layer: progress(layer * size // shape.layers, size, what),
+                )
     except OSError as error:
         needed = f"large: the conversion needs {megabytes(size + SPARE_BYTES)} in {folder.parent}"
         why = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or error
@@ -76,9 +79,7 @@ def _is_whole(folder: Path) -> bool:
     return (folder / MODEL).is_file() and (folder / WEIGHTS).is_file()
 
 
-def _make(
-    folder: Path, size: int, converter: _Converter, answers: Sequence[int], progress: Progress
-) -> None:
+def _make(folder: Path, size: int, converter: _Converter, progress: Callable[[int], None]) -> None:
     for leftover in folder.parent.glob(f"{folder.name}.*.partial"):
         shutil.rmtree(leftover, ignore_errors=True)
     if shutil.disk_usage(folder.parent).free < size + SPARE_BYTES:
@@ -87,9 +88,8 @@ def _make(
     try:
         draft.mkdir()
         with (draft / WEIGHTS).open("wb") as weights:
-            graph = _Graph(weights)
-            converter.add_all(graph, answers, progress)
-        (draft / MODEL).write_bytes(graph.model())
+            content = converter.write(weights, progress)
+        (draft / MODEL).write_bytes(content)
         for name in (MODEL, WEIGHTS):
             # Sync before the folder gets its name: a power cut could otherwise leave a folder that
             # looks complete but holds zeros.
@@ -101,35 +101,143 @@ def _make(
         shutil.rmtree(draft, ignore_errors=True)
 
 
-class _Graph:
-    """An ONNX graph that grows node by node; large constants go to a second file at once."""
+class _Converter:
+    """Writes an ONNX graph node by node, with the weights of one layer in memory at a time."""
 
-    def __init__(self, weights: BinaryIO) -> None:
+    def __init__(
+        self, model: GgufFile, shape: Shape, adapter: Adapter, answers: Sequence[int]
+    ) -> None:
         try:
             import onnx
         except ImportError as error:
             raise MissingExtra("the verifier large", "large") from error
         self._onnx: Any = onnx
-        self._weights = weights
+        self._model, self._shape, self._adapter, self._answers = model, shape, adapter, answers
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._inputs: list[Any] = []
         self._outputs: list[Any] = []
 
-    def input(self, name: str, shape: Sequence[int | str], dtype: type = np.float32) -> str:
-        """Declare an input; a name means an open size."""
+    def write(self, weights: BinaryIO, progress: Callable[[int], None]) -> bytes:
+        """Write large constants to a file; return the content of the model's own file."""
+        self._weights, shape, helper = weights, self._shape, self._onnx.helper
+        self._inputs += [
+            self._declared("embeddings", [1, "tokens", shape.hidden]),
+            self._declared("last_place", [1], np.int32),
+            self._declared("total", [1], np.int32),
+        ]
+        angles = np.arange(shape.context)[:, None] / shape.theta ** (
+            np.arange(0, shape.head_size, 2)[None, :] / shape.head_size
+        )
+        self._constant("cos", np.cos(angles).astype(np.float32))
+        self._constant("sin", np.sin(angles).astype(np.float32))
+        self._constant("last", np.array([-1], np.int64))
+        norm = self._constant("norm", self._vector("blk.0.attn_norm.weight"))
+        states = "embeddings"
+        normed = self._node(
+            "SimplifiedLayerNormalization",
+            [states, norm],
+            ["normed"],
+            {"axis": -1, "epsilon": shape.epsilon},
+        )
+        for number in range(shape.layers):
+            progress(number)
+            states, normed = self._layer(number, states, normed)
+        head = self._model.rows(head_tensor(self._model), self._answers)
+        self._node("MatMul", [normed, self._constant("head", head.T)], ["logits"])
+        self._outputs.append(self._declared("logits", [1, 1, len(self._answers)]))
+        graph = helper.make_graph(
+            self._nodes, "model", self._inputs, self._outputs, self._constants
+        )
+        versions = [helper.make_opsetid("", 18), helper.make_opsetid(_OWN, 1)]
+        made = helper.make_model(
+            graph, opset_imports=versions, ir_version=8, producer_name="halldetect"
+        )
+        return bytes(made.SerializeToString())
+
+    def _layer(self, number: int, states: str, normed: str) -> tuple[str, str]:
+        """Add a layer; return the names of its states, plain and normalised for the next."""
+        last = number == self._shape.layers - 1
+        seen = self._attention(number, normed)
+        if last:
+            # After the last layer's attention, only the last token is needed.
+            seen = self._node("Gather", [seen, "last"], [f"{number}.seen.last"], {"axis": 1})
+            states = self._node("Gather", [states, "last"], ["states.last"], {"axis": 1})
+        states, normed = self._added(
+            f"{number}.attended",
+            self._linear(f"{number}.o", seen, number, "o"),
+            states,
+            f"blk.{number}.ffn_norm.weight",
+        )
+        gate = self._linear(f"{number}.gate", normed, number, "g")
+        opened = self._node("QuickGelu", [gate], [f"{number}.opened"], {"alpha": 1.0})
+        up = self._linear(f"{number}.up", normed, number, "u")
+        product = self._node("Mul", [opened, up], [f"{number}.product"])
+        down = self._linear(f"{number}.down", product, number, "dn")
+        next_norm = "output_norm.weight" if last else f"blk.{number + 1}.attn_norm.weight"
+        return self._added(f"{number}.out", down, states, next_norm)
+
+    def _attention(self, number: int, normed: str) -> str:
+        shape = self._shape
+        bias = [self._vector(f"blk.{number}.attn_{part}.bias") for part in "qkv"]
+        maps = self._linear(f"{number}.qkv", normed, number, "q", "k", "v")
+        biases = self._constant(f"{number}.bias", np.concatenate(bias))
+        qkv = self._node("Add", [maps, biases], [f"{number}.qkv.biased"])
+        past = [f"past.{number}.{side}" for side in ("key", "value")]
+        present = [f"present.{number}.{side}" for side in ("key", "value")]
+        for names, declared, length in (
+            (past, self._inputs, "before"),
+            (present, self._outputs, "after"),
+        ):
+            sizes = (1, shape.kv_heads, length, shape.head_size)
+            declared += [self._declared(name, sizes) for name in names]
+        return self._node(
+            "GroupQueryAttention",
+            [qkv, "", "", *past, "last_place", "total", "cos", "sin"],
+            [f"{number}.seen", *present],
+            {"num_heads": shape.heads, "kv_num_heads": shape.kv_heads, "do_rotary": 1},
+        )
+
+    def _added(self, name: str, change: str, states: str, norm: str) -> tuple[str, str]:
+        """Add a change to the states; return the names of the sum, plain and normalised."""
+        weight = self._constant(f"{name}.norm", self._vector(norm))
+        normed = self._node(
+            "SkipSimplifiedLayerNormalization",
+            [change, states, weight],
+            [f"{name}.normed", "", "", f"{name}.states"],
+            {"epsilon": self._shape.epsilon},
+        )
+        return f"{name}.states", normed
+
+    def _linear(self, key: str, values: str, number: int, *names: str) -> str:
+        """Add linear maps of the same values, with their outputs side by side."""
+        weight = np.concatenate(
+            [
+                self._model.matrix(f"blk.{number}.{MAPS[name]}.weight")
+                + self._adapter.product(number, name)
+                for name in names
+            ]
+        )
+        outputs, inputs = weight.shape
+        numbers, scales = rounded(weight)
+        sizes = {"K": inputs, "N": outputs, "bits": 8, "block_size": BLOCK}
+        stored = [
+            self._constant(f"{key}.numbers", numbers),
+            self._constant(f"{key}.scales", scales),
+        ]
+        return self._node(
+            "MatMulNBits", [values, *stored], [key], {**sizes, "accuracy_level": _INT8_ACTIVATIONS}
+        )
+
+    def _vector(self, name: str) -> NDArray[np.float32]:
+        return self._model.matrix(name).reshape(-1)
+
+    def _declared(self, name: str, shape: Sequence[int | str], dtype: type = np.float32) -> Any:
+        """Return the declaration of an input or output; a name means an open size."""
         kind = self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-        self._inputs.append(self._onnx.helper.make_tensor_value_info(name, kind, shape))
-        return name
+        return self._onnx.helper.make_tensor_value_info(name, kind, shape)
 
-    def output(self, name: str, shape: Sequence[int | str]) -> str:
-        """Declare an output of floats."""
-        kind = self._onnx.TensorProto.FLOAT
-        self._outputs.append(self._onnx.helper.make_tensor_value_info(name, kind, shape))
-        return name
-
-    def constant(self, name: str, values: NDArray[Any]) -> str:
-        """Add a constant."""
+    def _constant(self, name: str, values: NDArray[Any]) -> str:
         values = np.ascontiguousarray(values)
         kind = self._onnx.helper.np_dtype_to_tensor_dtype(values.dtype)
         tensor = self._onnx.TensorProto(name=name, data_type=kind, dims=values.shape)
@@ -145,155 +253,21 @@ class _Graph:
         self._constants.append(tensor)
         return name
 
-    def node(
+    def _node(
         self,
         operator: str,
         inputs: Sequence[str],
         outputs: Sequence[str],
         attributes: dict[str, int | float] | None = None,
-        domain: str = "",
     ) -> str:
         """Add a node ("" omits an input or output) and return the name of its first output."""
-        made = self._onnx.helper.make_node(
-            operator, inputs, outputs, f"{operator}.{outputs[0]}", domain=domain,
-            **(attributes or {}),
-        )  # fmt: skip
-        self._nodes.append(made)
+        name, domain = f"{operator}.{outputs[0]}", _OWN if operator in _OWN_OPERATORS else ""
+        self._nodes.append(
+            self._onnx.helper.make_node(
+                operator, inputs, outputs, name, domain=domain, **(attributes or {})
+            )
+        )
         return outputs[0]
-
-    def model(self) -> bytes:
-        """Return the content of the model's own file."""
-        helper = self._onnx.helper
-        graph = helper.make_graph(
-            self._nodes, "model", self._inputs, self._outputs, self._constants
-        )
-        versions = [helper.make_opsetid("", 18), helper.make_opsetid(_OWN, 1)]
-        made = helper.make_model(
-            graph, opset_imports=versions, ir_version=8, producer_name="halldetect"
-        )
-        return bytes(made.SerializeToString())
-
-
-_OWN = "com.microsoft"  # the domain of onnxruntime's own operators
-_KV = ("key", "value")
-
-
-class _Converter:
-    """Adds the layers to a graph, with the weights of one layer in memory at a time."""
-
-    graph: _Graph
-
-    def __init__(self, model: GgufFile, shape: Shape, adapter: Adapter, size: int) -> None:
-        self.model = model
-        self.shape = shape
-        self.adapter = adapter
-        self.size = size
-
-    def add_all(self, graph: _Graph, answers: Sequence[int], progress: Progress) -> None:
-        """Add the whole model to a graph."""
-        self.graph, shape = graph, self.shape
-        states = graph.input("embeddings", [1, "tokens", shape.hidden])
-        graph.input("last_place", [1], np.int32)
-        graph.input("total", [1], np.int32)
-        angles = np.arange(shape.context)[:, None] / shape.theta ** (
-            np.arange(0, shape.head_size, 2)[None, :] / shape.head_size
-        )
-        graph.constant("cos", np.cos(angles).astype(np.float32))
-        graph.constant("sin", np.sin(angles).astype(np.float32))
-        graph.constant("last", np.array([-1], np.int64))
-        normed = graph.node(
-            "SimplifiedLayerNormalization",
-            [states, graph.constant("norm", self._vector("blk.0.attn_norm.weight"))],
-            ["normed"],
-            {"axis": -1, "epsilon": shape.epsilon},
-        )
-        what = f"converting the large verifier for onnxruntime, once ({megabytes(self.size)})"
-        for number in range(shape.layers):
-            progress(number * self.size // shape.layers, self.size, what)
-            states, normed = self._layer(number, states, normed)
-        head = self.model.rows(head_tensor(self.model), answers)
-        graph.node("MatMul", [normed, graph.constant("head", head.T)], ["logits"])
-        graph.output("logits", [1, 1, len(answers)])
-
-    def _layer(self, number: int, states: str, normed: str) -> tuple[str, str]:
-        """Add a layer; return the names of its states, plain and normalised for the next."""
-        graph, shape = self.graph, self.shape
-        last = number == shape.layers - 1
-        seen = self._attention(number, normed)
-        if last:
-            # After the last layer's attention, only the last token is needed.
-            seen = graph.node("Gather", [seen, "last"], [f"{number}.seen.last"], {"axis": 1})
-            states = graph.node("Gather", [states, "last"], ["states.last"], {"axis": 1})
-        states, normed = self._added(
-            f"{number}.attended",
-            self._linear(number, "o", seen, "o"),
-            states,
-            f"blk.{number}.ffn_norm.weight",
-        )
-        gate = self._linear(number, "gate", normed, "g")
-        opened = graph.node("QuickGelu", [gate], [f"{number}.opened"], {"alpha": 1.0}, _OWN)
-        up = self._linear(number, "up", normed, "u")
-        product = graph.node("Mul", [opened, up], [f"{number}.product"])
-        next_norm = "output_norm.weight" if last else f"blk.{number + 1}.attn_norm.weight"
-        return self._added(
-            f"{number}.out", self._linear(number, "down", product, "dn"), states, next_norm
-        )
-
-    def _attention(self, number: int, normed: str) -> str:
-        graph, shape = self.graph, self.shape
-        bias = [self._vector(f"blk.{number}.attn_{part}.bias") for part in "qkv"]
-        maps = self._linear(number, "qkv", normed, "q", "k", "v")
-        biases = graph.constant(f"{number}.bias", np.concatenate(bias))
-        qkv = graph.node("Add", [maps, biases], [f"{number}.qkv.biased"])
-        before: list[int | str] = [1, shape.kv_heads, "before", shape.head_size]
-        after: list[int | str] = [1, shape.kv_heads, "after", shape.head_size]
-        kept = [graph.input(f"past.{number}.{side}", before) for side in _KV]
-        new = [graph.output(f"present.{number}.{side}", after) for side in _KV]
-        return graph.node(
-            "GroupQueryAttention",
-            [qkv, "", "", *kept, "last_place", "total", "cos", "sin"],
-            [f"{number}.seen", *new],
-            {"num_heads": shape.heads, "kv_num_heads": shape.kv_heads, "do_rotary": 1},
-            _OWN,
-        )
-
-    def _added(self, name: str, change: str, states: str, norm: str) -> tuple[str, str]:
-        """Add a change to the states; return the names of the sum, plain and normalised."""
-        weight = self.graph.constant(f"{name}.norm", self._vector(norm))
-        normed = self.graph.node(
-            "SkipSimplifiedLayerNormalization",
-            [change, states, weight],
-            [f"{name}.normed", "", "", f"{name}.states"],
-            {"epsilon": self.shape.epsilon},
-            _OWN,
-        )
-        return f"{name}.states", normed
-
-    def _linear(self, number: int, label: str, values: str, *names: str) -> str:
-        """Add linear maps of the same values, with their outputs side by side."""
-        parts = []
-        for name in names:
-            weight = self.model.matrix(f"blk.{number}.{MAPS[name]}.weight")
-            parts.append(weight + self.adapter.product(number, name))
-        weight = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        outputs, inputs = weight.shape
-        key = f"{number}.{label}"
-        numbers, scales = rounded(weight)
-        sizes = {"K": inputs, "N": outputs, "bits": 8, "block_size": _BLOCK}
-        stored = [
-            self.graph.constant(f"{key}.numbers", numbers),
-            self.graph.constant(f"{key}.scales", scales),
-        ]
-        return self.graph.node(
-            "MatMulNBits",
-            [values, *stored],
-            [key],
-            {**sizes, "accuracy_level": _INT8_ACTIVATIONS},
-            _OWN,
-        )
-
-    def _vector(self, name: str) -> NDArray[np.float32]:
-        return self.model.matrix(name).reshape(-1)
 
 
 def rounded(weight: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
@@ -302,9 +276,9 @@ def rounded(weight: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.
     A weight is (number - 128) x scale.
     """
     outputs, inputs = weight.shape
-    if missing := -inputs % _BLOCK:
+    if missing := -inputs % BLOCK:
         weight = np.pad(weight, ((0, 0), (0, missing)))
-    runs = weight.reshape(outputs, -1, _BLOCK)
+    runs = weight.reshape(outputs, -1, BLOCK)
     scales = np.maximum(np.abs(runs).max(-1) / (_ZERO - 1), 1e-12).astype(np.float32)
     numbers = np.rint(runs / scales[:, :, None]).astype(np.int16) + _ZERO
     return numbers.astype(np.uint8), scales

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from halldetect.errors import ModelError
@@ -9,58 +10,39 @@ from halldetect.models.gguf import GgufFile
 
 # Short name of a linear map of a layer -> its name in a GGUF file.
 MAPS = {
-    "q": "attn_q",
-    "k": "attn_k",
-    "v": "attn_v",
-    "o": "attn_output",
-    "g": "ffn_gate",
-    "u": "ffn_up",
-    "dn": "ffn_down",
-}
+    "q": "attn_q", "k": "attn_k", "v": "attn_v", "o": "attn_output",
+    "g": "ffn_gate", "u": "ffn_up", "dn": "ffn_down",
+}  # fmt: skip
+
+
+_KEYS = (
+    "block_count", "embedding_length", "attention.head_count", "attention.head_count_kv",
+    "feed_forward_length", "context_length", "rope.freq_base", "attention.layer_norm_rms_epsilon",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Sizes of a Qwen2 model.
-
-    Attributes:
-        layers: number of layers.
-        hidden: width of a token's state.
-        heads: number of query heads.
-        kv_heads: number of key and value heads, shared by groups of query heads.
-        ffn: width of the feed-forward part.
-        context: most tokens that the model was trained to read.
-        theta: base of the rotary angles.
-        epsilon: added to the mean square in a norm.
-    """
+    """Sizes of a Qwen2 model."""
 
     layers: int
-    hidden: int
-    heads: int
-    kv_heads: int
-    ffn: int
-    context: int
-    theta: float
-    epsilon: float
+    hidden: int  # width of a token's state
+    heads: int  # query heads
+    kv_heads: int  # key and value heads, shared by groups of query heads
+    ffn: int  # width of the feed-forward part
+    context: int  # most tokens that the model was trained to read
+    theta: float  # base of the rotary angles
+    epsilon: float  # added to the mean square in a norm
 
     @classmethod
     def of(cls, model: GgufFile) -> Shape:
         """Return the sizes of a model; raise ModelError if it is not a usable Qwen2 model."""
         if model.value("general.architecture") != "qwen2":
             raise ModelError(f"{model.path} is not a Qwen2 model")
-        try:
-            shape = cls(
-                layers=int(model.value("qwen2.block_count")),
-                hidden=int(model.value("qwen2.embedding_length")),
-                heads=int(model.value("qwen2.attention.head_count")),
-                kv_heads=int(model.value("qwen2.attention.head_count_kv")),
-                ffn=int(model.value("qwen2.feed_forward_length")),
-                context=int(model.value("qwen2.context_length")),
-                theta=float(model.value("qwen2.rope.freq_base")),
-                epsilon=float(model.value("qwen2.attention.layer_norm_rms_epsilon")),
-            )
-        except (TypeError, ValueError) as error:
-            raise ModelError(f"{model.path} states a size that is not a number") from error
+        stated = [model.value(f"qwen2.{key}") for key in _KEYS]
+        if not all(isinstance(value, int | float) and math.isfinite(value) for value in stated):
+            raise ModelError(f"{model.path} states a size that is not a number")
+        shape = cls(*map(int, stated[:6]), *map(float, stated[6:]))
         if min(shape.layers, shape.heads, shape.kv_heads) < 1 or shape.hidden % shape.heads:
             raise ModelError(f"{model.path} states sizes that make no sense")
         return shape
@@ -73,16 +55,9 @@ class Shape:
     @property
     def maps(self) -> dict[str, tuple[int, int]]:
         """Return inputs and outputs of every linear map of a layer, by its short name."""
-        narrow = self.kv_heads * self.head_size
-        return {
-            "q": (self.hidden, self.hidden),
-            "k": (self.hidden, narrow),
-            "v": (self.hidden, narrow),
-            "o": (self.hidden, self.hidden),
-            "g": (self.hidden, self.ffn),
-            "u": (self.hidden, self.ffn),
-            "dn": (self.ffn, self.hidden),
-        }
+        wide, narrow = (self.hidden, self.hidden), (self.hidden, self.kv_heads * self.head_size)
+        up, down = (self.hidden, self.ffn), (self.ffn, self.hidden)
+        return dict(zip(MAPS, (wide, narrow, narrow, wide, up, up, down), strict=True))
 
     @property
     def weights(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -35,7 +35,6 @@ def torch_backend(
     *,
     device: str,
     threads: int | None = None,
-    step_tokens: int | None = None,
 ) -> PackedTorch:
     """Return the backend for a device: float32 on a CPU, bfloat16 on a GPU that has it.
 
@@ -45,24 +44,17 @@ def torch_backend(
         answers: tokens of the three answers.
         device: "cpu", "cuda" or "mps"; ModelError if it is missing.
         threads: threads of a CPU; torch's default if None.
-        step_tokens: most tokens of a step; None: the default of the device.
     """
     torch_device(device)
     if threads is not None and device == "cpu":
         torch.set_num_threads(threads)
-    dtype = torch.float32 if device == "cpu" or not _has_bfloat16(device) else torch.bfloat16
+    old = device == "cuda" and not torch.cuda.is_bf16_supported(including_emulation=False)
+    dtype = torch.float32 if device == "cpu" or old else torch.bfloat16
     try:
         loaded = TorchModel(model, adapter, answers, device=device, dtype=dtype)
     except RuntimeError as error:
-        if out_of_memory(error):
-            raise ModelError(f"large: the model does not fit into memory of {device}") from error
-        raise ModelError(f"large: torch cannot load the model: {one_line(error)}") from error
-    usual = _CUDA_STEP if device == "cuda" else _ROW
-    return PackedTorch(loaded, step_tokens=step_tokens or usual)
-
-
-def _has_bfloat16(device: str) -> bool:
-    return device != "cuda" or torch.cuda.is_bf16_supported(including_emulation=False)
+        raise _failure(error, device) from error
+    return PackedTorch(loaded, step_tokens=_CUDA_STEP if device == "cuda" else _ROW)
 
 
 class PackedTorch:
@@ -77,12 +69,9 @@ class PackedTorch:
     def __init__(
         self, model: TorchModel, *, row: int = _ROW, step_tokens: int = _CUDA_STEP
     ) -> None:
-        """Use a loaded model.
+        """Use a loaded model, with `row` tokens in the usual row.
 
-        Args:
-            model: the model.
-            row: tokens of the usual row; longer passages get longer rows.
-            step_tokens: tokens of a step. When memory runs out it is halved, down to one row.
+        When memory runs out, `step_tokens` is halved, down to one row.
         """
         self._model = model
         self._row = row
@@ -103,7 +92,7 @@ class PackedTorch:
                     queued.append((step, self._logits(step)))
                 except RuntimeError as error:
                     if count == 1 or not out_of_memory(error):
-                        raise _failure(error, self._model) from error
+                        raise _failure(error, self._model.device) from error
                     self._step_tokens = count // 2 * row
                     free_memory(self._model.device)
                     continue
@@ -127,21 +116,15 @@ class PackedTorch:
         same = unit[:, :, None] == unit[:, None, :]
         seen = (claim[:, None, :] == 0) | (claim[:, :, None] == claim[:, None, :])
         visible = (same & seen & (order[:, None] >= order[None, :]))[:, None]
-        mask = _added(visible, model.dtype)
+        # Added to the scores; built once instead of in every layer.
+        mask = torch.zeros(visible.shape, dtype=model.dtype, device=unit.device)
+        mask.masked_fill_(~visible, float("-inf"))
         states = model.states(moved(step.ids), moved(step.positions), mask)
         return model.logits(states.flatten(0, 1)[moved(step.last_tokens)])
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """A passage with some of its claims, in one row.
-
-    Attributes:
-        group: number of the group.
-        first: its first claim.
-        last: the claim after its last.
-        size: tokens of the passage and these claims.
-    """
+class Unit(NamedTuple):
+    """A passage with its claims from `first` to before `last`, and the tokens of them all."""
 
     group: int
     first: int
@@ -149,16 +132,12 @@ class Unit:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """Rows as arrays.
+class Packed(NamedTuple):
+    """Rows as arrays: the first four are rows x tokens.
 
-    Attributes:
-        ids, positions: rows x tokens.
-        unit: rows x tokens, number of the unit in its row.
-        claim: rows x tokens, number of the claim in its unit from 1; 0 for the passage.
-        last_tokens: place of every claim's last token in the flattened rows.
-        claims: (group, claim) in the order of `last_tokens`.
+    `unit` numbers the units of a row, `claim` the claims of a unit from 1, with 0 for the passage.
+    `last_tokens` has the place of every claim's last token in the flattened rows, `claims` its
+    group and number.
     """
 
     ids: NDArray[np.int64]
@@ -172,9 +151,7 @@ class Packed:
 def units(groups: Sequence[Group], shortest: int) -> dict[int, list[Unit]]:
     """Put every claim into a unit; return the units by the length of their rows.
 
-    Args:
-        groups: passages and claims.
-        shortest: tokens of the usual row; a longer passage gets one twice, four times ... as long.
+    A passage too long for the `shortest` row gets one twice, four times ... as long.
     """
     found: dict[int, list[Unit]] = {}
     for number, group in enumerate(groups):
@@ -210,12 +187,7 @@ def fitted(units: Sequence[Unit], row: int) -> list[list[Unit]]:
 
 
 def packed(groups: Sequence[Group], rows: Sequence[Sequence[Unit]]) -> Packed:
-    """Return the arrays of some rows, as long as the longest of them.
-
-    Args:
-        groups: passages and claims.
-        rows: units of each row.
-    """
+    """Return the arrays of some rows of units, as long as the longest of them."""
     longest = max(sum(unit.size for unit in some) for some in rows)
     length = -(-longest // _BLOCK) * _BLOCK
     ids, positions, unit_of, claim_of = np.zeros((4, len(rows), length), np.int64)
@@ -240,16 +212,10 @@ def packed(groups: Sequence[Group], rows: Sequence[Sequence[Unit]]) -> Packed:
     return Packed(ids, positions, unit_of, claim_of, np.array(last_tokens, np.int64), tuple(claims))
 
 
-def _added(visible: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return a mask to add to the scores, built once instead of in every layer."""
-    mask = torch.zeros(visible.shape, dtype=dtype, device=visible.device)
-    return mask.masked_fill_(~visible, float("-inf"))
-
-
-def _failure(error: RuntimeError, model: TorchModel) -> ModelError:
+def _failure(error: RuntimeError, device: str) -> ModelError:
     if out_of_memory(error):
         return ModelError(
-            f"large: not enough memory on {model.device}, even for one row of text; use --device "
-            "cpu or free memory there"
+            f"large: not enough memory on {device}, even for one row of text; use --device cpu or "
+            "free memory there"
         )
     return ModelError(f"large: torch failed: {one_line(error)}")

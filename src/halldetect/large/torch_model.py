@@ -34,15 +34,7 @@ class TorchModel:
         device: str,
         dtype: torch.dtype,
     ) -> None:
-        """Load the weights.
-
-        Args:
-            model: the base.
-            adapter: the adapter, added to the base.
-            answers: tokens of the three answers.
-            device: "cpu", "cuda" or "mps".
-            dtype: type of weights and states.
-        """
+        """Load the weights; `answers` are the tokens of the three answers."""
         self.shape = shape = Shape.of(model)
         self.device, self.dtype = device, dtype
         self._model = model
@@ -80,10 +72,7 @@ class TorchModel:
     def states(self, ids: Tensor, positions: Tensor, mask: Tensor) -> Tensor:
         """Return the states after the last layer: rows x tokens x hidden.
 
-        Args:
-            ids: rows x tokens.
-            positions: rows x tokens, the place of each token.
-            mask: added to the attention scores.
+        `ids` and `positions` are rows x tokens, `mask` is added to the attention scores.
         """
         if self._embedding is None:
             rows = self._model.rows("token_embd.weight", ids.reshape(-1).numpy())
@@ -153,5 +142,5 @@ def loaded(
 ) -> Tensor:
     """Return rows of a tensor of the base, float32, on the device."""
     raw = torch.from_numpy(np.array(model.raw(name)[first:last])).to(device)
-    values: Tensor = dequantise(raw, model.kind(name))
+    values: Tensor = dequantise(raw, model.tensor(name).kind)
     return values

@@ -31,17 +31,15 @@ class Group:
 
 
 class Backend(Protocol):
-    """A runtime: it reads every passage once and lets its claims continue from there."""
+    """A runtime: it reads every passage once and lets its claims continue from there.
 
-    @property
-    def runtime(self) -> str:
-        """Return name, version and device for the report."""
-        ...
+    Attributes:
+        runtime: name, version and device for the report.
+        pairs_at_once: the preferred number of pairs per call.
+    """
 
-    @property
-    def pairs_at_once(self) -> int:
-        """Return the preferred number of pairs per call."""
-        ...
+    runtime: str
+    pairs_at_once: int
 
     def answer(self, groups: Sequence[Group]) -> list[Logits]:
         """Return the logits (claims x 3) of every group: entailment, neutral, contradiction.
@@ -106,30 +104,30 @@ class LargeVerifier:
         """
         if any(not passage.strip() or not claim.strip() for passage, claim in pairs):
             raise InputError("the large verifier cannot judge an empty passage or claim")
-        passages = list(dict.fromkeys(passage for passage, _ in pairs))
-        claims = list(dict.fromkeys(claim for _, claim in pairs))
-        passage_tokens = dict(zip(passages, self.prompt.passages(passages), strict=True))
-        claim_tokens = dict(zip(claims, self.prompt.claims(claims), strict=True))
-        # A repeated pair of claim and passage is judged once.
-        wanted: dict[str, dict[str, None]] = {}
-        for passage, claim in pairs:
-            tokens = len(passage_tokens[passage]) + len(claim_tokens[claim])
+        # A repeated pair is judged once.
+        found: dict[str, list[str]] = {}
+        for passage, claim in dict.fromkeys(pairs):
+            found.setdefault(passage, []).append(claim)
+        groups = [
+            Group(passage, tuple(self.prompt.claims(claims)))
+            for passage, claims in zip(
+                self.prompt.passages(list(found)), found.values(), strict=True
+            )
+        ]
+        for group in groups:
+            tokens = len(group.passage) + max(map(len, group.claims))
             if tokens > self.context:
                 raise ModelError(
                     f"large: a passage and claim have {tokens} tokens, "
                     f"the context is {self.context}"
                 )
-            wanted.setdefault(passage, {})[claim] = None
-        groups = [
-            Group(passage_tokens[passage], tuple(claim_tokens[claim] for claim in found))
-            for passage, found in wanted.items()
-        ]
         with self._lock:
             logits = self.backend.answer(groups)
-        answers = {}
-        for (passage, found), rows in zip(wanted.items(), logits, strict=True):
-            for claim, answer in zip(found, self.probabilities(rows), strict=True):
-                answers[passage, claim] = answer
+        answers = {
+            (passage, claim): answer
+            for (passage, claims), rows in zip(found.items(), logits, strict=True)
+            for claim, answer in zip(claims, self.probabilities(rows), strict=True)
+        }
         return [answers[pair] for pair in pairs]
 
     def probabilities(self, logits: Logits) -> list[Probabilities]:

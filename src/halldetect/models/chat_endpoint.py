@@ -7,8 +7,9 @@ import re
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any, TypedDict
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit, urlunsplit
 
 from halldetect.errors import CheckError, ConfigurationError, MissingExtra, one_line
 from halldetect.models.store import offline
@@ -49,7 +50,6 @@ class ChatEndpoint:
     Attributes:
         model: the name of the model.
         url: the base URL without secrets.
-        left_out: fields that the server refuses and later requests leave out.
     """
 
     def __init__(
@@ -74,36 +74,39 @@ class ChatEndpoint:
             timeout: seconds per request.
             retries: further attempts if the server is busy or does not answer.
 
-        Raises ConfigurationError for an unusable address or key, and if HALLDETECT_OFFLINE is set.
+        Raises ConfigurationError for an unusable address or key, and if HALLDETECT_OFFLINE is set
+        and the server is not on this machine.
         """
         if not model:
             raise ConfigurationError(f"{what} needs a model: openai:MODEL")
-        if offline():
+        address = _address(base_url or _environment(_URL_VARIABLES), what)
+        local = _is_loopback(address.hostname or "")
+        if offline() and not local:
             raise ConfigurationError(
-                f"{what} sends texts to a server, which HALLDETECT_OFFLINE forbids; "
+                f"{what} sends texts to another machine, which HALLDETECT_OFFLINE forbids; "
                 "unset HALLDETECT_OFFLINE"
             )
         try:
             import openai
         except ImportError as error:
             raise MissingExtra(what, "openai") from error
-        address = _base_url(base_url or _environment(_URL_VARIABLES), what)
-        self._key = _key(api_key or _environment(_KEY_VARIABLES))
+        self._key = (api_key or _environment(_KEY_VARIABLES) or "").strip()
+        if not (self._key.isascii() and self._key.isprintable()):
+            raise ConfigurationError("the API key has characters that no key can have")
         self.model = model
-        self.url = _without_secrets(address)
-        self.left_out: set[str] = set()
+        host = address.netloc.rpartition("@")[2]
+        self.url = urlunsplit((address.scheme, host, address.path, "", ""))
         self._failure = failure
-        self._errors = openai.APIStatusError, openai.APIConnectionError, openai.OpenAIError
+        self._refused: set[str] = set()  # fields that the server does not accept
         self._headers = {} if self._key else {"Authorization": openai.Omit()}
-        parts = urlsplit(address)
         self._client = openai.OpenAI(
-            base_url=urlunsplit(parts._replace(query="", fragment="")),
-            default_query=dict(parse_qsl(parts.query)),
+            base_url=urlunsplit(address._replace(query="", fragment="")),
+            default_query=dict(parse_qsl(address.query)),
             api_key=self._key or "none",
             timeout=timeout,
             max_retries=retries,
-            # A redirect could send the text to another server.
-            http_client=openai.DefaultHttpxClient(follow_redirects=False),
+            # A redirect, or a proxy from the environment, could send the text elsewhere.
+            http_client=openai.DefaultHttpxClient(follow_redirects=False, trust_env=not local),
         )
         weakref.finalize(self, self._client.close)
 
@@ -119,105 +122,82 @@ class ChatEndpoint:
             used = answer.usage
             tokens = (used.prompt_tokens or 0, used.completion_tokens or 0) if used else (0, 0)
         except (AttributeError, IndexError, TypeError) as error:
-            raise self._failure(f"{self._where} sent no chat completion") from error
+            raise self._failed("sent no chat completion") from error
         if content is not None and not isinstance(content, str):
-            raise self._failure(f"{self._where} sent an answer that is not text")
+            raise self._failed("sent an answer that is not text")
         return ChatAnswer(content or "", *tokens)
 
-    @property
-    def _where(self) -> str:
-        return f"the server at {self.url}"
-
     def _ask(self, body: Callable[[set[str]], dict[str, Any]]) -> Any:
-        left_out = set(self.left_out)
-        refused, no_answer, any_error = self._errors
+        from openai import APIConnectionError, APIStatusError, OpenAIError
+
+        refused = set(self._refused)
         while True:
-            request = {"model": self.model, **_without(body(left_out), left_out)}
+            built = body(refused)
+            request = {name: value for name, value in built.items() if name not in refused}
+            if "max_tokens" in refused:  # its newer name
+                request["max_completion_tokens"] = built["max_tokens"]
             try:
                 answer = self._client.chat.completions.create(
-                    **request, extra_headers=self._headers
+                    model=self.model, **request, extra_headers=self._headers
                 )
-                self.left_out = left_out
+                self._refused = refused
                 return answer
-            except refused as error:
-                said = error.response.text
-                unwanted = _unwanted(said, left_out) if error.status_code in (400, 422) else None
-                if unwanted is None:
-                    raise self._failure(self._refusal(error.status_code, said)) from None
-                left_out.add(unwanted)
-            except no_answer as error:
-                raise self._failure(
-                    f"{self._where} does not answer ({type(error).__name__}); "
+            except APIStatusError as error:
+                said, status = error.response.text, error.status_code
+                field = _refused_field(said, refused) if status in (400, 422) else None
+                if field is None:
+                    advice = _ADVICE.get(status, "").format(self.model)
+                    reason = " ".join(self._redacted(said).split())[:200]
+                    raise self._failed(
+                        f"answered {status}{advice}" + (f": {reason}" if reason else "")
+                    ) from None
+                refused.add(field)
+            except APIConnectionError as error:
+                raise self._failed(
+                    f"does not answer ({type(error).__name__}); "
                     "check that it runs and that the base URL is right"
                 ) from None
-            except (any_error, ValueError) as error:  # an answer that is not JSON
-                raise self._failure(
-                    f"{self._where} sent no chat completion: {self._redacted(one_line(error))}"
-                ) from None
+            except (OpenAIError, ValueError) as error:  # an answer that is not JSON
+                reason = self._redacted(one_line(error))
+                raise self._failed(f"sent no chat completion: {reason}") from None
 
-    def _refusal(self, status: int, text: str) -> str:
-        said = " ".join(self._redacted(text).split())[:200]
-        advice = _ADVICE.get(status, "").format(self.model)
-        return f"{self._where} answered {status}{advice}" + (f": {said}" if said else "")
+    def _failed(self, reason: str) -> CheckError:
+        return self._failure(f"the server at {self.url} {reason}")
 
     def _redacted(self, text: str) -> str:
         """Remove the key: servers often quote the key they reject."""
         return text.replace(self._key, "***") if self._key else text
 
 
-def _without(body: dict[str, Any], left_out: set[str]) -> dict[str, Any]:
-    kept = {name: value for name, value in body.items() if name not in left_out}
-    if "max_tokens" in left_out:  # its newer name
-        kept["max_completion_tokens"] = body["max_tokens"]
-    return kept
-
-
-def _unwanted(complaint: str, left_out: set[str]) -> str | None:
+def _refused_field(complaint: str, refused: set[str]) -> str | None:
     """Return the field to omit next: one named in the error, else structured output."""
-    left = [field for field in _OPTIONAL if field not in left_out]
+    left = [field for field in _OPTIONAL if field not in refused]
     named = [field for field in left if re.search(rf"\b{field}\b", complaint)]
-    if named:
-        return named[0]
-    return "response_format" if "response_format" in left else None
+    return next(iter(named), "response_format" if "response_format" in left else None)
 
 
 def _environment(names: tuple[str, ...]) -> str | None:
     return next((os.environ[name] for name in names if os.environ.get(name)), None)
 
 
-def _base_url(given: str | None, what: str) -> str:
+def _address(given: str | None, what: str) -> SplitResult:
+    """Return the parts of a base URL; errors do not quote it, as it may hold a password."""
+    example = "http://127.0.0.1:8080/v1"
     if not given:
         raise ConfigurationError(
-            f"{what} needs the server's address: set {_URL_VARIABLES[0]}, "
-            "for example to http://127.0.0.1:8080/v1"
+            f"{what} needs the server's address: set {_URL_VARIABLES[0]}, for example to {example}"
         )
-    url = given.strip().rstrip("/").removesuffix("/chat/completions")
     try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
-        _ = parts.port
+        parts = urlsplit(given.strip().rstrip("/").removesuffix("/chat/completions"))
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return parts
     except ValueError:
-        usable = False
-    if not usable:
-        raise ConfigurationError(
-            "the server's address must look like http://127.0.0.1:8080/v1, "
-            f"not {_without_secrets(url)!r}"
-        )
-    return url
+        pass
+    raise ConfigurationError(f"the address of the server of {what} must look like {example}")
 
 
-def _key(given: str | None) -> str:
-    key = (given or "").strip()
-    if not (key.isascii() and key.isprintable()):
-        raise ConfigurationError("the API key has characters that no key can have")
-    return key
-
-
-def _without_secrets(url: str) -> str:
-    """Return the URL without user, password, query and fragment."""
+def _is_loopback(host: str) -> bool:
     try:
-        parts = urlsplit(url)
-        host = parts.netloc.rpartition("@")[2]
-        return urlunsplit((parts.scheme, host, parts.path, "", ""))
+        return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
-        return "(not a URL)"
+        return False

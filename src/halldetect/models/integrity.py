@@ -43,26 +43,10 @@ def shipped_names() -> tuple[str, ...]:
     return tuple(SHIPPED_DIGESTS)
 
 
-def write_shipped_digests(weights: Path = WEIGHTS, target: Path = DIGESTS) -> dict[str, str]:
-    """Write the current digests of the folders of weights, and return them."""
-    digests = {
-        folder.name: joint_digest(file_digests(folder))
-        for folder in sorted(weights.iterdir())
-        if folder.is_dir()
-    }
-    target.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
-    return digests
-
-
 def require_shipped(name: str, weights: Path = WEIGHTS) -> dict[str, str]:
-    """Return the digests of the files of weights in the package, by path.
+    """Return the digests of weights in the package by file, as `file_digests` does.
 
-    Args:
-        name: name of the weights.
-        weights: the folder that holds the folders of weights.
-
-    Raises:
-        ModelError: if a file is missing, altered or added.
+    Raises ModelError if a file is missing, altered or added.
     """
     folder, released = weights / name, SHIPPED_DIGESTS[name]
     if not folder.is_dir():

@@ -14,19 +14,14 @@ from halldetect.errors import MissingExtra, ModelError, one_line
 from halldetect.models.catalogue import find
 from halldetect.models.download import Progress
 from halldetect.models.integrity import digest_of
-from halldetect.models.store import is_cached, megabytes, offline, path, pull, sha256_of
+from halldetect.models.store import is_cached, megabytes, offline, path, pull
 
 # Models of this size gain nothing from more threads.
 _MAX_THREADS = 8
 
 
 class LlamaFile:
-    """The file of a model, its name and its digest.
-
-    Attributes:
-        path: the file.
-        name: the name that loads the same model again.
-    """
+    """The file of a model, the name that loads it again, and its digest."""
 
     def __init__(self, model: str | Path) -> None:
         """Find a model: a name of the store that is in the cache, or the path of a file."""
@@ -37,7 +32,7 @@ class LlamaFile:
     @cached_property
     def digest(self) -> str:
         """Return the sha256 of the file; a file outside the store is read in full."""
-        return f"sha256:{sha256_of(self._stored) if self._stored else digest_of(self.path)}"
+        return f"sha256:{find(self._stored).sha256 if self._stored else digest_of(self.path)}"
 
 
 def is_stored(model: str | Path) -> bool:
@@ -51,13 +46,7 @@ def is_stored(model: str | Path) -> bool:
 def fetch_if_stored(
     model: str, notice: Callable[[str], None], progress: Progress | None = None
 ) -> None:
-    """Download a model of the store unless it is in the cache; do nothing for a path.
-
-    Args:
-        model: a name of the store, or a path.
-        notice: receives one-line messages for the user.
-        progress: receives the bytes of a download.
-    """
+    """Download a model of the store unless it is in the cache; do nothing for a path."""
     if not is_stored(model) or is_cached(model):
         return
     if not offline():
@@ -66,16 +55,8 @@ def fetch_if_stored(
     pull(model, progress)
 
 
-def start(path: Path, threads: int, seed: int, context: int, *, pooling: str | None = None) -> Any:
-    """Start a server for one model and one text at a time.
-
-    Args:
-        path: the GGUF file.
-        threads: number of threads that compute.
-        seed: seed of the sampling.
-        context: most tokens that the model reads and writes.
-        pooling: makes it an embedder: "model" for the setting in the file, or "mean".
-    """
+def start(path: Path, threads: int, seed: int, context: int) -> Any:
+    """Start a server for one text at a time; `context` is the most tokens read and written."""
     xllamacpp = _load_library()
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
@@ -93,12 +74,6 @@ def start(path: Path, threads: int, seed: int, context: int, *, pooling: str | N
     params.api_keys = [secrets.token_urlsafe(32)]
     params.endpoint_slots = False
     params.cors_origins = ""
-    if pooling is not None:
-        params.embedding = True
-        # An embedder reads a text in one batch or not at all.
-        params.n_batch = params.n_ubatch = context
-        if pooling == "mean":
-            params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     try:
         return xllamacpp.Server(params)
     except Exception as error:  # the binding raises RuntimeError and others
@@ -133,8 +108,5 @@ def _load_library() -> Any:
 
 def default_threads() -> int:
     """Return the number of cores, at most eight."""
-    if hasattr(os, "sched_getaffinity"):
-        available = len(os.sched_getaffinity(0))
-    else:
-        available = os.cpu_count() or 1
-    return max(1, min(available, _MAX_THREADS))
+    affinity = getattr(os, "sched_getaffinity", None)
+    return min((len(affinity(0)) if affinity else os.cpu_count()) or 1, _MAX_THREADS)

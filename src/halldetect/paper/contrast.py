@@ -26,13 +26,9 @@ def judge_claims(
     verifier: Verifier,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Judgement]:
-    """Judge each claim against every window; truncate windows that are too long.
+    """Judge each claim without a problem against every window; truncate windows that are too long.
 
-    Args:
-        claims: The claims of one response; those with a problem are not judged.
-        windows: The windows of its source.
-        verifier: Judges the pairs.
-        progress: Gets the pairs judged and the number of pairs.
+    `progress` gets the pairs judged and the number of pairs.
     """
     sizes = verifier.count_tokens([claim.text for claim in claims])
     fitted = [
@@ -41,13 +37,9 @@ def judge_claims(
         else _fitted(windows, verifier, verifier.max_tokens - size)
         for claim, size in zip(claims, sizes, strict=True)
     ]
-    pairs = list(
-        dict.fromkeys(
-            (window.text, claim.text)
-            for claim, chosen in zip(claims, fitted, strict=True)
-            for window in chosen
-        )
-    )
+    by_claim = list(zip(claims, fitted, strict=True))
+    wanted = ((window.text, claim.text) for claim, chosen in by_claim for window in chosen)
+    pairs = list(dict.fromkeys(wanted))
     answers: dict[tuple[str, str], Probabilities] = {}
     at_once = getattr(verifier, "pairs_at_once", PAIRS_AT_ONCE)
     for start in range(0, len(pairs), at_once):
@@ -57,7 +49,7 @@ def judge_claims(
             progress(len(answers), len(pairs))
     return [
         _judgement(claim, chosen, size, verifier, answers)
-        for claim, chosen, size in zip(claims, fitted, sizes, strict=True)
+        for (claim, chosen), size in zip(by_claim, sizes, strict=True)
     ]
 
 

@@ -47,15 +47,12 @@ def extract_claims(response: Document, extractor: Extractor) -> Extraction:
     claims = [_located(claim, response) for claim in cleaned[:limit]]
     if not claims:
         return Extraction((), draft)
-    left_out = _left_out(response, claims, full=len(cleaned) >= limit)
+    left_out = _uncovered(response, claims, full=len(cleaned) >= limit)
     return Extraction((*claims, *left_out), draft)
 
 
 def clean_line(line: str) -> str:
-    """Strip enumeration mark, bullet, quotes and trailing punctuation from a proposed claim.
-
-    The result is empty if nothing is left that could be a claim.
-    """
+    """Strip marks, quotes and trailing punctuation; return "" if no claim is left."""
     line = line.strip()
     mark = _MARK.match(line)
     while mark is not None and mark.end() < len(line):
@@ -67,7 +64,7 @@ def clean_line(line: str) -> str:
     return line if any(char.isalnum() for char in line) else ""
 
 
-def _left_out(response: Document, claims: Iterable[Claim], *, full: bool) -> Iterator[Claim]:
+def _uncovered(response: Document, claims: Iterable[Claim], *, full: bool) -> Iterator[Claim]:
     """Yield the asserting sentences without a claim."""
     spans = [claim.span for claim in claims if claim.span is not None]
     reason = (

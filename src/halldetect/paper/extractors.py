@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from halldetect.errors import ConfigurationError
+from halldetect.errors import ConfigurationError, name_advice
 from halldetect.models import DEFAULT_EXTRACTOR, Progress, entries
 from halldetect.protocols import Draft, Extractor
 from halldetect.reading.sentences import sentences
@@ -40,15 +39,6 @@ class SentenceExtractor:
 def extractor_table() -> tuple[tuple[str, str], ...]:
     """Return each kind of extractor by its name for `load_extractor`, with a description."""
     return _DESCRIPTIONS
-
-
-def describe_extractor(name: str) -> str:
-    """Return a short description of the extractor of that name."""
-    kind, colon, _ = name.partition(":")
-    for known, text in _DESCRIPTIONS:
-        if name == known or (colon and known.startswith(f"{kind}:")):
-            return text
-    return "a language model in this process"
 
 
 def _say(line: str) -> None:
@@ -99,8 +89,5 @@ def load_extractor(
 def _unknown(spec: str, stored: set[str]) -> str:
     if Path(spec).is_file():
         return f"the extractor {spec!r} is a file but not a .gguf model"
-    kinds = dict.fromkeys(name.partition(":")[0] for name, _ in _DESCRIPTIONS)
-    known = [*kinds, *sorted(stored)]
-    near = difflib.get_close_matches(spec.lower(), known, n=1, cutoff=0.5)
-    advice = f"did you mean {near[0]}?" if near else f"known names: {', '.join(known)}"
-    return f"unknown extractor {spec!r}; {advice}"
+    known = ["sentences", "gguf", "openai", *sorted(stored)]
+    return f"unknown extractor {spec!r}; {name_advice(spec, known)}"

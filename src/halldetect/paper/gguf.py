@@ -11,12 +11,10 @@ from halldetect.models.gguf import read_header
 from halldetect.models.llama import LlamaFile, default_threads
 from halldetect.models.llama import start as _start
 from halldetect.paper import prompt
+from halldetect.paper.prompt import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.protocols import Draft
 
 CONTEXT = 2048
-TEMPERATURE = 0.2
-MAX_NEW_TOKENS = 512
-STOP = "\n\n"
 # A list of copies is about as long as its text; a list twice as long repeats text.
 _LENGTH_FACTOR = 2
 _LENGTH_MARGIN = 48
@@ -73,12 +71,8 @@ class GgufExtractor:
                 text = text[: int(len(text) * answer.overflow)].strip()
                 if not text:
                     return Draft(())
-        return Draft(
-            claims=prompt.parse(answer.whole_lines, limit),
-            generative_passes=1,
-            tokens_in=answer.tokens_in,
-            tokens_out=answer.tokens_out,
-        )
+        claims = prompt.parse(answer.whole_lines, limit)
+        return Draft(claims, 1, answer.tokens_in, answer.tokens_out)
 
     def _ask(self, text: str, limit: int) -> _Answer:
         answer = _Answer(limit, self._prefix)
@@ -90,10 +84,10 @@ class GgufExtractor:
         }
         try:
             direct = self._server.handle_chat_completions(body, answer.take)
+            if isinstance(direct, dict):
+                answer.take(direct)
         except Exception as error:
             raise ExtractionError(f"llama.cpp failed: {one_line(error)}") from error
-        if isinstance(direct, dict):
-            answer.take(direct)
         if answer.error is not None:
             raise ExtractionError(f"llama.cpp failed: {answer.error}")
         return answer

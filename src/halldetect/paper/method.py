@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -43,19 +43,10 @@ def check(
     progress: Progress | None = None,
     observe: Observe | None = None,
 ) -> Report:
-    """Check one pair.
-
-    Args:
-        item: The cleaned pair; its texts are not read yet.
-        config: The options of the check.
-        models: Write and judge the claims; None if the pair has a problem.
-        progress: Gets the phase, the amount done and the total.
-        observe: Gets the claims when they are written.
-    """
+    """Check one pair; `observe` gets the claims, `models` is None if the pair has a problem."""
     assert isinstance(config.threshold, float)
-    refused = Finished(item.pair, problem=item.problem, threshold=config.threshold)
     if item.problem is not None or models is None:
-        return conclude(refused, config)
+        return _failed(item, config, None, item.problem)
     texts = read_texts(item.pair)
     seconds: dict[str, float] = {}
     started = perf_counter()
@@ -102,13 +93,12 @@ def check(
     )
 
 
-def _failed(item: Prepared, config: Configuration, models: PaperModels, problem: str) -> Report:
+def _failed(
+    item: Prepared, config: Configuration, models: PaperModels | None, problem: str | None
+) -> Report:
     assert isinstance(config.threshold, float)
-    finished = Finished(
-        item.pair,
-        problem=problem,
-        notes=(*item.notes, *models.notes),
-        threshold=config.threshold,
-        extractor=models.extractor,
-    )
+    finished = Finished(item.pair, problem=problem, threshold=config.threshold)
+    if models is not None:
+        notes = (*item.notes, *models.notes)
+        finished = replace(finished, notes=notes, extractor=models.extractor)
     return conclude(finished, config)

@@ -7,11 +7,8 @@ from typing import Any, Unpack
 from halldetect.errors import ExtractionError
 from halldetect.models.chat_endpoint import ChatEndpoint, ServerOptions
 from halldetect.paper import prompt
+from halldetect.paper.prompt import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.protocols import Draft
-
-TEMPERATURE = 0.2
-MAX_NEW_TOKENS = 512
-STOP = "\n\n"
 
 
 class OpenAIExtractor:

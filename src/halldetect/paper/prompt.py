@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from halldetect.reading.sentences import sentences
 
@@ -33,6 +34,9 @@ EXAMPLE_CLAIMS = (
     "Ida Holm never visited the tower.",
 )
 EXAMPLE_LIMIT = 8
+TEMPERATURE = 0.2
+MAX_NEW_TOKENS = 512
+STOP = "\n\n"
 SCHEMA = {
     "type": "object",
     "properties": {"claims": {"type": "array", "items": {"type": "string"}}},
@@ -57,13 +61,7 @@ _STRING = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?')
 
 
 def messages(block: str, limit: int, *, as_json: bool = False) -> list[dict[str, str]]:
-    """Return the conversation that asks for the claims of a prepared block.
-
-    Args:
-        block: the text.
-        limit: the most claims, stated in the prompt.
-        as_json: whether to ask for JSON.
-    """
+    """Return the conversation that asks for at most `limit` claims of a prepared block."""
     example = json.dumps({"claims": EXAMPLE_CLAIMS}) if as_json else "\n".join(EXAMPLE_CLAIMS)
     asked = _asked(EXAMPLE_TEXT, EXAMPLE_LIMIT)
     return [
@@ -106,26 +104,19 @@ def special_pattern(tokens: Iterable[str]) -> re.Pattern[str] | None:
 def parse(answer: str, limit: int) -> tuple[str, ...]:
     """Return at most `limit` claims of an answer: JSON, or lines with or without list marks."""
     text = _FENCE.sub("", answer).strip()
-    parsed = _from_json(text) if text[:1] in ("{", "[") else None
-    claims = (tidy(line) for line in (_from_lines(text) if parsed is None else parsed))
-    return tuple(dict.fromkeys(claim for claim in claims if claim))[: max(limit, 0)]
-
-
-def tidy(line: str) -> str:
-    """Remove the list mark and the marks of chat templates from a line."""
-    return " ".join(_ROLE_MARK.sub(" ", _LIST_MARK.sub("", line, count=1)).split())
+    lines = _from_json(text) if text[:1] in ("{", "[") else None
+    if lines is None:
+        lines = [line for line in text.splitlines() if line.strip()]
+        if len(lines) > 1 and lines[0].rstrip().endswith(":"):  # "Here are the claims:"
+            lines = lines[1:]
+    plain = (_ROLE_MARK.sub(" ", _LIST_MARK.sub("", line, count=1)) for line in lines)
+    claims = (" ".join(line.split()) for line in plain)
+    return tuple(dict.fromkeys(filter(None, claims)))[: max(limit, 0)]
 
 
 def _asked(text: str, limit: int) -> str:
     # The limit comes last, so that everything before the text is the same for every text.
     return f"{_OPEN}\n{text}\n{_CLOSE}\nList up to {limit} claims."
-
-
-def _from_lines(text: str) -> list[str]:
-    lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) > 1 and lines[0].rstrip().endswith(":"):  # "Here are the claims:"
-        lines = lines[1:]
-    return lines
 
 
 def _from_json(text: str) -> list[str] | None:
@@ -135,15 +126,11 @@ def _from_json(text: str) -> list[str] | None:
     except (ValueError, RecursionError):
         pass
     # Truncated at the token limit, or followed by other text: take the complete strings.
-    values = [_unquoted(string) for string, is_key in _STRING.findall(text) if not is_key]
-    return [value for value in values if value is not None] or None
-
-
-def _unquoted(text: str) -> str | None:
-    try:
-        return str(json.loads(text))
-    except ValueError:
-        return None
+    values = []
+    for string, is_key in _STRING.findall(text):
+        with suppress(ValueError):
+            values += [] if is_key else [str(json.loads(string))]
+    return values or None
 
 
 def _strings(data: object) -> Iterator[str]:

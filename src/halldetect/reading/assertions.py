@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from unicodedata import category
 
+from halldetect.reading.language import FOREIGN
 from halldetect.reading.normalise import has_letters
 from halldetect.reading.words import (
     ARTICLES,
     AUXILIARIES,
     COORDINATORS,
-    FOREIGN,
     NEGATIONS,
     NUMBER_WORDS,
     PREPOSITIONS,
@@ -33,9 +34,7 @@ _CODE_LINE = re.compile(
     r"[{}\\]|;\s*$|[=(\[<]\S*[)\]>]?$|\w\(.*\)|[=!<>]=|\s=\s|->|=>|::|^[$>@#]|^\w+\.\w+|"
     r"^(?:import|from|def|class|return|const|let|var|if|else|for|while|print|echo|SELECT|sudo)\b"
 )
-_KEYWORD = re.compile(r"(?:import|from|def|class|return|const|let|var|if|elif|for|while|try)\b")
-_COMMENT = re.compile(r"^\s*(?:#+|//+|--|/?\*+)\s+(.*)")
-_STRING = re.compile(r"\"([^\"]*)\"|'([^']*)'|`([^`]*)`")
+_STRING = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`")
 
 # A heading or lead-in of only these words names a section.
 _LABELS = frozenset(
@@ -55,13 +54,6 @@ _NUMBERED = frozenset(
     "stage level item tip reason way thing lesson slide page paragraph q1 q2 q3 q4 h1 h2 quarter "
     "year edition volume question".split()
 )
-# With one of these words, even a heading without a verb is a statement.
-_VALUES = frozenset(
-    "yes free unlimited closed open banned forbidden prohibited mandatory compulsory dead guilty "
-    "convicted bankrupt included excluded available unavailable cancelled canceled postponed "
-    "illegal safe unsafe toxic fatal deadly only always fraudulent corrupt criminal true false "
-    "confirmed approved rejected proven".split()
-)
 _PARTICIPLES = frozenset(
     "sunk broken stolen drunk written taken given driven hidden frozen eaten beaten shaken sworn "
     "torn worn woven chosen forgotten grown known shown thrown flown begun done gone seen swum "
@@ -76,27 +68,45 @@ _PLURALS = frozenset(
     "materials products materials tickets guests children figures units methods steps".split()
 )
 _PLAIN = frozenset("and or of the a an to in for on with here is are these this your my".split())
-_GREETING = re.compile(
-    r"(?:hello|hi|hey|greetings|good (?:morning|afternoon|evening|day|night)|welcome|goodbye|bye)"
-    r"(?: (?:there|everyone|all|again|team))?"
-    r"|(?:thanks|thank you)(?: (?:so|very) much| a lot)?(?: for (?:asking|your (?:question|time)))?"
+_COURTESY = re.compile(
+    r"(?:hello|hi|hey|dear|greetings|good (?:morning|afternoon|evening|day|luck)|welcome|bye)"
+    r"(?: (?:there|everyone|all|again|team|(?:(?:mr|mrs|ms|dr|prof) )?[a-z'-]+))?"
+    r"|(?:thanks|thank you)(?: (?:so|very) much| a lot)?(?: for (?:asking|reading|your [a-z]+))?"
     r"|you(?:'| a)re (?:very |most )?welcome|no problem|my pleasure"
     r"|(?:sure|certainly|of course|absolutely|okay|ok|great|gladly)(?: thing)?"
-    r"|(?:that's |that is |what )?an? (?:great|good|excellent|interesting) question"
-    r"|(?:great|good|excellent|interesting) question"
-    r"|i(?:'d| would) be (?:happy|glad) to help(?: you)?(?: with that)?"
-    r"|(?:i )?hope (?:this|that|it) helps(?: you)?"
-    r"|(?:please )?(?:let me know|feel free to (?:ask|reach out)|don't hesitate to ask)"
-    r"(?: if (?:you|there) (?:have|need|are) any(?:thing)?(?: (?:other|more|further|else))?"
-    r"(?: (?:questions?|help|information|details))?)?"
-    r"|(?:best|kind|warm)? ?regards|sincerely(?: yours)?|yours (?:truly|sincerely)|cheers"
-    r"|(?:have|enjoy) (?:a|your) (?:nice|great|good|lovely)? ?day"
-)
-_SALUTATION = re.compile(r"(?:Hello|Hi|Hey|Dear)(?: (?:Mr|Mrs|Ms|Dr|Prof)\.?)? [A-Z][\w'-]*[,!.]?")
-_POINTER = re.compile(
-    r"(?:for (?:more|further) (?:information|details) )?(?:please )?"
+    r"|(?:that's |that is |what )?(?:an? )?(?:great|good|excellent|interesting) question"
+    r"|i(?:'d|'m| would| am)(?: be)? (?:happy|glad) to (?:help|assist)(?: you)?(?: with [a-z]+)?"
+    r"|(?:i |we )?hope (?:this|that|it|these) (?:helps?|answers?|clarif|is|are|was)[a-z' ]*"
+    r"|(?:please )?(?:let me know|feel free to (?:ask|contact|reach out)|(?:don't|do not) hesitate)"
+    r"(?: (?:if|to|for) [a-z' ]+)?"
+    r"|if you (?:have|need|would like) (?:any|more|further|help) [a-z' ]+"
+    r"|(?:for (?:more|further) (?:information|details) )?(?:please )?"
     r"(?:see|read|visit|check|click|refer to|go to|consult)(?: (?:also|the|this|that|our|your|full|"
     r"links?|pages?|website|site|sources?|documents?|articles?|here|above|below|report|section))+"
+    r"|(?:best|kind|warm)? ?regards|sincerely(?: yours)?|yours (?:truly|sincerely)|cheers"
+    r"|(?:have|enjoy) (?:a|your) (?:nice |great |good |lovely )?(?:day|meal|stay|visit|trip)|enjoy"
+)
+# A courtesy with one of these words may tell a fact.
+_TELLS = frozenset("because since although though despite why how who which but while when".split())
+_MAX_COURTESY = 25
+# "Here is a summary of the article in 118 words:", "Below are the steps to fold a quilt:"
+_ANNOUNCED = re.compile(
+    r"(?:(?:sure|certainly|of course|okay|ok|great)[,!.]? )?"
+    r"(?:(?:below|here)(?:'s| is| are)|the following (?:is|are)) (?P<rest>[^:]+):",
+    re.IGNORECASE,
+)
+_KIND_OF_TEXT = re.compile(
+    r"(?:(?:an?|the|my|your|our|some|a few|\d\d?) )?(?:[a-z-]+ ){0,3}?"
+    r"(?:how|what|figures|summary|overview|answers?|response|lists?|steps|instructions|descriptions?|breakdown|"
+    r"guide|explanation|ways|tips|details|information|facts|examples|methods|points|options)\b",
+    re.IGNORECASE,
+)
+_LENGTH_OR_SOURCE = re.compile(
+    r"(?: [a-z]+){0,3} \d+ words(?: or (?:less|fewer))?"
+    r"| (?:that )?(?:i (?:have )?found|you (?:asked for|requested|need to know))"
+    r"|,? (?:based on|using|from) [a-z ]*(?:data|passages?|information|text|articles?|context|"
+    r"sources?|documents?)(?: provided)?(?: in [a-z]+ format)?",
+    re.IGNORECASE,
 )
 _QUESTION_END = re.compile(r"[?？؟][!?？؟\s\"'”’»)\]*_]*$")
 _OPENERS = frozenset("so and but well okay ok now then also or".split())
@@ -108,16 +118,21 @@ _LEADING_QUESTION = re.compile(
     r"though|after all|despite|fact that|true that|have (?:thought|guessed|known|believed|expected|"
     r"imagined) that|who knew that)\b|[;:(—–]"
 )
-# Question words that carry no content.
-_UNSAID = frozenset(
-    _WH | AUXILIARIES | SUBJECTS | PREPOSITIONS | ARTICLES | COORDINATORS
-) | frozenset("this that these those matter matters important choose us come so".split())
-_HERE_IS = re.compile(
-    r"(?:(?:sure|certainly|of course|okay|ok)[,!.]? )?(?:below|here)(?:'s| is| are) (?:a few )?"
-    r"(.*?)(?:(?:what |that |which )?(?:i (?:have )?found|you (?:asked for|requested|need to know)|"
-    r"the (?:document|source|text|report|article|policy|context) (?:says|states|mentions)))?"
-    r"(?: (?:about|on|for) (?:it|this|that))?[:.]"
+# Other reasons, such as a courtesy, assert nothing.
+_TOPICS = ("a heading", "a label", "a table header", "a reference", "mark-up", "struck out")
+OF_SOURCE = re.compile(r"https?://|\bwww\.|\b(?:19|20)\d\d\b|\bpp?\.|\bpages?\b|\bdoi\b|\bet al\b")
+_TAG_PART = re.compile(r"</?[\w-]+|^[\w-]+(?=[\s>])|[\w-]+(?:=|$)")
+# A heading with one of these may state a fact: "Free entry for pensioners".
+_STATES = frozenset(
+    "free banned closed forbidden prohibited mandatory compulsory allowed illegal unlimited "
+    "cancelled dead unsafe guaranteed".split()
 )
+# Fewer words make no statement; fewer symbols are decoration.
+_MIN_STATEMENT = _MIN_SYMBOLS = 3
+_HERE_IS = re.compile(r"(?:below|here)(?:'s| is| are) (?:a few )?(.*)[:.]")
+_TO_READER = frozenset("you your i me my we us".split())
+# A shorter question presupposes little: "What does it cost?"
+_MIN_PRESUPPOSING = 7
 _VALUE = re.compile(r"([^:]+):\s*(\S.*)", re.DOTALL)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _CODE_NAME = re.compile(r"\d+-[a-z]+|[a-z]+-?\d+(?:-?[a-z0-9]+)*")
@@ -126,17 +141,60 @@ _LATIN = re.compile(r"[a-zà-ɏ'’.\-–/]+")
 _LONG = 1000
 
 
-def says_something(content: str) -> bool:
-    """Return True if a sentence is more than a greeting, question, link, tag or mark."""
+def no_assertion(content: str) -> str | None:
+    """Return why a sentence asserts nothing: "a courtesy", "a question"; None if it may assert."""
     if len(content) > _LONG:
-        return has_letters(content)
-    content = _TAG.sub(" ", _LINK.sub(" ", content)).strip()
-    return has_letters(content) and not (
-        _GREETING.fullmatch(_flat(content))
-        or _POINTER.fullmatch(_flat(content))
-        or _SALUTATION.fullmatch(content)
-        or _is_question(content)
+        return None if has_letters(content) else "symbols"
+    without_links = _LINK.sub(" ", content)
+    link = without_links != content
+    content = _TAG.sub(" ", without_links).strip()
+    if not has_letters(content):
+        return "a link" if link else "symbols"
+    flat = " ".join(re.sub(r"[^\w\s']", " ", content.replace("’", "'")).casefold().split())
+    said = flat.split()
+    if len(said) <= _MAX_COURTESY and _COURTESY.fullmatch(flat) and not _TELLS.intersection(said):
+        return "a courtesy"
+    if _is_question(content):
+        return "a question"
+    return "an announcement of the answer" if _announces(content) else None
+
+
+def _announces(content: str) -> bool:
+    """Return True for "Here is a summary in 118 words:", False if it has a verb or a number."""
+    match = _ANNOUNCED.fullmatch(content.replace("’", "'").strip())
+    named = None if match is None else _KIND_OF_TEXT.match(match["rest"])
+    if named is None:
+        return False
+    after = words(_LENGTH_OR_SOURCE.sub("", named.string[named.end() :]))
+    return not any(
+        word.numeric or (is_finite_verb(word.norm) and not word.capital) or word.norm in _TELLS
+        for word in after
     )
+
+
+def could_assert(content: str, reason: str) -> bool:
+    """Return True if a text that is not judged for this reason may still tell something."""
+    content = content[:_LONG]
+    if reason == "a link":
+        content = re.sub(r"[\W_]+|%20", " ", content)
+    elif reason == "mark-up":
+        content = _TAG_PART.sub(" ", content)
+    norms = [word.norm for word in words(content)]
+    spelled_number = not NUMBER_WORDS.isdisjoint(norms)
+    number = spelled_number or any(word.numeric for word in words(content))
+    if reason == "a question":
+        presupposes = number or len(norms) >= _MIN_PRESUPPOSING
+        return presupposes and _TO_READER.isdisjoint(norms)
+    if reason in ("code", "an abstention"):
+        return number or (reason == "code" and _STRING.search(content) is not None)
+    if reason == "symbols":
+        return len({char for char in content if category(char) == "So"}) >= _MIN_SYMBOLS
+    if reason == "a link" or (reason == "a reference" and OF_SOURCE.search(content)):
+        return spelled_number or is_sentence(content)
+    if reason in ("mark-up", "struck out") and len(norms) < _MIN_STATEMENT:
+        return False
+    topic = names_topic(content, marked=True) and _STATES.isdisjoint(norms)
+    return reason in _TOPICS and not topic
 
 
 def names_topic(content: str, *, marked: bool) -> bool:
@@ -175,10 +233,6 @@ def is_sentence(content: str) -> bool:
     )
 
 
-def _flat(text: str) -> str:
-    return " ".join(re.sub(r"[^\w\s']", " ", text.replace("’", "'")).casefold().split())
-
-
 def _may_state(content: str) -> bool:
     """Return True if a short line has a verb, a value, a subject or another language."""
     value = _VALUE.match(content)
@@ -198,7 +252,7 @@ def _may_state(content: str) -> bool:
             return True
         if not norm[0].isalpha() or not _LATIN.match(norm):
             return True
-        if norm in AUXILIARIES | SUBJECTS | NEGATIONS | FOREIGN | _VALUES:
+        if norm in AUXILIARIES | SUBJECTS | NEGATIONS | FOREIGN:
             return True
         if position == 0:
             continue
@@ -251,23 +305,18 @@ def _is_question(content: str) -> bool:
     if _LEADING_QUESTION.search(content.casefold()) is not None:
         return False
     if norms[0] == "why" or norms[:2] == ["how", "come"]:  # the rest is presupposed
-        return len(set(norms) - _UNSAID) < 3
+        return len(norms) <= 4
     if norms[0] in AUXILIARIES or norms[0] in {"who", "what", "which", "whose", "whom"}:
         return True
     return norms[0] in _WH and bool(AUXILIARIES & set(norms[1:7]))
 
 
 def is_code(content: str) -> bool:
-    """Return True for code, unless a comment or string in it reads like a sentence."""
-    comment = _COMMENT.match(content)
-    quoted = [next(filter(None, match.groups()), "") for match in _STRING.finditer(content)]
-    for prose in [comment[1] if comment else "", *quoted]:
-        if len(prose.split()) >= 3:
-            return False
+    """Return True for code, unless it has a string or a verb that reads like a sentence."""
+    if any(len(match[0].split()) >= 3 for match in _STRING.finditer(content)):
+        return False
     norms = [word.norm for word in words(content)]
-    if comment is not None or (
-        len(norms) >= 4 and any(map(is_finite_verb, norms)) and not _KEYWORD.match(content)
-    ):
+    if len(norms) >= 4 and any(map(is_finite_verb, norms)) and not content.startswith("if "):
         return False
     if len(content.split()) < 3:
         return not content.endswith((".", "!", "。")) and not _may_state(content)

@@ -53,7 +53,7 @@ _OPENER = re.compile(
     r"|(?:please note that|note that|it is worth noting that|keep in mind that)\b[,:]?\s+)",
     re.IGNORECASE,
 )
-_TOLD = re.compile(
+_STATEMENT_IN_QUESTION = re.compile(
     r"(?:(?:so|and|but|well),?\s+)?(?:did|do|have|are|were|would|can|could) you "
     r"(?:know|realis\w*|realiz\w*|hear|heard|aware|believe|remember|"
     r"surprised(?: to (?:hear|learn))?)(?: of the fact)?\s+that\s+"
@@ -99,7 +99,7 @@ _NUMBERS = re.compile(r"\s*(\d{1,4})\s*(?:[-–]\s*(\d{1,4})\s*)?")
 _MAX_RANGE = 50
 
 
-def without_citations(text: TrackedText) -> tuple[TrackedText, tuple[Citation, ...]]:
+def remove_citations(text: TrackedText) -> tuple[TrackedText, tuple[Citation, ...]]:
     """Remove the marks that cite sources: [1], [^2], (Smith, 2020), (source: https://...)."""
     found = list(_CITATION.finditer(text.text))
     if not found:
@@ -110,12 +110,12 @@ def without_citations(text: TrackedText) -> tuple[TrackedText, tuple[Citation, .
         label = next(value for value in match.groups() if value is not None)
         if place is not None:
             citations.append(Citation(label.strip("<>"), place))
-    left = text.without([Span(*match.span()) for match in found])
-    left = left.without([Span(*match.span()) for match in _LEFT_OVER.finditer(left.text)])
+    left = text.remove([Span(*match.span()) for match in found])
+    left = left.remove([Span(*match.span()) for match in _LEFT_OVER.finditer(left.text)])
     return left.stripped(), tuple(citations)
 
 
-def without_openers(text: TrackedText) -> TrackedText:
+def remove_openers(text: TrackedText) -> TrackedText:
     """Remove openers such as "According to the report,".
 
     An opener that names a specific source, or has a number, stays.
@@ -128,16 +128,16 @@ def without_openers(text: TrackedText) -> TrackedText:
     return text
 
 
-def without_question(text: TrackedText) -> TrackedText:
+def statement_of_question(text: TrackedText) -> TrackedText:
     """Return the statement in a question: "Did you know that it sank?" states that it sank."""
-    match = _TOLD.match(text.text)
+    match = _STATEMENT_IN_QUESTION.match(text.text)
     end = len(text.text.rstrip("?! "))
     if match is None or "?" not in text.text[end:]:
         return text
     return TrackedText.joined([text.cut(match.end(), end), TrackedText.added(".")]).capitalized()
 
 
-def without_named_source(
+def split_named_source(
     text: TrackedText, names: Sequence[str]
 ) -> tuple[TrackedText, tuple[Citation, ...]]:
     """Remove the document named at the start of a sentence, and return it as a citation.

@@ -1,12 +1,23 @@
-"""The claims of a response: each asserting unit in the form that is judged."""
+"""The claims of a response, each in the form that is judged, and the parts that are not judged."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import re
+from dataclasses import dataclass
+from itertools import accumulate, groupby
 
-from halldetect.reading.document import Document, Span
+from halldetect.reading.assertions import could_assert
+from halldetect.reading.citations import remove_openers, statement_of_question
+from halldetect.reading.document import INSERTED, Document, Span, TrackedText, UncheckedPart
 from halldetect.reading.references import readings
+from halldetect.reading.response import ENTITY
+
+_STRUCK = re.compile(r"(?:~~|<(?:s|del|strike)>)[\s*_]*$", re.IGNORECASE)
+_LIST_MARK = re.compile(r"[\s>*+•-]*[(\[]?")
+_NUMBER = re.compile(r"\d{1,9}|[a-z]", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:[\w-]{1,12}\]:\s*<?)?(?:https?:|www\.)", re.IGNORECASE)
+# Characters searched for mark-up around a part.
+_NEAR = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +44,86 @@ class Claim:
 
 def read_claims(response: Document) -> tuple[Claim, ...]:
     """Return the asserting units of a response as claims, in order."""
-    claims = []
-    for unit in response.units:
-        if not unit.asserts:
-            continue
-        cited = tuple(citation.label for citation in unit.citations)
-        claims.append(Claim(unit.text, unit.span, problem=unit.problem, citations=cited))
-    return tuple(_with_references(claims))
+    units = [unit for unit in response.units if unit.asserts]
+    found = readings([unit.text for unit in units])
+    return tuple(
+        Claim(
+            unit.text,
+            unit.span,
+            problem=unit.problem,
+            read_as=None if reading is None else reading.text,
+            citations=tuple(citation.label for citation in unit.citations),
+        )
+        for unit, reading in zip(units, found, strict=True)
+    )
 
 
-def _with_references(claims: Sequence[Claim]) -> list[Claim]:
-    """Return the claims with `read_as` set where a reference was resolved."""
-    found = readings([claim.text for claim in claims])
-    return [
-        claim if reading is None else replace(claim, read_as=reading.text)
-        for claim, reading in zip(claims, found, strict=True)
+def unchecked_parts(response: Document) -> tuple[UncheckedPart, ...]:
+    """Return the parts of a response that are not judged, in order.
+
+    Every letter and digit lies in the span of a claim or in one of these parts.
+    """
+    text = response.text
+    judged, own = bytearray(len(text)), bytearray(len(text))
+    kinds: dict[int, tuple[int, str]] = {}
+    for number, unit in enumerate(response.units):
+        known = [at for at in unit.tracked.origins if at != INSERTED]
+        origins = known or range(unit.span.start, unit.span.end)  # a record has no origins
+        if unit.asserts:
+            for at in origins:
+                judged[at] = 1
+                own[at] |= unit.span.start <= at < unit.span.end
+        else:
+            kinds |= dict.fromkeys(origins, (number, unit.reason or ""))
+        for place, citation in enumerate(unit.citations):
+            mark = (-1 - place, "a citation mark")
+            kinds |= dict.fromkeys(range(citation.span.start, citation.span.end), mark)
+    for entity in ENTITY.finditer(text):
+        if own[entity.start()]:
+            own[entity.start() : entity.end()] = b"\1" * len(entity[0])
+        elif (kind := kinds.get(entity.start())) is not None:
+            kinds |= dict.fromkeys(range(*entity.span()), kind)
+
+    def part_of(at: int) -> tuple[int, str] | None:
+        return None if own[at] else kinds.get(at) or (lines[at], "")
+
+    lines = list(accumulate(char == "\n" for char in text))
+    places = [
+        at
+        for at, char in enumerate(text)
+        if char.isalnum() or own[at] or (at in kinds and not char.isspace())
     ]
+    parts = []
+    for key, group in groupby(places, part_of):
+        found = list(group)
+        span = Span(found[0], found[-1] + 1)
+        said = span.cut(text)
+        reason = key[1] or _mark_up(text, span) if key is not None else ""
+        letters = [at for at in found if text[at].isalnum()]
+        if key is not None and (letters or reason == "symbols"):
+            repeated = bool(letters) and all(judged[at] for at in letters)
+            asserting = not repeated and could_assert(said, reason)
+            parts.append(UncheckedPart(said, span, reason, asserting))
+    return tuple(parts)
+
+
+def _mark_up(text: str, span: Span) -> str:
+    """Return the kind of a part that is in no unit: a list mark, an opener, a link."""
+    said = span.cut(text)
+    before = text[max(0, span.start - _NEAR) : span.start].rpartition("\n")[2]
+    question = text.find("?", span.end, span.end + _NEAR) + 1
+    after = TrackedText.of(text, span.start, question or min(span.end + _NEAR, len(text)))
+    if _LIST_MARK.fullmatch(before) and _NUMBER.fullmatch(said):
+        return "a list mark"
+    if before.lstrip(" >").startswith(("```", "~~~")):
+        return "code"
+    if _STRUCK.search(before):
+        return "struck out"
+    if before.endswith(("](", "](<")) or _ADDRESS.match(said):
+        return "a link"
+    if before.endswith(("[", "[^", "(")) and len(said) <= 12 and " " not in said:
+        return "a citation mark"
+    if before.rfind("<") > before.rfind(">"):
+        return "mark-up"
+    opened = statement_of_question(remove_openers(after)).raw_span()
+    return "mark-up" if opened is None or opened.start == span.start else "an opener"

@@ -1,4 +1,4 @@
-"""Texts and their parts: spans, texts with known origins, units, documents."""
+"""Texts and their parts: spans, texts with known origins, blocks, units, documents."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class TrackedText:
         left = len(self.text) - len(self.text.lstrip(characters))
         return self.cut(left, max(left, len(self.text.rstrip(characters))))
 
-    def without(self, spans: Iterable[Span]) -> TrackedText:
+    def remove(self, spans: Iterable[Span]) -> TrackedText:
         """Leave out the characters of spans, which are in order and do not overlap."""
         parts = []
         at = 0
@@ -110,6 +110,57 @@ class TrackedText:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a block without its mark-up.
+
+    Attributes:
+        text: The words.
+        strong: The bold ranges.
+        aside: Text in the mark-up: link addresses and titles, comments, attributes.
+        struck: True if the whole line is struck out; struck words inside a line are left out.
+        tags: Block HTML tags opened ("td") and closed ("/td") since the previous line.
+    """
+
+    text: TrackedText
+    strong: tuple[Span, ...] = ()
+    aside: tuple[TrackedText, ...] = ()
+    struck: bool = False
+    tags: tuple[str, ...] = ()
+
+    @property
+    def bold(self) -> bool:
+        """True if the whole line is bold."""
+        words = self.text.text.strip()
+        return bool(words) and any(
+            span.cut(self.text.text).strip().rstrip(":") == words.rstrip(":")
+            for span in self.strong
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, heading, table row or run of code.
+
+    Attributes:
+        kind: "paragraph", "heading", "row" or "code".
+        lines: The lines; the cells of a row.
+        items: Numbers of the enclosing list items, outermost first; empty outside lists.
+        first: True for the first block of its innermost list item.
+        number: The mark of that item ("3.") if it is numbered.
+        header: The header cells of a row.
+        quoted: True inside a block quote.
+    """
+
+    kind: str
+    lines: tuple[Line, ...]
+    items: tuple[int, ...] = ()
+    first: bool = False
+    number: TrackedText | None = None
+    header: tuple[Line, ...] = ()
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Citation:
     """A mark that cites a source.
 
@@ -130,25 +181,47 @@ class Unit:
         tracked: The text to judge: without marks, citations and openers, with the lead-in or
             headers it needs.
         span: Its own words in the raw text, without lead-in and headers.
-        asserts: True if it can be true or false.
         lead_in: The heading, lead-in or headers before it, if any.
         citations: The marks found in it.
-        abstains: True if it only declines to answer.
         problem: Why it cannot be judged; None if it can.
+        reason: Why it is not judged, such as "a courtesy"; None if it is.
     """
 
     tracked: TrackedText
     span: Span
-    asserts: bool
     lead_in: str | None = None
     citations: tuple[Citation, ...] = ()
-    abstains: bool = False
     problem: str | None = None
+    reason: str | None = None
 
     @property
     def text(self) -> str:
         """The text to judge."""
         return self.tracked.text
+
+    @property
+    def asserts(self) -> bool:
+        """True if it can be true or false."""
+        return self.reason is None
+
+    @property
+    def abstains(self) -> bool:
+        """True if it only declines to answer."""
+        return self.reason == "an abstention"
+
+
+@dataclass(frozen=True, slots=True)
+class UncheckedPart:
+    """A part of a response that was not judged.
+
+    `reason` is its kind, such as "code" or "a question". `asserting` is True if it may tell
+    something that the source does not say.
+    """
+
+    text: str
+    span: Span
+    reason: str
+    asserting: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ turns them into blocks, like those of Markdown. `html_text` reads an HTML file.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 
-from halldetect.reading.blocks import Block, Line
-from halldetect.reading.document import TrackedText
+from halldetect.reading.document import Block, Line, Span, TrackedText
 
 ENDINGS = (".html", ".htm", ".xhtml")
 CELLS = frozenset(["td", "th"])
@@ -24,6 +24,8 @@ BREAKING = frozenset(
 _PAGE_BREAKING = BREAKING | frozenset("address aside dl footer header main nav pre".split())
 _TITLES = frozenset("h1 h2 h3 h4 h5 h6 caption summary".split())
 _LISTS = frozenset(["ul", "ol"])
+_TABLE = re.compile(r"<(/?)table\b[^<>]*>", re.IGNORECASE)
+_CELL = re.compile(r"<(/?)(tr|td|th)\b[^<>]*>", re.IGNORECASE)
 _HIDDEN = frozenset({"script", "style", "template", "noscript", "head"})
 # A tag that does not end. The standard parser takes quadratic time for many of them.
 _UNENDED = re.compile(r"<(?![^<>]*>)")
@@ -32,133 +34,83 @@ _MANY = 50
 _FIRST_ITEM = 1_000_000
 
 
+def table_areas(text: str) -> list[Span]:
+    """Return the closed tables of a text; of nested tables, the innermost."""
+    found, start = [], None
+    for tag in _TABLE.finditer(text):
+        if tag[1] and start is not None:
+            found.append(Span(start, tag.end()))
+        start = None if tag[1] else tag.start()
+    return found
+
+
+def table_pieces(text: str, area: Span) -> Iterator[tuple[str, Span]]:
+    """Yield "tr" for the start of a row, "td" or "th" for a cell, "" for text between cells."""
+    at, name = area.start, ""
+    for tag in _CELL.finditer(text, area.start, area.end):
+        yield name, Span(at, tag.start())
+        at, name = tag.end(), "" if tag[1] else tag[2].lower()
+        if name == "tr":
+            yield name, Span(at, at)
+            name = ""
+    yield name, Span(at, area.end)
+
+
+def table_rows(rows: Sequence[Sequence[tuple[str, Line]]]) -> list[Block]:
+    """Return the rows of a table, given as cells with their tags.
+
+    The first row is the header if all its cells are header cells. Without any header cell, it is
+    the header if the table has more than two columns; two columns are names and values.
+    """
+    filled = [row for row in rows if any(cell.text.text for _, cell in row)]
+    named = [all(tag == "th" for tag, _ in row) for row in filled]
+    width = max(map(len, filled), default=0)
+    has_header = len(filled) > 1 and (named[0] or (width > 2 and not any(named)))
+    cells = [tuple(cell for _, cell in row) for row in filled]
+    header = cells[0] if has_header else (Line(TrackedText("", ())),) * width
+    return [
+        Block("row", row, header=() if at == 0 and has_header else header)
+        for at, row in enumerate(cells)
+    ]
+
+
 class HtmlBlocks:
-    """Turns the lines of a text into blocks; an open tag may be closed in a later paragraph."""
+    """Splits paragraphs at block tags; an open list may be closed in a later paragraph."""
 
     def __init__(self) -> None:
-        self._table: _Table | None = None
         self._lists: list[int | None] = []
         self._items = _FIRST_ITEM
-        self._title = False
-        self._new_item = False
-        self._template = Block("paragraph", ())
 
     def split(self, paragraph: Block) -> list[Block]:
-        """Split a paragraph of Markdown at its block tags, if it has any."""
+        """Return the headings, list items and paragraphs of a Markdown paragraph."""
         if not any(line.tags for line in paragraph.lines):
-            # A paragraph without tags closes every open tag.
-            ended = self.rest()
-            self._table, self._lists, self._title = None, [], False
-            return [*ended, paragraph]
-        self._template = paragraph
+            self._lists = []  # a paragraph without tags closes every open tag
+            return [paragraph]
         found: list[Block] = []
+        kind, first = "paragraph", paragraph.first
         for line in paragraph.lines:
             for tag in line.tags:
-                found += self._take(tag)
-            if self._table is not None and self._table.in_cell:
-                self._table.add(line)
-            elif line.text.text.strip() or line.aside:
-                block = self._block(line)
-                before = found[-1] if found and not line.tags else None
-                if before is not None and before.kind == block.kind == "paragraph":
-                    # A line without a preceding tag belongs to the same paragraph.
-                    found[-1] = replace(before, lines=before.lines + block.lines)
-                else:
-                    found.append(block)
+                kind = "heading" if tag in _TITLES else "paragraph"
+                if tag in _LISTS:
+                    self._lists.append(None)
+                elif tag.lstrip("/") in _LISTS:
+                    del self._lists[-1:]
+                elif tag == "li":
+                    self._items += 1
+                    self._lists[-1:] = [self._items]
+                    first = True
+            if not (line.text.text.strip() or line.aside):
+                continue
+            if found and not line.tags and found[-1].kind == "paragraph":
+                # A line without a preceding tag belongs to the same paragraph.
+                found[-1] = replace(found[-1], lines=(*found[-1].lines, line))
+                continue
+            own = tuple(item for item in self._lists if item is not None)
+            items, number = (*paragraph.items, *own), None if own else paragraph.number
+            block = replace(paragraph, kind=kind, lines=(line,), items=items, number=number)
+            found.append(replace(block, first=first))
+            first = paragraph.first and not own
         return found
-
-    def rest(self) -> list[Block]:
-        """Return the rows of an unclosed table."""
-        return [] if self._table is None else self._table.end()
-
-    def _take(self, tag: str) -> list[Block]:
-        name, opens = tag.lstrip("/"), not tag.startswith("/")
-        if name in _TITLES:
-            self._title = opens
-        elif name in _LISTS and opens:
-            self._lists.append(None)
-        elif name in _LISTS:
-            del self._lists[-1:]
-        elif name == "li" and opens:
-            self._items += 1
-            self._lists[-1:] = [self._items]
-            self._new_item = True
-        elif name == "table":
-            ended = self.rest()
-            self._table = _Table(self._template) if opens else None
-            return ended
-        elif self._table is not None and name in ("tr", *CELLS):
-            self._table.take(name, opens=opens)
-        return []
-
-    def _block(self, line: Line) -> Block:
-        own = tuple(item for item in self._lists if item is not None)
-        first = self._new_item or (self._template.first and not own)
-        self._new_item = False
-        return replace(
-            self._template,
-            kind="heading" if self._title else "paragraph",
-            lines=(line,),
-            items=(*self._template.items, *own),
-            first=first,
-            number=None if own else self._template.number,
-        )
-
-
-class _Table:
-    """A table under construction; `template` is the paragraph around it."""
-
-    def __init__(self, template: Block) -> None:
-        self._template = template
-        self._rows: list[list[list[Line]]] = []
-        self._named: list[bool] = []
-        self.in_cell = False
-
-    def take(self, name: str, *, opens: bool) -> None:
-        """Begin or end a row ("tr") or a cell ("td", "th")."""
-        self.in_cell = name in CELLS and opens
-        if opens and (name == "tr" or not self._rows):
-            self._rows.append([])
-            self._named.append(True)
-        if self.in_cell:
-            self._rows[-1].append([])
-            self._named[-1] = self._named[-1] and name == "th"
-
-    def add(self, line: Line) -> None:
-        """Add a line to the open cell."""
-        self._rows[-1][-1].append(line)
-
-    def end(self) -> list[Block]:
-        """Return the rows as blocks.
-
-        The first row is the header if all its cells are header cells. Without any header cell, it
-        is the header if the table has more than two columns; two columns are names and values.
-        """
-        joined = [tuple(map(_cell, row)) for row in self._rows]
-        filled = [at for at, row in enumerate(joined) if any(cell.text.text for cell in row)]
-        if not filled:
-            return []
-        rows, named = [joined[at] for at in filled], [self._named[at] for at in filled]
-        width = max(map(len, rows))
-        has_header = len(rows) > 1 and (named[0] or (width > 2 and not any(named)))
-        header = rows[0] if has_header else (_cell([]),) * width
-        return [
-            replace(
-                self._template,
-                kind="row",
-                lines=row,
-                header=() if at == 0 and has_header else header,
-            )
-            for at, row in enumerate(rows)
-        ]
-
-
-def _cell(lines: list[Line]) -> Line:
-    """Join the lines of a cell."""
-    parts = [part for line in lines for part in (TrackedText.added(" "), line.text)][1:]
-    strong = lines[0].strong if lines else ()
-    aside = tuple(item for line in lines for item in line.aside)
-    return Line(TrackedText.joined(parts), strong, aside)
 
 
 def html_text(page: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ _ENGLISH = frozenset(
     "at who she he his her were are is was not but about into than there when where while".split()
 )
 # Function words of the major languages in Latin script that are not English words.
-_FOREIGN = frozenset(
+FOREIGN = frozenset(
     # French, Spanish, Portuguese, Italian
     "à un au ce cet sa ses ont mais le la les des du une est sont dans avec qui que pas sur "
     "cette ces aux été leur nous "
@@ -38,8 +38,8 @@ def is_foreign(text: str) -> bool:
         return True
     words = [word.strip(".,;:!?()\"'«»“”") for word in text.split()]
     # Capitalised words may be names ("Las Palmas"); they count only beside small ones.
-    small = any(word in _FOREIGN for word in words)
-    foreign = sum(word.lower() in _FOREIGN for word in words) if small else 0
+    small = any(word in FOREIGN for word in words)
+    foreign = sum(word.lower() in FOREIGN for word in words) if small else 0
     english = sum(word.casefold() in _ENGLISH for word in words)
     return foreign >= 2 and foreign > 3 * english and foreign * 8 >= len(words)
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from halldetect.reading.assertions import is_sentence, names_topic, says_something
-from halldetect.reading.blocks import Block
-from halldetect.reading.citations import without_citations
-from halldetect.reading.document import Citation, Span, TrackedText
-from halldetect.reading.normalise import normalised
+from halldetect.reading.assertions import is_sentence, names_topic
+from halldetect.reading.document import Span, TrackedText
+from halldetect.reading.words import ARTICLES, AUXILIARIES, PREPOSITIONS, SUBJECTS
 
 _LABEL = re.compile(r"([^.:!?\n]{1,60}):\s+(?=\S)")
 _LABEL_END = re.compile(r"[\s:.–—-]+\Z")
@@ -25,25 +23,24 @@ FALSE = re.compile(
     r"rumou?rs?|debunked|hoax(?:es)?|never happened|inaccurate|mistaken)\b",
     re.IGNORECASE,
 )
+_OPEN_WORDS = "|".join(sorted((AUXILIARIES | PREPOSITIONS) - {"following"}))
 _OPEN_END = re.compile(
-    r"\b(?:is|are|was|were|be|has|have|had|that|to|of|by|with|for|in|on|at|from|include|includes|"
-    r"included|including|cover|covers|covered|contain|contains|offer|offers|offered|provide|"
-    r"provides|require|requires|need|needs|sell|sells|sold|get|gets|can|may|must|will|should|"
-    r"found|said|says|states|stated|receive|receives)$",
+    rf"\b(?:{_OPEN_WORDS}|that|include[sd]?|including|"
+    r"cover(?:s|ed)?|contains?|offer(?:s|ed)?|provides?|requires?|needs?|sells?|sold|gets?|found|"
+    r"said|says|state[sd]|receives?)$",
     re.IGNORECASE,
 )
 # First words that are lower case inside a sentence.
-_LOWERED = frozenset(
-    "a an the its their his her our your this that these those all any no one each every free "
-    "some both there it they he she we you in on at by with from after before during children "
-    "adults people".split()
+_LOWERED = (
+    ARTICLES
+    | PREPOSITIONS
+    | SUBJECTS - {"i"}
+    | frozenset(
+        "its their his her our your this that these those all any no one each every free some both "
+        "there children adults people".split()
+    )
 )
 _NEGATION = re.compile(r"\b(?:no|not|never)\s+", re.IGNORECASE)
-_GENERIC_HEADER = re.compile(
-    r"(?:values?|details?|description|answer|info(?:rmation)?|findings?|results?|notes?|fact|"
-    r"statement|data|content|response)?",
-    re.IGNORECASE,
-)
 _PERSON = re.compile(r"(?:I|he|she|they|we|you|his|her|their|my|our)\b", re.IGNORECASE)
 
 
@@ -54,13 +51,11 @@ class LeadIn:
     Attributes:
         text: The words without the colon.
         unit: The index among the units; None if it is not a unit.
-        topic: True if it only names a topic.
         title: True for a heading or a bold line.
     """
 
     text: TrackedText
-    unit: int | None
-    topic: bool
+    unit: int | None = None
     title: bool = False
 
     @property
@@ -69,7 +64,7 @@ class LeadIn:
         return len(self.text.text) < 120 and FALSE.search(self.text.text) is not None
 
 
-def stands_alone(text: str, *, at_least: int = 2) -> bool:
+def is_independent(text: str, *, at_least: int = 2) -> bool:
     """Return True if the text after a label is a sentence that does not need the label.
 
     A text that does not end like a sentence must have `at_least` words.
@@ -79,7 +74,7 @@ def stands_alone(text: str, *, at_least: int = 2) -> bool:
     return is_sentence(text) or (text.rstrip().endswith((".", "!")) and len(text.split()) >= 4)
 
 
-def without_end(text: TrackedText) -> TrackedText:
+def strip_end(text: TrackedText) -> TrackedText:
     """Remove the colon, full stop or dash at the end."""
     end = _LABEL_END.search(text.text[-20:])
     return (text if end is None else text.cut(0, len(text.text) - len(end.group()))).stripped()
@@ -134,7 +129,7 @@ def with_lead_in(lead: LeadIn, item: TrackedText) -> TrackedText:
     if lead.denies:
         negation = _NEGATION.search(item.text)
         if negation is not None:  # a double negation
-            return item.without([Span(*negation.span())])
+            return item.remove([Span(*negation.span())])
         return TrackedText.joined([TrackedText.added("It is not true that "), _lowered(item)])
     joiner = ": "
     if _OPEN_END.search(lead.text.text) is not None:
@@ -151,61 +146,3 @@ def _lowered(text: TrackedText) -> TrackedText:
     if text.text.split(maxsplit=1)[0].lower() not in _LOWERED:
         return text
     return TrackedText(text.text[:1].lower() + text.text[1:], text.origins)
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """The statement of a table cell.
-
-    Attributes:
-        text: The statement as it is judged: "Tea, Q2 2025: 5".
-        asserts: True if it can be true or false.
-        own: Its own words; None if that is all of the text.
-        lead_in: The first cell and the header before it.
-        citations: The marks found in it.
-    """
-
-    text: TrackedText
-    asserts: bool
-    own: TrackedText | None = None
-    lead_in: str | None = None
-    citations: tuple[Citation, ...] = ()
-
-
-def read_row(block: Block) -> Iterator[Cell]:
-    """Yield the cells of a row, each with the first cell of the row and its header.
-
-    A row without a header is the header of its table.
-    """
-    read = [without_citations(normalised(line.text).stripped()) for line in block.lines]
-    cells, marks = [cell for cell, _ in read], [citations for _, citations in read]
-    if not block.header:
-        for cell in filter(lambda cell: cell.text, cells):
-            topic = names_topic(cell.text, marked=True)
-            yield Cell(cell, says_something(cell.text) and not topic)
-        return
-    subject = cells[0]
-    topic = names_topic(subject.text, marked=True)
-    filled = [n for n in range(1, len(cells)) if any(map(str.isalnum, cells[n].text))]
-    if subject.text and (not filled or (not topic and is_sentence(subject.text))):
-        yield Cell(subject, bool(filled) or says_something(subject.text))
-    header = [normalised(line.text).stripped() for line in block.header]
-    for number in filled:
-        value = cells[number]
-        lead = _named(subject, header[number] if number < len(header) else TrackedText("", ()))
-        alone = not lead.text or (topic and stands_alone(value.text, at_least=5))
-        yield Cell(
-            value if alone else TrackedText.joined([lead, TrackedText.added(": "), value]),
-            True,
-            own=TrackedText.joined([subject, value]) if number == filled[0] else value,
-            lead_in=None if alone else lead.text,
-            citations=marks[number] + (marks[0] if number == 1 else ()),
-        )
-
-
-def _named(subject: TrackedText, name: TrackedText) -> TrackedText:
-    """Join the first cell of a row and the header of a column: "Revenue, Q2 2025"."""
-    if _GENERIC_HEADER.fullmatch(name.text):
-        return subject
-    comma = TrackedText.added(", " if subject.text else "")
-    return TrackedText.joined([subject, comma, name])

@@ -8,15 +8,15 @@ mark-up is a sequence of paragraphs.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from halldetect.reading.blocks import Block, Line
-from halldetect.reading.document import Span, TrackedText
-from halldetect.reading.html_page import BREAKING, CELLS, HtmlBlocks
+from halldetect.reading.document import Block, Line, Span, TrackedText
+from halldetect.reading.html_page import BREAKING, HtmlBlocks, table_areas, table_pieces, table_rows
 from halldetect.reading.sentences import LINE_END, lines
 
 if TYPE_CHECKING:
@@ -56,8 +56,14 @@ def _parser() -> MarkdownIt:
 class _Reader:
     """Reads the tokens of one text."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, raw: str) -> None:
+        self._raw = raw
+        self._tables = table_areas(raw)
+        parts, at = [], 0
+        for area in self._tables:  # read apart; an empty line takes their place
+            parts += [raw[at : area.start], "\n", " " * (len(area) - 2), "\n"]
+            at = area.end
+        self._text = text = "".join([*parts, raw[at:]])
         lengths = [len(match.group()) for match in _LINE.finditer(text)]
         self._starts = [0, *accumulate(lengths)]
         self._items: list[int] = []
@@ -91,9 +97,26 @@ class _Reader:
                 covered.update(range(first, last))
                 self._fresh = False
             at += 1
-        found += [(len(self._starts), part) for part in self._html.rest()]
+        for area in self._tables:
+            line = bisect_right(self._starts, area.start) - 1
+            found += [(line, block) for block in self._table(area)]
         found += self._uncovered(covered)
         return [block for _, block in sorted(found, key=lambda pair: pair[0])]
+
+    def _table(self, area: Span) -> list[Block]:
+        """Read an HTML table; text between its cells becomes paragraphs."""
+        between: list[Block] = []
+        rows: list[list[tuple[str, Line]]] = [[]]
+        for tag, place in table_pieces(self._raw, area):
+            (token,) = _parser().parseInline(place.cut(self._raw))
+            read = _InlineReader(self._raw, place.start, place.end).read(token) or []
+            if tag == "tr":
+                rows.append([])
+            elif tag:
+                rows[-1].append((tag, _joined(read)))
+            elif any(line.text.text.strip() or line.aside for line in read):
+                between += self._html.split(Block("paragraph", tuple(read)))
+        return between + table_rows(rows)
 
     def _take_item(self, token: Token) -> None:
         self._fresh = token.type == "list_item_open"
@@ -199,6 +222,13 @@ def _is_quotation(mark: str, inside: str) -> bool:
     return mark == "`" and _QUOTATION.match(inside) is not None
 
 
+def _joined(lines: Sequence[Line]) -> Line:
+    """Join the lines of a cell."""
+    parts = [part for line in lines for part in (TrackedText.added(" "), line.text)][1:]
+    aside = tuple(item for line in lines for item in line.aside)
+    return Line(TrackedText.joined(parts), lines[0].strong if lines else (), aside)
+
+
 def _lines_of(token: Any) -> tuple[int, int]:
     first, last = token.map
     return first, last
@@ -220,7 +250,6 @@ class _InlineReader:
         self._struck: list[TrackedText] = []
         self._struck_from: int | None = None
         self._tags: list[str] = []
-        self._cell_is_empty = False
 
     def read(self, token: Token) -> list[Line] | None:
         """Return the lines; None if a piece is not found in the raw text."""
@@ -350,19 +379,12 @@ class _InlineReader:
             self._strike(opens=not content.startswith("</"))
         if name[1].lower() in BREAKING:
             self._break()
-            self._take_block_tag(name[1].lower(), closes=content.startswith("</"))
+            self._tags.append(f"{'/' if content.startswith('</') else ''}{name[1].lower()}")
         return True
-
-    def _take_block_tag(self, name: str, *, closes: bool) -> None:
-        """Keep a tag for the next line; a cell without text is also a line."""
-        if self._cell_is_empty and name in (*CELLS, "tr", "table"):
-            self._add(Line(TrackedText("", ())))
-        self._tags.append(f"/{name}" if closes else name)
-        self._cell_is_empty = name in CELLS and not closes
 
     def _add(self, line: Line) -> None:
         self._lines.append(replace(line, tags=tuple(self._tags)))
-        self._tags, self._cell_is_empty = [], False
+        self._tags = []
 
     def _break(self) -> None:
         struck = not any(part.text.strip(" .!") for part in self._parts) and bool(self._struck)

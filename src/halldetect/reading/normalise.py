@@ -36,6 +36,7 @@ _UNUSUAL = re.compile(
     r"|(?:[.\-]{1,6}\s+(?:/\s+)?){8}"  # Morse
     r"|\b(?:n0t|n0ne|n[3e]v3r|n3ver|cann0t)\b"
 )
+_DENYING_SIGN = re.compile(r"\A[❌✗✘🚫👎⛔¬]|[❌✗✘🚫👎⛔]\ufe0f?[\s.!]*\Z")
 # No one writes a longer word; tokenizers stop at 100 letters.
 MAX_WORD = 60
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -88,6 +89,8 @@ def unreadable(text: str) -> str | None:
     """Return the reason why no verifier can read a text; None if one can."""
     if _UNUSUAL.search(text):
         return "it has unusual characters"
+    if _DENYING_SIGN.search(text):
+        return "it has a symbol that may deny it"
     if not any(map(str.isalnum, text)):
         return "it has no letters"
     longest = max(_LETTERS.findall(text), key=len, default="")

@@ -65,17 +65,27 @@ class WordIndex:
                 self._sentences_with[word.key] = self._sentences_with.get(word.key, 0) + 1
         return positions
 
-    def shares(self, claim: str, parts: Iterable[tuple[int, Span]]) -> list[float]:
+    def shares(
+        self,
+        claim: str,
+        parts: Iterable[tuple[int, Span]],
+        besides: Sequence[tuple[int, Span]] = (),
+    ) -> list[float]:
         """Return for each part the share, from 0 to 1, of the claim's content words in it.
 
-        Rare words count more than common ones. Every part gets 1 if the claim has no content word.
+        Rare words count more than common ones. Every part gets 1 if no content word counts.
 
         Args:
             claim: The text whose words are looked up.
             parts: The index of a document, and a span in it.
+            besides: Words that occur in one of these parts do not count.
         """
         keys = dict.fromkeys(word.key for word in content_words(claim))
-        weights = {key: self._weight(key) for key in keys}
+        weights = {
+            key: self._weight(key)
+            for key in keys
+            if not any(self._occurs(key, *part) for part in besides)
+        }
         total = math.fsum(weights.values())
         if total == 0.0:
             return [1.0 for _ in parts]

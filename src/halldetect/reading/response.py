@@ -12,41 +12,48 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from halldetect.reading.answers import abstains, answering
-from halldetect.reading.assertions import is_code, is_sentence, names_topic, says_something
-from halldetect.reading.blocks import Block, Line, unwrapped
-from halldetect.reading.citations import (
-    without_citations,
-    without_named_source,
-    without_openers,
-    without_question,
+from halldetect.reading.assertions import (
+    OF_SOURCE,
+    is_sentence,
+    names_topic,
+    no_assertion,
 )
-from halldetect.reading.document import Citation, Document, Span, TrackedText, Unit
+from halldetect.reading.cells import read_code, read_row
+from halldetect.reading.citations import (
+    remove_citations,
+    remove_openers,
+    split_named_source,
+    statement_of_question,
+)
+from halldetect.reading.document import Block, Citation, Document, Line, Span, TrackedText, Unit
 from halldetect.reading.lead_ins import (
     FALSE,
     REFERENCES,
     LeadIn,
+    is_independent,
     label_of,
     needs_lead_in,
-    read_row,
-    stands_alone,
+    strip_end,
     with_lead_in,
-    without_end,
 )
 from halldetect.reading.markdown import read_blocks
 from halldetect.reading.normalise import normalised, unreadable
-from halldetect.reading.sentences import sentences
+from halldetect.reading.sentences import sentences, sentences_of
 from halldetect.reading.words import may_be_verb, words
 
 # Bullets and letters that Markdown does not parse as list marks.
 _MARK = re.compile(r"(?:[•‣▪◦●○·–—]|\(?[A-Za-z]\)|\(\d{1,3}\))\s+(?=\S)")
 _BOX = re.compile(r"(?:\[(?P<ticked>[ xX✓✔]?)\]|(?P<sign>[☐☑☒✅❌✗✘]))\s+(?=\S)")
 _TICKED = frozenset("xX✓✔☑✅")
-_COMMENT = re.compile(r"(?:^|\s)(?:#+|//+|--|/?\*+)\s+(?=\S+\s+\S)")
+# Read as one character, which keeps the place of the first: "&eacute;".
+ENTITY = re.compile(r"&#?\w{1,31};")
 _DEFINITION = re.compile(r"\[\^?[\w-]{1,12}\]:\s*")
 _IRONY = re.compile(r"(?<!\s)\s+/s\s*$|(?<=[.!])\s*[❌✗✘👎🚫]\ufe0f?\s*$")
 _NUMBERED_SOURCE = re.compile(r"\s*\[\^?[\w-]{1,12}\]")
-_OF_SOURCE = re.compile(r"https?://|\bwww\.|\b(?:19|20)\d\d\b|\bpp?\.|\bpages?\b|\bdoi\b|\bet al\b")
 _WHITE_SPACE = re.compile(r"\s{50,}")
+# A long line without a sentence end, and a line that begins mid-sentence.
+_WRAPPED = re.compile(r".{50,}[^.!?:;\s]", re.DOTALL)
+_CONTINUES = re.compile(r"\s*[a-z0-9(\"'“‘]")
 _LINK_TITLE = re.compile(r"\S+\s+[\"'(](.+)[\"')]\s*")
 _UNTICKED = "an unticked box: it is not clear if this is said or denied"
 
@@ -66,7 +73,7 @@ def read_units(
         question: The question that it answers.
         names: The names of the source documents, which the response may cite.
     """
-    return answering(_Reader(read_blocks(text), question, names).units(), question)
+    return answering(_Reader(text, question, names).units(), question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +101,9 @@ class _LineStart:
 class _Reader:
     """Reads the blocks of one response."""
 
-    def __init__(self, blocks: Sequence[Block], question: str | None, names: Sequence[str]) -> None:
-        self._blocks = blocks
+    def __init__(self, text: str, question: str | None, names: Sequence[str]) -> None:
+        self._text = text
+        self._blocks = read_blocks(text)
         self._names = names
         self._asks_why = question is not None and "why" in question.casefold()
         self._units: list[Unit] = []
@@ -107,7 +115,7 @@ class _Reader:
         self._in_list = False
         self._last_number = 0
         self._blocks_of_item: dict[int, int] = {}
-        for item in chain.from_iterable(block.items for block in blocks):
+        for item in chain.from_iterable(block.items for block in self._blocks):
             self._blocks_of_item[item] = self._blocks_of_item.get(item, 0) + 1
 
     def units(self) -> tuple[Unit, ...]:
@@ -118,52 +126,38 @@ class _Reader:
                 for line in block.lines:
                     self._title(line)
             elif block.kind == "code":
-                self._code(block)
+                for cell in read_code(block, self._text):
+                    self._add(*cell)
             elif block.kind == "row":
                 self._row(block)
             else:
                 self._paragraph(block)
         said_by_items = self._repeated - self._needed
         return tuple(
-            replace(unit, asserts=False) if number in said_by_items else unit
+            replace(unit, reason="a lead-in") if number in said_by_items else unit
             for number, unit in enumerate(self._units)
         )
 
-    # Headings, code, tables
+    # Headings, tables
 
     def _title(self, line: Line) -> None:
         """Read a heading or a bold line."""
-        text, citations = without_citations(normalised(line.text).stripped())
-        content = without_end(text)
+        text, citations = remove_citations(normalised(line.text).stripped())
+        content = strip_end(text)
         if not content.text:
             return
         # "Encryption." is a label, "Tom works from home." is not.
         ended = text.text.endswith(".") and len(content.text.split()) >= 4
         topic = names_topic(content.text, marked=True) and not ended
-        topic = topic or not says_something(text.text)
         self._references = REFERENCES.fullmatch(content.text) is not None
-        self._add(text, not topic, citations=citations)
-        self._set_lead(0, LeadIn(content, None, topic, title=True))
+        reason = no_assertion(text.text) or ("a heading" if topic else None)
+        self._add(text, reason, citations=citations)
+        self._set_lead(0, LeadIn(content, None, title=True))
         self._asides(line)
-
-    def _code(self, block: Block) -> None:
-        for line in block.lines:
-            comment = _COMMENT.search(line.text.text)
-            parts = [line.text]
-            if comment is not None:
-                parts = [line.text.cut(0, comment.start()), line.text.cut(comment.end())]
-            for part in chain.from_iterable(map(_sentences_of, parts)):
-                self._add(part, says_something(part.text) and not is_code(part.text))
 
     def _row(self, block: Block) -> None:
         for cell in read_row(block):
-            self._add(
-                cell.text,
-                cell.asserts,
-                own=cell.own,
-                lead_in=cell.lead_in,
-                citations=cell.citations,
-            )
+            self._add(*cell)
         for line in block.lines if block.header else ():
             self._asides(line)
 
@@ -175,7 +169,7 @@ class _Reader:
             self._title(block.lines[0])
             return
         denial = self._lead(depth)
-        for at, line in enumerate(unwrapped(block.lines)):
+        for at, line in enumerate(_unwrapped(block.lines)):
             self._line(line, block, first=at == 0)
             if depth == 0 and denial is not None and denial.denies and self._leads[0] is None:
                 self._leads[0] = denial  # it denies the whole paragraph
@@ -183,7 +177,7 @@ class _Reader:
             self._leads[0] = None
 
     def _line(self, line: Line, block: Block, *, first: bool) -> None:
-        start = self._without_marks(line, block, first=first)
+        start = self._strip_marks(line, block, first=first)
         lead = self._lead(len(block.items))
         in_references = self._references
         definition = _DEFINITION.match(start.text.text)
@@ -196,16 +190,16 @@ class _Reader:
         if irony is not None:
             start = replace(start, text=start.text.cut(0, irony.start()))
         if irony is not None or line.struck:
-            lead = LeadIn(TrackedText.added("false"), None, True)
+            lead = LeadIn(TrackedText.added("false"))
         label, rest, lead = self._label(start, block, lead)
-        named = label is not None and REFERENCES.fullmatch(without_end(label).text) is not None
+        named = label is not None and REFERENCES.fullmatch(strip_end(label).text) is not None
         self._references = self._references or named
         if rest.text:
             self._sentences(replace(start, text=rest), block, lead)
         self._references = in_references or (named and not rest.text)
         self._asides(line)
 
-    def _without_marks(self, line: Line, block: Block, *, first: bool) -> _LineStart:
+    def _strip_marks(self, line: Line, block: Block, *, first: bool) -> _LineStart:
         """Remove bullets, numbers and check boxes."""
         text = normalised(line.text)
         # Once invisible characters are removed, the ranges no longer fit.
@@ -215,7 +209,7 @@ class _Reader:
         start = replace(start, text=start.text.stripped())
         if long := list(_WHITE_SPACE.finditer(start.text.text)):
             gaps = [Span(match.start() + 1, match.end()) for match in long]
-            start = replace(start, text=start.text.without(gaps), strong=[])
+            start = replace(start, text=start.text.remove(gaps), strong=[])
         mark = _MARK.match(start.text.text)
         if mark is not None:
             start = replace(start.cut(mark.end()), item=True)
@@ -235,18 +229,19 @@ class _Reader:
         label, rest = label_of(start.text, start.strong, start.item)
         if label is None:
             return None, rest, lead
-        name = without_end(label)
+        name = strip_end(label)
         topic = names_topic(name.text, marked=True)
         if not rest.text and start.item and not self._holds_more(block):
             return None, start.text, lead  # a list item that is entirely bold
-        own = LeadIn(name, None, topic)
+        own = LeadIn(name)
         if own.denies or not rest.text:
-            self._add(label, not (topic or own.denies))
+            self._add(label, "a lead-in" if own.denies else "a label" if topic else None)
             if not rest.text:
                 self._set_lead(len(block.items), own)
             return label, rest, own
-        if REFERENCES.fullmatch(name.text) or stands_alone(rest.text):
-            self._add(label, not topic and not REFERENCES.fullmatch(name.text))
+        if REFERENCES.fullmatch(name.text) or is_independent(rest.text):
+            topic = topic or REFERENCES.fullmatch(name.text) is not None
+            self._add(label, "a label" if topic else None)
         else:
             rest = TrackedText.joined([name, TrackedText.added(": "), rest])
         return label, rest, lead
@@ -265,44 +260,47 @@ class _Reader:
         return TrackedText.joined([mark.cut(0, end), TrackedText.added(" "), text])
 
     def _sentences(self, start: _LineStart, block: Block, lead: LeadIn | None) -> None:
-        parts = _sentences_of(start.text)
+        parts = sentences_of(start.text)
         depth, item = len(block.items), start.item
         for at, part in enumerate(parts):
-            text, citations = without_citations(part)
-            content, named = without_named_source(without_openers(text), self._names)
-            if says_something(content.text):
-                content = without_question(content)
+            text, citations = remove_citations(part)
+            content, named = split_named_source(remove_openers(text), self._names)
+            reason = no_assertion(content.text)
+            if reason is None:
+                content = statement_of_question(content)
             last = at == len(parts) - 1
             ends_open = last and content.text.rstrip().endswith(":")
             nested = item and at == 0 and self._holds_more(block)
             alone = not item and (ends_open or len(parts) == 1)
-            asserts = says_something(content.text) and not (
+            if reason is None and self._is_reference(part, content, opens_line=at == 0):
+                reason = "a reference"
+            elif reason is None and (
                 (alone and names_topic(content.text, marked=ends_open))
                 or (nested and names_topic(content.text, marked=True))
                 or (ends_open and len(content.text.split()) <= 3 and FALSE.search(content.text))
-                or self._is_reference(part, content, opens_line=at == 0)
-            )
-            abstaining = asserts and abstains(content.text, asks_why=self._asks_why)
-            needs = (
-                asserts and lead is not None and needs_lead_in(lead, content, item=item and at == 0)
-            )
+            ):
+                reason = "a heading"
+            needed = lead if reason is None else None
+            if needed is not None and not needs_lead_in(needed, content, item=item and at == 0):
+                needed = None
+            if not (reason or needed) and abstains(content.text, asks_why=self._asks_why):
+                reason = "an abstention"
             number = self._add(
-                with_lead_in(lead, content) if needs and lead is not None else content,
-                asserts,
+                content if needed is None else with_lead_in(needed, content),
+                reason,
                 own=content,
-                lead_in=lead.text.text if needs and lead is not None else None,
+                lead_in=None if needed is None else needed.text.text,
                 citations=(*named, *citations),
                 problem=start.problem,
-                abstaining=abstaining and not needs,
             )
             if lead is not None and lead.unit is not None and item:
-                (self._repeated if needs else self._needed).add(lead.unit)
+                (self._repeated if needed else self._needed).add(lead.unit)
             if ends_open or (last and item):
                 lead_unit = number if ends_open else None
-                self._set_lead(depth, LeadIn(without_end(content), lead_unit, not asserts))
+                self._set_lead(depth, LeadIn(strip_end(content), lead_unit))
             elif last and not item:
                 denies = FALSE.search(content.text) is not None and "following" in content.text
-                self._set_lead(depth, LeadIn(content, None, False) if denies else None)
+                self._set_lead(depth, LeadIn(content) if denies else None)
 
     def _is_reference(self, part: TrackedText, content: TrackedText, *, opens_line: bool) -> bool:
         """Return True for a line that only cites a source: "[1] Annual report, page 3"."""
@@ -310,7 +308,7 @@ class _Reader:
         if not (self._references or marked) or is_sentence(content.text):
             return False
         verb = any(may_be_verb(word.norm) for word in words(content.text))
-        return not verb or _OF_SOURCE.search(content.text) is not None
+        return not verb or OF_SOURCE.search(content.text) is not None
 
     # Lead-ins
 
@@ -339,33 +337,27 @@ class _Reader:
         """Add the statements hidden in mark-up."""
         for aside in line.aside:
             for part in _statements_of_mark_up(aside):
-                self._add(part, says_something(part.text))
+                self._add(part, no_assertion(part.text))
 
     def _add(
         self,
         text: TrackedText,
-        asserts: bool,
-        *,
+        reason: str | None = None,
         own: TrackedText | None = None,
         lead_in: str | None = None,
         citations: tuple[Citation, ...] = (),
         problem: str | None = None,
-        abstaining: bool = False,
     ) -> int:
+        """Add a unit, judged unless there is a reason; return its index."""
         span = (own or text).raw_span()
         text = text.stripped()
         if span is None or not text.text:
             return len(self._units)
-        problem = (problem or unreadable(text.text)) if asserts else None
-        stated = asserts and not abstaining
-        self._units.append(Unit(text, span, stated, lead_in, citations, abstaining, problem))
+        if entity := ENTITY.match(self._text, span.end - 1):
+            span = Span(span.start, entity.end())
+        problem = (problem or unreadable(text.text)) if reason is None else None
+        self._units.append(Unit(text, span, lead_in, citations, problem, reason))
         return len(self._units) - 1
-
-
-def _sentences_of(text: TrackedText) -> list[TrackedText]:
-    """Return the normalised sentences of a text."""
-    text = normalised(text)
-    return [text.cut(span.start, span.end) for span in sentences(text.text)]
 
 
 def _statements_of_mark_up(aside: TrackedText) -> Iterator[TrackedText]:
@@ -373,13 +365,33 @@ def _statements_of_mark_up(aside: TrackedText) -> Iterator[TrackedText]:
     text = aside.text
     title = _LINK_TITLE.fullmatch(text)
     if " " in text and title is None and not text.startswith(("http://", "https://", "www.")):
-        yield from _sentences_of(aside)
+        yield from sentences_of(aside)
         return
     if title is not None:
-        yield from _sentences_of(aside.cut(title.start(1), title.end(1)))
+        yield from sentences_of(aside.cut(title.start(1), title.end(1)))
     for slug in re.finditer(r"[^/?#=&\s]+", text):
         spelled = re.sub(r"%20|[-_+]", lambda match: " " * len(match.group()), slug.group())
         plain = " ".join(spelled.split())
         if len(plain.split()) >= 4 and is_sentence(plain):
             part = aside.cut(slug.start(), slug.end())
             yield TrackedText(spelled, part.origins)
+
+
+def _unwrapped(lines: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines; join those broken only because of their length."""
+    pending: Line | None = None
+    for line in lines:
+        if pending is None:
+            pending = line
+        elif (
+            _WRAPPED.fullmatch(pending.text.text.rstrip())
+            and _CONTINUES.match(line.text.text)
+            and pending.struck == line.struck
+        ):
+            joined = TrackedText.joined([pending.text, TrackedText.added(" "), line.text])
+            pending = Line(joined, pending.strong, (*pending.aside, *line.aside), line.struck)
+        else:
+            yield pending
+            pending = line
+    if pending is not None:
+        yield pending

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from halldetect.reading.document import Document, Span
+from halldetect.reading.document import Document, Span, TrackedText
+from halldetect.reading.normalise import normalised
 
 # Every character that ends a line for str.splitlines().
 LINE_END = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
@@ -153,3 +154,9 @@ def _splitter() -> Any:
     import nupunkt
 
     return nupunkt.load("default")
+
+
+def sentences_of(text: TrackedText) -> list[TrackedText]:
+    """Return the normalised sentences of a text."""
+    text = normalised(text)
+    return [text.cut(span.start, span.end) for span in sentences(text.text)]

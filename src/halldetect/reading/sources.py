@@ -8,19 +8,21 @@ text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import groupby
 
-from halldetect.reading.blocks import Block
-from halldetect.reading.document import Document, Span, TrackedText
+from halldetect.reading.document import Block, Document, Span, TrackedText
+from halldetect.reading.html_page import table_areas
 from halldetect.reading.markdown import read_blocks
 from halldetect.reading.normalise import is_plain, normalised
 from halldetect.reading.references import begins_with_pronoun
 from halldetect.reading.sentences import lines, sentences, trimmed
-from halldetect.reading.structured import Area, log_lines, read_json, signatures
+from halldetect.reading.structured import Statement, read_records, row_text
 
-_SEPARATOR = re.compile(r"[ \t|:-]+")
-_HTML_TABLE = re.compile(r"<(/?)table\b[^<>]*>", re.IGNORECASE)
+Area = tuple[Span, list[Statement]]
+
 _SPEAKER = re.compile(r"([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,2}|Q|A):\s+\S")
 # A text with fewer turns is a list of labels and values.
 MIN_TURNS = 3
@@ -30,14 +32,12 @@ _TITLE = re.compile(r"(?!Document \d+$)(?!.*\.\w{2,5}\b)(?=.*[^\W\d_]{3})[^\W\d_
 
 def read_source(text: str) -> Document:
     """Read a source document into sentences, some with a different reading."""
-    values = read_json(text)
-    if values is not None:
-        places, read = zip(*values, strict=True)
-        return Document(text, tuple(places), readings=tuple(read))
-    tables = [*_markdown_tables(text), *_html_tables(text)]
-    # Sorted by start only: a signature comes before its lines.
-    areas = sorted([*tables, *signatures(text), *log_lines(text)], key=lambda area: area[0].start)
     speakers = _speakers(text)
+    records = None if speakers else read_records(text)
+    if records is not None:
+        places, said = zip(*records, strict=True)
+        return Document(text, tuple(places), readings=tuple(said) if any(said) else ())
+    areas = list(_tables(text))
     if not areas and not speakers and is_plain(text):
         return Document(text, sentences(text))
     spans: list[Span] = []
@@ -96,74 +96,33 @@ def _speakers(text: str) -> dict[int, tuple[int, str]]:
     return found
 
 
-def _markdown_tables(text: str) -> Iterator[Area]:
-    if "|" not in text:
+def _tables(text: str) -> Iterator[Area]:
+    """Yield Markdown and HTML tables, read like those of a response."""
+    if "|" not in text and "<table" not in text.casefold():
         return
-    all_lines = list(lines(text))
-    last = -1
-    for number, line in enumerate(all_lines):
-        rule = line.cut(text)
-        if number == 0 or number <= last or not ("|" in rule and "--" in rule):
-            continue
-        if not _SEPARATOR.fullmatch(rule):
-            continue
-        last = number
-        while last + 1 < len(all_lines) and "|" in all_lines[last + 1].cut(text):
-            last += 1
-        area = Span(all_lines[number - 1].start, all_lines[last].end)
-        blocks = _rows(area.cut(text))
-        if len(blocks) == last - number + 1:
-            places = [all_lines[number - 1], *all_lines[number + 1 : last + 1]]
-            yield area, [(place, _row(block)) for place, block in zip(places, blocks, strict=True)]
+    html = table_areas(text)
+    for is_row, group in groupby(read_blocks(text), key=lambda block: block.kind == "row"):
+        rows: list[Statement] = []
+        for block in group if is_row else ():
+            spans = [span for line in block.lines if (span := line.text.raw_span()) is not None]
+            place = Span(spans[0].start, spans[-1].end) if spans else None
+            if place is not None and _table_of(html, place) is None:  # a row of Markdown is a line
+                end = text.find("\n", place.end)
+                start = text.rfind("\n", 0, place.start) + 1
+                place = trimmed(text, start, len(text) if end < 0 else end)
+            if place is not None:
+                rows.append((place, _row(block)))
+        if rows:
+            first, last = (_table_of(html, place) or place for place, _ in (rows[0], rows[-1]))
+            yield Span(first.start, last.end), rows
 
 
-def _html_tables(text: str) -> Iterator[Area]:
-    """Yield tables like those of a response; an unclosed table ends with the text."""
-    start: int | None = None
-    for tag in _HTML_TABLE.finditer(text):
-        if not tag[1]:
-            start = tag.start()
-        elif start is not None:
-            yield from _html_table(text, Span(start, tag.end()))
-            start = None
-    if start is not None:
-        yield from _html_table(text, Span(start, len(text)))
-
-
-def _html_table(text: str, area: Span) -> Iterator[Area]:
-    rows: list[tuple[Span, str | None]] = []
-    for block in _rows(area.cut(text)):
-        cells = [span for line in block.lines if (span := line.text.raw_span()) is not None]
-        place = trimmed(text, area.start + cells[0].start, area.start + cells[-1].end)
-        if place is not None:
-            rows.append((place, _row(block)))
-    if rows:
-        yield area, rows
-
-
-def _rows(table: str) -> list[Block]:
-    return [block for block in read_blocks(table) if block.kind == "row"]
+def _table_of(html: list[Span], row: Span) -> Span | None:
+    at = bisect_right(html, row) - 1
+    return html[at] if at >= 0 and row.start < html[at].end else None
 
 
 def _row(block: Block) -> str:
     cells = [normalised(line.text).text.strip() for line in block.lines]
     header = [normalised(line.text).text.strip() for line in block.header]
     return row_text(header, cells)
-
-
-def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
-    """Return a row as text: "Kettles: Q1 2025 14,200; Q2 2025 15,620."
-
-    Args:
-        header: The header cells; empty for the header row.
-        cells: The cells of the row.
-    """
-    if not header:
-        return ", ".join(filter(None, cells))
-    names = [*header[1:], *[""] * len(cells)]
-    named = [f"{name} {cell}".strip() for name, cell in zip(names, cells[1:], strict=False) if cell]
-    values = "; ".join(named)
-    subject = cells[0] if cells else ""
-    if not (subject and values):
-        return subject or values
-    return f"{subject}: {values}" + ("" if values.endswith((".", "!", "?")) else ".")

@@ -1,213 +1,271 @@
-"""Structured sources in words: JSON, logs, test results, Python signatures.
+"""Records as statements with their path: JSON, CSV, YAML and lines of names and values.
 
-A verifier reads running text. A JSON object of plain values becomes one sentence ("hosts: name
-db-2; status failed."). A log line is one statement, even with several full stops. A signature
-becomes "The function fetch takes url (str) and retries (int, 3 by default), and returns bytes."
-All spans refer to the raw text.
+`{"hours": {"Monday": "11:0-17:0"}}` is read as "hours, Monday: 11:00 to 17:00". Every field is one
+statement; a longer text in a field is one statement per sentence, each with its path. A short
+record of a list, and a row of CSV, is one statement. All spans refer to the raw text.
 """
 
 from __future__ import annotations
 
-import ast
+import csv
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
 
-from halldetect.reading.assertions import is_code
-from halldetect.reading.document import Span
-from halldetect.reading.sentences import lines
+from halldetect.reading.document import Span, TrackedText
+from halldetect.reading.sentences import lines, sentences
 
-# An area of a text, and the readings of its pieces; None if a piece is unchanged.
-Area = tuple[Span, list[tuple[Span, str | None]]]
+# The place of a statement, and its words; None if these are the raw text.
+Statement = tuple[Span, str | None]
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
-# Deeper or longer JSON is read unchanged.
+_ESCAPE = re.compile(r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|\\u\w{4}|\\.")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_WORDS = {"true": "yes", "false": "no", "null": "not given", "~": "not given", "": "not given"}
+_HOURS = re.compile(r"\b(\d\d?):(\d\d?) ?[-–] ?(\d\d?):(\d\d?)\b")
 MAX_DEPTH = 50
-MAX_LENGTH = 200_000
-# The fewest lines of a log.
-MIN_LINES = 2
-# A longer line is a paragraph.
-MAX_LINE = 400
-_LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR!?|FATAL|CRITICAL|SEVERE)"
-_LOG = re.compile(
-    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d\b"
-    r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d"
-    rf"|\[{_LEVEL}\]|{_LEVEL}\b[ :\[]|npm (?:ERR!|WARN)|\[\d+/\d+\]|Step \d+/\d+ :"
-    # test results
-    r"|(?:FAILED|PASSED|ERROR|SKIPPED|XFAIL|XPASS|FAIL|PASS|ok|not ok|---\s(?:FAIL|PASS|SKIP):)\b"
-    r"(?=.*(?:::|/|\.\w+\b| - |\d))"
-    r"|\S+\.(?:py|js|ts|go|rs|java|rb)\b.*(?:\[\s*\d+%\]|PASSED|FAILED)"
-    r"|=+ .+ =+$|(?:Tests?|Test Suites|Tests run):\s.*\d"
-    r"|.*\b\d+ (?:passed|failed|skipped|errors?)\b.*\bin [\d.]+ ?m?s"
+# A longer record of a list is read field by field.
+MAX_RECORD = 300
+_FIELD = re.compile(
+    r"(?P<item>- +)?(?P<key>[^\W_][^:#.?!\"]{0,39}|\"[^\"]{1,40}\"):(?:[ \t]+(?P<value>.+))?"
 )
-_RULER = re.compile(r"^[=\-_*#~]{3,}\s*|\s*[=\-_*#~]{3,}$")
-_DEFINITION = re.compile(
-    r"^(?P<indent>[ \t]*)(?P<kind>class|def|async[ \t]+def)[ \t]+(?P<name>\w+)[ \t]*(?P<open>\()?",
-    re.MULTILINE,
-)
-_RETURNS = re.compile(r"[ \t]*(?:->[ \t]*(?P<type>[^\n:]+))?[ \t]*:?")
-# The start and the end of a code line; no sentence has both.
-_CODE_LINE = re.compile(r"[a-z_@)\]}].*[):;{}\],]$")
-_MAX_SIGNATURE = 2_000
+_ITEM = re.compile(r"(?P<item>- +)(?P<value>.+)")
+_BLOCK_MARKS = ("|", ">", "|-", ">-")
+# A shorter text is not a list of names and values, or a table.
+MIN_FIELDS = 3
+_SPACE = re.compile(r"\s*")
 
 
-@dataclass(slots=True)
-class _Container:
-    """An object or array under construction.
+def read_records(text: str) -> list[Statement] | None:
+    """Return the statements of a text of records; None for any other text."""
+    found = _read_json(text) or _read_csv(text) or _read_fields(text)
+    return found and [(at, None if said == at.cut(text) else said) for at, said in found]
 
-    Attributes:
-        start: Its place.
-        name: Its key.
-        array: True for an array.
-        key: The key of the next value, and its place.
-        values: The values so far, with their places.
-        nested: True if it contains another container.
-    """
 
-    start: int
-    name: str
-    array: bool
-    key: tuple[str, int] | None = None
-    values: list[tuple[Span, str]] = field(default_factory=list)
-    nested: bool = False
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A value with its path; the span has the key too. A merged value is a plain string."""
 
-    def take(self, token: str, span: Span) -> None:
-        """Add a key or a value."""
-        value = str(json.loads(token)) if token.startswith('"') else token
-        if not self.array and self.key is None:
-            self.key = (value, span.start)
+    span: Span
+    path: str
+    value: TrackedText | str
+
+    @property
+    def text(self) -> str:
+        """The value as text."""
+        return self.value if isinstance(self.value, str) else self.value.text
+
+    def statements(self) -> Iterator[Statement]:
+        """Yield the statements of the value, each with the path."""
+        label = f"{self.path}: " if self.path else ""
+        if isinstance(self.value, str):
+            yield self.span, label + self.value
             return
-        if self.key is not None:
-            span = Span(self.key[1], span.end)
-            value = f"{_words(self.key[0])} {value}"
-            self.key = None
-        self.values.append((span, value))
-
-    def flush(self, end: int | None = None) -> Iterator[tuple[Span, str]]:
-        """Yield the values so far as one sentence; an end closes the span of a flat container."""
-        if self.values:
-            span = Span(self.values[0][0].start, self.values[-1][0].end)
-            if end is not None and not self.nested:
-                span = Span(self.start, end)
-            joined = (", " if self.array else "; ").join(value for _, value in self.values)
-            yield span, f"{_words(self.name)}: {joined}." if self.name else f"{joined}."
-        self.values = []
+        parts = sentences(self.value.text)
+        places = [self.value.raw_span(part) or self.span for part in parts]
+        if len(parts) < 2:
+            yield self.span, label + _readable(self.value.text)
+            return
+        for at, part in enumerate(parts):
+            start = places[at].start if at else self.span.start
+            end = self.span.end if at == len(parts) - 1 else places[at].end
+            yield Span(start, end), label + _readable(part.cut(self.value.text))
 
 
-def read_json(text: str) -> list[tuple[Span, str]] | None:
-    """Return the sentences of a JSON text with their spans; None for any other text."""
-    stripped = text.strip()
-    if not stripped.startswith(("{", "[")) or len(text) > MAX_LENGTH:
+def _readable(value: str) -> str:
+    value = _WORDS.get(value.strip(), value)
+    return _HOURS.sub(lambda m: f"{m[1]}:{m[2]:0>2} to {m[3]}:{m[4]:0>2}", " ".join(value.split()))
+
+
+def _spaced(key: str) -> str:
+    return re.sub(r"[_-]+|(?<=[a-z])(?=[A-Z][a-z]{2})", " ", key)
+
+
+def _joined(path: str, key: str) -> str:
+    return f"{path}, {key}" if path and key else path or key
+
+
+# JSON
+
+
+def _read_json(text: str) -> list[Statement] | None:
+    """Read one JSON value, or several one after the other."""
+    places: list[Span] = []
+    found: list[_Field] = []
+    end = len(text) - len(text.lstrip())
+    if not text.startswith(("{", "["), end):
         return None
     try:
-        json.loads(stripped)
+        while end < len(text):
+            start, (_, end) = end, json.JSONDecoder().raw_decode(text, end)
+            places.append(Span(start, end))
+            end = cast(re.Match[str], _SPACE.match(text, end)).end()
+        for place in places:
+            reader = _JsonReader(text, place, found)
+            reader.read(reader.next(), "", place.start, None if len(places) == 1 else "")
     except (ValueError, RecursionError):
         return None
-    found: list[tuple[Span, str]] = []
-    stack: list[_Container] = []
-    for match in _TOKEN.finditer(text):
-        token = match.group()
-        above = stack[-1] if stack else None
-        if token in "{[":
-            if len(stack) > MAX_DEPTH:
-                return None
-            name = ""
-            if above is not None:
-                name = above.key[0] if above.key is not None else above.name
-                found += above.flush()
-                above.nested = True
-            stack.append(_Container(match.start(), name, token == "["))
-        elif token in "}]":
-            found += stack.pop().flush(match.end())
-            if stack:
-                stack[-1].key = None
-        elif above is not None and token not in ",:":
-            above.take(token, Span(*match.span()))
-    return found or None
+    return [statement for item in found for statement in item.statements()] or None
 
 
-def _words(key: str) -> str:
-    return re.sub(r"[_-]+|(?<=[a-z])(?=[A-Z])", " ", key)
+class _JsonReader:
+    """Appends the fields of a valid JSON value to `found`."""
+
+    def __init__(self, text: str, place: Span, found: list[_Field]) -> None:
+        self._text = text
+        self._tokens = _TOKEN.finditer(text, place.start, place.end)
+        self._found = found
+
+    def next(self) -> re.Match[str]:
+        """Return the next token that is not a comma or a colon."""
+        return next(token for token in self._tokens if token[0] not in ",:")
+
+    def read(
+        self, token: re.Match[str], path: str, start: int, list_path: str | None, depth: int = 0
+    ) -> None:
+        """Read the value that begins with a token.
+
+        Args:
+            token: The first token of the value.
+            path: The path of the value.
+            start: The start of its key, or of the value without one.
+            list_path: The path of the list that it is in; None outside a list.
+            depth: The number of containers around it.
+        """
+        if depth > MAX_DEPTH:
+            raise RecursionError
+        if token[0] not in "{[":
+            value = _decoded(self._text, token)
+            self._found.append(_Field(Span(start, token.end()), path, value))
+            return
+        array, first, flat = token[0] == "[", len(self._found), True
+        names: list[str] = []
+        while (token := self.next())[0] not in "}]":
+            begin, name = token.start(), ""
+            if not array:
+                name, token = _spaced(_decoded(self._text, token).text), self.next()
+            names.append(name)
+            flat = flat and token[0] not in "{["
+            below = f"{path} {len(names)}".strip() if array else _joined(path, name)
+            self.read(token, below, begin, path if array else None, depth + 1)
+        span = Span(start, token.end())
+        if not names:
+            self._found.append(_Field(span, path, "none"))
+        elif flat and len(span) <= MAX_RECORD and (array or list_path is not None):
+            values = [_readable(item.text) for item in self._found[first:]]
+            said = [f"{name} {value}".strip() for name, value in zip(names, values, strict=True)]
+            whole = ", ".join(said) if array else _ended("; ".join(said))
+            self._found[first:] = [_Field(span, path if array else list_path or "", whole)]
 
 
-def log_lines(text: str) -> list[Area]:
-    """Return the lines of logs and test results, each as one piece without its ruler."""
-    found: list[Area] = []
-    for line in lines(text):
-        content = line.cut(text)
-        if len(content) <= MAX_LINE and _LOG.match(content):
-            bare = _RULER.sub("", _RULER.sub("", content))
-            found.append((line, [(line, None if bare in ("", content) else bare)]))
-    return found if len(found) >= MIN_LINES else []
-
-
-def signatures(text: str) -> list[Area]:
-    """Return the signatures of functions in words, and the code lines around them."""
-    found: list[Area] = []
-    classes: list[tuple[int, str]] = []
-    for match in _DEFINITION.finditer(text):
-        indent = len(match["indent"])
-        while classes and classes[-1][0] >= indent:
-            classes.pop()
-        if match["kind"] == "class":
-            classes.append((indent, match["name"]))
-            continue
-        end = _closing(text, match.end() - 1) if match["open"] else None
-        after = _RETURNS.match(text, end + 1) if end is not None else None
-        parameters = None if end is None else _parameters(text[match.end() : end])
-        if after is None or parameters is None:
-            continue
-        what = f"function {match['name']}"
-        if classes:
-            what = f"method {match['name']} of {classes[-1][1]}"
-        takes = " and ".join(filter(None, [", ".join(parameters[:-1]), *parameters[-1:]]))
-        returns = f", and returns {after['type'].strip()}" if after["type"] else ""
-        span = Span(match.start("kind"), after.end())
-        reading = f"The {what} takes {takes or 'no parameters'}{returns}."
-        found.append((span, [(span, reading)]))
-    if found:
-        found += [
-            (line, [(line, None)])
-            for line in lines(text)
-            if is_code(line.cut(text)) or _CODE_LINE.match(line.cut(text))
+def _decoded(text: str, token: re.Match[str]) -> TrackedText:
+    """Return a string or another value with the place of every character."""
+    start, end = token.span()
+    if not token[0].startswith('"'):
+        return TrackedText.of(text, start, end)
+    parts, at = [], start + 1
+    for escape in _ESCAPE.finditer(text, at, end - 1):
+        character = _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", json.loads(f'"{escape[0]}"'))
+        parts += [
+            TrackedText.of(text, at, escape.start()),
+            TrackedText(character, (escape.start(),) * len(character)),
         ]
-    return found
+        at = escape.end()
+    return TrackedText.joined([*parts, TrackedText.of(text, at, end - 1)])
 
 
-def _closing(text: str, opening: int) -> int | None:
-    """Return the place of the matching closing bracket."""
-    depth = 0
-    for at in range(opening, min(opening + _MAX_SIGNATURE, len(text))):
-        depth += (text[at] in "([{") - (text[at] in ")]}")
-        if depth == 0:
-            return at
+# CSV, YAML, names and values
+
+
+def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
+    """Return a row as text: "Kettles: Q1 2025 14,200; Q2 2025 15,620."
+
+    Args:
+        header: The header cells; empty for the header row.
+        cells: The cells of the row.
+    """
+    if not header:
+        return ", ".join(filter(None, cells))
+    names = [*header[1:], *[""] * len(cells)]
+    named = [f"{name} {cell}".strip() for name, cell in zip(names, cells[1:], strict=False) if cell]
+    values = "; ".join(named)
+    subject = cells[0] if cells else ""
+    if not (subject and values):
+        return subject or values
+    return _ended(f"{subject}: {values}")
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _read_csv(text: str) -> list[Statement] | None:
+    """Read rows with the same number of cells; the first row names the columns."""
+    places = list(lines(text))
+    if len(places) < MIN_FIELDS:
+        return None
+    rows = [place.cut(text) for place in places]
+    for mark in "\t;,":
+        if mark not in rows[0] or f"{mark} " in rows[0]:
+            continue
+        try:
+            cells = [next(csv.reader([row], delimiter=mark)) for row in rows]
+        except csv.Error:  # a field is too long
+            return None
+        header = [_spaced(name.strip()) for name in cells[0]]
+        named = all(any(map(str.isalpha, name)) and len(name) <= 60 for name in header)
+        # A line loses empty cells at its end if tabs separate them.
+        fewest = 2 if mark == "\t" else len(header)
+        if named and all(fewest <= len(row) <= len(header) for row in cells):
+            said = [", ".join(header), *(row_text(header, row) for row in cells[1:])]
+            return list(zip(places, said, strict=True))
     return None
 
 
-def _parameters(inside: str) -> list[str] | None:
-    """Return the parameters in words: "retries (int, 3 by default)"; None if it is not Python."""
-    code = f"def f({inside}\n): pass"
-    try:
-        (function,) = ast.parse(code).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    assert isinstance(function, ast.FunctionDef)
-    given = function.args
-    plain = [*given.posonlyargs, *given.args]
-    defaults: list[ast.expr | None] = [None] * (len(plain) - len(given.defaults))
-    defaults += given.defaults
-    named = [("", argument, value) for argument, value in zip(plain, defaults, strict=True)]
-    named += [("*", given.vararg, None)] if given.vararg else []
-    named += [
-        ("", arg, value) for arg, value in zip(given.kwonlyargs, given.kw_defaults, strict=True)
-    ]
-    named += [("**", given.kwarg, None)] if given.kwarg else []
-    found = []
-    for stars, argument, value in named:
-        notes = [ast.get_source_segment(code, argument.annotation)] if argument.annotation else []
-        notes += [f"{ast.get_source_segment(code, value)} by default"] if value else []
-        said = f" ({', '.join(map(str, notes))})" if notes else ""
-        if argument.arg not in ("self", "cls"):
-            found.append(f"{stars}{argument.arg}{said}")
-    return found
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """An open name, or an item of a list."""
+
+    column: int
+    path: str
+    item: bool = False
+
+
+def _read_fields(text: str) -> list[Statement] | None:
+    """Read lines of names and values, nested by their indentation like YAML."""
+    found: list[Statement] = []
+    above = [_Level(-1, "")]
+    counts: dict[str, int] = {}
+    fields = end = 0
+    for line in lines(text):
+        gap, content, end = text[end : line.start], line.cut(text), line.end
+        column, start = len(gap) - len(gap.rstrip(" \t")), line.start
+        match = _FIELD.fullmatch(content) or (_ITEM.fullmatch(content) if above[1:] else None)
+        if match is None and (content.startswith("# ") or not content.strip("-")):
+            found.append((line, None))
+            continue
+        if match is None and column <= above[-1].column:
+            return None
+        path = above[-1].path
+        if match is not None:
+            item, key, value = match["item"] or "", match.groupdict().get("key"), match["value"]
+            # A list may begin in the column of its name.
+            while above[-1].column > column - (above[-1].item or not item):
+                above.pop()
+            path = above[-1].path
+            if item:
+                counts[path] = counts.get(path, 0) + 1
+                numbered = f"{path} {counts[path]}" if path else ""
+                above.append(_Level(column, numbered, item=True))
+            if key is not None:
+                path = _joined(above[-1].path, _spaced(key.strip('"')))
+            if value is None or value in _BLOCK_MARKS:
+                above.append(_Level(column + len(item), path))
+                continue
+            fields, start = fields + 1, start + match.start("value")
+        value = TrackedText.of(text, start, line.end).stripped("\"'")
+        found += _Field(line, path, value).statements()
+    plain_list = counts.get("", 0) == len(found)
+    return found if fields >= MIN_FIELDS and not plain_list else None

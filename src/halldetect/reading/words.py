@@ -48,55 +48,28 @@ NEGATIONS = frozenset(
     "seldom few little lack lacks lacked lacking non nicht kein keine keinen nie ohne pas jamais "
     "ne non sans aucun aucune nunca jamás sin ningún ninguna não nem nunca mai nessun senza".split()
 )
-# Words that change the meaning of a part of the sentence.
-_LOCAL_SCOPE = (
-    NEGATIONS
-    | MODALS
-    | frozenset(
-        "or either all every each any everyone everybody everything always both most many some "
-        "several only just merely solely even almost nearly about around approximately roughly "
-        "half part partly mainly mostly less fewer more than least best worst first last second "
-        "third fourth fifth next sole main single exclusively respectively together total "
-        "combined average per between too enough so such same another other others instead "
-        "rather".split()
-    )
+# Words that change the meaning of others: quantity, condition, hearsay, plan, failure, fiction.
+_SCOPE = frozenset(
+    "or either all every each any everyone everybody everything always both most many some several "
+    "only just merely solely even almost nearly about around approximately roughly half part "
+    "partly mainly mostly less fewer more than least best worst first last second third fourth "
+    "fifth next sole main single exclusively respectively together total combined average per "
+    "between too enough so such same another other instead rather if unless whether provided "
+    "suppose otherwise except excluding barring lest until till would-be hypothetical according "
+    "allegedly allege reportedly report supposedly purportedly purported apparently seemingly "
+    "presumably possibly perhaps maybe probably likely unlikely potentially potential possible "
+    "impossible say said tell told claim state announce argue assert believe think thought suggest "
+    "deny doubt admit insist note add explain write wrote tweet estimate predict forecast expect "
+    "accuse confirm speculate rumor rumour seem appear consider regard assume conclude warn imply "
+    "mention describe ask question wonder dispute testify source opinion view critic theory "
+    "plan want wish hope try attempt fail failure refuse intend aim seek sought promise threaten "
+    "propose agree offer order urge fear avoid prevent stop cancel forget forgot pretend decline "
+    "miss need future reject ban cease halt false falsely untrue wrong wrongly incorrect "
+    "incorrectly myth lie hoax fake error mistake mistaken mistakenly misconception fiction "
+    "fictional novel film movie book story play episode dream imagine imaginary joke satire former "
+    "ex formerly previously once used".split()
 )
-# Words that make the sentence hearsay, a plan, a wish, a condition or a fiction.
-_GLOBAL_SCOPE = frozenset(
-    # conditions and exceptions
-    "if unless whether provided assuming suppose supposing supposed otherwise except excluding "
-    "barring lest until till would-be hypothetical hypothetically "
-    # hearsay and belief
-    "according allegedly alleged allege alleges reportedly reported reports report reporting "
-    "supposedly purportedly purported apparently seemingly presumably possibly perhaps maybe "
-    "probably likely unlikely potentially potential possible impossible "
-    "say says said saying tell tells told claim claims claimed claiming state states stated "
-    "stating announce announces announced argue argues argued arguing assert asserts asserted "
-    "believe believes believed believing think thinks thought thinking suggest suggests suggested "
-    "suggesting deny denies denied denying doubt doubts doubted admit admits admitted insist "
-    "insists insisted note notes noted add added adds explain explained explains write writes "
-    "wrote tweet tweeted tweets estimate estimated estimates predict predicts predicted forecast "
-    "expect expects expected expecting accuse accuses accused accusing confirm confirms confirmed "
-    "speculate speculated rumor rumors rumour rumours rumored rumoured seem seems seemed appear "
-    "appears appeared consider considers considered regard regarded assume assumes assumed "
-    "conclude concluded warn warns warned imply implies implied mention mentioned describe "
-    "described describes ask asks asked asking question questioned wonder wondered dispute "
-    "disputed disputes testify testified sources opinion view views critics theory theories "
-    # plans, wishes, attempts, failures
-    "plan plans planned planning want wants wanted wish wishes wished hope hopes hoped hoping try "
-    "tries tried trying attempt attempts attempted attempting fail fails failed failing failure "
-    "refuse refuses refused refusing intend intends intended aim aims aimed seek seeks sought "
-    "promise promises promised threaten threatens threatened propose proposes proposed agree "
-    "agreed offer offered order ordered urge urged fear fears feared avoid avoided avoids prevent "
-    "prevents prevented stop stopped stops cancel canceled cancelled forget forgot pretend "
-    "pretends pretended decline declined declines miss missed missing need needs needed future "
-    "reject rejects rejected rejecting ban bans banned cease ceased halt halted "
-    # falsity and fiction
-    "false falsely untrue wrong wrongly incorrect incorrectly myth lie lies lied hoax fake error "
-    "mistake mistaken mistakenly misconception fiction fictional novel film movie book story "
-    "play episode dream dreams dreamed imagine imagines imagined imagining imaginary joke "
-    "satire former ex formerly previously once used".split()
-)
+_ENDINGS = ("s", "es", "d", "ed", "ing", "led", "ned", "ted", "ped", "ning", "ping", "ting")
 _FINITE = frozenset(
     "became began brought built bought came chose died drew drove earned fell felt fought found "
     "fled flew founded gave got grew held hit hurt kept killed knew laid led left lost made "
@@ -117,22 +90,22 @@ _IRREGULAR = frozenset(
     "tore trod undertook underwent upheld upset wed wept withdrew withstood woke wound wove wrote "
     "wrung said thought".split()
 )
+# Stems: "-s", "-es" and "-ies" may follow.
 _LOOSE_VERBS = frozenset(
-    "acquire agree announce arrive ask beat become begin belong break bring build buy call cause "
-    "change close come contain continue cost create cut damage defeat deliver deny destroy die "
-    "earn eat employ end fall fight find fire fly form give go grow happen hate have help hire "
-    "hold hurt include increase join keep kill know launch lead leave let live lose love make mean "
-    "meet move need offer open own pay play produce provide raise reach read receive remain resign "
-    "return rise rule run sell send serve show sit speak spend stand start stay steal stop sue "
-    "support take teach tell think travel turn use visit want win work write".split()
+    "accuse acquire add admit agree aim allege announce appear argue arrive ask assert assume "
+    "attempt avoid ban beat become begin believe belong break bring build buy call cancel cause "
+    "cease change claim close come conclude confirm consider contain continue cost create cut "
+    "damage decline defeat deliver deny describe destroy die dispute doubt dream earn eat employ "
+    "end estimate expect explain fail fall fear fight find fire fly forecast forget form give go "
+    "grow halt happen hate have help hire hold hope hurt imagine imply include increase insist "
+    "intend join keep kill know launch lead leave let lie live lose love make mean meet mention "
+    "miss move need note offer open order own pay plan play predict pretend prevent produce "
+    "promise propose provide question raise reach read receive refuse regard reject remain report "
+    "resign return rise rule run say seek seem sell send serve show sit speak speculate spend "
+    "stand start state stay steal stop sue suggest support take teach tell testify think threaten "
+    "travel try turn tweet urge use visit want warn win wish wonder work write".split()
 )
 _PRESENT = frozenset("is are am has have do does be been being having".split())
-# Signs of another language, for which the lists above do not apply.
-FOREIGN = frozenset(
-    "la le les der das dem den el los las une ein eine einen il lo und et que qui est sont ist "
-    "sind war wurde hat fue era foi een het och é è y des du dans avec für auf mit nel della "
-    "não nicht pas".split()
-)
 _NOT_PAST = frozenset("hundred united indeed need exceed speed breed sacred naked wicked".split())
 
 
@@ -191,22 +164,6 @@ def words(text: str) -> list[Word]:
     return result
 
 
-def same_word(left: str, right: str) -> bool:
-    """Return True for words that are equal or differ only in number (dog/dogs, was/were)."""
-    if left == right:
-        return True
-    if left[0] != right[0] and left not in _BE:
-        return False
-    short, long = sorted((left, right), key=len)
-    if (short, long) in {("is", "are"), ("was", "were"), ("has", "have"), ("do", "does")}:
-        return True
-    if len(short) < 4 or not (short.isalpha() and long.isalpha()) or scope(left) or scope(right):
-        return False
-    return long in (short + "s", short + "es") or (
-        short.endswith("y") and long == short[:-1] + "ies"
-    )
-
-
 def is_finite_verb(norm: str) -> bool:
     """Return True for a word that is certainly a finite verb."""
     return (
@@ -216,23 +173,22 @@ def is_finite_verb(norm: str) -> bool:
     )
 
 
-def is_past_verb(norm: str) -> bool:
-    """Return True for a finite verb that reports a past event, not a habit or a rule."""
-    not_present = is_finite_verb(norm) and norm not in _PRESENT and norm not in MODALS
-    return not_present and (norm == "was" or not norm.endswith("s"))
-
-
 def may_be_verb(norm: str) -> bool:
     """Return True for a possible verb; missing a verb is the worse mistake."""
     return (
         is_finite_verb(norm)
         or norm in _IRREGULAR
         or norm in _LOOSE_VERBS
-        or norm in _GLOBAL_SCOPE
         or (norm.endswith("es") and norm[:-2] in _LOOSE_VERBS)
         or (norm.endswith("s") and norm[:-1] in _LOOSE_VERBS)
         or (norm.endswith("ies") and norm[:-3] + "y" in _LOOSE_VERBS)
     )
+
+
+def is_past_verb(norm: str) -> bool:
+    """Return True for a finite verb that reports a past event, not a habit or a rule."""
+    past = is_finite_verb(norm) and norm not in _PRESENT | MODALS
+    return past and (norm == "was" or not norm.endswith("s"))
 
 
 def may_be_past(norm: str) -> bool:
@@ -240,10 +196,15 @@ def may_be_past(norm: str) -> bool:
     return norm in _IRREGULAR or is_past_verb(norm)
 
 
-def scope(norm: str) -> str | None:
-    """Return the scope of a word: "sentence", "part" of the sentence, or None."""
-    if norm in _GLOBAL_SCOPE:
-        return "sentence"
-    if norm in _LOCAL_SCOPE or (norm.endswith("est") and len(norm) > 5) or norm.endswith("n't"):
-        return "part"
-    return None
+def scope(norm: str) -> bool:
+    """Return True for a word that changes the meaning of others: "only", "allegedly", "denied"."""
+    if norm in NEGATIONS or norm in MODALS or norm.endswith("n't"):
+        return True
+    if norm.endswith("est") and len(norm) > 5:
+        return True
+    return any(form in _SCOPE for form in _stems(norm))
+
+
+def _stems(norm: str) -> set[str]:
+    found = {norm, re.sub(r"ie[sd]$|ying$", "y", norm), re.sub(r"ing$", "e", norm)}
+    return found | {norm[: -len(end)] for end in _ENDINGS if norm.endswith(end)}

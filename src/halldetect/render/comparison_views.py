@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from halldetect.render.html import claim_row
+from halldetect.render.html import MAX_QUOTE, claim_row
 from halldetect.render.html_page import asset, html_page, shared_style
 from halldetect.render.passages import Passages
-from halldetect.render.phrases import (
-    STATE_SYMBOL,
-    VERDICT_SYMBOL,
-    one_line,
-    score_line,
-    summary,
-)
-from halldetect.render.terminal import STYLE, new_console, print_line, printed, wants_color
+from halldetect.render.phrases import VERDICT_SYMBOL, one_line, score_line, summary
+from halldetect.render.terminal import STYLE, new_console, printed, wants_color
 from halldetect.report import Report
-from halldetect.report.comparison import ClaimPair, Comparison, Relation
+from halldetect.report.comparison import Comparison, Relation
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -38,8 +31,16 @@ def comparison_view(comparison: Comparison) -> dict[str, Any]:
     passages = Passages(a)
 
     def cell(report: Report, at: int | None) -> dict[str, Any] | None:
-        return None if at is None else claim_row(report, passages, at + 1, report.claims[at])
+        if at is None:
+            return None
+        return claim_row(passages.show(at + 1, report.claims[at], MAX_QUOTE))
 
+    groups = []
+    for relation, text in RELATION_TEXT.items():
+        pairs = [pair for pair in comparison.pairs if pair.relation is relation]
+        rows = [[cell(a, pair.a), cell(b, pair.b)] for pair in pairs]
+        if rows:
+            groups.append({"relation": str(relation), "text": text, "rows": rows})
     return {
         "better": comparison.better,
         "headline": headline(comparison),
@@ -54,29 +55,13 @@ def comparison_view(comparison: Comparison) -> dict[str, Any]:
             }
             for name, report in (("A", a), ("B", b))
         ],
-        "groups": [
-            {
-                "relation": str(relation),
-                "text": text,
-                "rows": [[cell(a, pair.a), cell(b, pair.b)] for pair in pairs],
-            }
-            for relation, text, pairs in _groups(comparison)
-        ],
+        "groups": groups,
     }
-
-
-def _groups(comparison: Comparison) -> list[tuple[Relation, str, list[ClaimPair]]]:
-    groups = []
-    for relation, text in RELATION_TEXT.items():
-        if pairs := [pair for pair in comparison.pairs if pair.relation is relation]:
-            groups.append((relation, text, pairs))
-    return groups
 
 
 def headline(comparison: Comparison) -> str:
     """Return which response is better, and how many claims differ, in one sentence."""
-    counts = Counter(pair.relation for pair in comparison.pairs)
-    differ = len(comparison.pairs) - counts[Relation.SAME]
+    differ = sum(pair.relation is not Relation.SAME for pair in comparison.pairs)
     which = {"a": "The source backs A better", "b": "The source backs B better"}
     first = which.get(comparison.better or "", "The source backs both equally well")
     noun = "claim differs" if differ == 1 else "claims differ"
@@ -97,43 +82,35 @@ def comparison_html(comparison: Comparison) -> str:
 def comparison_terminal(
     comparison: Comparison, *, width: int | None = None, color: bool | None = None
 ) -> str:
-    """Return a comparison as text for a terminal.
-
-    Args:
-        comparison: the comparison.
-        width: columns; None takes those of the terminal, up to 100.
-        color: whether to use colours; None as for a report.
-    """
+    """Return a comparison as text for a terminal; `width` and `color` as for a report."""
     from rich.table import Table
     from rich.text import Text
 
+    view = comparison_view(comparison)
     console = new_console(width, wants_color() if color is None else color)
-    print_line(console, headline(comparison), "bold")
-    for name, report in (("A", comparison.a), ("B", comparison.b)):
-        line = Text(f"{name}  ")
-        line.append(
-            f"{VERDICT_SYMBOL[report.verdict]} {report.verdict.upper()}", STYLE[report.verdict]
-        )
-        line.append(f"  {score_line(report)}. {one_line(summary(report))}")
+    console.print(view["headline"], style="bold")
+    for side in view["sides"]:
+        line = Text(f"{side['name']}  ")
+        state = f"{side['symbol']} {side['verdict'].upper()}"
+        line.append(state, STYLE[side["verdict"]])
+        line.append(f"  {side['score_line']}. {one_line(side['summary'])}")
         console.print(line)
-    for _, text, pairs in _groups(comparison):
+    for group in view["groups"]:
         console.print()
-        print_line(console, text, "bold")
+        console.print(group["text"], style="bold")
         table = Table.grid(padding=(0, 2, 1, 0), expand=True)
         table.add_column(ratio=1)
         table.add_column(ratio=1)
-        for pair in pairs:
-            table.add_row(_cell(comparison.a, pair.a), _cell(comparison.b, pair.b))
+        for row in group["rows"]:
+            table.add_row(*map(_cell, row))
         console.print(table)
     return printed(console)
 
 
-def _cell(report: Report, at: int | None) -> Text:
+def _cell(item: dict[str, Any] | None) -> Text:
     from rich.text import Text
 
-    if at is None:
+    if item is None:
         return Text("–", style="dim")
-    claim = report.claims[at]
-    text = Text(f"{STATE_SYMBOL[claim.status]} {claim.status}", style=STYLE[claim.status])
-    text.append(f"\n{at + 1}. {one_line(claim.text)}", style="not bold default")
-    return text
+    text = Text(f"{item['symbol']} {item['status']}", style=STYLE[item["status"]])
+    return text.append(f"\n{item['number']}. {one_line(item['text'])}", style="not bold default")

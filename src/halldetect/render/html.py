@@ -8,35 +8,35 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from halldetect.errors import MissingExtra
 from halldetect.reading.document import Span
 from halldetect.render.html_page import COMMON, PALETTE, asset, html_page, inline_json
-from halldetect.render.passages import Passages, segments
+from halldetect.render.passages import Passages, ShownClaim, shown_claims
 from halldetect.render.phrases import (
     STATE_MEANING,
     STATE_SYMBOL,
     STATES,
     VERDICT_SYMBOL,
     citation_line,
-    counts_line,
     document_name,
-    evidence_label,
-    explanations,
     facts,
+    head_lines,
     number,
     numbered,
     one_line,
     paper_line,
     score_line,
     summary,
+    unchecked_lines,
 )
 from halldetect.render.text_layout import text_layout
-from halldetect.report import ClaimReport, Report
+from halldetect.report import Report, Status
 
 # In the order of execution; the page of the service uses the same files.
 SCRIPTS = ("text_pane.js", "report.js")
@@ -45,10 +45,7 @@ STYLES = (*VIEW_STYLES, "sheet.css")
 # Documents with more characters in total are not printed.
 _MAX_SOURCE = 20_000
 _MAX_PASSAGE = 700
-_MAX_QUOTE = 320
-# Reports with more claims have shorter quotations.
-_MANY_CLAIMS = 40
-_SHORT_QUOTE = 140
+MAX_QUOTE = 320
 _LIGHT_COLOUR = re.compile(r"light-dark\((#\w+), #\w+\)")
 
 
@@ -71,17 +68,20 @@ class CheckRecord:
     reviewer: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of a printed text.
+class Mark(NamedTuple):
+    """A place in a text that belongs to a claim."""
 
-    `status` is the worst state of its claims, or None; `ending` has the number, state and symbol
-    of the claims that end here.
-    """
+    span: Span
+    number: int
+    status: Status
+
+
+class Piece(NamedTuple):
+    """A part of a printed text, the worst state of its claims, and the claims that end here."""
 
     text: str
-    status: str | None
-    ending: tuple[tuple[int, str, str], ...]
+    status: Status | None
+    ending: list[tuple[int, Status, str]]
 
 
 def html(report: Report, record: CheckRecord | None = None) -> str:
@@ -91,7 +91,7 @@ def html(report: Report, record: CheckRecord | None = None) -> str:
         report: the report.
         record: when the check was made, and of which file; for the static sheet.
     """
-    return _page(report, record, "".join(map(asset, STYLES)))
+    return _page(report, record or CheckRecord(), "".join(map(asset, STYLES)))
 
 
 def pdf(report: Report, record: CheckRecord | None = None) -> bytes:
@@ -107,9 +107,8 @@ def pdf(report: Report, record: CheckRecord | None = None) -> bytes:
     weasyprint = load_weasyprint()
     # Paper is always light, and WeasyPrint does not implement light-dark().
     style = _LIGHT_COLOUR.sub(r"\1", "".join(map(asset, STYLES)))
-    made: bytes = weasyprint.HTML(
-        string=_page(report, record, style), url_fetcher=_refuse
-    ).write_pdf()
+    page = _page(report, record or CheckRecord(), style)
+    made: bytes = weasyprint.HTML(string=page, url_fetcher=_refuse).write_pdf()
     return made
 
 
@@ -140,18 +139,28 @@ def payload(report: Report, passages: Passages | None = None) -> dict[str, Any]:
         report: the report.
         passages: the passages of its documents, if already read.
     """
-    passages = passages or Passages(report)
-    data = report.to_dict()
+    passages, data = passages or Passages(report), report.to_dict()
     for item in data["claims"]:
         for name in ("proof", "entailing", "contradicting", "by_scale"):
             item.pop(name, None)
+    items = [passages.show(0, claim, _MAX_PASSAGE) for claim in report.claims]
     data["view"] = {
         "summary": summary(report),
         "score_line": score_line(report),
         "citation_line": citation_line(report),
         "paper": paper_line(report),
+        "unchecked": unchecked_lines(report),
         "order": [place - 1 for place, _ in numbered(report)],
-        "claims": [_claim_view(passages, claim) for claim in report.claims],
+        "claims": [
+            {
+                "label": item.label,
+                "meaning": STATE_MEANING[item.claim.status],
+                "explanations": list(item.remarks),
+                "passage": item.span and [item.document, item.span.start, item.span.end],
+                "quote": item.quote,
+            }
+            for item in items
+        ],
         "layout": {
             "response": text_layout(report.response),
             "documents": [text_layout(text) for text in report.documents],
@@ -161,49 +170,31 @@ def payload(report: Report, passages: Passages | None = None) -> dict[str, Any]:
     return data
 
 
-def _claim_view(passages: Passages, claim: ClaimReport) -> dict[str, Any]:
-    span, evidence = passages.span(claim), claim.proof
-    return {
-        "label": evidence_label(claim),
-        "meaning": STATE_MEANING[claim.status],
-        "explanations": explanations(claim),
-        "passage": span and evidence and [evidence.document, span.start, span.end],
-        "quote": one_line(passages.quote(claim, _MAX_PASSAGE)),
-    }
-
-
-def claim_row(report: Report, passages: Passages, place: int, claim: ClaimReport) -> dict[str, Any]:
-    """Return a claim with its passage, as tables of claims print it.
-
-    Args:
-        report: the report.
-        passages: the passages of its documents.
-        place: number of the claim, from 1.
-        claim: the claim.
-    """
-    span, evidence = passages.span(claim), claim.proof
-    where = ""
-    if span is not None and evidence is not None:
-        where = f"{document_name(report, evidence.document)}, characters {span.start}–{span.end}"
+def claim_row(item: ShownClaim) -> dict[str, Any]:
+    """Return a claim with its passage, as tables of claims print it."""
+    claim, span = item.claim, item.span
     reasons = [one_line(text) for text in (claim.reason, claim.span_reason) if text]
-    limit = _SHORT_QUOTE if len(report.claims) > _MANY_CLAIMS else _MAX_QUOTE
     return {
-        "number": place,
+        "number": item.number,
         "status": claim.status.value,
         "symbol": STATE_SYMBOL[claim.status],
         "kind": "" if claim.error is None else str(claim.error.kind),
         "text": claim.text,
         "support": number(claim.support),
-        "remarks": reasons + explanations(claim),
-        "label": STATE_MEANING[claim.status] if evidence is None else evidence_label(claim),
-        "place": where,
-        "quote": passages.quote(claim, limit),
+        "remarks": [*reasons, *item.remarks],
+        "label": item.label,
+        "place": "" if span is None else f"{item.name}, characters {span.start}–{span.end}",
+        "quote": item.quote,
     }
 
 
-def _page(report: Report, record: CheckRecord | None, style: str) -> str:
-    record = record or CheckRecord()
+def _page(report: Report, record: CheckRecord, style: str) -> str:
     passages = Passages(report)
+    items = shown_claims(report, MAX_QUOTE, passages)
+    checked_at = ""
+    if record.checked_at is not None:
+        checked_at = f"{record.checked_at.astimezone(UTC):%d %B %Y, %H:%M} UTC".lstrip("0")
+    marks = [Mark(c.span, at, c.status) for at, c in enumerate(report.claims, 1) if c.span]
     return html_page(
         "halldetect.render",
         "report.html.jinja",
@@ -215,77 +206,56 @@ def _page(report: Report, record: CheckRecord | None, style: str) -> str:
         record=record,
         symbol=VERDICT_SYMBOL[report.verdict],
         summary=summary(report),
-        lines=[
-            f"{score_line(report).capitalize()}. Claims: {counts_line(report)}",
-            *filter(None, (citation_line(report), paper_line(report))),
-        ],
-        checked_at=_date(record.checked_at),
+        lines=head_lines(report),
+        unchecked=unchecked_lines(report),
+        checked_at=checked_at,
         texts=_identities(report, record),
-        response=list(_pieces(report.response, _response_marks(report))),
-        documents=_documents(report, passages),
-        claims=[claim_row(report, passages, *item) for item in numbered(report)],
+        response=list(pieces(report.response, marks)),
+        documents=_documents(report, items),
+        claims=list(map(claim_row, items)),
         facts=facts(report),
     )
 
 
-def _identities(report: Report, record: CheckRecord) -> list[tuple[str, str, int, str]]:
-    """Return role, name, length and SHA-256 of the response and of each document."""
-    named = [("Response", record.response_name or "Response", report.response)]
+def _identities(report: Report, record: CheckRecord) -> Iterator[tuple[str, str, int, str]]:
+    """Yield role, name, length and SHA-256 of the response and of each document."""
+    named = [("Response", one_line(record.response_name or "Response"), report.response)]
     for place, text in enumerate(report.documents):
         role = "Source" if len(report.documents) == 1 else f"Source {place + 1}"
         named.append((role, document_name(report, place), text))
-    return [
-        (
-            role,
-            one_line(name),
-            len(text),
-            hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
-        )
-        for role, name, text in named
-    ]
+    for role, name, text in named:
+        yield role, name, len(text), hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def _date(moment: datetime | None) -> str:
-    if moment is None:
-        return ""
-    return f"{moment.astimezone(UTC):%d %B %Y, %H:%M} UTC".lstrip("0")
-
-
-Marks = Sequence[tuple[Span, int, ClaimReport]]
-
-
-def _response_marks(report: Report) -> Marks:
-    return [
-        (claim.span, place, claim)
-        for place, claim in enumerate(report.claims, start=1)
-        if claim.span is not None
-    ]
-
-
-def _documents(report: Report, passages: Passages) -> list[tuple[str, list[Piece]]]:
+def _documents(report: Report, items: Iterable[ShownClaim]) -> list[tuple[str, list[Piece]]]:
     """Return the name and pieces of each document; empty if they are too long to print."""
     if sum(map(len, report.documents)) > _MAX_SOURCE:
         return []
-    marks: list[list[tuple[Span, int, ClaimReport]]] = [[] for _ in report.documents]
-    for place, claim in enumerate(report.claims, start=1):
-        span = passages.span(claim)
-        if span is not None and claim.proof is not None:
-            marks[claim.proof.document].append((span, place, claim))
+    marks: list[list[Mark]] = [[] for _ in report.documents]
+    for item in sorted(items, key=lambda item: item.number):
+        if item.span is not None:
+            marks[item.document].append(Mark(item.span, item.number, item.claim.status))
     return [
-        (document_name(report, place), list(_pieces(text, marks[place])))
+        (document_name(report, place), list(pieces(text, marks[place])))
         for place, text in enumerate(report.documents)
     ]
 
 
-def _pieces(text: str, marks: Marks) -> Iterator[Piece]:
-    """Cut a text by its marks."""
-    for part in segments(len(text), [span for span, _, _ in marks]):
-        covering = [marks[at] for at in part.covers]
-        states = {claim.status for _, _, claim in covering}
-        ending = tuple(
-            (place, claim.status.value, STATE_SYMBOL[claim.status])
-            for span, place, claim in covering
-            if min(span.end, len(text)) == part.end
-        )
-        status = next((str(state) for state in STATES if state in states), None)
-        yield Piece(text[part.start : part.end], status, ending)
+def pieces(text: str, marks: Iterable[Mark]) -> Iterator[Piece]:
+    """Cut a text wherever one of the marks, which may overlap, begins or ends."""
+    starts: dict[int, list[Mark]] = {}
+    ends: dict[int, list[Mark]] = {}
+    for mark in marks:
+        end = min(mark.span.end, len(text))
+        if 0 <= mark.span.start < end:
+            starts.setdefault(mark.span.start, []).append(mark)
+            ends.setdefault(end, []).append(mark)
+    open_marks: dict[int, Mark] = {}
+    for start, end in pairwise(sorted({0, len(text), *starts, *ends})):
+        for mark in ends.get(start, ()):
+            del open_marks[mark.number]
+        open_marks |= {mark.number: mark for mark in starts.get(start, ())}
+        states = {mark.status for mark in open_marks.values()}
+        ending = [(at, status, STATE_SYMBOL[status]) for _, at, status in ends.get(end, ())]
+        worst = next((state for state in STATES if state in states), None)
+        yield Piece(text[start:end], worst, ending)

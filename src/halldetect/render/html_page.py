@@ -27,11 +27,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @cache
 def asset(name: str) -> str:
-    """Return the text of a style sheet or script of this package.
-
-    Args:
-        name: `PALETTE`, `COMMON`, or a name of `halldetect.render.html.STYLES` or `SCRIPTS`.
-    """
+    """Return the text of a style sheet or script of this package."""
     return (resources.files("halldetect.render") / "assets" / name).read_text(encoding="utf-8")
 
 
@@ -47,7 +43,6 @@ def html_page(
     title: str,
     style: str,
     script: str = "",
-    data_images: bool = False,
     **values: Any,
 ) -> str:
     """Render a page.
@@ -60,23 +55,22 @@ def html_page(
         title: title of the page.
         style: text of its style sheet; `shared_style()` is the common part.
         script: text of its script; the template prints it as `{{ script }}`.
-        data_images: whether the page has images as data URLs.
         values: further values for the template.
     """
     from markupsafe import Markup
 
     policy = ["default-src 'none'", f"style-src '{_digest(style)}'"]
-    if script:
-        policy.append(f"script-src '{_digest(script)}'")
-    if data_images:
-        policy.append("img-src data:")
-    page = _environment(package).get_template(template)
-    return page.render(
-        policy="; ".join([*policy, "base-uri 'none'", "form-action 'none'"]),
-        title=title,
-        style=Markup(style),
-        script=Markup(script),
-        **values,
+    policy += [f"script-src '{_digest(script)}'"] if script else []
+    return (
+        _environment(package)
+        .get_template(template)
+        .render(
+            policy="; ".join([*policy, "base-uri 'none'", "form-action 'none'"]),
+            title=title,
+            style=Markup(style),
+            script=Markup(script),
+            **values,
+        )
     )
 
 
@@ -103,13 +97,8 @@ def _environment(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=_make_visible,
+        finalize=lambda value: visible(value) if type(value) is str else value,  # not of markup
     )
-
-
-def _make_visible(value: Any) -> Any:
-    """Apply `visible` to plain texts; leave markup unchanged."""
-    return visible(value) if type(value) is str else value
 
 
 def _digest(text: str) -> str:

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import re
 
-from halldetect.render.passages import Passages
+from halldetect.render.passages import ShownClaim, shown_claims
 from halldetect.render.phrases import (
-    STATE_MEANING,
     STATE_SYMBOL,
     VERDICT_SYMBOL,
-    citation_line,
-    counts_line,
-    document_name,
-    evidence_label,
-    explanations,
     facts,
+    head_lines,
     number,
-    numbered,
     one_line,
-    paper_line,
-    score_line,
     summary,
+    unchecked_lines,
 )
-from halldetect.report import ClaimReport, Report
+from halldetect.report import Report
 
 _QUOTE_LIMIT = 400
 # Texts never begin a line here, so characters that act only there need no escape.
@@ -42,48 +35,38 @@ def escape(text: str) -> str:
 
 def markdown(report: Report) -> str:
     """Return the report as GitHub Markdown."""
-    passages = Passages(report)
     parts = [
         f"# {VERDICT_SYMBOL[report.verdict]} {report.verdict.capitalize()}",
         f"**{escape(summary(report))}**",
-        f"{escape(score_line(report).capitalize())}. Claims: {counts_line(report)}.",
-        *(f"{line}." for line in (citation_line(report), paper_line(report)) if line),
+        *(f"{escape(line)}." for line in head_lines(report)),
     ]
     if report.question:
         parts.append(f"Question: “{escape(report.question)}”")
-    if report.claims:
-        parts += [_table(report), "## Passages"]
-        for place, claim in numbered(report):
-            parts += _claim(report, passages, place, claim)
+    if claims := shown_claims(report, _QUOTE_LIMIT):
+        rows = ["| # | State | Claim | Support |", "| --: | :-- | :-- | --: |", *map(_row, claims)]
+        parts += ["\n".join(rows), "## Passages"]
+        parts += [part for item in claims for part in _claim(item)]
+    parts += [escape(line) for line in unchecked_lines(report)]
     parts += [f"Note: {escape(note)}" for note in report.provenance.notes]
-    rows = "\n".join(f"- {escape(name)}: {escape(value)}" for name, value in facts(report))
-    parts.append(f"<details>\n<summary>How it was made</summary>\n\n{rows}\n\n</details>")
+    made = "\n".join(f"- {escape(name)}: {escape(value)}" for name, value in facts(report))
+    parts.append(f"<details>\n<summary>How it was made</summary>\n\n{made}\n\n</details>")
     return "\n\n".join(parts) + "\n"
 
 
-def _table(report: Report) -> str:
-    rows = ["| # | State | Claim | Support |", "| --: | :-- | :-- | --: |"]
-    rows += [
-        f"| {place} | {STATE_SYMBOL[claim.status]} {claim.status} | "
-        f"{escape(claim.text)} | {number(claim.support)} |"
-        for place, claim in numbered(report)
-    ]
-    return "\n".join(rows)
+def _row(item: ShownClaim) -> str:
+    claim = item.claim
+    state = f"{STATE_SYMBOL[claim.status]} {claim.status}"
+    return f"| {item.number} | {state} | {escape(claim.text)} | {number(claim.support)} |"
 
 
-def _claim(report: Report, passages: Passages, place: int, claim: ClaimReport) -> list[str]:
-    parts = [
-        f"### {place}\\. {STATE_SYMBOL[claim.status]} {claim.status.capitalize()}: "
-        f"“{escape(claim.text)}”"
-    ]
-    span, evidence = passages.span(claim), claim.proof
-    if evidence is None or claim.reason:
-        parts.append(f"Why: {escape(claim.reason or STATE_MEANING[claim.status])}")
-    if evidence is not None and span is not None:
-        name = escape(document_name(report, evidence.document))
-        quote = escape(passages.quote(claim, _QUOTE_LIMIT))
-        where = f"({name}, characters {span.start}–{span.end})"
-        parts.append(f"{evidence_label(claim)}:\n\n> “{quote}”\n>\n> {where}")
-    if lines := explanations(claim):
-        parts.append("\n".join(f"- {escape(line)}" for line in lines))
+def _claim(item: ShownClaim) -> list[str]:
+    state = f"{STATE_SYMBOL[item.claim.status]} {item.claim.status.capitalize()}"
+    parts = [f"### {item.number}\\. {state}: “{escape(item.claim.text)}”"]
+    if item.why:
+        parts.append(f"Why: {escape(item.why)}")
+    if item.span is not None:
+        where = f"({escape(item.name)}, characters {item.span.start}–{item.span.end})"
+        parts.append(f"{item.label}:\n\n> “{escape(item.quote)}”\n>\n> {where}")
+    if item.remarks:
+        parts.append("\n".join(f"- {escape(line)}" for line in item.remarks))
     return parts

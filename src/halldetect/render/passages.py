@@ -1,4 +1,4 @@
-"""The passage of the source that a view shows with a claim, and the shortening of long texts."""
+"""The claims of a report with their passages, as every view shows them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 from halldetect.reading.document import Document, Span
 from halldetect.reading.overlap import WordIndex, content_keys, content_words
 from halldetect.reading.sources import read_source
+from halldetect.render.phrases import (
+    PASSAGE_LABEL,
+    STATE_MEANING,
+    document_name,
+    explanations,
+    numbered,
+    one_line,
+)
 from halldetect.report import ClaimReport, Report, Status
 
 # Evidence that settles a claim is shown whole up to this length.
@@ -18,19 +25,36 @@ _MAX_PROOF = 1_200
 _MARKDOWN = re.compile(r"\*\*|__|`+|^[ \t]*(?:#{1,6}|>+|[-*+])[ \t]+", re.MULTILINE)
 
 
-class Passages:
-    """Finds the passage of each claim of a report; every view uses it.
+@dataclass(frozen=True, slots=True)
+class ShownClaim:
+    """A claim with the words that every view shows for it, each on one line.
 
-    Args:
-        report: the report whose evidence is quoted.
+    Without a passage, `label` is the meaning of the state and `why` is never empty. `where` is the
+    name of the document, empty if there is only one without a name; `span` is the place of the
+    passage in it. `remarks` has the reading, the error and the citations of the claim.
     """
 
+    number: int
+    claim: ClaimReport
+    why: str
+    label: str
+    document: int = 0
+    name: str = ""
+    where: str = ""
+    span: Span | None = None
+    quote: str = ""
+    remarks: Sequence[str] = ()
+
+
+class Passages:
+    """Finds the passage of each claim of a report; every view uses it."""
+
     def __init__(self, report: Report) -> None:
-        self._texts = report.documents
+        self._report = report
 
     @cached_property
     def _documents(self) -> tuple[Document, ...]:
-        return tuple(map(read_source, self._texts))
+        return tuple(map(read_source, self._report.documents))
 
     @cached_property
     def _index(self) -> WordIndex:
@@ -58,58 +82,51 @@ class Passages:
         """Return the passage as it is read, shortened around the words of the claim.
 
         A table row has its headers, a record the names of its values; the punctuation of Markdown
-        is left out. The result is empty if the claim has no passage.
-
-        Args:
-            claim: the claim.
-            limit: approximate number of characters.
+        is left out. The result has about `limit` characters; it is empty without a passage.
         """
-        span = self.span(claim)
-        if span is None or claim.proof is None:
-            return ""
-        read = self._documents[claim.proof.document].readable(span)
-        return shorten(_MARKDOWN.sub("", read) or read, claim.text, limit)
+        return self.show(0, claim, limit).quote
+
+    def show(self, number: int, claim: ClaimReport, limit: int) -> ShownClaim:
+        """Return a claim for a view; `number` counts from 1, `limit` is that of `quote`."""
+        report, proof, span = self._report, claim.proof, self.span(claim)
+        meaning, reason = STATE_MEANING[claim.status], one_line(claim.reason or "")
+        if proof is None or span is None:
+            reason = reason or meaning
+            return ShownClaim(number, claim, reason, meaning, remarks=explanations(claim))
+        name = document_name(report, proof.document)
+        return ShownClaim(
+            number,
+            claim,
+            reason,
+            PASSAGE_LABEL[claim.status],
+            proof.document,
+            name,
+            where=name if len(report.documents) > 1 or report.document_names else "",
+            span=span,
+            quote=self._quoted(proof.document, span, claim, limit),
+            remarks=[
+                *(
+                    f"With {document_name(report, other.document)}: "
+                    f"“{self._quoted(other.document, other.span, claim, limit)}”"
+                    for other in proof.others
+                ),
+                *explanations(claim),
+            ],
+        )
+
+    def _quoted(self, document: int, span: Span, claim: ClaimReport, limit: int) -> str:
+        read = self._documents[document].readable(span)
+        return one_line(shorten(_MARKDOWN.sub("", read) or read, claim.text, limit))
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A part of a text, from `start` to `end`; `covers` has the indices of the spans on it."""
-
-    start: int
-    end: int
-    covers: tuple[int, ...]
-
-
-def segments(length: int, spans: Sequence[Span | None]) -> list[Segment]:
-    """Cut a text wherever one of the spans, which may overlap, begins or ends.
-
-    Args:
-        length: length of the text.
-        spans: places in the text; None is skipped.
-    """
-    starts: dict[int, list[int]] = {}
-    ends: dict[int, list[int]] = {}
-    for index, span in enumerate(spans):
-        if span is not None and 0 <= span.start < min(span.end, length):
-            starts.setdefault(span.start, []).append(index)
-            ends.setdefault(min(span.end, length), []).append(index)
-    covering: set[int] = set()
-    parts = []
-    for start, end in pairwise(sorted({0, length, *starts, *ends})):
-        covering.difference_update(ends.get(start, ()))
-        covering.update(starts.get(start, ()))
-        parts.append(Segment(start, end, tuple(sorted(covering))))
-    return parts
+def shown_claims(report: Report, limit: int, passages: Passages | None = None) -> list[ShownClaim]:
+    """Return the claims of a report for a view, the most urgent first; `limit` as for `quote`."""
+    passages = passages or Passages(report)
+    return [passages.show(number, claim, limit) for number, claim in numbered(report)]
 
 
 def shorten(text: str, about: str, limit: int) -> str:
-    """Return the part of a text around the words it shares with another text.
-
-    Args:
-        text: the text.
-        about: the other text.
-        limit: approximate number of characters.
-    """
+    """Return about `limit` characters of a text around the words it shares with another text."""
     text = " ".join(text.split())
     if len(text) <= limit:
         return text

@@ -5,23 +5,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from halldetect.report import ClaimReport, Report, Status, Verdict
+from halldetect.report import ClaimReport, Report, Status, Verdict, not_checked
 
-# Most urgent first: the order of claims in every view. Where claims overlap, the first one wins.
-STATES = (Status.CONTRADICTED, Status.UNSUPPORTED, Status.UNCHECKABLE, Status.SUPPORTED)
-
-STATE_SYMBOL = {
-    Status.CONTRADICTED: "✗",
-    Status.UNSUPPORTED: "?",
-    Status.UNCHECKABLE: "–",
-    Status.SUPPORTED: "✓",
+# Symbol, meaning, and label of the passage of each state. The most urgent first: the order of
+# claims in every view. Where claims overlap, the first one wins.
+_STATES = {
+    Status.CONTRADICTED: ("✗", "the source says otherwise", "Source says instead"),
+    Status.UNSUPPORTED: ("?", "nothing in the source says so", "Closest passage"),
+    Status.UNCLEAR: ("~", "the source may say so", "Closest passage"),
+    Status.UNCHECKABLE: ("–", "could not be checked", "Closest passage"),
+    Status.SUPPORTED: ("✓", "the source says so", "Source says"),
 }
-STATE_MEANING = {
-    Status.CONTRADICTED: "the source says otherwise",
-    Status.UNSUPPORTED: "nothing in the source says so",
-    Status.UNCHECKABLE: "could not be checked",
-    Status.SUPPORTED: "the source says so",
-}
+STATES = tuple(_STATES)
+STATE_SYMBOL = {state: symbol for state, (symbol, _, _) in _STATES.items()}
+STATE_MEANING = {state: meaning for state, (_, meaning, _) in _STATES.items()}
+PASSAGE_LABEL = {state: label for state, (_, _, label) in _STATES.items()}
 VERDICT_SYMBOL = {
     Verdict.HALLUCINATED: "✗",
     Verdict.ABSTAINED: "○",
@@ -29,24 +27,23 @@ VERDICT_SYMBOL = {
     Verdict.FAITHFUL: "✓",
 }
 
+# More parts that were not checked, and longer ones, are not shown in full.
+MAX_PARTS = 50
+MAX_PART = 300
+
 # Characters that could drive a terminal, reorder a line, or not be encoded at all. Each is
 # replaced by exactly one visible character, so that spans keep pointing at the same text.
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
-    """Replace control characters, bidi overrides and lone surrogates with visible characters.
+    """Replace each control character, bidi override and lone surrogate with a visible one."""
 
-    The result has the same length.
-    """
-    return _UNSAFE.sub(_replacement, text)
+    def replacement(match: re.Match[str]) -> str:
+        code = ord(match[0])
+        return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"
 
-
-def _replacement(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 0x7F else "\ufffd"
+    return _UNSAFE.sub(replacement, text)
 
 
 def one_line(text: str) -> str:
@@ -56,15 +53,8 @@ def one_line(text: str) -> str:
 
 def numbered(report: Report) -> list[tuple[int, ClaimReport]]:
     """Return the claims with their number in the response, in the order of `STATES`."""
-    rank = {status: place for place, status in enumerate(STATES)}
-    claims = list(enumerate(report.claims, start=1))
-    return sorted(claims, key=lambda item: rank[item[1].status])
-
-
-def evidence_label(claim: ClaimReport) -> str:
-    """Return the label of the passage that is shown with a claim."""
-    labels = {Status.SUPPORTED: "Source says", Status.CONTRADICTED: "Source says instead"}
-    return labels.get(claim.status, "Closest passage")
+    claims = enumerate(report.claims, start=1)
+    return sorted(claims, key=lambda item: STATES.index(item[1].status))
 
 
 def explanations(claim: ClaimReport) -> list[str]:
@@ -78,11 +68,9 @@ def explanations(claim: ClaimReport) -> list[str]:
         beside = f", in the source “{found}”" if found else ", not in the source"
         lines.append(f"{claim.error.kind.capitalize()}: {words}{beside}")
     for citation in claim.citations:
-        start = f"{STATE_SYMBOL[citation.status]} cites [{one_line(citation.label)}]"
         missing = citation.document is None
-        lines.append(
-            f"{start}, which does not exist" if missing else f"{start}: {citation.status} by it"
-        )
+        end = ", which does not exist" if missing else f": {citation.status} by it"
+        lines.append(f"{STATE_SYMBOL[citation.status]} cites [{one_line(citation.label)}]{end}")
     return lines
 
 
@@ -118,6 +106,12 @@ def counts_line(report: Report) -> str:
     return ", ".join(f"{counts[status]} {status}" for status in STATES if counts[status])
 
 
+def head_lines(report: Report) -> list[str]:
+    """Return score and counts, the quality of the citations, and the score of the paper."""
+    first = f"{score_line(report).capitalize()}. Claims: {counts_line(report)}"
+    return [first, *filter(None, (citation_line(report), paper_line(report)))]
+
+
 def citation_line(report: Report) -> str:
     """Return precision and recall of the citations; empty without citations."""
     scores = report.citations
@@ -130,40 +124,56 @@ def citation_line(report: Report) -> str:
     )
 
 
+def unchecked_lines(report: Report) -> list[str]:
+    """Return a line for each part that may assert something and was not judged."""
+    lines = [
+        f"Not checked, {part.reason}: “{one_line(part.text[:MAX_PART])}”"
+        for part in report.left_out[:MAX_PARTS]
+    ]
+    more = len(report.left_out) - len(lines)
+    return [*lines, f"Not checked: {more} further parts"] if more else lines
+
+
 def summary(report: Report) -> str:
-    """Return the verdict in one sentence."""
+    """Return the verdict in a sentence or two."""
+    found = _summary(report)
+    if report.verdict is Verdict.FAITHFUL and report.left_out:
+        return f"Faithful in what was checked; {not_checked(report.left_out)}. {found}"
+    return found
+
+
+def _summary(report: Report) -> str:
     total = len(report.claims)
     counts = Counter(claim.status for claim in report.claims)
-    flagged = counts[Status.CONTRADICTED] + counts[Status.UNSUPPORTED]
+
+    def share(part: int) -> str:
+        return "The only claim" if total == 1 else f"{part} of {total} claims"
+
     if report.verdict is Verdict.ABSTAINED:
         return "The response gives no answer, so there is nothing to check."
     if report.verdict is Verdict.UNCHECKABLE:
         if report.reason:
             return f"Could not be checked: {one_line(report.reason)}"
-        if not total:
-            return "Nothing could be checked."
-        unchecked = _share(counts[Status.UNCHECKABLE], total)
-        return f"{unchecked} could not be checked, so nothing is called faithful."
-    if flagged:
+        unchecked = share(counts[Status.UNCHECKABLE])
+        end = "could not be checked, so nothing is called faithful."
+        return f"{unchecked} {end}" if total else "Nothing could be checked."
+    if flagged := counts[Status.CONTRADICTED] + counts[Status.UNSUPPORTED]:
         verb = "is" if flagged == 1 else "are"
-        sentence = f"{_share(flagged, total)} {verb} not backed by the source"
-        if report.verdict is Verdict.FAITHFUL:
-            return f"{sentence}, but the score stays under the threshold."
-        return f"{sentence}."
+        passed = report.verdict is Verdict.FAITHFUL
+        end = ", but the score stays under the threshold" if passed else ""
+        return f"{share(flagged)} {verb} not backed by the source{end}."
     if report.verdict is Verdict.HALLUCINATED:
-        return "No single claim is flagged, but together they reach the threshold."
+        return "No claim is clearly unsupported, but the score reaches the threshold."
+    if unclear := counts[Status.UNCLEAR]:
+        end = "is unclear" if unclear == 1 else "are unclear"
+        return f"{share(unclear)} {end}; nothing is clearly unsupported."
     return f"The source backs {'the only claim' if total == 1 else f'all {total} claims'}."
-
-
-def _share(part: int, total: int) -> str:
-    return "The only claim" if total == 1 else f"{part} of {total} claims"
 
 
 def paper_line(report: Report) -> str:
     """Return the score of the paper's formula; empty for a check by the default method."""
-    if report.fed_score is None:
-        return ""
-    return f"FED score of the paper: {report.fed_score:.2f}"
+    score = report.fed_score
+    return "" if score is None else f"FED score of the paper: {score:.2f}"
 
 
 def facts(report: Report) -> list[tuple[str, str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -13,7 +12,7 @@ from halldetect.render.html_page import asset, html_page, shared_style
 from halldetect.render.markdown import escape
 from halldetect.render.passages import shorten
 from halldetect.render.phrases import one_line, visible
-from halldetect.render.terminal import new_console, print_line, printed, wants_color
+from halldetect.render.terminal import new_console, printed, wants_color
 from halldetect.repair.outcome import Action, Change, Method, Outcome, Repair
 from halldetect.report import Status
 
@@ -35,30 +34,24 @@ _HOW = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of a text; `kind` is SAME, DELETED or INSERTED."""
-
-    kind: str
-    text: str
+Piece = dict[str, str]  # its kind, SAME, DELETED or INSERTED, and its text
 
 
 def difference(before: str, after: str) -> list[Piece]:
-    """Return the words of two texts as one: common, deleted and inserted pieces.
-
-    Args:
-        before: the original text.
-        after: the changed text.
-    """
+    """Return the words of two texts as one: common, deleted and inserted pieces."""
     ours, theirs = _TOKEN.findall(before), _TOKEN.findall(after)
     # White space alone is not a match, so runs of changed words stay together.
     matcher = SequenceMatcher(str.isspace, ours, theirs, autojunk=False)
     pieces = []
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():
         same = tag == "equal"
-        pieces.append(Piece(SAME if same else DELETED, "".join(ours[i1:i2])))
-        pieces.append(Piece(INSERTED, "" if same else "".join(theirs[j1:j2])))
-    return [piece for piece in pieces if piece.text]
+        pieces.append(_piece(SAME if same else DELETED, "".join(ours[i1:i2])))
+        pieces.append(_piece(INSERTED, "" if same else "".join(theirs[j1:j2])))
+    return [piece for piece in pieces if piece["text"]]
+
+
+def _piece(kind: str, text: str) -> Piece:
+    return {"kind": kind, "text": text}
 
 
 def _pieces(repair: Repair) -> Iterator[Piece]:
@@ -66,10 +59,35 @@ def _pieces(repair: Repair) -> Iterator[Piece]:
     text = repair.original.response
     end = 0
     for change in repair.changes:
-        yield Piece(SAME, text[end : change.span.start])
+        yield _piece(SAME, text[end : change.span.start])
         end = change.span.end
         yield from difference(change.before, change.after or "")
-    yield Piece(SAME, text[end:])
+    yield _piece(SAME, text[end:])
+
+
+def repair_view(repair: Repair) -> dict[str, Any]:
+    """Return the data of every view: a headline, both texts in pieces, and the changes."""
+    pieces = list(_pieces(repair)) if repair.changes else []
+    return {
+        "headline": _HEADLINE[repair.outcome].title(),
+        "failed": repair.outcome is Outcome.FAILED,
+        "summary": repair_summary(repair),
+        "pieces": pieces,
+        "before": [piece for piece in pieces if piece["kind"] != INSERTED],
+        "after": [piece for piece in pieces if piece["kind"] != DELETED],
+        "changes": [
+            {
+                "action": str(change.action),
+                "before": change.before,
+                "after": change.after,
+                "pieces": difference(change.before, change.after or ""),
+                "remarks": _remarks(repair, change),
+            }
+            for change in repair.changes
+            if change.action is not Action.KEPT
+        ],
+        "response": repair.original.response,
+    }
 
 
 def repair_summary(repair: Repair) -> str:
@@ -96,49 +114,45 @@ def repair_summary(repair: Repair) -> str:
 def repair_terminal(repair: Repair, *, width: int | None = None, color: bool | None = None) -> str:
     """Return a repair as text for a terminal; without colours, [-deleted-] and {+inserted+}.
 
-    Args:
-        repair: the outcome of a repair.
-        width: columns; None takes those of the terminal, up to 100.
-        color: whether to use colours; None as for a report.
+    `width` and `color` are those of `terminal` for a report.
     """
     from rich.text import Text
 
-    colored = wants_color() if color is None else color
+    view, colored = repair_view(repair), wants_color() if color is None else color
     console = new_console(width, colored)
-    style = "bold red" if repair.outcome is Outcome.FAILED else "bold green"
-    print_line(console, _HEADLINE[repair.outcome], style)
-    print_line(console, f"  {repair_summary(repair)}")
-    if repair.changes:
+    style = "bold red" if view["failed"] else "bold green"
+    console.print(_HEADLINE[repair.outcome], style=style)
+    console.print(f"  {view['summary']}")
+    if view["pieces"]:
         console.print()
         shown = Text()
         marks = {SAME: "{}", DELETED: "[-{}-]", INSERTED: "{{+{}+}}"}
         styles = {SAME: "", DELETED: "red strike", INSERTED: "green underline"}
-        for piece in _pieces(repair):
-            text = visible(piece.text)
-            shown.append(text if colored else marks[piece.kind].format(text), styles[piece.kind])
+        for piece in view["pieces"]:
+            kind, text = piece["kind"], visible(piece["text"])
+            shown.append(text if colored else marks[kind].format(text), styles[kind])
         console.print(shown)
-    for change in _shown_changes(repair):
+    for change in view["changes"]:
         console.print()
-        print_line(console, f"{change.action}: {one_line(change.before)}", "bold")
-        if change.after is not None:
-            print_line(console, f"  now: {one_line(change.after)}")
-        for line in _remarks(repair, change):
-            print_line(console, f"  {line}", "dim")
+        console.print(f"{change['action']}: {one_line(change['before'])}", style="bold")
+        if change["after"] is not None:
+            console.print(f"  now: {one_line(change['after'])}")
+        for line in change["remarks"]:
+            console.print(f"  {line}", style="dim")
     return printed(console)
 
 
 def repair_markdown(repair: Repair) -> str:
     """Return a repair as GitHub Markdown, deletions struck out and insertions in bold."""
-    parts = [f"# {_HEADLINE[repair.outcome].title()}", f"**{escape(repair_summary(repair))}**"]
-    if repair.changes:
-        lines = "".join(_marked(piece) for piece in _pieces(repair)).strip().splitlines()
+    view = repair_view(repair)
+    parts = [f"# {view['headline']}", f"**{escape(view['summary'])}**"]
+    if view["pieces"]:
+        lines = "".join(map(_marked, view["pieces"])).strip().splitlines()
         parts += ["## Changes", "\n".join(f"> {line}" for line in lines)]
-        parts += [
-            f"- {change.action}: “{escape(change.before)}”"
-            + (f" → “{escape(change.after)}”" if change.after is not None else "")
-            + "".join(f"\n  - {escape(line)}" for line in _remarks(repair, change))
-            for change in _shown_changes(repair)
-        ]
+    for change in view["changes"]:
+        after = "" if change["after"] is None else f" → “{escape(change['after'])}”"
+        remarks = "".join(f"\n  - {escape(line)}" for line in change["remarks"])
+        parts.append(f"- {change['action']}: “{escape(change['before'])}”{after}{remarks}")
     if repair.text is not None:
         lines = repair.text.strip().splitlines()
         parts += ["## New text", "\n".join(f"> {escape(line)}" for line in lines)]
@@ -147,35 +161,12 @@ def repair_markdown(repair: Repair) -> str:
 
 def _marked(piece: Piece) -> str:
     """Return a piece as Markdown, with white space outside its marks."""
-    mark = {SAME: "", DELETED: "~~", INSERTED: "**"}[piece.kind]
-    if not mark:
-        parts = re.split(r"(\s+)", piece.text)
+    mark, text = {SAME: "", DELETED: "~~", INSERTED: "**"}[piece["kind"]], piece["text"]
+    if not mark or text.isspace():
+        parts = re.split(r"(\s+)", text)
         return "".join(part if part.isspace() else escape(part) for part in parts)
-    shown = piece.text.strip()
-    before, _, after = piece.text.partition(shown)
-    return f"{before}{mark}{escape(shown)}{mark}{after}" if shown else piece.text
-
-
-def repair_view(repair: Repair) -> dict[str, Any]:
-    """Return the data of a page: a headline, both texts in pieces, and the changes."""
-    pieces = [asdict(piece) for piece in _pieces(repair)] if repair.changes else []
-    return {
-        "headline": _HEADLINE[repair.outcome].title(),
-        "failed": repair.outcome is Outcome.FAILED,
-        "summary": repair_summary(repair),
-        "pieces": pieces,
-        "before": [piece for piece in pieces if piece["kind"] != INSERTED],
-        "after": [piece for piece in pieces if piece["kind"] != DELETED],
-        "changes": [
-            {
-                "action": str(change.action),
-                "pieces": [asdict(p) for p in difference(change.before, change.after or "")],
-                "remarks": _remarks(repair, change),
-            }
-            for change in _shown_changes(repair)
-        ],
-        "response": repair.original.response,
-    }
+    before, _, after = text.partition(text.strip())
+    return f"{before}{mark}{escape(text.strip())}{mark}{after}"
 
 
 def repair_html(repair: Repair) -> str:
@@ -187,10 +178,6 @@ def repair_html(repair: Repair) -> str:
         style=shared_style() + asset(REPAIR_STYLE),
         **repair_view(repair),
     )
-
-
-def _shown_changes(repair: Repair) -> list[Change]:
-    return [change for change in repair.changes if change.action is not Action.KEPT]
 
 
 def _remarks(repair: Repair, change: Change) -> list[str]:

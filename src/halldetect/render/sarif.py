@@ -1,8 +1,8 @@
 """The report at the lines of a file: SARIF 2.1.0, and workflow commands of GitHub Actions.
 
 Both have an entry per claim that the source does not back. In SARIF, the state of the claim is the
-rule. A claim that could not be checked is a result of kind "open", and a response that could not
-be checked makes the run unsuccessful, so an empty list of results means that nothing was found.
+rule. A claim or part that was not checked is a result of kind "open", and a response that could
+not be checked makes the run unsuccessful, so an empty list of results means that nothing was found.
 """
 
 from __future__ import annotations
@@ -15,23 +15,28 @@ from typing import Any
 from halldetect._version import __version__
 from halldetect.reading.document import Span
 from halldetect.render.passages import Passages
-from halldetect.render.phrases import STATE_MEANING, one_line, score_line, summary
+from halldetect.render.phrases import (
+    STATE_MEANING,
+    one_line,
+    score_line,
+    summary,
+    unchecked_lines,
+)
 from halldetect.render.short import claim_line
 from halldetect.report import Report, Status, Verdict
 
-VERSION = "2.1.0"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 # The rule if the response exceeds the threshold but no single claim fails.
 _WHOLE_RESPONSE = str(Verdict.HALLUCINATED)
-_LEVELS = {
-    str(Status.CONTRADICTED): "error",
-    str(Status.UNSUPPORTED): "warning",
-    str(Status.UNCHECKABLE): "none",
-    _WHOLE_RESPONSE: "error",
-}
+_UNCHECKED = "unchecked"
+# Name, level and meaning of each rule.
 _RULES = {
-    **{name: STATE_MEANING[Status(name)] for name in _LEVELS if name != _WHOLE_RESPONSE},
-    _WHOLE_RESPONSE: "the response as a whole reaches the threshold",
+    str(Status.CONTRADICTED): ("error", STATE_MEANING[Status.CONTRADICTED]),
+    str(Status.UNSUPPORTED): ("warning", STATE_MEANING[Status.UNSUPPORTED]),
+    str(Status.UNCLEAR): ("none", STATE_MEANING[Status.UNCLEAR]),
+    str(Status.UNCHECKABLE): ("none", STATE_MEANING[Status.UNCHECKABLE]),
+    _UNCHECKED: ("none", "a part of the response was not checked"),
+    _WHOLE_RESPONSE: ("error", "the response as a whole reaches the threshold"),
 }
 
 
@@ -55,19 +60,6 @@ class CheckedFile:
         """Return the file as results refer to it."""
         return {"index": index} if self.uri is None else {"uri": self.uri, "index": index}
 
-    def artifact(self, index: int) -> dict[str, Any]:
-        """Return the file and its verdict."""
-        report = self.report
-        text = {"contents": {"text": report.response}}
-        return {
-            **(text if self.uri is None else {"location": self.location(index)}),
-            "properties": {
-                "verdict": str(report.verdict),
-                "score": report.score,
-                "threshold": report.threshold,
-            },
-        }
-
 
 def sarif(report: Report, uri: str | None = None, *, lines: bool = True) -> str:
     """Return the report as a SARIF log of one run; arguments as of `CheckedFile`."""
@@ -76,16 +68,26 @@ def sarif(report: Report, uri: str | None = None, *, lines: bool = True) -> str:
 
 def sarif_log(files: Sequence[CheckedFile]) -> str:
     """Return the reports on several responses as a SARIF log of one run."""
-    rules = [{"id": name, "shortDescription": {"text": text}} for name, text in _RULES.items()]
+    rules = [{"id": name, "shortDescription": {"text": text}} for name, (_, text) in _RULES.items()]
     run = {
         "tool": {"driver": {"name": "halldetect", "version": __version__, "rules": rules}},
         "columnKind": "unicodeCodePoints",
         "invocations": [_invocation(files)],
-        "artifacts": [file.artifact(at) for at, file in enumerate(files)],
+        "artifacts": [_artifact(file, at) for at, file in enumerate(files)],
         "results": [result for at, file in enumerate(files) for result in _results(file, at)],
     }
-    log = {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, indent=2, allow_nan=False) + "\n"
+
+
+def _artifact(file: CheckedFile, index: int) -> dict[str, Any]:
+    report = file.report
+    text = {"contents": {"text": report.response}}
+    found = {name: getattr(report, name) for name in ("verdict", "score", "threshold")}
+    return {
+        **(text if file.uri is None else {"location": file.location(index)}),
+        "properties": found,
+    }
 
 
 def _invocation(files: Sequence[CheckedFile]) -> dict[str, Any]:
@@ -99,23 +101,27 @@ def _invocation(files: Sequence[CheckedFile]) -> dict[str, Any]:
                 place = {"physicalLocation": {"artifactLocation": file.location(at)}}
                 notes[-1]["locations"] = [place]
     successful = all(note["level"] == "note" for note in notes)
-    return {
-        "executionSuccessful": successful,
-        **({"toolExecutionNotifications": notes} if notes else {}),
-    }
+    found = {"toolExecutionNotifications": notes} if notes else {}
+    return {"executionSuccessful": successful, **found}
 
 
 def _results(file: CheckedFile, at: int) -> list[dict[str, Any]]:
     report, passages = file.report, Passages(file.report)
     results = []
+
+    def add(rule: str, message: str, span: Span | None, **properties: Any) -> None:
+        results.append(_result(rule, message, file.location(at)))
+        results[-1]["properties"] = properties
+        if span and (file.lines or file.uri is None):
+            place = results[-1]["locations"][0]["physicalLocation"]
+            place["region"] = _region(report.response, span)
+
     for claim in report.claims:
         if claim.status is not Status.SUPPORTED:
             message = claim_line(report, claim, passages)
-            results.append(_result(str(claim.status), message, file.location(at)))
-            results[-1]["properties"] = {"claim": claim.text, "support": claim.support}
-            if claim.span and (file.lines or file.uri is None):
-                place = results[-1]["locations"][0]["physicalLocation"]
-                place["region"] = region(report.response, claim.span)
+            add(str(claim.status), message, claim.span, claim=claim.text, support=claim.support)
+    for part, line in zip(report.left_out, unchecked_lines(report), strict=False):
+        add(_UNCHECKED, line, part.span, reason=part.reason)
     failed = any(result["kind"] == "fail" for result in results)
     if report.verdict is Verdict.HALLUCINATED and not failed:
         message = f"{summary(report)} ({score_line(report)})"
@@ -124,7 +130,7 @@ def _results(file: CheckedFile, at: int) -> list[dict[str, Any]]:
 
 
 def _result(rule: str, message: str, file: dict[str, Any]) -> dict[str, Any]:
-    level = _LEVELS[rule]
+    level, _ = _RULES[rule]
     return {
         "ruleId": rule,
         "ruleIndex": list(_RULES).index(rule),
@@ -136,13 +142,8 @@ def _result(rule: str, message: str, file: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def region(text: str, span: Span) -> dict[str, int]:
-    """Return the place of a span: lines and columns from 1, the end after its last character.
-
-    Args:
-        text: the text.
-        span: a part of it.
-    """
+def _region(text: str, span: Span) -> dict[str, int]:
+    """Return the place of a span: lines and columns from 1, the end after its last character."""
     place = {}
     for name, at in (("start", span.start), ("end", span.end)):
         # A line ends with "\n", also after "\r": the default of SARIF.
@@ -172,7 +173,8 @@ def github(report: Report, path: str | None = None, *, lines: bool = True) -> st
             if found["startLine"] == found["endLine"]:  # columns are of one line only
                 place |= {"col": found["startColumn"], "endColumn": found["endColumn"]}
         rule = result["ruleId"]
-        title = {"title": rule if rule == _WHOLE_RESPONSE else f"{rule} claim"}
+        whole = rule in (_WHOLE_RESPONSE, _UNCHECKED)
+        title = {"title": rule if whole else f"{rule} claim"}
         level = "warning" if result["level"] == "none" else result["level"]
         commands.append(_command(level, place | title, result["message"]["text"]))
     if report.verdict is Verdict.UNCHECKABLE:
@@ -181,11 +183,7 @@ def github(report: Report, path: str | None = None, *, lines: bool = True) -> st
 
 
 def log_line(text: str) -> str:
-    """Return a text as a log line that GitHub Actions does not run as a command.
-
-    Args:
-        text: any text, such as the name of a file.
-    """
+    """Return a text as a log line that GitHub Actions does not run as a command."""
     line = one_line(text).replace("##[", "## [")
     return f"./{line}" if line.startswith("::") else line
 

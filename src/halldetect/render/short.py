@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from halldetect.render.passages import Passages, shorten
-from halldetect.render.phrases import (
-    STATE_MEANING,
-    document_name,
-    evidence_label,
-    numbered,
-    one_line,
-    score_line,
-    summary,
-)
+from halldetect.render.passages import Passages, ShownClaim, shorten, shown_claims
+from halldetect.render.phrases import one_line, score_line, summary
 from halldetect.report import ClaimReport, Report, Status
 
 _MAX_CLAIM = 300
@@ -21,12 +13,8 @@ _MAX_PASSAGE = 200
 def short(report: Report) -> str:
     """Return the verdict in a line, then each claim that is not supported with its passage."""
     score = "" if report.score is None else f" ({score_line(report)})"
-    passages = Passages(report)
-    lines = [
-        claim_line(report, claim, passages)
-        for _, claim in numbered(report)
-        if claim.status is not Status.SUPPORTED
-    ]
+    items = shown_claims(report, _MAX_PASSAGE)
+    lines = [_line(item) for item in items if item.claim.status is not Status.SUPPORTED]
     return "\n".join([f"{report.verdict}{score}. {summary(report)}", *lines])
 
 
@@ -38,12 +26,12 @@ def claim_line(report: Report, claim: ClaimReport, passages: Passages | None = N
         claim: one of its claims.
         passages: reads the documents once for several claims.
     """
-    text = shorten(one_line(claim.text), "", _MAX_CLAIM)
-    evidence = claim.proof
-    if evidence is None:
-        why = one_line(claim.reason or STATE_MEANING[claim.status])
-        return f"{claim.status}: “{text}” ({why})"
-    quote = one_line((passages or Passages(report)).quote(claim, _MAX_PASSAGE))
-    name = document_name(report, evidence.document)
-    where = f" ({name})" if len(report.documents) > 1 or report.document_names else ""
-    return f"{claim.status}: “{text}” {evidence_label(claim)}{where}: “{quote}”"
+    return _line((passages or Passages(report)).show(0, claim, _MAX_PASSAGE))
+
+
+def _line(item: ShownClaim) -> str:
+    start = f"{item.claim.status}: “{shorten(one_line(item.claim.text), '', _MAX_CLAIM)}”"
+    if item.span is None:
+        return f"{start} ({item.why})"
+    where = f" ({item.where})" if item.where else ""
+    return f"{start} {item.label}{where}: “{item.quote}”"

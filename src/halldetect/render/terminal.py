@@ -8,23 +8,19 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from halldetect.render.passages import Passages, shorten
+from halldetect.render.passages import ShownClaim, shorten, shown_claims
 from halldetect.render.phrases import (
-    STATE_MEANING,
     STATE_SYMBOL,
     VERDICT_SYMBOL,
     citation_line,
     counts_line,
-    document_name,
-    evidence_label,
-    explanations,
-    numbered,
     one_line,
     paper_line,
     summary,
     threshold_text,
+    unchecked_lines,
 )
-from halldetect.report import ClaimReport, Report, Status, Verdict
+from halldetect.report import Report, Status, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,9 +29,10 @@ _MIN_WIDTH, _MAX_WIDTH = 40, 100
 _BAR = 24
 _STATE_COLUMN = 16
 _MAX_CLAIM = 300
-STYLE: dict[Status | Verdict, str] = {
+STYLE: dict[str, str] = {  # by state or verdict
     Status.CONTRADICTED: "bold red",
     Status.UNSUPPORTED: "bold yellow",
+    Status.UNCLEAR: "yellow",
     Status.UNCHECKABLE: "bold magenta",
     Status.SUPPORTED: "green",
     Verdict.HALLUCINATED: "bold red",
@@ -56,14 +53,13 @@ def terminal(report: Report, *, width: int | None = None, color: bool | None = N
     """
     console = new_console(width, wants_color() if color is None else color)
     _headline(console, report)
-    passages = Passages(report)
-    for place, claim in numbered(report):
+    room = console.width - _STATE_COLUMN
+    for item in shown_claims(report, max(120, 2 * room)):
         console.print()
-        _claim(console, report, passages, place, claim)
-    if report.provenance.notes:
-        console.print()
-        for note in report.provenance.notes:
-            print_line(console, f"note: {one_line(note)}", style="dim")
+        _claim(console, item, room)
+    notes = [f"note: {one_line(note)}" for note in report.provenance.notes]
+    for line in ("", *unchecked_lines(report), *notes) if notes or report.left_out else ():
+        console.print(line, style="dim")
     return printed(console)
 
 
@@ -81,12 +77,7 @@ def wants_color() -> bool:
 
 
 def new_console(width: int | None, color: bool) -> Console:
-    """Return a console that writes into a string.
-
-    Args:
-        width: columns; None takes those of the terminal, up to 100.
-        color: whether to use colours.
-    """
+    """Return a console that writes into a string; `width` as for `terminal`."""
     from rich.console import Console
 
     if width is None:
@@ -107,13 +98,6 @@ def new_console(width: int | None, color: bool) -> Console:
     )
 
 
-def print_line(console: Console, text: str, style: str = "") -> None:
-    """Print a text unchanged, in one style."""
-    from rich.text import Text
-
-    console.print(Text(text, style=style))
-
-
 def _headline(console: Console, report: Report) -> None:
     from rich.text import Text
 
@@ -128,38 +112,33 @@ def _headline(console: Console, report: Report) -> None:
         line.append(f"  score {report.score:.2f}", style="bold default")
         line.append(f", threshold {threshold_text(report)}", style="dim default not bold")
     console.print(line)
-    print_line(console, f"  {summary(report)}")
+    console.print(f"  {summary(report)}")
     details = [counts_line(report) if report.claims else "", citation_line(report)]
     for detail in filter(None, (*details, paper_line(report))):
-        print_line(console, f"  {detail}", style="dim")
+        console.print(f"  {detail}", style="dim")
 
 
-def _claim(
-    console: Console, report: Report, passages: Passages, place: int, claim: ClaimReport
-) -> None:
+def _claim(console: Console, item: ShownClaim, room: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    room = console.width - _STATE_COLUMN
+    claim = item.claim
     rows = Table.grid(padding=(0, 1), expand=False)
     rows.add_column(width=_STATE_COLUMN - 1, no_wrap=True)
     rows.add_column(width=room, overflow="fold")
     state = Text(f"{STATE_SYMBOL[claim.status]} {claim.status}", style=STYLE[claim.status])
     words = shorten(one_line(claim.text), "", _MAX_CLAIM)
-    rows.add_row(state, Text(f"{place}. {words}", style="bold"))
+    rows.add_row(state, Text(f"{item.number}. {words}", style="bold"))
     support = Text("" if claim.support is None else f"  support {claim.support:.2f}", style="dim")
-    evidence = claim.proof
-    lines = explanations(claim)
-    if evidence is None:
-        rows.add_row(support, Text(one_line(claim.reason or STATE_MEANING[claim.status])))
+    lines = list(item.remarks)
+    if item.span is None:
+        rows.add_row(support, Text(item.why))
     else:
-        found = Text(f"{evidence_label(claim)}: ", style="dim")
-        quote = one_line(passages.quote(claim, limit=max(120, 2 * room)))
-        found.append(f"“{quote}”", style="not dim")
-        if len(report.documents) > 1 or report.document_names:
-            found.append(f" ({document_name(report, evidence.document)})")
+        found = Text(f"{item.label}: ", style="dim")
+        found.append(f"“{item.quote}”", style="not dim")
+        found.append(f" ({item.where})" if item.where else "")
         rows.add_row(support, found)
-        lines = [one_line(claim.reason), *lines] if claim.reason else lines
+        lines = [*filter(None, [item.why]), *lines]
     for line in lines:
         rows.add_row("", Text(shorten(line, "", _MAX_CLAIM), style="dim"))
     console.print(rows)

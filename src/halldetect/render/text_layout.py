@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from halldetect.reading.blocks import Line
-from halldetect.reading.document import INSERTED, TrackedText
+from halldetect.reading.document import INSERTED, Line, TrackedText
 from halldetect.reading.markdown import read_blocks
 
 # Longer texts are shown raw: parsing them takes seconds.

@@ -1,8 +1,8 @@
 """Corrections of a sentence by rule, with words of the closest sentence of the source.
 
 Every correction is a proposal that the verifier must support. Corrections come from aligned words
-(equal words around different ones), facts of one form, two exchanged facts, and a negation on one
-side only.
+(equal words around different ones, or a negation on one side), facts of one form, and two
+exchanged facts.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from itertools import combinations
 from halldetect.facts import Fact, FactKind, WordUsage, find_facts, has_number
 from halldetect.reading.words import (
     ARTICLES,
-    AUXILIARIES,
     FUNCTION_WORDS,
-    NEGATIONS,
     PREPOSITIONS,
     Word,
     is_finite_verb,
@@ -32,7 +30,6 @@ MAX_RUN = 4
 # With fewer words in common, two sentences cannot be aligned.
 MIN_SHARED = 2
 _PAUSE = re.compile(r"[,;:()]\s")
-_DO = frozenset({"do", "does", "did"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,29 +55,18 @@ class Edit:
         return edited
 
 
-def corrections(
-    sentence: str, evidence: str, usage: WordUsage | None = None, *, facts_only: bool = False
-) -> list[str]:
+def corrections(sentence: str, evidence: str, usage: WordUsage | None = None) -> list[str]:
     """Return versions of the sentence with one thing taken from the evidence, likely ones first.
 
     Args:
         sentence: A sentence of the response.
         evidence: A sentence of the source.
         usage: Word usage in the response and its source; by default, in these two sentences.
-        facts_only: True to change only numbers, dates, names, negations and words such as "all".
     """
     usage = usage or WordUsage([sentence, evidence])
-    aligned = [
-        edit
-        for edit in _aligned_edits(sentence, evidence, usage)
-        if not facts_only or _governs(edit.text, sentence[edit.start : edit.end])
-    ]
+    aligned = list(_aligned_edits(sentence, evidence, usage))
     ours, theirs = find_facts(sentence, usage), find_facts(evidence, usage)
-    edits = [
-        *aligned,
-        *_fact_edits(sentence, evidence, ours, theirs),
-        *_negation_edits(sentence, evidence),
-    ]
+    edits = [*aligned, *_fact_edits(sentence, evidence, ours, theirs)]
     proposed = [edit.apply(sentence) for edit in edits]
     if len(aligned) > 1:
         text = sentence
@@ -103,7 +89,9 @@ def _aligned_edits(sentence: str, evidence: str, usage: WordUsage) -> Iterator[E
         around = [*codes[max(at - 1, 0) : at], *codes[at + 1 : at + 2]]
         if any(other[0] != "equal" for other in around) or max(i2 - i1, j2 - j1) > MAX_RUN:
             continue
-        if _splits_word(ours, i1, i2) or _splits_word(theirs, j1, j2):
+        if _splits_word(ours, i1) or _splits_word(theirs, j1):  # "isn't" and "is"
+            tag, i1, j1 = "replace", i1 - 1, j1 - 1
+        if tag != "equal" and (_splits_word(ours, i2) or _splits_word(theirs, j2)):
             continue
         own, other = ours[i1:i2], theirs[j1:j2]
         if tag == "replace":
@@ -153,10 +141,9 @@ def _fits(text: str, replaced: str, *, opens: bool) -> bool:
     return not opens or len(new) <= len(old)
 
 
-def _splits_word(given: list[Word], start: int, end: int) -> bool:
-    """Return True if a run begins or ends inside a word such as "isn't", which counts as two."""
-    edges = [at for at in (start, end) if 0 < at < len(given)]
-    return any(given[at].start == given[at - 1].start for at in edges)
+def _splits_word(given: list[Word], at: int) -> bool:
+    """Return True for a place inside a word such as "isn't", which counts as two."""
+    return 0 < at < len(given) and given[at].start == given[at - 1].start
 
 
 def _fact_edits(
@@ -193,40 +180,3 @@ def _swaps(sentence: str, ours: Sequence[Fact], theirs: Sequence[Fact]) -> list[
         for first, second in combinations([fact for fact in ours if fact.key in known], 2)
         if first.form == second.form and first.key != second.key
     ]
-
-
-def _negation_edits(sentence: str, evidence: str) -> Iterator[Edit]:
-    """Yield edits for a negation on one side; "did not open" and "opened" need another verb."""
-    ours, theirs = words(sentence), words(evidence)
-    denied = [at for at, word in enumerate(ours) if word.norm in NEGATIONS]
-    denies = [at for at, word in enumerate(theirs) if word.norm in NEGATIONS]
-    for at in denied if not denies else ():
-        before = ours[at - 1] if at else None
-        if before is not None and before.norm in _DO and at + 1 < len(ours):
-            verb = _same_verb(ours[at + 1], theirs)
-            if verb is not None:
-                yield Edit(before.start, ours[at + 1].end, evidence[verb.start : verb.end])
-        elif before is not None and before.end == ours[at].end:  # "isn't" is one word
-            yield Edit(before.start, before.end, before.norm)
-        else:
-            yield Edit(ours[at].start, ours[at].end, "")
-    if denied or not denies:
-        return
-    for word in ours:
-        if word.norm in AUXILIARIES - _DO:
-            yield Edit(word.end, word.end, " not")
-            return
-    for at in denies:
-        if at and theirs[at - 1].norm in _DO and at + 1 < len(theirs):
-            verb = _same_verb(theirs[at + 1], ours)
-            if verb is not None:
-                text = f"{theirs[at - 1].norm} not {theirs[at + 1].norm}"
-                yield Edit(verb.start, verb.end, text)
-
-
-def _same_verb(verb: Word, others: list[Word]) -> Word | None:
-    """Return the form of a verb among other words, recognised by its first letters."""
-    stem = verb.norm[: max(3, min(5, len(verb.norm) - 1))]
-    return next(
-        (word for word in others if word.norm.startswith(stem) and word.norm.isalpha()), None
-    )

@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from halldetect.config import DEFAULT_THRESHOLD
-from halldetect.errors import CheckError, InputError
+from halldetect.errors import CheckError, InputError, one_line
 from halldetect.reading.document import Span
-from halldetect.report import ClaimReport, Evidence, Report, Status, Verdict
+from halldetect.report import Evidence, Report, Verdict
 
 
 class Outcome(StrEnum):
@@ -30,19 +29,12 @@ class Action(StrEnum):
 
 
 class Method(StrEnum):
-    """The ways to change a sentence.
+    """The ways to change a sentence."""
 
-    Attributes:
-        REPLACE: Words were replaced by words of the source.
-        REWRITE: A language model rewrote it.
-        SHORTEN: A part was left out.
-        NAME: A name replaced a pronoun that referred to a removed sentence.
-    """
-
-    REPLACE = "replace"
-    REWRITE = "rewrite"
+    REPLACE = "replace"  # by words of the source
+    REWRITE = "rewrite"  # by a language model
     SHORTEN = "shorten"
-    NAME = "name"
+    NAME = "name"  # for a pronoun that referred to a removed sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +104,7 @@ class Repair:
             "outcome": str(self.outcome),
             "text": self.text,
             "reason": self.reason,
-            "changes": [_plain_change(change) for change in self.changes],
+            "changes": [{**asdict(item), "lost": list(item.lost)} for item in self.changes],
             "report": None if self.report is None else self.report.to_dict(),
             "original": self.original.to_dict(),
             "rewriter": self.rewriter,
@@ -125,22 +117,20 @@ class Repair:
 
         Raises InputError for other values, and CheckError for a text that has not passed.
         """
-        from pydantic import TypeAdapter, ValidationError
+        from pydantic import TypeAdapter
 
         try:
+            known = {name: data[name] for name in ("text", "reason", "rewriter", "seconds")}
             report = data["report"]
             return cls(
                 outcome=Outcome(data["outcome"]),
-                text=data["text"],
-                reason=data["reason"],
                 report=None if report is None else Report.from_dict(report),
                 original=Report.from_dict(data["original"]),
                 changes=TypeAdapter(tuple[Change, ...]).validate_python(data["changes"]),
-                rewriter=data["rewriter"],
-                seconds=data["seconds"],
+                **known,
             )
-        except (KeyError, TypeError, ValueError, ValidationError) as error:
-            raise InputError(f"not a halldetect repair: {' '.join(str(error).split())}") from None
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"not a halldetect repair: {one_line(error)}") from None
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return the repair as JSON; `indent` as for `json.dumps`."""
@@ -154,23 +144,5 @@ def is_mended(report: Report | None, text: str) -> bool:
         and report.response == text
         and report.verdict is Verdict.FAITHFUL
         and bool(report.claims)
-        and all(passes(claim, report) for claim in report.claims)
+        and all(map(report.passes, report.claims))
     )
-
-
-def passes(claim: ClaimReport, report: Report) -> bool:
-    """Return True if a claim may stay in a text that is passed on.
-
-    Supported claims may stay. A threshold above the default asks for few false alarms: then
-    claims with a score below the threshold of the report may stay as well.
-    """
-    if claim.status is Status.SUPPORTED:
-        return True
-    if report.threshold <= DEFAULT_THRESHOLD:
-        return False
-    return claim.support is not None and 1.0 - claim.support < report.threshold
-
-
-def _plain_change(change: Change) -> dict[str, Any]:
-    plain = asdict(change)
-    return {**plain, "lost": list(change.lost)}

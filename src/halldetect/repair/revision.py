@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 
 from halldetect.reading.document import Document, Span
 from halldetect.repair.outcome import Method
@@ -19,10 +17,10 @@ _LINE_END = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 _BLANK_LINE = re.compile(rf"[ \t]*(?:{_LINE_END.pattern})")
 _HEADING = re.compile(r"\s*(#{1,6})\s")
 _BOLD = re.compile(r"[^\w*]*(?:\*\*[^*]+\*\*|__[^_]+__)[:.]?")
-# A bold line ranks below all headings.
-_BOLD_LEVEL = 7
-_ITEM = re.compile(r"(?:[-*+•‣▪◦●○]|\(?\d{1,3}[.)])\s")
 _TABLE_RULE = re.compile(r"(?=.*\|)[\s:|-]*-[\s:|-]*")
+# The ranks of a bold line, and of a label, a lead-in or a table head; headings come first.
+_BOLD_RANK = 7
+_LABEL_RANK = 8
 
 
 @dataclass(slots=True)
@@ -36,7 +34,6 @@ class Sentence:
         method: The method of the last change.
         why: The reason for the change or removal.
         evidence: The decisive passage of the source.
-        unclear: True if the original may stay: not supported, but not past the threshold.
         tried: Texts that did not pass.
     """
 
@@ -46,7 +43,6 @@ class Sentence:
     method: Method | None = None
     why: str | None = None
     evidence: Evidence | None = None
-    unclear: bool = False
     tried: set[str] = field(default_factory=set)
 
     def change(self, text: str, method: Method) -> None:
@@ -59,17 +55,9 @@ class Sentence:
         self.after, self.method = None, None
         self.why = why or self.why
 
-    def give_up(self) -> None:
-        """Restore the sentence if the original may stay, otherwise remove it."""
-        self.after, self.method = (self.before if self.unclear else None), None
-
 
 class Revision:
-    """The sentences of a response, and the text they currently form.
-
-    Args:
-        response: The response with its sentences.
-    """
+    """The sentences of a response, and the text they currently form."""
 
     def __init__(self, response: Document) -> None:
         self.response = response
@@ -89,31 +77,45 @@ class Revision:
         White space around a removed sentence closes up; a line without a sentence is removed.
         """
         gap = self._gaps[0]
-        parts: list[str] = []
+        text = ""
         places: list[Span | None] = []
-        length = 0
         for sentence, following in zip(self.sentences, self._gaps[1:], strict=True):
             if sentence.after is None:
-                gap = _joined(gap, following, first=not parts, last=following is self._gaps[-1])
+                gap = _joined(gap, following, first=not text, last=following is self._gaps[-1])
                 places.append(None)
                 continue
-            parts += [gap, sentence.after]
-            length += len(gap)
-            places.append(Span(length, length + len(sentence.after)))
-            length += len(sentence.after)
+            text += gap
+            places.append(Span(len(text), len(text) + len(sentence.after)))
+            text += sentence.after
             gap = following
-        if not parts:
-            return "", places
-        return "".join([*parts, gap]), places
+        return text + gap if text else "", places
 
     def remove_introductions(self) -> None:
         """Remove headings, labels, lead-ins and table heads whose content was removed."""
-        places = list(_places(self.response, self.sentences))
-        for at in reversed(range(len(places))):
-            introduced = self.sentences[at + 1 : at + 1 + len(_introduced(places, at))]
-            left = any(sentence.after is not None for sentence in introduced)
-            if introduced and not left and self.sentences[at].after is not None:
-                self.sentences[at].remove("what it introduces was removed")
+        ranks = [self._rank(at) for at in range(len(self.sentences))]
+        left: int | None = None  # the next sentence that is left
+        for at in reversed(range(len(self.sentences))):
+            sentence, rank = self.sentences[at], ranks[at]
+            if sentence.after is None:
+                continue
+            if rank is not None and at + 1 < len(ranks) and left != at + 1:
+                other = 0 if left is None else ranks[left]
+                ends = left is not None and self._gaps[left].count("\n") > 1
+                if (other is not None and other <= rank) or (rank == _LABEL_RANK and ends):
+                    sentence.remove("what it introduces was removed")
+                    continue
+            left = at
+
+    def _rank(self, at: int) -> int | None:
+        """Return the rank of a sentence that introduces others; None for any other."""
+        text = self.sentences[at].before
+        following = self.sentences[at + 1].before if at + 1 < len(self.sentences) else ""
+        if heading := _HEADING.match(text):
+            return len(heading[1])
+        if _BOLD.fullmatch(text):  # "**Price.** It costs 5 euros." has a label
+            return _BOLD_RANK if "\n" in self._gaps[at + 1] else _LABEL_RANK
+        head = _TABLE_RULE.fullmatch(text) or ("|" in text and _TABLE_RULE.fullmatch(following))
+        return _LABEL_RANK if head or text.rstrip(" *_").endswith(":") else None
 
 
 def _joined(before: str, after: str, *, first: bool, last: bool) -> str:
@@ -139,60 +141,3 @@ def split_marks(sentence: str) -> tuple[str, str, str]:
     citations = _CITATIONS.search(sentence, start)
     end = len(sentence) if citations is None else citations.start()
     return sentence[:start], sentence[start:end], sentence[end:]
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """The layout of a sentence.
-
-    Attributes:
-        text: The sentence.
-        line: The start of its line.
-        indent: Its offset in the line.
-        level: The level of a title; 0 for other text.
-        item: True if it begins a list item.
-        paragraph: True if it follows a blank line.
-    """
-
-    text: str
-    line: int
-    indent: int
-    level: int
-    item: bool
-    paragraph: bool
-
-
-def _places(response: Document, sentences: Sequence[Sentence]) -> Iterator[_Place]:
-    end = 0
-    for sentence in sentences:
-        start, text = sentence.span.start, sentence.before
-        gap = response.text[end:start]
-        line = response.text.rfind("\n", 0, start) + 1
-        heading = _HEADING.match(text)
-        level = len(heading[1]) if heading else _BOLD_LEVEL if _BOLD.fullmatch(text) else 0
-        item = (not end or "\n" in gap) and _ITEM.match(text) is not None
-        yield _Place(text, line, start - line, level, item, gap.count("\n") > 1)
-        end = sentence.span.end
-
-
-def _introduced(places: Sequence[_Place], at: int) -> list[_Place]:
-    """Return the sentences that one introduces; none if it makes a statement of its own."""
-    place, following = places[at], places[at + 1 :]
-    if not following:
-        return []
-    first = following[0]
-    if first.line == place.line:  # "**Price.** It costs 5 euros."
-        same_line = takewhile(lambda other: other.line == place.line, following)
-        return list(same_line) if place.level else []
-    if place.level:
-        return list(takewhile(lambda other: not 0 < other.level <= place.level, following))
-    rules = [_TABLE_RULE.fullmatch(other.text) is not None for other in (place, first)]
-    if rules[0] or ("|" in place.text and rules[1]):
-        return list(takewhile(lambda other: "|" in other.text, following))
-    if not place.text.rstrip(" *_").endswith(":") or first.level:
-        return []
-    if place.item:  # an item with a list of its own
-        return list(takewhile(lambda other: other.indent > place.indent, following))
-    if first.item:
-        return list(takewhile(lambda other: other.item or other.indent > 0, following))
-    return [first, *takewhile(lambda other: not other.paragraph, following[1:])]

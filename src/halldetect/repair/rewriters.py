@@ -1,4 +1,4 @@
-"""Language models that rewrite a sentence in agreement with the source.
+"""A language model that rewrites a sentence in agreement with the source.
 
 A rewriter only proposes: its answer is checked like any other text. Role marks of chat templates
 are removed from the sentence and the evidence, and only one plain sentence of an answer is used.
@@ -8,27 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from pathlib import Path
-from threading import Lock
 from typing import Any, Protocol, Unpack
 
-from halldetect.errors import ConfigurationError, ModelError, one_line
+from halldetect.errors import ConfigurationError, ModelError
 from halldetect.models.chat_endpoint import ChatEndpoint, ServerOptions
-from halldetect.models.gguf import read_header
-from halldetect.models.llama import LlamaFile, default_threads, fetch_if_stored, require_library
-from halldetect.models.llama import start as start_llama
-from halldetect.paper.prompt import special_pattern, unmarked
+from halldetect.paper.prompt import unmarked
 from halldetect.reading.sentences import sentences
 
-# The smallest model of the store that follows the instruction.
-DEFAULT_REWRITER = "qwen2.5-coder-1.5b"
-CONTEXT = 2048
-# In characters; fits into the context together with the sentence and the answer.
+# In characters; fits into a small context together with the sentence and the answer.
 MAX_EVIDENCE = 2400
 MAX_SENTENCE = 800
 MAX_NEW_TOKENS = 256
-
 INSTRUCTION = (
     "Below are passages of a source, and a sentence that disagrees with them or says more than "
     "they do. Write the sentence again so that it says only what the passages say. Change as few "
@@ -60,14 +50,16 @@ class Rewriter(Protocol):
 
 def rewriting_messages(sentence: str, evidence: str) -> list[dict[str, str]]:
     """Return the conversation to which the new sentence is the next turn."""
+    example = f"{INSTRUCTION}\n\n{_marked(EXAMPLE_EVIDENCE, EXAMPLE_SENTENCE)}"
     return [
-        {
-            "role": "user",
-            "content": f"{INSTRUCTION}\n\n{_marked(EXAMPLE_EVIDENCE, EXAMPLE_SENTENCE)}",
-        },
+        {"role": "user", "content": example},
         {"role": "assistant", "content": EXAMPLE_ANSWER},
         {"role": "user", "content": _marked(evidence, sentence)},
     ]
+
+
+def _marked(evidence: str, sentence: str) -> str:
+    return f"Passages:\n<text>\n{evidence}\n</text>\n\nSentence:\n<text>\n{sentence}\n</text>"
 
 
 def prompt_digest() -> str:
@@ -80,70 +72,13 @@ def first_sentence(answer: str) -> str:
     """Return the first sentence of an answer, without marks and quotation marks."""
     for line in unmarked(answer).splitlines():
         text = " ".join(line.split()).removeprefix("Sentence:").strip().strip('"“”')
-        spans = sentences(text)
-        if spans:
+        if spans := sentences(text):
             return spans[0].cut(text)
     return ""
 
 
-def _marked(evidence: str, sentence: str) -> str:
-    return f"Passages:\n<text>\n{evidence}\n</text>\n\nSentence:\n<text>\n{sentence}\n</text>"
-
-
-class GgufRewriter:
-    """A model of the store, or of any .gguf file, in this process.
-
-    The same sentence and evidence give the same answer, regardless of earlier requests.
-    """
-
-    def __init__(self, model: str | Path, *, threads: int | None = None, seed: int = 0) -> None:
-        """Load a model: a name of the store, which must be in the cache, or the path of a file."""
-        self._file = LlamaFile(model)
-        self._special = special_pattern(read_header(self._file.path).control_tokens)
-        self._seed = seed
-        self._lock = Lock()
-        self._server = start_llama(self._file.path, threads or default_threads(), seed, CONTEXT)
-
-    @property
-    def description(self) -> dict[str, Any]:
-        """Name, digests and settings."""
-        return {
-            "name": self._file.name,
-            "model_digest": self._file.digest,
-            "prompt_digest": prompt_digest(),
-            "max_new_tokens": MAX_NEW_TOKENS,
-            "seed": self._seed,
-        }
-
-    def rewrite(self, sentence: str, evidence: str) -> str:
-        """Ask the model; see `Rewriter`."""
-        body = {
-            "messages": rewriting_messages(
-                unmarked(sentence[:MAX_SENTENCE], self._special),
-                unmarked(evidence[:MAX_EVIDENCE], self._special),
-            ),
-            "temperature": 0.0,
-            "seed": self._seed,
-            "stop": ["\n"],
-            "max_tokens": MAX_NEW_TOKENS,
-            "cache_prompt": False,
-        }
-        with self._lock:
-            try:
-                answer = self._server.handle_chat_completions(body)
-                return str(answer["choices"][0]["message"]["content"] or "")
-            except Exception as error:
-                raise ModelError(f"llama.cpp failed: {one_line(error)}") from error
-
-
 class OpenAIRewriter:
-    """A model on a server with the OpenAI chat protocol.
-
-    Args:
-        model: The name of the model.
-        seed: The seed sent to the server.
-        server: Address and options, as for `ChatEndpoint`.
-    """
+    """A model on a server with the OpenAI chat protocol; `server` as for `ChatEndpoint`."""
 
     def __init__(self, model: str, *, seed: int = 0, **server: Unpack[ServerOptions]) -> None:
         self._endpoint = ChatEndpoint(
@@ -171,32 +106,9 @@ class OpenAIRewriter:
         return self._endpoint.complete(lambda _: {"messages": messages, **options}).text
 
 
-def load_rewriter(
-    name: str,
-    *,
-    threads: int | None = None,
-    seed: int = 0,
-    notice: Callable[[str], None] = print,
-) -> Rewriter:
-    """Load a rewriter by name.
-
-    Args:
-        name: gguf, gguf:NAME (a model of the store or a .gguf file) or openai:MODEL.
-        threads: Threads of a model in this process; all cores by default.
-        seed: The seed of the model.
-        notice: Gets one-line messages for the user.
-    """
-    kind, _, rest = name.strip().partition(":")
-    if kind == "openai":
-        return OpenAIRewriter(rest, seed=seed)
-    if kind == "gguf":
-        model = rest or DEFAULT_REWRITER
-    elif name.lower().endswith(".gguf"):
-        model = name
-    else:
-        raise ConfigurationError(
-            f"unknown rewriter {name!r}: use gguf, gguf:NAME, a .gguf file or openai:MODEL"
-        )
-    require_library()  # fail before a useless download
-    fetch_if_stored(model, notice)
-    return GgufRewriter(model, threads=threads, seed=seed)
+def load_rewriter(name: str, *, seed: int = 0) -> Rewriter:
+    """Load a rewriter by name: openai:MODEL."""
+    kind, _, model = name.strip().partition(":")
+    if kind != "openai":
+        raise ConfigurationError(f"unknown rewriter {name!r}: use openai:MODEL")
+    return OpenAIRewriter(model, seed=seed)

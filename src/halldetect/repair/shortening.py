@@ -8,8 +8,7 @@ the verifier must support.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
+from collections.abc import Iterator
 
 from halldetect.facts import has_number
 from halldetect.reading.overlap import content_keys, shared_part
@@ -20,7 +19,6 @@ from halldetect.reading.words import (
     FUNCTION_WORDS,
     PREPOSITIONS,
     RELATIVES,
-    Word,
     is_finite_verb,
     is_past_verb,
     may_be_past,
@@ -39,6 +37,7 @@ _DETERMINERS = ARTICLES | {"his", "her", "its", "their", "this", "that", "these"
 _DEGREES = frozenset("most more least less very same only other own".split())
 _VERB_FOLLOWS = RELATIVES | frozenset("how why what when where whether".split())
 _OR = COORDINATORS | {"or", "nor"}
+_JOINS = _OR | RELATIVES
 _PAUSE = re.compile(r"[,;:()–—]|\s-\s")
 # Words that begin a phrase before a statement: "According to the report, ...".
 _OPENERS = PREPOSITIONS | frozenset(
@@ -51,10 +50,7 @@ def shortened(sentence: str, evidence: str) -> list[str]:
     text = _Sentence(sentence)
     known = content_keys(evidence)
     strange: dict[str, float] = {}
-    for edit in chain(
-        text.prepositional(), text.between_commas(), text.additions(), text.clauses(),
-        text.modifiers(),
-    ):  # fmt: skip
+    for edit in [*text.phrases(), *text.between_commas(), *text.modifiers()]:
         shorter = edit.apply(sentence)
         if len(words(shorter)) >= MIN_WORDS and text.leaves_statement(edit):
             cut = content_keys(sentence[edit.start : edit.end])
@@ -63,124 +59,101 @@ def shortened(sentence: str, evidence: str) -> list[str]:
 
 
 class _Sentence:
-    """A sentence and its words."""
+    """A sentence with its words, and its pauses: the words after a comma, colon or dash."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.words: Sequence[Word] = words(text)
+        self.words = words(text)
+        self.norms = [word.norm for word in self.words]
+        self.gaps = ["", *(self._between(at) for at in range(1, len(self.words)))]
+        self.pauses = [at for at, gap in enumerate(self.gaps) if _PAUSE.search(gap)]
+
+    def _between(self, at: int) -> str:
+        return self.text[self.words[at - 1].end : self.words[at].start]
 
     def leaves_statement(self, edit: Edit) -> bool:
-        """Return True if an edit leaves a verb after the opening phrase."""
+        """Return True if an edit leaves a verb after the opening phrases."""
+        start = 0
+        for at in self.pauses:
+            first = self.norms[start]
+            participle = first.endswith("ing") or is_past_verb(first)
+            if at - start > 1 and first not in _OPENERS and not participle:
+                break
+            start = at
         return any(
             may_be_verb(word.norm)
-            for word in self.words[self._opening() :]
+            for word in self.words[start:]
             if word.end <= edit.start or edit.end <= word.start
         )
 
-    def _opening(self) -> int:
-        """Return the number of words in the opening phrases."""
-        start = 0
-        for at in range(1, len(self.words)):
-            if self._pauses(at):
-                first = self.words[start].norm
-                participle = first.endswith("ing") or is_past_verb(first)
-                if at - start > 1 and first not in _OPENERS and not participle:
-                    break
-                start = at
-        return start
-
-    def prepositional(self) -> Iterator[Edit]:
-        """Yield prepositional phrases, up to the next verb, preposition or pause."""
-        found = self.words
-        for at in range(1, len(found)):
+    def phrases(self) -> Iterator[Edit]:
+        """Yield phrases with a preposition, additions with "and", and final clauses."""
+        norms, count = self.norms, len(self.norms)
+        for at in range(1, count - 1):
             # "is in York" is incomplete without "in York".
-            if found[at].norm not in _PHRASE_STARTS or found[at - 1].norm in AUXILIARIES:
-                continue
-            end = self._end_of_phrase(at + 1)
-            if end == at + 1 or found[end - 1].norm in FUNCTION_WORDS | _DETERMINERS:
-                continue
-            if end < len(found):  # "in York and Leeds", "in York, UK"
-                comma = "," in self.text[found[end - 1].end : found[end].start]
-                if (comma and found[end].capital) or found[end].norm in _OR | RELATIVES:
-                    continue
-            yield self._cut(at, end)
-
-    def additions(self) -> Iterator[Edit]:
-        """Yield additions with "and": a second noun, or a second verb up to the next pause."""
-        found = self.words
-        for at in range(1, len(found) - 1):
-            paired = any(word.norm in ("between", "both") for word in found[:at])
-            if found[at].norm != "and" or paired:
-                continue
-            following = found[at + 1].norm
-            if may_be_verb(following) or following in _VERB_FOLLOWS:
-                end = at + 2
-                while end < len(found) and not self._pauses(end):
-                    end += 1
-            else:
+            if norms[at] in _PHRASE_STARTS and norms[at - 1] not in AUXILIARIES:
+                end = self._end_of_phrase(at + 1)
+                whole = end > at + 1 and norms[end - 1] not in FUNCTION_WORDS | _DETERMINERS
+                if whole and not self._continues(end):
+                    yield self._cut(at, end)
+            if norms[at] == "and" and not {"between", "both"} & set(norms[:at]):
+                verb = may_be_verb(norms[at + 1]) or norms[at + 1] in _VERB_FOLLOWS
                 end = self._end_of_phrase(at + 2)
+                if verb:
+                    end = next((pause for pause in self.pauses if pause > at + 1), count)
+                after = norms[end] if end < count else ""
                 # Keep two subjects of one verb together.
-                after = found[end].norm if end < len(found) else ""
-                if may_be_verb(after) or after in RELATIVES:
-                    continue
-            yield self._cut(at, end)
+                if verb or not (may_be_verb(after) or after in RELATIVES):
+                    yield self._cut(at, end)
+            if norms[at] in _CLAUSE_STARTS and any(map(is_finite_verb, norms[:at])):
+                yield self._cut(at, count)
 
     def between_commas(self) -> Iterator[Edit]:
         """Yield text between two commas, after the last one, or before the first one."""
         found = self.words
-        pauses = [
-            at
-            for at in range(1, len(found))
-            if "," in self.text[found[at - 1].end : found[at].start]
-        ]
-        for start, end in pairwise([0, *pauses, len(found)]):
-            if (start, end) == (0, len(found)) or end - start < 2 or found[start].norm in _OR:
+        commas = [at for at in self.pauses if "," in self.gaps[at]]
+        for start, end in zip([0, *commas], [*commas, len(found)], strict=True):
+            if end - start < 2 or self.norms[start] in _OR:
                 continue
-            if start == 0:
-                if found[0].norm in PREPOSITIONS:
-                    yield Edit(0, found[end].start, "")
-            elif end == len(found) or found[end].norm not in _OR:
-                last = found[end - 1].end
-                if end < len(found):
-                    last = self.text.find(",", last, found[end].start) + 1
+            if start == 0 and commas and self.norms[0] in PREPOSITIONS:
+                yield Edit(0, found[end].start, "")
+            elif start and end == len(found):
+                yield self._cut(start, end)
+            elif start and self.norms[end] not in _OR:
+                last = self.text.find(",", found[end - 1].end, found[end].start) + 1
                 yield Edit(found[start - 1].end, last, "")
-
-    def clauses(self) -> Iterator[Edit]:
-        """Yield clauses such as "after it had rained" up to the end."""
-        for at, word in enumerate(self.words[:-1]):
-            verbs = (is_finite_verb(item.norm) for item in self.words[:at])
-            if word.norm in _CLAUSE_STARTS and any(verbs):
-                yield self._cut(at, len(self.words))
 
     def modifiers(self) -> Iterator[Edit]:
         """Yield single words between an article and its noun."""
-        for before, word, after in zip(self.words, self.words[1:], self.words[2:], strict=False):
-            gaps = self.text[before.end : word.start], self.text[word.end : after.start]
-            if gaps != (" ", " ") or before.norm not in _DETERMINERS or has_number(after.norm):
+        for at in range(2, len(self.words)):
+            before, word, after = self.words[at - 2 : at + 1]
+            plain = self.gaps[at - 1] == self.gaps[at] == " " and before.norm in _DETERMINERS
+            if not plain or has_number(after.norm) or is_finite_verb(after.norm):
                 continue
             if after.norm in FUNCTION_WORDS or word.norm in FUNCTION_WORDS | _DEGREES:
-                continue
-            if is_finite_verb(after.norm) or (word.capital and after.capital):
                 continue
             article = self.text[before.start : before.end]
             if before.norm in ("a", "an"):
                 article = article[0] + ("n" if after.norm[:1] in "aeiou" else "")
-            yield Edit(before.start, after.start, f"{article} ")
-
-    def _pauses(self, at: int) -> bool:
-        return bool(_PAUSE.search(self.text[self.words[at - 1].end : self.words[at].start]))
+            if not (word.capital and after.capital):
+                yield Edit(before.start, after.start, f"{article} ")
 
     def _end_of_phrase(self, at: int) -> int:
         """Return the index of the first word that ends a phrase."""
-        while at < len(self.words):
-            norm = self.words[at].norm
-            ends = norm in (PREPOSITIONS | _OR | RELATIVES) - {"of"}
-            if ends or self._pauses(at) or is_finite_verb(norm) or may_be_past(norm):
+        while at < len(self.norms):
+            norm = self.norms[at]
+            ends = norm in (PREPOSITIONS | _JOINS) - {"of"} or at in self.pauses
+            if ends or is_finite_verb(norm) or may_be_past(norm):
                 break
             at += 1
         return at
 
+    def _continues(self, end: int) -> bool:
+        """Return True if the next word belongs to a phrase: "in York and Leeds", "in York, UK"."""
+        if end == len(self.words):
+            return False
+        return self.norms[end] in _JOINS or ("," in self.gaps[end] and self.words[end].capital)
+
     def _cut(self, start: int, end: int) -> Edit:
         """Return an edit that leaves out words, with the space and comma before them."""
-        first = self.words[start - 1].end if start else 0
-        return Edit(first, self.words[end - 1].end, "")
+        return Edit(self.words[start - 1].end, self.words[end - 1].end, "")

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, cast
 
 from halldetect.errors import InputError
-from halldetect.reading.document import Span
+from halldetect.reading.document import Span, UncheckedPart
 
 SCHEMA_VERSION = 3
 # Probabilities and scores are rounded before further use, so that equal input gives equal bytes
 # and a reader can redo the sums.
 DECIMALS = 6
-# Fields that only a report of the paper's method has; elsewhere the JSON form leaves them out.
-PAPER_ONLY = {"paper_only": True}
+# Fields that few reports have, such as those of the paper's method: the JSON form leaves them out
+# if they are empty.
+OPTIONAL = {"optional": True}
 
 
 class Verdict(StrEnum):
@@ -32,6 +34,7 @@ class Status(StrEnum):
     """The outcome for a claim."""
 
     SUPPORTED = "supported"
+    UNCLEAR = "unclear"
     CONTRADICTED = "contradicted"
     UNSUPPORTED = "unsupported"
     UNCHECKABLE = "uncheckable"
@@ -46,7 +49,6 @@ class ErrorKind(StrEnum):
     NAME = "name"
     ROLE = "role swapped"
     NEGATION = "negation"
-    CAUSE = "cause"
     INVENTED = "invented detail"
 
 
@@ -65,13 +67,20 @@ class Probabilities:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A passage of the source, by document index and place in it."""
+    """A passage of the source, by document index and place in it.
+
+    Attributes:
+        scales: The paper's window sizes; this and the next one only in paper mode.
+        probabilities: The verifier's answer.
+        others: Passages of further documents that settle the claim together with this one.
+    """
 
     text: str
     document: int
     span: Span
-    scales: tuple[int, ...] = field(default=(), metadata=PAPER_ONLY)
-    probabilities: Probabilities | None = field(default=None, metadata=PAPER_ONLY)
+    scales: tuple[int, ...] = field(default=(), metadata=OPTIONAL)
+    probabilities: Probabilities | None = field(default=None, metadata=OPTIONAL)
+    others: tuple[Evidence, ...] = field(default=(), metadata=OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +129,8 @@ class ClaimReport:
 
     Attributes:
         support: How far the source says so, from 0 to 1.
-        contradiction: How far the source says otherwise, from 0 to 1; None for two-way verifiers.
+        contradiction: How far the source says otherwise, from 0 to 1; None for two-way verifiers
+            and for copies of the source.
         proof: The shortest passage found that settles the claim, or the closest one.
         read_as: The form with resolved references that was judged, if that rescued the claim.
         error: The error in a failing claim, where a rule finds it.
@@ -141,14 +151,19 @@ class ClaimReport:
     read_as: str | None = None
     error: ErrorReport | None = None
     citations: tuple[CitationReport, ...] = ()
-    fed_score: float | None = field(default=None, metadata=PAPER_ONLY)
-    entailing: Evidence | None = field(default=None, metadata=PAPER_ONLY)
-    contradicting: Evidence | None = field(default=None, metadata=PAPER_ONLY)
+    fed_score: float | None = field(default=None, metadata=OPTIONAL)
+    entailing: Evidence | None = field(default=None, metadata=OPTIONAL)
+    contradicting: Evidence | None = field(default=None, metadata=OPTIONAL)
 
     @property
     def failing(self) -> bool:
         """Return True if the source contradicts the claim or does not support it."""
         return self.status in (Status.CONTRADICTED, Status.UNSUPPORTED)
+
+    @property
+    def passages(self) -> tuple[Evidence, ...]:
+        """Return the passages of the proof, one for each document."""
+        return () if self.proof is None else (self.proof, *self.proof.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +194,12 @@ class Provenance:
 class Report:
     """The outcome of one check.
 
-    `score` runs from 0 (faithful) to 1 (hallucinated) and is None if nothing could be checked;
-    `reason` then says why. `document_names` is empty unless the caller named the documents.
-    `citations` is None if the response cites no document. `fed_score` is set in paper mode only.
+    `score` runs from 0 (faithful) to 1 (hallucinated): 1 minus the support of the worst claim. It
+    is None if nothing could be checked; `reason` then says why. `graded` is the unsupported share
+    of the response: the mean over its claims. `document_names` is empty unless the caller named
+    the documents. `unchecked` has the parts of the response that were not judged, empty in paper
+    mode. `citations` is None if the response cites no document. `fed_score` is set in
+    paper mode only.
     """
 
     verdict: Verdict
@@ -195,14 +213,21 @@ class Report:
     cost: Cost
     provenance: Provenance
     document_names: tuple[str, ...] = ()
+    unchecked: tuple[UncheckedPart, ...] = ()
     citations: CitationScores | None = None
-    fed_score: float | None = field(default=None, metadata=PAPER_ONLY)
+    graded: float | None = None
+    fed_score: float | None = field(default=None, metadata=OPTIONAL)
     schema_version: int = SCHEMA_VERSION
 
     @property
     def ok(self) -> bool:
         """Return True if the response is faithful; an unchecked response is not ok."""
         return self.verdict is Verdict.FAITHFUL
+
+    @property
+    def left_out(self) -> tuple[UncheckedPart, ...]:
+        """Return the unchecked parts that may assert something."""
+        return tuple(part for part in self.unchecked if part.asserting)
 
     @property
     def precision(self) -> float | None:
@@ -216,6 +241,12 @@ class Report:
         from halldetect.render.short import short
 
         return short(self)
+
+    def passes(self, claim: ClaimReport) -> bool:
+        """Return True if a claim does not flag the response at its threshold."""
+        if claim.status is Status.SUPPORTED:
+            return True
+        return claim.support is not None and rounded(1.0 - claim.support) < self.threshold
 
     def document_name(self, document: int) -> str:
         """Return the name of a document by its index: the given one, else its number."""
@@ -233,12 +264,15 @@ class Report:
         if not (is_number and 0.0 <= threshold <= 1.0):
             raise InputError(f"threshold must lie between 0 and 1, not {threshold!r}")
         configuration = {**self.provenance.configuration, "threshold": threshold}
-        verdict = self.verdict if self.score is None else decide(self.score, self.claims, threshold)
+        verdict, reason = self.verdict, self.reason
+        if self.score is not None:
+            left_out = self.left_out if configuration.get("on_unchecked") == "fail" else ()
+            verdict, reason = decide(self.score, self.claims, threshold, left_out)
         return replace(
             self,
             threshold=threshold,
             verdict=verdict,
-            reason=self.reason if self.score is None else unchecked(verdict, self.claims),
+            reason=reason,
             provenance=replace(self.provenance, configuration=configuration),
         )
 
@@ -304,24 +338,37 @@ def citation_scores(claims: Sequence[ClaimReport]) -> CitationScores | None:
     )
 
 
-def decide(score: float | None, claims: tuple[ClaimReport, ...], threshold: float) -> Verdict:
-    """Return the verdict; a response is faithful only if every claim was checked."""
-    if score is None:
-        return Verdict.UNCHECKABLE
-    if score >= threshold:
-        return Verdict.HALLUCINATED
-    if any(claim.status is Status.UNCHECKABLE for claim in claims):
-        return Verdict.UNCHECKABLE
-    return Verdict.FAITHFUL
+def decide(
+    score: float | None,
+    claims: tuple[ClaimReport, ...],
+    threshold: float,
+    left_out: Sequence[UncheckedPart] = (),
+) -> tuple[Verdict, str | None]:
+    """Return the verdict, and why a response is uncheckable.
 
-
-def unchecked(verdict: Verdict, claims: tuple[ClaimReport, ...]) -> str | None:
-    """Return why a response with claims is uncheckable; None if it is not."""
-    if verdict is not Verdict.UNCHECKABLE:
-        return None
+    A response is faithful only if every claim was checked and no part is left out.
+    """
+    if score is not None and score >= threshold:
+        return Verdict.HALLUCINATED, None
     missed = [claim for claim in claims if claim.status is Status.UNCHECKABLE]
-    which = f"{len(missed)} of {len(claims)} claims" if len(claims) > 1 else "the only claim"
-    return f"{which} could not be checked: {missed[0].reason}"
+    if missed:
+        which = f"{len(missed)} of {len(claims)} claims" if len(claims) > 1 else "the only claim"
+        return Verdict.UNCHECKABLE, f"{which} could not be checked: {missed[0].reason}"
+    if left_out:
+        reasons = ", ".join(dict.fromkeys(part.reason for part in left_out))
+        return Verdict.UNCHECKABLE, f"{not_checked(left_out)}: {reasons}"
+    return (Verdict.UNCHECKABLE if score is None else Verdict.FAITHFUL), None
+
+
+def not_checked(parts: Sequence[UncheckedPart]) -> str:
+    """Return "2 parts were not checked"."""
+    return "1 part was not checked" if len(parts) == 1 else f"{len(parts)} parts were not checked"
+
+
+def graded_score(claims: Sequence[ClaimReport]) -> float | None:
+    """Return the mean lack of support over the claims that were checked; None without any."""
+    supports = [claim.support for claim in claims if claim.support is not None]
+    return rounded(1.0 - math.fsum(supports) / len(supports)) if supports else None
 
 
 def rounded(value: float) -> float:

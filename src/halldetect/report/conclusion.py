@@ -8,10 +8,11 @@ from typing import Any
 
 from halldetect._version import __version__
 from halldetect.config import Configuration
-from halldetect.inputs import CleanPair
+from halldetect.inputs import ASSERTS_NOTHING, CleanPair
 from halldetect.knowledge.passages import Knowledge
 from halldetect.knowledge.retrieval import retrieval_notes
 from halldetect.protocols import Draft, Extractor, Verifier
+from halldetect.reading.document import UncheckedPart
 from halldetect.report import (
     ClaimReport,
     Cost,
@@ -21,7 +22,7 @@ from halldetect.report import (
     Verdict,
     citation_scores,
     decide,
-    unchecked,
+    graded_score,
 )
 from halldetect.scoring import Calibration, response_score
 from halldetect.verification.judging import Judgement
@@ -34,6 +35,7 @@ class Finished:
     Attributes:
         pair: The cleaned texts.
         claims: The reports of the claims.
+        unchecked: The parts of the response that were not judged.
         problem: Why the pair could not be checked.
         abstained: True if the response only says that it gives no answer.
         answers: Statements and the verifier's answers, for the cost.
@@ -50,6 +52,7 @@ class Finished:
 
     pair: CleanPair
     claims: tuple[ClaimReport, ...] = ()
+    unchecked: tuple[UncheckedPart, ...] = ()
     problem: str | None = None
     abstained: bool = False
     answers: tuple[tuple[str, Judgement], ...] = ()
@@ -74,12 +77,14 @@ def conclude(finished: Finished, config: Configuration) -> Report:
             quoting(claim, pair.documents, probabilities=config.paper) for claim in finished.claims
         )
         score = finished.fed_score if config.paper else response_score(claims)
-    verdict = decide(score, claims, finished.threshold)
-    if finished.abstained:
+    strict = config.on_unchecked == "fail" and finished.problem in (None, *ASSERTS_NOTHING)
+    left_out = [part for part in finished.unchecked if part.asserting and strict]
+    verdict, reason = decide(score, claims, finished.threshold, left_out)
+    if finished.abstained and not left_out:
         verdict = Verdict.ABSTAINED
     return Report(
         verdict=verdict,
-        reason=finished.problem or unchecked(verdict, claims),
+        reason=reason if left_out else finished.problem or reason,
         score=score,
         threshold=finished.threshold,
         claims=claims,
@@ -89,7 +94,9 @@ def conclude(finished: Finished, config: Configuration) -> Report:
         cost=_cost(finished),
         provenance=_provenance(finished, config, claims),
         document_names=pair.document_names,
+        unchecked=finished.unchecked,
         citations=citation_scores(claims),
+        graded=graded_score(claims),
         fed_score=finished.fed_score,
     )
 
@@ -106,7 +113,10 @@ def quoting(
         if found is None:
             return None
         text = found.span.cut(documents[found.document])
-        plain = Evidence(text, found.document, found.span)
+        others = tuple(
+            replace(other, text=other.span.cut(documents[other.document])) for other in found.others
+        )
+        plain = Evidence(text, found.document, found.span, others=others)
         if not probabilities:
             return plain
         return replace(plain, scales=found.scales, probabilities=found.probabilities)
@@ -124,6 +134,7 @@ def _cost(finished: Finished) -> Cost:
         (window.text, statement)
         for statement, judged in finished.answers
         for window in judged.windows
+        if judged.tokens  # a copy of the source is not judged
     ]
     judged = len(set(pairs))  # identical pairs are judged once
     draft = finished.draft or Draft(())

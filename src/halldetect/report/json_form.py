@@ -22,7 +22,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 def plain(value: Any) -> Any:
     """Return the dicts, lists and strings of a report or a part of it.
 
-    Empty fields of the paper's method are left out.
+    Empty optional fields are left out.
     """
     kind: Any = type(value)
     if kind in _SCALARS:
@@ -32,7 +32,7 @@ def plain(value: Any) -> Any:
             item.name: plain(found)
             for item in known
             if (found := getattr(value, item.name)) not in (None, ())
-            or not item.metadata.get("paper_only")
+            or not item.metadata.get("optional")
         }
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}

@@ -7,25 +7,21 @@ verifier slows the stream down, but never lets an unjudged sentence through.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
 from halldetect.errors import ConfigurationError, InputError
-from halldetect.inputs import Source
-from halldetect.preparation import ABSTAINED, NOTHING_ASSERTED
+from halldetect.inputs import ASSERTS_NOTHING, Source
 from halldetect.reading.sentences import sentences
-from halldetect.report import ClaimReport, Report, Status
+from halldetect.report import ClaimReport, Report
 from halldetect.stream.unfinished_text import complete_sentences, context_of
 
 if TYPE_CHECKING:
     from halldetect.repair.outcome import Repair
     from halldetect.repair.rewriters import Rewriter
-
-# Reasons for a report without claims that need no repair.
-ASSERTS_NOTHING = (NOTHING_ASSERTED, ABSTAINED)
 
 
 class OnFailure(StrEnum):
@@ -60,7 +56,7 @@ class StreamedSentence:
 
     Attributes:
         text: The text to show, with the white space before it; empty if nothing may be shown.
-        original: The sentence as written, with the white space before it.
+        original: The sentence as written.
         action: Its treatment.
         claims: Its claims; empty if it asserts nothing.
         reason: Why it failed; None if it was passed on unchanged.
@@ -76,22 +72,15 @@ class StreamedSentence:
 
 
 class SentenceChecks(Protocol):
-    """The part of a detector that a stream needs."""
+    """The methods of a detector that a stream needs."""
 
-    def check_part(
-        self, source: Source, response: str, start: int, *, question: str | None = None
-    ) -> Report:
+    @property
+    def check_part(self) -> Callable[..., Report]:
         """Check the sentences of a response from an offset on."""
         ...
 
-    def repair(
-        self,
-        source: Source,
-        response: str,
-        *,
-        question: str | None = None,
-        rewriter: str | Rewriter | None = None,
-    ) -> Repair:
+    @property
+    def repair(self) -> Callable[..., Repair]:
         """Repair a response."""
         ...
 
@@ -105,6 +94,9 @@ class StreamGuard:
         on_failure: The treatment of a sentence that is unsupported or cannot be judged.
         question: The question that the response answers.
         rewriter: As for `Detector.repair`; used only with "repair".
+
+    Attributes:
+        stopped: True if the stream has ended because a sentence failed.
     """
 
     def __init__(
@@ -127,29 +119,24 @@ class StreamGuard:
         self._rewriter = rewriter
         self._shown = ""
         self._pending = ""
-        self._stopped = False
-
-    @property
-    def stopped(self) -> bool:
-        """True if the stream has ended because a sentence failed."""
-        return self._stopped
+        self.stopped = False
 
     def feed(self, chunk: str) -> list[StreamedSentence]:
         """Take the next part of the response, cut anywhere; return the sentences it completes."""
         if not isinstance(chunk, str):
             raise InputError(f"a stream must consist of text, not {type(chunk).__name__}")
-        if self._stopped:
+        if self.stopped:
             return []
         self._pending += chunk
         return self._judged(complete_sentences(self._pending))
 
     def close(self) -> list[StreamedSentence]:
         """Take the end of the response; return the remaining sentences."""
-        if self._stopped or not self._pending:
+        if self.stopped or not self._pending:
             return []
         ends = [span.end for span in sentences(self._pending)]
         outcomes = self._judged([*ends[:-1], len(self._pending)] if ends else [])
-        if self._pending and not self._stopped:  # white space only
+        if self._pending and not self.stopped:  # white space only
             outcomes.append(StreamedSentence(self._pending, self._pending, StreamAction.PASSED))
             self._pending = ""
         return outcomes
@@ -159,7 +146,7 @@ class StreamGuard:
         try:
             for chunk in chunks:
                 yield from self.feed(chunk)
-                if self._stopped:
+                if self.stopped:
                     return
             yield from self.close()
         finally:
@@ -172,7 +159,7 @@ class StreamGuard:
             async for chunk in chunks:
                 for sentence in await asyncio.to_thread(self.feed, chunk):
                     yield sentence
-                if self._stopped:
+                if self.stopped:
                     return
             for sentence in await asyncio.to_thread(self.close):
                 yield sentence
@@ -188,27 +175,29 @@ class StreamGuard:
             started = perf_counter()
             outcome = self._outcome(pending[start:end])
             outcomes.append(replace(outcome, seconds=round(perf_counter() - started, 4)))
-            self._shown += outcomes[-1].text
+            self._shown += outcome.text
             start = end
-            if outcomes[-1].action is StreamAction.STOPPED:
-                self._stopped = True
+            if outcome.action is StreamAction.STOPPED:
+                self.stopped = True
                 break
         self._pending = pending[start:]
         return outcomes
 
     def _outcome(self, sentence: str) -> StreamedSentence:
         claims, reason = self._check(sentence)
-        if reason is None:
-            return StreamedSentence(sentence, sentence, StreamAction.PASSED, claims)
+        text, action = sentence, StreamAction.PASSED
+        if reason is not None:
+            text, action = self._treated(sentence)
+        return StreamedSentence(text, sentence, action, claims, reason)
+
+    def _treated(self, sentence: str) -> tuple[str, StreamAction]:
+        """Return the text to show for a sentence that failed, and its treatment."""
         if self._on_failure is OnFailure.PASS:
-            return StreamedSentence(sentence, sentence, StreamAction.FLAGGED, claims, reason)
-        if self._on_failure is OnFailure.REPAIR:
-            repaired = self._repaired(sentence)
-            if repaired is not None:
-                return StreamedSentence(repaired, sentence, StreamAction.REPAIRED, claims, reason)
-        stop = self._on_failure is OnFailure.STOP
-        action = StreamAction.STOPPED if stop else StreamAction.HELD
-        return StreamedSentence("", sentence, action, claims, reason)
+            return sentence, StreamAction.FLAGGED
+        if self._on_failure is OnFailure.REPAIR and (repaired := self._repaired(sentence)):
+            return repaired, StreamAction.REPAIRED
+        is_last = self._on_failure is OnFailure.STOP
+        return "", StreamAction.STOPPED if is_last else StreamAction.HELD
 
     def _check(self, sentence: str) -> tuple[tuple[ClaimReport, ...], str | None]:
         """Return the claims of a sentence in its context, and why it must not be passed on."""
@@ -218,20 +207,17 @@ class StreamGuard:
         )
         if report.reason in ASSERTS_NOTHING:
             return (), None
-        wrong = [claim for claim in report.claims if claim.status is not Status.SUPPORTED]
+        wrong = [claim for claim in report.claims if not report.passes(claim)]
         if wrong:
             worst = min(wrong, key=lambda claim: claim.support or 0.0)
             return report.claims, worst.reason or f"{worst.status}: {worst.text}"
         return report.claims, None if report.ok else report.reason or f"score {report.score}"
 
-    def _repaired(self, sentence: str) -> str | None:
-        """Return the repaired sentence if it is supported in its context."""
+    def _repaired(self, sentence: str) -> str:
+        """Return the repaired sentence; empty unless it is supported in its context."""
         body = sentence.lstrip()
         repair = self._detector.repair(
             self._source, body, question=self._question, rewriter=self._rewriter
         )
-        if not repair.text or not repair.text.strip():
-            return None
-        text = sentence[: len(sentence) - len(body)] + repair.text
-        _, reason = self._check(text)
-        return text if reason is None else None
+        text = sentence.removesuffix(body) + (repair.text or "")
+        return text if text.strip() and self._check(text)[1] is None else ""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from itertools import zip_longest
+
 from halldetect.reading.sentences import sentences
 
 # Characters before a sentence that are read with it to resolve "it" or "she".
@@ -26,18 +29,13 @@ def complete_sentences(text: str) -> list[int]:
     full stop of "Dr." ends nothing. A sentence without an end is cut after `MAX_SENTENCE`
     characters.
     """
-    spans = sentences(text)
     ends: list[int] = []
-    for at, span in enumerate(spans):
-        following = spans[at + 1] if at + 1 < len(spans) else None
-        rest = text[span.end :]
-        starts_word = following is not None and any(
-            char.isspace() for char in text[following.start :].rstrip("\n")
-        )
-        if "\n" in rest or "\r" in rest or starts_word:
-            ends.append(span.end)
-        else:
+    spans = sentences(text)
+    for span, following in zip_longest(spans, spans[1:]):
+        has_word = following and re.search(r"\s", text[following.start :].rstrip("\n"))
+        if not has_word and not re.search("[\r\n]", text[span.end :]):
             break
+        ends.append(span.end)
     start = ends[-1] if ends else 0
     while len(text) - start > MAX_SENTENCE:
         space = text.rfind(" ", start + 1, start + MAX_SENTENCE)

@@ -12,12 +12,12 @@ it was trained on.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 
-from halldetect.errors import ConfigurationError
+from halldetect.errors import ConfigurationError, name_advice
 
 
 class Format(StrEnum):
@@ -32,15 +32,8 @@ class Format(StrEnum):
 class Preset:
     """A model on the hub.
 
-    Attributes:
-        model: its name on the hub.
-        format: the form of its input.
-        labels: the meaning of its outputs; None: from its configuration.
-        limit: the tokens it reads; None: from its configuration.
-        summary: a few words for lists.
-        revision: the commit, branch or tag to use.
-        pickled: True if its authors publish no safetensors; PyTorch's restricted reader then
-            loads its weights.
+    Without `labels` and `limit` (the tokens it reads), its configuration states them. `pickled`
+    means that its authors publish no safetensors: PyTorch's restricted reader loads its weights.
     """
 
     model: str
@@ -57,8 +50,8 @@ LARGE = "large"  # our adapter, in the package, on a downloaded language model
 CASCADE = "auto"  # `base` first, then `large` for responses that it is unsure of
 HUB = "hf:"  # before the name of any model on the hub
 LARGE_BASE = "qwen2.5-coder-1.5b"
-# Memory in bytes of a process with `large` on a CPU, measured on a worker of `serve`.
-_LARGE_MEMORY = 2_700_000_000
+# Memory in bytes of a process with `large` on a CPU, in onnxruntime and in OpenVINO.
+_LARGE_MEMORY, _OPENVINO_MEMORY = 2_700_000_000, 4_600_000_000
 _TWO_WAY = ("not_entailment", "entailment")
 
 PRESETS = {
@@ -104,24 +97,15 @@ def check_verifier_name(name: str | None) -> None:
         return
     if name.strip() and "/" in name:
         raise ConfigurationError(f"no folder {name}; a model on the hub is written {HUB}{name}")
-    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.4)
-    advice = f"did you mean {near[0]}?" if near else f"known names: {', '.join(names)}"
-    raise ConfigurationError(f"unknown verifier {name!r}; {advice}")
+    raise ConfigurationError(f"unknown verifier {name!r}; {name_advice(name, names)}")
 
 
 def verifier_table() -> tuple[tuple[str, str], ...]:
     """Return each kind of verifier by its name, with a short description."""
     return (
         (DEFAULT, "the verifier in the package, the default; no download"),
-        (
-            LARGE,
-            "our adapter on a 1.5B language model, which `halldetect models pull large` fetches; "
-            "needs the extra large",
-        ),
-        (
-            CASCADE,
-            "base first, large for the responses that it is unsure of; needs what large needs",
-        ),
+        (LARGE, "our adapter on a 1.5B model; needs `models pull large` and the extra large"),
+        (CASCADE, "base, then large for responses that it is unsure of; needs what large needs"),
         *((name, f"{preset.summary}; needs the extra hf") for name, preset in PRESETS.items()),
         ("hf:NAME", "an NLI model on the hub; needs the extra hf"),
         ("FOLDER", "a folder with an ONNX or a transformers model"),
@@ -137,7 +121,9 @@ def describe_verifier(name: str | None) -> str:
 
 def memory_needed(name: str | None) -> int:
     """Return the memory in bytes that this verifier needs on a CPU; 0 for small ones."""
-    return _LARGE_MEMORY if name in (LARGE, CASCADE) else 0
+    if name not in (LARGE, CASCADE):
+        return 0
+    return _OPENVINO_MEMORY if find_spec("openvino") else _LARGE_MEMORY
 
 
 # FactCG-DeBERTa was trained to complete exactly these words of its authors.

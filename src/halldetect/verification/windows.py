@@ -22,7 +22,7 @@ OVERLAP_SHARE, OVERLAP_SENTENCES = 1 / 16, 3
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A run of sentences of one document.
+    """A run of sentences of one document, or runs of several documents read together.
 
     Attributes:
         text: The text as the verifier reads it.
@@ -30,6 +30,7 @@ class Window:
         span: Its place in the document.
         page: True for a page, False for a short window.
         scales: The granularities m of the paper at which this run came up; empty otherwise.
+        others: The runs of further documents in the text, in order.
     """
 
     text: str
@@ -37,6 +38,12 @@ class Window:
     span: Span
     page: bool = True
     scales: tuple[int, ...] = ()
+    others: tuple[tuple[int, Span], ...] = ()
+
+    @property
+    def places(self) -> tuple[tuple[int, Span], ...]:
+        """Return the document and the span of every run."""
+        return (self.document, self.span), *self.others
 
 
 def short_spans(document: Document, size: int) -> list[Span]:

@@ -1,4 +1,4 @@
-"""The command `halldetect bench`: list, run, ablate; `results` adds report, reproduce, calibrate.
+"""The command `halldetect bench`: list, run, ablate; `results` adds report and reproduce.
 
 `halldetect.cli.bench` adds these to the detector's command line. Modules that are slow to import
 are imported where they are used.

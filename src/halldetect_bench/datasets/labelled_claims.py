@@ -1,17 +1,17 @@
-"""Claims and answers on documents: WiCE, FactCG, LLM-AggreFact, RAGTruth, and your own rows.
+"""Claims on documents: WiCE, FactCG, LLM-AggreFact, ClearFacts, and your own rows.
 
 Every loader takes the folder of the publisher's release, or its only file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from halldetect.errors import InputError
 from halldetect_bench.datasets.labelled_rows import Loaded, Row, Unusable, collect, digest
-from halldetect_bench.datasets.readers import folder, locate, read_jsonl, read_table_file
+from halldetect_bench.datasets.readers import locate, read_jsonl, read_table_file
 
 _WICE_LABELS = ("supported", "partially_supported", "not_supported")
 _TABLES = (".parquet", ".csv", ".jsonl", ".json")
@@ -96,57 +96,28 @@ def load_llm_aggrefact(path: Path, split: str = "test") -> Loaded:
     return collect((record for file in files for record in read_table_file(file)), rows)
 
 
-def load_ragtruth(path: Path, split: str = "test") -> Loaded:
-    """Load RAGTruth: answers, data descriptions and summaries with hallucinated spans.
+def load_clearfacts(path: Path) -> Loaded:
+    """Load ClearFacts: rows of the eleven sets of LLM-AggreFact with labels checked again.
 
-    `response.jsonl` is joined with `source_info.jsonl` by `source_id`. A response is hallucinated
-    if people marked any span; `kind` joins the span types. Structured sources are written as
-    lines of "field: value".
+    "NS" is hallucinated; `kind` names the set. The publishers of LLM-AggreFact allow evaluation
+    only.
     """
-    hint = "the RAGTruth release, github.com/ParticleMedia/RAGTruth, dataset/"
-    responses = read_jsonl(locate(folder(path), "response.jsonl", hint=hint))
-    information = read_jsonl(locate(folder(path), "source_info.jsonl", hint=hint))
-    sources = {str(item["source_id"]): item for item in information if "source_id" in item}
+    hint = "github.com/S1s-Z/FaithLens, the ClearFacts rows of LLM-AggreFact"
 
-    def rows(_: int, record: dict[str, Any]) -> Iterable[Row]:
-        if record["split"] != split:
-            return
-        key = str(record["source_id"])
-        if key not in sources:
-            raise Unusable(f"no source with source_id {key}")
-        source, question = _ragtruth_source(sources[key]["source_info"])
-        kinds = sorted({str(label["label_type"]).lower() for label in record["labels"]})
+    def rows(position: int, record: dict[str, Any]) -> Iterable[Row]:
+        hallucinated = {"S": False, "NS": True}[record["label"]]
+        documents = tuple(record["reference_documents"])
         yield Row(
-            dataset=f"ragtruth-{str(sources[key]['task_type']).lower()}",
-            id=str(record["id"]),
-            source=source,
-            response=record["response"],
-            hallucinated=bool(record["labels"]),
-            kind="+".join(kinds) or None,
-            document=key,
-            question=question,
+            dataset="clearfacts",
+            id=str(position),
+            source=documents[0] if len(documents) == 1 else documents,
+            response=record["statement"],
+            hallucinated=hallucinated,
+            sentences=((record["statement"], hallucinated),),
+            kind=record["category"],
         )
 
-    return collect(responses, rows)
-
-
-def _ragtruth_source(information: Any) -> tuple[str, str | None]:
-    if isinstance(information, str):
-        return information, None
-    if "passages" in information:
-        return str(information["passages"]), information.get("question")
-    return "\n".join(_lines(information, "")), None
-
-
-def _lines(value: Any, name: str) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _lines(inner, f"{name}, {key}" if name else str(key))
-    elif isinstance(value, list):
-        for place, inner in enumerate(value, start=1):
-            yield from _lines(inner, f"{name} {place}")
-    else:
-        yield f"{name}: {'unknown' if value is None else value}"
+    return collect(read_jsonl(locate(path, "aggrefact.jsonl", hint=hint)), rows)
 
 
 def load_user_file(path: Path) -> Loaded:

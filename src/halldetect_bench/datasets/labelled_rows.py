@@ -16,6 +16,7 @@ class Row:
     `score` is in the publisher's own direction: higher is more faithful.
     `sentences` pairs each sentence (or claim) of the response with True if it is hallucinated.
     `document` names the source document, so that rows of one document stay together.
+    `spans` are the places in the response that people marked as wrong.
     """
 
     dataset: str
@@ -28,6 +29,7 @@ class Row:
     kind: str | None = None
     document: str = ""
     question: str | None = None
+    spans: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,7 @@ TRAINING_OVERLAP = {
     "bump": "four articles of task 1, whose rows are left out",
     "pubmedqa": "the abstracts that are not in its test split, and its kinds of wrong answers",
     "factcg": "the whole set",
+    "ragtruth": "half of the sources of the answers and summaries, whose rows are left out",
 }
 
 

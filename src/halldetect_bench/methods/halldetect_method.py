@@ -11,7 +11,7 @@ from halldetect.errors import ExtractionError
 from halldetect.inputs import Pair, clean_pair, read_texts
 from halldetect.paper import prompt
 from halldetect.paper.extract import claim_limit
-from halldetect.paper.gguf import MAX_NEW_TOKENS, STOP, TEMPERATURE
+from halldetect.paper.prompt import MAX_NEW_TOKENS, STOP, TEMPERATURE
 from halldetect.protocols import Draft
 from halldetect.report import Report
 from halldetect_bench.datasets.labelled_rows import Row

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from halldetect.paper import prompt
 from halldetect.paper.extract import CLAIMS_PER_SENTENCE
-from halldetect.paper.gguf import STOP
+from halldetect.paper.prompt import STOP
 from halldetect.reading.overlap import content_keys
 from halldetect.report import Cost
 from halldetect_bench.datasets.labelled_rows import Row

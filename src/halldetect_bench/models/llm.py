@@ -164,7 +164,7 @@ def locate_model(model: str | Path) -> tuple[str, Path, str]:
     """
     if is_stored(model):
         name = str(model).lower()
-        return f"gguf:{name}", models.path(name), f"sha256:{models.sha256_of(name)}"
+        return f"gguf:{name}", models.path(name), f"sha256:{models.find(name).sha256}"
     path = Path(model).expanduser()
     read_header(path)  # raises an error with the reason
     return f"gguf:{path.name}", path, f"sha256:{models.digest_of(path)}"

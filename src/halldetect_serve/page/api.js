@@ -31,6 +31,23 @@ const ADVICE = {
 
 export const find = (id) => document.getElementById(id);
 
+/** An action of a notice that tries once more. */
+export const again = (act) => ({ label: "Try again", act, primary: true });
+
+/** A select element of [value, name] pairs. */
+export function choice(pairs, attributes = {}) {
+  return element("select", attributes, ...pairs.map(([value, name]) => element("option", { value }, name)));
+}
+
+/** Handles a click on a link, unless it opens another tab. */
+export function onPlainClick(link, act) {
+  link.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    act();
+  });
+}
+
 /** A failure: the server's own error, or one of ours (`unreachable`, `cut`, `cancelled`). */
 export class Fault extends Error {
   constructor({ code, message = "", requestId = null, retryAfter = null }) {
@@ -51,12 +68,12 @@ export class Fault extends Error {
 export class Api {
   /** The token lives as long as the tab, or as the page if storage is off. */
   constructor() {
-    this.token = stored((storage) => storage.getItem(TOKEN_KEY));
+    this.token = stored(() => sessionStorage.getItem(TOKEN_KEY));
   }
 
   setToken(token) {
     this.token = token;
-    stored((storage) => (token ? storage.setItem(TOKEN_KEY, token) : storage.removeItem(TOKEN_KEY)));
+    stored(() => (token ? sessionStorage.setItem(TOKEN_KEY, token) : sessionStorage.removeItem(TOKEN_KEY)));
   }
 
   async json(path, options) {
@@ -96,14 +113,6 @@ export class Api {
       throw error instanceof Fault ? error : interrupted(error, signal, "cut");
     }
     throw new Fault({ code: "cut" });
-  }
-}
-
-function stored(act) {
-  try {
-    return act(sessionStorage);
-  } catch {
-    return null;
   }
 }
 

@@ -7,7 +7,7 @@
  * fragment belongs to the report.
  */
 
-import { Api, Fault, askToken, confirmed, find, notice } from "./api.js";
+import { Api, Fault, again, askToken, confirmed, find, notice, onPlainClick } from "./api.js";
 import { CheckForm } from "./check_form.js";
 import { History, Review } from "./history.js";
 import { Outcome, Watch, comparisonView, copied, repairView } from "./views.js";
@@ -26,12 +26,9 @@ class App {
     this.form = new CheckForm({ ...shared, submit: (request) => this.check(request) });
     this.history = new History(find("history"), { ...shared, open });
     document.querySelector(".app-tools").append(themeSwitch());
-    document.querySelector(".app-bar nav").addEventListener("click", (event) => {
-      const link = event.target.closest("a");
-      if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
-      event.preventDefault();
-      this.go(link.getAttribute("href"));
-    });
+    for (const link of document.querySelectorAll(".app-bar nav a")) {
+      onPlainClick(link, () => this.go(link.getAttribute("href")));
+    }
     find("token-button").addEventListener("click", () => this.unlock(WANTS_TOKEN));
     window.addEventListener("popstate", () => {
       if (location.search !== this.shown) this.route();
@@ -42,8 +39,7 @@ class App {
     try {
       this.admit(await this.api.json("v1/session"));
     } catch (fault) {
-      const again = { label: "Try again", act: () => this.start(), primary: true };
-      find("notices").replaceChildren(notice(fault, [again]));
+      find("notices").replaceChildren(notice(fault, [again(() => this.start())]));
       return;
     }
     find("notices").replaceChildren();
@@ -145,7 +141,7 @@ class App {
       find("response").focus();
     };
     const retry = () => this.check(request, { repair });
-    const watch = new Watch(find("watch"), request.response ?? request.a, { cancel: this.cancel, back, retry });
+    const watch = new Watch(find("watch"), { cancel: this.cancel, back, retry });
     this.watch = watch;
     this.show("watch", "Checking");
     try {
@@ -220,10 +216,9 @@ class App {
         this.showOutcome({ payload: view, formats, id });
       }
     } catch (fault) {
-      const again = { label: "Try again", act: () => this.route(), primary: true };
-      const home = { label: "New check", act: () => this.go("./") };
+      const ways = [again(() => this.route()), { label: "New check", act: () => this.go("./") }];
       const title = element("h1", { tabindex: "-1" }, "Report");
-      const main = element("main", { class: "view" }, title, notice(fault, [again, home]));
+      const main = element("main", { class: "view" }, title, notice(fault, ways));
       this.outcome?.leave();
       this.outcome = null;
       find("report").replaceChildren(main);

@@ -1,73 +1,27 @@
 /** Search, open, export, delete and review stored reports. */
 
-import { confirmed, notice } from "./api.js";
+import { again, confirmed, find, notice, onPlainClick } from "./api.js";
 import { saveFile } from "./views.js";
 
 const PAGE = 50;
 const TYPING_MS = 300;
 const SAVE_MS = 600;
-const FILTERS = [
-  ["", "All reports"],
-  ["verdict=hallucinated", "Hallucinated"],
-  ["verdict=faithful", "Faithful"],
-  ["verdict=abstained", "Abstained"],
-  ["verdict=uncheckable", "Uncheckable"],
-  ["state=contradicted", "With a contradicted claim"],
-  ["state=unsupported", "With an unsupported claim"],
-  ["reviewed=true", "Reviewed"],
-  ["reviewed=false", "Not reviewed"],
-];
-const EXPORTS = [
-  ["", "Export …"],
-  ["reports", "Reports as JSON lines"],
-  ["labelled", "Decisions as a labelled dataset"],
-];
-
-function choice(pairs, attributes = {}) {
-  const options = pairs.map(([value, name]) => element("option", { value }, name));
-  return element("select", attributes, ...options);
-}
-
 export class History {
   /** `open(id)` shows a report; `status(text)` announces a text. */
   constructor(host, { api, session, open, status }) {
     Object.assign(this, { api, session, open, status });
-    this.title = element("h1", { tabindex: "-1" }, "History");
-    this.totals = element("p", { class: "lead" });
-    this.export = choice(EXPORTS, { "aria-label": "Export" });
-    this.export.addEventListener("change", () => this.save(this.export.value));
-    this.remove = textButton({ class: "quiet danger" }, () => this.removeChosen(), "Delete");
-    this.search = element("input", { type: "search", "aria-label": "Search", placeholder: "Search responses, questions and notes" });
-    this.kind = choice(FILTERS, { "aria-label": "Show" });
-    this.since = element("input", { type: "date", "aria-label": "From" });
-    this.until = element("input", { type: "date", "aria-label": "To" });
-    this.search.addEventListener("input", () => {
-      clearTimeout(this.typing);
-      this.typing = setTimeout(() => this.show(), TYPING_MS);
-    });
-    for (const field of [this.kind, this.since, this.until]) {
-      field.addEventListener("change", () => this.show());
+    this.title = host.querySelector("h1");
+    for (const name of ["export", "delete", "totals", "filters", "trouble", "table", "rows", "none", "more"]) {
+      this[name] = find(`history-${name}`);
     }
-    this.trouble = element("div");
-    this.rows = element("tbody");
+    this.export.addEventListener("change", () => this.save(this.export.value));
+    this.delete.addEventListener("click", () => this.removeChosen());
+    this.filters.addEventListener("input", ({ target }) => {
+      clearTimeout(this.typing);
+      this.typing = setTimeout(() => this.show(), target.type === "search" ? TYPING_MS : 0);
+    });
     this.rows.addEventListener("change", () => this.settle());
-    const heads = ["", "Checked", "Verdict", "Score", "Claims", "Response", "Review"];
-    const head = heads.map((name) => element("th", { scope: "col" }, name));
-    const caption = element("caption", { class: "unseen" }, "Reports, newest first");
-    const table = element("table", { class: "past" }, caption, element("thead", {}, element("tr", {}, ...head)), this.rows);
-    this.panel = element("div", { class: "panel table" }, table);
-    this.more = textButton({ class: "quiet", hidden: true }, () => this.load(), "Show more");
-    this.none = element("p", { class: "plain", hidden: true });
-    const filters = { class: "filters", role: "search" };
-    host.replaceChildren(
-      element("header", { class: "view-head" }, this.title, this.export, this.remove),
-      this.totals,
-      element("form", filters, this.search, this.kind, this.since, this.until),
-      this.trouble,
-      this.panel,
-      this.none,
-      element("div", { class: "actions" }, this.more),
-    );
+    this.more.addEventListener("click", () => this.load());
   }
 
   get chosen() {
@@ -80,9 +34,9 @@ export class History {
 
   /** Returns the filters as a query string. */
   query() {
-    const query = new URLSearchParams(this.kind.value);
-    const fields = { search: this.search.value.trim(), since: this.since.value, until: this.until.value };
-    for (const [name, value] of Object.entries(fields)) if (value) query.set(name, value);
+    const { kind, ...fields } = Object.fromEntries(new FormData(this.filters));
+    const query = new URLSearchParams(kind);
+    for (const [name, value] of Object.entries(fields)) if (value.trim()) query.set(name, value.trim());
     return query;
   }
 
@@ -90,7 +44,7 @@ export class History {
     this.rows.replaceChildren();
     this.next = null;
     // Their rows are not loaded yet.
-    for (const control of [this.export, this.remove, this.more]) control.hidden = true;
+    for (const control of [this.export, this.delete, this.more]) control.hidden = true;
     await this.load();
     const { total, verdicts, hallucination_rate: rate } = await this.api
       .json("v1/reports/summary")
@@ -120,8 +74,7 @@ export class History {
   }
 
   fail(fault) {
-    const again = { label: "Try again", act: () => this.show(), primary: true };
-    this.trouble.replaceChildren(notice(fault, [again]));
+    this.trouble.replaceChildren(notice(fault, [again(() => this.show())]));
     this.settle();
   }
 
@@ -129,14 +82,14 @@ export class History {
     const some = this.rows.children.length > 0;
     const filtered = this.query().size > 0;
     const chosen = this.chosen.length;
-    this.panel.hidden = this.export.hidden = !some;
+    this.table.hidden = this.export.hidden = !some;
     this.none.hidden = some || this.trouble.hasChildNodes();
     this.none.textContent = filtered
       ? "No report fits."
       : "Nothing is kept yet. Tick “Keep in the history” when you check.";
-    this.remove.hidden = !(some && this.mayDelete);
+    this.delete.hidden = !(some && this.mayDelete);
     const what = filtered ? "all that fit" : "all";
-    this.remove.textContent = `Delete ${chosen ? plural(chosen, "report", "reports") : what}`;
+    this.delete.textContent = `Delete ${chosen ? plural(chosen, "report", "reports") : what}`;
   }
 
   row({ id, created, verdict, score, claims, excerpt, question, review }) {
@@ -146,11 +99,7 @@ export class History {
     });
     const text = visible(excerpt).trim() || "(no text)";
     const link = element("a", { href: `./?report=${encodeURIComponent(id)}`, dir: "auto" }, text);
-    link.addEventListener("click", (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-      event.preventDefault();
-      this.open(id);
-    });
+    onPlainClick(link, () => this.open(id));
     const box = element("input", { type: "checkbox", value: id, "aria-label": `Choose the report on: ${text}` });
     const time = new Date(created).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
     const state = element("span", { class: `state ${verdict}` }, symbol(VERDICT_SYMBOLS[verdict]), capital(verdict));
@@ -308,7 +257,7 @@ export class Review {
 
   complain(fault, act) {
     if (this.left) return void this.status(`Your note is not saved. ${fault.title}`);
-    this.trouble.replaceChildren(notice(fault, [{ label: "Try again", act, primary: true }]));
+    this.trouble.replaceChildren(notice(fault, [again(act)]));
   }
 
   leave() {

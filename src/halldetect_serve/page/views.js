@@ -1,6 +1,6 @@
 /** The views of a result: a running check, a report, a comparison, a repair. */
 
-import { notice } from "./api.js";
+import { again, choice, notice } from "./api.js";
 
 const FORMATS = {
   json: ["JSON", "application/json", "json"],
@@ -16,34 +16,17 @@ function duration(seconds) {
 
 /** A running check: its claims and their states as they arrive. */
 export class Watch {
-  constructor(host, response, { cancel, back, retry }) {
+  constructor(host, { cancel, back, retry }) {
     this.acts = { back, retry };
-    this.claimsFound = [];
     this.states = [];
-    this.pane = new TextPane(response, (text, marks) => {
-      const state = worst(marks.map(({ index }) => this.states[index]).filter(Boolean));
-      return [element("span", { class: `found-claim ${state ?? "pending"}` }, text)];
-    });
-    this.title = element("h1", { tabindex: "-1" }, "Checking");
-    this.phase = element("p", { class: "phase" });
-    this.spoken = element("p", { class: "unseen", role: "status" });
-    this.progress = element("progress", { max: "1", "aria-label": "Progress of the check" });
-    this.stop = textButton({ class: "quiet" }, cancel, "Cancel");
-    this.list = element("ol", { class: "cards" });
-    this.trouble = element("div");
-    const panel = { class: "panel response", "aria-label": "Response" };
-    host.replaceChildren(
-      element("header", { class: "watch-head" }, this.title, this.phase, this.stop),
-      this.progress,
-      this.spoken,
-      this.trouble,
-      element(
-        "div",
-        { class: "watch-columns" },
-        element("section", panel, element("header", {}, element("h2", {}, "Response")), this.pane.node),
-        element("section", { class: "arriving", "aria-label": "Claims" }, this.list),
-      ),
-    );
+    const parts = { title: "h1", phase: ".phase", stop: "button", progress: "progress" };
+    Object.assign(parts, { spoken: "[role=status]", trouble: ".trouble", list: ".cards" });
+    for (const [name, selector] of Object.entries(parts)) this[name] = host.querySelector(selector);
+    this.title.textContent = "Checking";
+    this.progress.removeAttribute("value");
+    this.stop.hidden = this.progress.hidden = false;
+    this.stop.onclick = cancel;
+    for (const part of [this.spoken, this.trouble, this.list]) part.replaceChildren();
     this.say("Sending the texts");
   }
 
@@ -71,7 +54,6 @@ export class Watch {
   }
 
   claims({ claims }) {
-    this.claimsFound = claims;
     this.states = claims.map(() => null);
     this.list.replaceChildren(
       ...claims.map(({ text }, index) => {
@@ -82,7 +64,6 @@ export class Watch {
         return element("li", { class: "card pending" }, element("div", { class: "row" }, number, heading));
       }),
     );
-    this.paint();
   }
 
   verdict({ place, claim: { status } }) {
@@ -92,14 +73,6 @@ export class Watch {
     const state = card.querySelector(".state");
     state.className = `state ${status}`;
     state.replaceChildren(symbol(SYMBOLS[status]), capital(status));
-    this.paint();
-  }
-
-  paint() {
-    const marks = this.claimsFound.flatMap(({ span }, index) =>
-      span ? [{ ...this.pane.units([span.start, span.end]), index }] : [],
-    );
-    this.pane.paint("claims", marks);
   }
 
   /** Stops with an error; the texts stay in the form. */
@@ -112,8 +85,7 @@ export class Watch {
     this.stop.hidden = this.progress.hidden = true;
     for (const state of this.list.querySelectorAll(".state.pending")) state.textContent = "Not judged";
     const { back, retry } = this.acts;
-    const again = { label: "Try again", act: retry, primary: true };
-    this.trouble.replaceChildren(notice(fault, [again, { label: "Back to the texts", act: back }]));
+    this.trouble.replaceChildren(notice(fault, [again(retry), { label: "Back to the texts", act: back }]));
   }
 }
 
@@ -126,8 +98,7 @@ export class Outcome {
     Object.assign(this, { formats, status, review });
     this.stem = `halldetect-${payload.verdict}${id ? `-${id}` : ""}`;
     const offered = Object.keys(FORMATS).filter((value) => formats[value]);
-    const options = offered.map((value) => element("option", { value }, FORMATS[value][0]));
-    this.format = element("select", { "aria-label": "Format" }, ...options);
+    this.format = choice(offered.map((value) => [value, FORMATS[value][0]]), { "aria-label": "Format" });
     const copy = textButton({ class: "quiet" }, () => this.take("copy"), "Copy");
     this.format.addEventListener("change", () => {
       copy.disabled = this.format.value === "pdf";

@@ -1,21 +1,21 @@
-"""Chat requests, and the changes of the proxy to their answers; pure functions."""
+"""Chat requests, checked choices, and the texts that replace a blocked answer."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
+from halldetect.inputs import ASSERTS_NOTHING
 from halldetect.preparation import CHECK_FAILED
 from halldetect.report import ClaimReport, Report
+from halldetect.report.json_form import plain
 from halldetect_serve.error_responses import service_error
-from halldetect_serve.proxy.choices import ChoiceText
+from halldetect_serve.proxy.answer import Choice, Vocabulary
 from halldetect_serve.proxy.rag_prompt import SourcePlaces, is_source, message_text
 from halldetect_serve.schemas import CheckOptions, Text
-from halldetect_serve.settings import CheckSettings, UpstreamSettings
+from halldetect_serve.settings import CheckSettings
 from halldetect_serve.worker.process import FinishedReport
 
 _CHANGE_FIELDS = ("action", "before", "after", "why")
@@ -47,11 +47,11 @@ class ChatRequest(BaseModel):
         """Return the fields to pass on to the upstream."""
         return self.model_dump(exclude={"halldetect", "stream"}, exclude_unset=True)
 
-    def sources(self, places: SourcePlaces) -> list[str]:
-        """Return `halldetect.sources`; without it, the texts in the operator's places."""
-        if self.options.sources is not None:
-            return self.options.sources
-        return places.find(self.upstream_body())
+    def read(self, places: SourcePlaces) -> tuple[list[str], Vocabulary]:
+        """Return the sources, those in the operator's places if none are named, and the words."""
+        body, sources = self.upstream_body(), self.options.sources
+        found = places.find(body) if sources is None else sources
+        return found, Vocabulary.of(body, found)
 
     def question(self) -> str | None:
         """Return the last message of the user that is not a source."""
@@ -63,38 +63,50 @@ class ChatRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class CheckedChoice:
-    """One choice of an answer with its report.
-
-    `stored` has the fields `stored` and `store_error` of the answer, `repair` the result of
-    `Repair.to_dict`.
-    """
+    """One choice with its report, the fields on its storage, and the dict of its repair."""
 
     index: int
-    choice: ChoiceText
+    choice: Choice
     report: FinishedReport
     stored: dict[str, Any]
+    has_unjudged_call: bool
     repair: dict[str, Any] | None = None
+
+    @classmethod
+    def of(
+        cls, index: int, choice: Choice, report: FinishedReport, stored: dict[str, Any]
+    ) -> CheckedChoice:
+        """Return a choice with its report; look for arguments of tools that no claim covers."""
+        texts, unjudged = choice.checked.get("tool_calls", ""), False
+        claims = Report.from_json(report.json).claims if texts else ()
+        spans = [claim.span for claim in claims if claim.span is not None]
+        end = len(choice.text) - len(texts)
+        for text in texts.split("\n\n"):
+            start, end = end, end + len(text)
+            covered = any(span.start < end and span.end > start for span in spans)
+            unjudged |= bool(text.strip()) and not covered
+            end += 2
+        return cls(index, choice, report, stored, unjudged)
 
     @property
     def verdict(self) -> str:
         """The verdict of the report."""
         return str(self.report.overview["verdict"])
 
-    def is_rejected(self, upstream: UpstreamSettings) -> bool:
+    def is_rejected(self, *, block_unchecked: bool) -> bool:
         """Return True if the operator blocks such an answer, or the check failed."""
-        if self.verdict == "hallucinated":
+        reason = self.report.overview["reason"] or ""
+        # A choice without text, such as a call without arguments, has nothing to block.
+        if self.verdict == "uncheckable" and block_unchecked and self.choice.text.strip():
             return True
-        reason = str(json.loads(self.report.json)["reason"] or "")
-        if self.verdict == "uncheckable" and reason.startswith(CHECK_FAILED):
-            return True
-        # A choice without text, such as a tool call, has nothing to block.
-        has_text = bool(self.choice.text.strip())
-        return upstream.block_unchecked and self.verdict == "uncheckable" and has_text
+        if self.verdict == "uncheckable" and reason not in ASSERTS_NOTHING:
+            return reason.startswith(CHECK_FAILED)
+        return self.verdict == "hallucinated" or self.has_unjudged_call
 
     def annotation(self, action: str) -> dict[str, Any]:
         """Return the entry of this choice in the field `halldetect` of the answer."""
         report = Report.from_json(self.report.json)
-        return {
+        entry = {
             "index": self.index,
             "action": action,
             "verdict": str(report.verdict),
@@ -102,38 +114,29 @@ class CheckedChoice:
             "threshold": report.threshold,
             "reason": report.reason,
             "claims": [_claim_annotation(claim) for claim in report.claims],
+            "unchecked": plain(report.left_out),
             "checked_fields": list(self.choice.checked),
-            "unchecked_fields": sorted(self.choice.unchecked),
+            "unchecked_fields": self.choice.unchecked_fields,
             **self.stored,
-            **({} if self.repair is None else {"repair": _repair_annotation(self.repair)}),
         }
+        if self.repair is not None:
+            changes = [
+                {name: change[name] for name in _CHANGE_FIELDS}
+                for change in self.repair["changes"]
+                if change["action"] != "kept"
+            ]
+            outcome = {name: self.repair[name] for name in ("outcome", "reason")}
+            entry["repair"] = {**outcome, "changes": changes}
+        return entry
 
 
 def _claim_annotation(claim: ClaimReport) -> dict[str, Any]:
-    passage = claim.proof
-    return {
-        "text": claim.text,
-        "span": None if claim.span is None else asdict(claim.span),
-        "status": str(claim.status),
-        "support": claim.support,
-        "reason": claim.reason,
-        "passage": None
-        if passage is None
-        else {
-            "text": passage.text,
-            "document": passage.document,
-            "span": asdict(passage.span),
-        },
-    }
-
-
-def _repair_annotation(repair: dict[str, Any]) -> dict[str, Any]:
-    changes = [
-        {name: change[name] for name in _CHANGE_FIELDS}
-        for change in repair["changes"]
-        if change["action"] != "kept"
-    ]
-    return {"outcome": repair["outcome"], "reason": repair["reason"], "changes": changes}
+    fields, passage = plain(claim), None
+    if claim.proof is not None:
+        proof = plain(claim.proof)
+        passage = {name: proof[name] for name in ("text", "document", "span")}
+    names = ("text", "span", "status", "support", "reason")
+    return {**{name: fields[name] for name in names}, "passage": passage}
 
 
 def require_no_weaker(settings: CheckSettings, options: CheckOptions) -> None:
@@ -156,75 +159,12 @@ def require_no_weaker(settings: CheckSettings, options: CheckOptions) -> None:
         raise service_error("invalid_request", message)
 
 
-def chunk_frame(chunks: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the fields that a further chunk of the same stream needs."""
-    first = chunks[0] if chunks else {}
-    known: dict[str, Any] = {key: first[key] for key in ("id", "created", "model") if key in first}
-    return {**known, "object": "chat.completion.chunk"}
-
-
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    """The replacement of a hidden choice: its repaired text, or a notice."""
-
-    text: str
-    finish_reason: str
-    action: str
-
-
-def replacement(choice: CheckedChoice) -> Replacement:
-    """Return the replacement of a rejected choice: its repair, or a notice."""
-    text = None if choice.repair is None else choice.repair["text"]
-    if isinstance(text, str):
-        return Replacement(text, "stop", "repaired")
-    return Replacement(block_notice(choice), "content_filter", "blocked")
-
-
-def block_notice(choice: CheckedChoice) -> str:
-    """Return the text that replaces a blocked answer."""
+def block_notice(choice: CheckedChoice, shown: str = "") -> str:
+    """Return the text that replaces a blocked answer, or its rest after the text `shown`."""
+    subject = "\n\nThe rest of this answer" if shown.strip() else "This answer"
     if choice.verdict != "hallucinated":
-        return "This answer was held back: it could not be checked against the sources."
+        return f"{subject} was held back: it could not be checked against the sources."
     claims = choice.report.overview["claims"]
     wrong = claims["contradicted"] + claims["unsupported"]
     total = sum(claims.values())
-    return f"This answer was held back: {wrong} of {total} claims are not backed by the sources."
-
-
-def stop_notice(choice: CheckedChoice, shown: str) -> str:
-    """Return the notice that ends a streamed answer after the text `shown`."""
-    notice = block_notice(choice)
-    if not shown.strip():
-        return notice
-    return "\n\n" + notice.replace("This answer", "The rest of this answer", 1)
-
-
-def retry_body(body: dict[str, Any], rejected: Sequence[CheckedChoice]) -> dict[str, Any]:
-    """Return the request for another attempt, with the answer and its wrong claims."""
-    worst = next(choice for choice in rejected if choice.verdict != "faithful")
-    claims = json.loads(worst.report.json)["claims"]
-    wrong = [claim["text"] for claim in claims if claim["status"] != "supported"]
-    listed = "\n".join(f"- {text}" for text in wrong)
-    instruction = (
-        "Some of that is not backed by the sources you were given:\n"
-        f"{listed}\n"
-        "Answer the question once more. Say only what the sources say, and leave out the rest."
-    )
-    more = [
-        {"role": "assistant", "content": worst.choice.text},
-        {"role": "user", "content": instruction},
-    ]
-    return {**body, "messages": [*body["messages"], *more]}
-
-
-def annotate(
-    choices: Sequence[CheckedChoice], replaced: dict[int, Replacement], attempts: int, mode: str
-) -> dict[str, Any]:
-    """Return the field `halldetect` of an answer; `replaced` maps indices of choices."""
-
-    def action(choice: CheckedChoice) -> str:
-        if choice.index in replaced:
-            return replaced[choice.index].action
-        return "annotated" if choice.verdict == "hallucinated" else "passed"
-
-    annotations = [choice.annotation(action(choice)) for choice in choices]
-    return {"mode": mode, "attempts": attempts, "choices": annotations, "error": None}
+    return f"{subject} was held back: {wrong} of {total} claims are not backed by the sources."

@@ -13,11 +13,10 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import httpx
-from pydantic import ValidationError
+from anyio.to_thread import run_sync
 
 from halldetect.errors import ServiceError
 from halldetect_serve.error_responses import service_error
-from halldetect_serve.schemas import UpstreamModel
 from halldetect_serve.settings import UpstreamSettings
 
 Chunk = dict[str, Any]
@@ -48,33 +47,21 @@ class UpstreamClient:
         await self._client.aclose()
 
     async def complete(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return one whole answer.
-
-        Raises:
-            ServiceError: if the upstream refuses, fails, or sends no chat completion.
-        """
+        """Return one whole answer; raise ServiceError if the upstream refuses or fails."""
         async with self._response(self._post({**body, "stream": False})) as response:
             text = b"".join([part async for part in self._bounded(response)])
-        answer = _decode(text)
+        answer = await run_sync(_decode, text)
         _check_choices(answer.get("choices"))
         return answer
 
     @asynccontextmanager
     async def stream(self, body: dict[str, Any]) -> AsyncIterator[AsyncIterator[Chunk]]:
-        """Open a stream and yield its chunks as they arrive.
-
-        Raises:
-            ServiceError: if the upstream refuses, fails, or sends no chat completion.
-        """
+        """Open a stream and yield its chunks as they arrive; raise ServiceError as `complete`."""
         async with self._response(self._post({**body, "stream": True})) as response:
             yield self._chunks(response)
 
-    async def models(self) -> list[UpstreamModel]:
-        """Return the models that the upstream lists.
-
-        Raises:
-            ServiceError: if the upstream refuses, fails, or sends no list of models.
-        """
+    async def models(self) -> list[dict[str, Any]]:
+        """Return the models that the upstream lists; raise ServiceError as `complete`."""
         request = self._client.build_request("GET", self.settings.endpoint("models"))
         try:
             async with asyncio.timeout(_LIST_SECONDS), self._response(request) as response:
@@ -83,9 +70,10 @@ class UpstreamClient:
             message = f"the upstream sent no list of models within {_LIST_SECONDS:.0f} seconds"
             raise service_error("upstream_error", message) from None
         listed = _decode(text).get("data")
-        if not isinstance(listed, list):
+        fields: list[Any] = listed if isinstance(listed, list) else [None]
+        if not all(isinstance(item, dict) and isinstance(item.get("id"), str) for item in fields):
             raise service_error("upstream_error", "the upstream sent no list of models")
-        return [_model(item) for item in listed]
+        return [_model(item) for item in fields]
 
     def _post(self, body: dict[str, Any]) -> httpx.Request:
         url = self.settings.endpoint("chat/completions")
@@ -131,42 +119,38 @@ class UpstreamClient:
             after = response.headers.get("Retry-After", "")
             seconds = float(after) if after.isdecimal() else None
             return service_error("rate_limited", "the upstream is asked too often", seconds)
-        if status in (400, 422):
+        if status in (400, 422) and self.settings.action == "annotate":
             body = b"".join([part async for part in self._bounded(response)])
             text = body.decode("utf-8", "replace")
             if self.settings.key:
                 text = text.replace(self.settings.key, "***")
             message = f"the upstream refused it: {text[:_QUOTED_CHARACTERS]}"
             return service_error("invalid_request", message)
-        return service_error("upstream_error", f"the upstream answered {status}")
+        code = "invalid_request" if status in (400, 422) else "upstream_error"
+        return service_error(code, f"the upstream answered {status}")
 
 
 def _decode(text: bytes) -> dict[str, Any]:
+    """Return a JSON object that can be written as UTF-8 again: no NaN, no lone surrogate."""
     try:
-        answer = json.loads(text, parse_constant=_refuse_constant)
+        answer = json.loads(text)
+        json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict):
-        message = "the upstream sent something that is no JSON object"
-        raise service_error("upstream_error", message)
+        raise service_error("upstream_error", "the upstream did not send a JSON object")
     return answer
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _model(item: object) -> UpstreamModel:
+def _model(item: dict[str, Any]) -> dict[str, Any]:
     """Return the fields that clients read; a server may send only the id."""
-    fields = item if isinstance(item, dict) else {}
-    names = ("id", "created", "owned_by")
-    known = {name: fields[name] for name in names if fields.get(name) is not None}
-    try:
-        # As JSON: pydantic accepts lone surrogates, which cannot be sent.
-        return UpstreamModel.model_validate_json(json.dumps(known))
-    except ValidationError:
-        message = "the upstream lists a model whose id, created or owned_by cannot be read"
-        raise service_error("upstream_error", message) from None
+    created, owner = item.get("created"), item.get("owned_by")
+    return {
+        "id": item["id"],
+        "object": "model",
+        "created": created if type(created) is int else 0,
+        "owned_by": owner if isinstance(owner, str) else "",
+    }
 
 
 def _check_choices(choices: object) -> None:

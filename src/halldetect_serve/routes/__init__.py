@@ -10,15 +10,22 @@ import json
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from anyio.to_thread import run_sync
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
+
+from halldetect_serve.schemas import unique_keys
+
+# Keys in all objects of a body: to list the errors of unknown keys takes time.
+MAX_KEYS = 30_000
 
 
 class _StrictRequest(Request):
     """A request whose JSON must not repeat a key."""
 
     async def json(self) -> Any:
-        return json.loads(await self.body(), object_pairs_hook=_unique)
+        # In a thread: a body may be megabytes of JSON.
+        return await run_sync(_parse, await self.body())
 
 
 class StrictJsonRoute(APIRoute):
@@ -34,8 +41,14 @@ class StrictJsonRoute(APIRoute):
         return handle
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        raise ValueError("a key comes twice")
-    return values
+def _parse(body: bytes) -> Any:
+    keys = 0
+
+    def read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal keys
+        keys += len(pairs)
+        if keys > MAX_KEYS:
+            raise ValueError("too many keys")
+        return unique_keys(pairs)
+
+    return json.loads(body, object_pairs_hook=read_object)

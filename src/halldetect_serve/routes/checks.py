@@ -15,63 +15,55 @@ from starlette.types import Receive, Scope, Send
 from halldetect.errors import ServiceError
 from halldetect.inputs import Pair
 from halldetect_serve import context as parts
-from halldetect_serve.context import Context, RequestId, ServiceContext, submit
+from halldetect_serve.context import Context, ServiceContext, request_id, submit
 from halldetect_serve.error_responses import error_object, service_error
+from halldetect_serve.proxy.chat import ProxiedChat
 from halldetect_serve.proxy.messages import ChatRequest, require_no_weaker
-from halldetect_serve.proxy.proxied_chat import ProxiedChat
 from halldetect_serve.routes import StrictJsonRoute
 from halldetect_serve.schemas import (
     BatchRequest,
     BatchResult,
+    CheckOptions,
     CheckRequest,
     CheckResult,
     CompareRequest,
     Form,
-    NamedDocument,
     RepairRequest,
 )
-from halldetect_serve.schemas import Source as RequestSource
 from halldetect_serve.worker.process import FinishedReport
 from halldetect_serve.worker.scheduler import PendingJob
 
 router = APIRouter(tags=["check"], route_class=StrictJsonRoute)
 _JSON = "application/json"
 _EVENTS = "text/event-stream"
-_EVENT_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "event": {"enum": ["accepted", "progress", "claims", "verdict", "report", "error"]},
-        "data": {"type": "string", "description": "JSON"},
-    },
-    "required": ["event", "data"],
-}
+
+
+async def _reports(
+    body: CheckOptions, pairs: list[Pair], request: Request, context: ServiceContext
+) -> list[FinishedReport]:
+    """Check the pairs and count the reports, unless the client disconnects."""
+    with submit(context, body, pairs) as job:
+        return await parts.cancel_on_disconnect(request, parts.wait_for_reports(context, job))
 
 
 @router.post("/v1/check", response_model=CheckResult)
-async def check(
-    body: CheckRequest, request: Request, context: Context, request_id: RequestId
-) -> Response:
+async def check(body: CheckRequest, request: Request, context: Context) -> Response:
     """Check one response against its source."""
-    pair = _pair(body.source, body.response, body.question)
-    with submit(context, body, [pair]) as job:
-        (report,) = await parts.cancel_on_disconnect(request, parts.wait_for_reports(context, job))
-    return Response(await _check_result(context, body, report, request_id), media_type=_JSON)
+    (report,) = await _reports(body, [body.pair()], request, context)
+    result = await _check_result(context, body, report, request_id(request))
+    return Response(result, media_type=_JSON)
 
 
 @router.post("/v1/check/batch", response_model=BatchResult)
-async def check_batch(
-    body: BatchRequest, request: Request, context: Context, request_id: RequestId
-) -> Response:
+async def check_batch(body: BatchRequest, request: Request, context: Context) -> Response:
     """Check many responses; the results come in the order of the items."""
     limit = context.settings.limits.max_items
     if len(body.items) > limit:
         raise service_error("invalid_request", f"items: at most {limit}, not {len(body.items)}")
-    pairs = [_pair(item.source, item.response, item.question) for item in body.items]
-    with submit(context, body, pairs) as job:
-        reports = await parts.cancel_on_disconnect(request, parts.wait_for_reports(context, job))
-    stored = await parts.store_reports(context, body, reports, request_id)
+    reports = await _reports(body, [item.pair() for item in body.items], request, context)
+    stored = await parts.store_reports(context, body, reports, request_id(request))
     results = ",".join(map(_with_report, reports, stored))
-    text = f'{{"request_id":{json.dumps(request_id)},"results":[{results}]}}'
+    text = f'{{"request_id":{json.dumps(request_id(request))},"results":[{results}]}}'
     return Response(text.encode(), media_type=_JSON)
 
 
@@ -80,18 +72,17 @@ async def check_batch(
     response_class=StreamingResponse,
     responses={
         200: {
-            "content": {_EVENTS: {"schema": _EVENT_SCHEMA}},
+            "content": {_EVENTS: {"schema": {"type": "object", "required": ["event", "data"]}}},
             "description": "accepted, progress, claims, verdict..., then report or error.",
         }
     },
 )
-async def check_stream(body: CheckRequest, context: Context, request_id: RequestId) -> Response:
+async def check_stream(body: CheckRequest, request: Request, context: Context) -> Response:
     """Check one response, with claims and verdicts as events while it is checked."""
-    pair = _pair(body.source, body.response, body.question)
-    job = submit(context, body, [pair], watch=True)
     stack = AsyncExitStack()
-    stack.enter_context(job)
-    return _OwningStream(stack, parts.with_keep_alive(_events(context, body, job, request_id)))
+    job = stack.enter_context(submit(context, body, [body.pair()], watch=True))
+    events = _events(context, body, job, request_id(request))
+    return _OwningStream(stack, parts.with_keep_alive(events))
 
 
 class _OwningStream(StreamingResponse):
@@ -128,14 +119,6 @@ def _event(name: str, data: dict[str, Any]) -> bytes:
     return f"event: {name}\ndata: {parts.compact_json(data)}\n\n".encode()
 
 
-def _pair(source: RequestSource, response: str, question: str | None) -> Pair:
-    def plain(document: str | NamedDocument) -> str | dict[str, str]:
-        return document if isinstance(document, str) else document.model_dump()
-
-    documents = [plain(one) for one in source] if isinstance(source, list) else plain(source)
-    return Pair(documents, response, question)
-
-
 def _with_report(report: FinishedReport, fields: dict[str, Any]) -> str:
     """Return a JSON object with the report text of the worker and further fields."""
     return f'{{"report":{report.json},{json.dumps(fields)[1:]}'
@@ -166,17 +149,15 @@ def _render(text: str, wanted: tuple[Form, ...]) -> dict[str, Any]:
 
 
 @router.post("/v1/repair", response_model=dict[str, Any], tags=["repair"])
-async def repair(
-    body: RepairRequest, request: Request, context: Context, request_id: RequestId
-) -> Response:
+async def repair(body: RepairRequest, request: Request, context: Context) -> Response:
     """Replace, rewrite or remove unsupported parts of a response, and check the result."""
     if body.store:
         raise service_error("invalid_request", "store: a repair cannot be stored")
-    pair = _pair(body.source, body.response, body.question)
-    with submit(context, body, [pair], repair=True) as job:
+    with submit(context, body, [body.pair()], repair=True) as job:
         (finished,) = await parts.cancel_on_disconnect(request, job.reports())
     view = await run_sync(_repair_view, finished.json)
-    text = f'{{"request_id":{json.dumps(request_id)},"repair":{finished.json},"view":{view}}}'
+    id = json.dumps(request_id(request))
+    text = f'{{"request_id":{id},"repair":{finished.json},"view":{view}}}'
     return Response(text.encode(), media_type=_JSON)
 
 
@@ -188,17 +169,15 @@ def _repair_view(text: str) -> str:
 
 
 @router.post("/v1/compare", response_model=dict[str, Any], tags=["compare"])
-async def compare_responses(
-    body: CompareRequest, request: Request, context: Context, request_id: RequestId
-) -> object:
+async def compare_responses(body: CompareRequest, request: Request, context: Context) -> object:
     """Check two responses and say which claims differ and which the source supports."""
     if body.store:
         raise service_error("invalid_request", "store: a comparison cannot be stored")
-    pairs = [_pair(body.source, text, body.question) for text in (body.a, body.b)]
-    with submit(context, body, pairs) as job:
-        finished = await parts.cancel_on_disconnect(request, parts.wait_for_reports(context, job))
+    source = body.model_dump()["source"]
+    pairs = [Pair(source, text, body.question) for text in (body.a, body.b)]
+    finished = await _reports(body, pairs, request, context)
     compared = await run_sync(_compared, [report.json for report in finished])
-    return {"request_id": request_id, **compared}
+    return {"request_id": request_id(request), **compared}
 
 
 def _compared(texts: list[str]) -> dict[str, Any]:
@@ -216,9 +195,7 @@ def _compared(texts: list[str]) -> dict[str, Any]:
     responses={200: {"content": {_EVENTS: {"schema": {"type": "object"}}}}},
     tags=["proxy"],
 )
-async def chat_completions(
-    body: ChatRequest, request: Request, context: Context, request_id: RequestId
-) -> Response:
+async def chat_completions(body: ChatRequest, request: Request, context: Context) -> Response:
     """Ask the upstream, and check its answer against the sources in the request.
 
     The sources are `halldetect.sources`; without it, those in the places that the operator named,
@@ -233,13 +210,11 @@ async def chat_completions(
     if context.upstream.settings.action != "annotate":
         require_no_weaker(context.settings.checks, body.options)
     # In a thread, because a prompt may be megabytes long.
-    sources = await run_sync(body.sources, context.upstream.settings.sources)
-    proxied = ProxiedChat(context, context.upstream, body, sources, request_id)
+    read = await run_sync(body.read, context.upstream.settings.sources)
+    proxied = ProxiedChat(context, context.upstream, body, read, request_id(request))
     if not body.stream:
         answer = await parts.cancel_on_disconnect(request, proxied.answer())
         return Response(parts.compact_json(answer).encode(), media_type=_JSON)
-    if context.upstream.settings.action == "retry":
-        return _OwningStream(AsyncExitStack(), proxied.stream(None))
     async with AsyncExitStack() as stack:
         # Opened here, so that a refusal of the upstream gets an error status.
         chunks = await stack.enter_async_context(context.upstream.stream(proxied.body))

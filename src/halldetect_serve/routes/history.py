@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -14,16 +13,14 @@ from starlette.responses import StreamingResponse
 from halldetect.errors import MissingExtra
 from halldetect.render.html import CheckRecord
 from halldetect.report import Report, Status
-from halldetect_serve.access import ANONYMOUS, AccessToken
-from halldetect_serve.context import Context
+from halldetect_serve.context import Context, token_name
 from halldetect_serve.error_responses import service_error
-from halldetect_serve.report_store import ReportFilter, Review, StoredReport, iso_time
+from halldetect_serve.report_store import StoredReport, iso_time
 from halldetect_serve.routes import StrictJsonRoute
 from halldetect_serve.schemas import (
     DeleteQuery,
     ExportQuery,
     ListQuery,
-    ReportList,
     ReviewAnswer,
     ReviewRequest,
     SummaryQuery,
@@ -34,37 +31,36 @@ Id = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{1,64}$")]
 # The layout of a longer report takes as long as many checks.
 _MAX_PDF_CLAIMS = 500
 _MAX_PDF_RESPONSE = 100_000
+_TEXT = {"schema": {"type": "string"}}
+_FILES = {
+    "html": "text/html; charset=utf-8",
+    "md": "text/markdown; charset=utf-8",
+    "pdf": "application/pdf",
+}
 # The page of a report has its own policy; the sandbox isolates it from this origin.
 _SANDBOX = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"
 
 
-def _content(kind: str) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of an answer that is not JSON."""
-    schema = {"type": "string"} | ({"format": "binary"} if kind == "application/pdf" else {})
-    return {200: {"content": {kind: {"schema": schema}}}}
-
-
-@router.get("/v1/reports", response_model=ReportList)
+@router.get("/v1/reports", response_model=dict[str, Any])
 async def listing(context: Context, query: Annotated[ListQuery, Query()]) -> object:
     """List stored reports, the newest first."""
     store = context.require_reports()
-    return await run_sync(store.list_reports, query.limit, query.before, query.filter())
+    return await run_sync(store.list_reports, query.limit, query.before, query)
 
 
 @router.delete("/v1/reports", response_model=dict[str, int])
 async def clear(context: Context, query: Annotated[DeleteQuery, Query()]) -> object:
     """Delete every report that the query selects permanently; `all=true` selects all of them."""
-    wanted = query.filter()
-    if (wanted == ReportFilter()) != (query.all is not None):
+    if query.is_empty != (query.all is not None):
         message = "name the reports by a condition, or say all=true without any condition"
         raise service_error("invalid_request", message)
-    return {"deleted": await run_sync(context.require_reports().delete_all, wanted)}
+    return {"deleted": await run_sync(context.require_reports().delete_all, query)}
 
 
 @router.get(
     "/v1/reports/export",
     response_class=StreamingResponse,
-    responses=_content("application/x-ndjson"),
+    responses={200: {"content": {"application/x-ndjson": _TEXT}}},
 )
 async def export(context: Context, query: Annotated[ExportQuery, Query()]) -> Response:
     """Export the selected reports, one JSON object per line.
@@ -72,25 +68,20 @@ async def export(context: Context, query: Annotated[ExportQuery, Query()]) -> Re
     `reports` gives whole reports with their reviews, `labelled` reviewed reports as a labelled
     dataset that `halldetect bench` reads (`jsonl:FILE`).
     """
-    stored = context.require_reports().each(query.filter())
-    lines = map(_report_line if query.form == "reports" else _labelled_line, stored)
+    stored = context.require_reports().each(query)
+    rows = map(_report_line if query.form == "reports" else labelled_row, stored)
     name = f'attachment; filename="halldetect-{query.form}.jsonl"'
     return StreamingResponse(
-        filter(None, lines),
+        (f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows if row),
         media_type="application/x-ndjson",
         headers={"Content-Disposition": name},
     )
 
 
 def _report_line(stored: StoredReport) -> str:
-    review = None if stored.review is None else _review_answer(stored.review)
+    review = None if stored.review is None else stored.review.model_dump()
     facts = {"id": stored.id, "created": iso_time(stored.created), "review": review}
-    return f'{json.dumps(facts)[:-1]},"report":{stored.json}}}\n'
-
-
-def _labelled_line(stored: StoredReport) -> str:
-    row = labelled_row(stored)
-    return "" if row is None else f"{json.dumps(row)}\n"
+    return f'{json.dumps(facts)[:-1]},"report":{stored.json}}}'
 
 
 def labelled_row(stored: StoredReport) -> dict[str, Any] | None:
@@ -104,7 +95,7 @@ def labelled_row(stored: StoredReport) -> dict[str, Any] | None:
         return None
     report = Report.from_json(stored.json)
     labels = {}
-    for number, decision in sorted(stored.review.decisions.items()):
+    for number, decision in _decisions(stored.review).items():
         claim = report.claims[number - 1]
         if claim.status in (Status.SUPPORTED, Status.CONTRADICTED, Status.UNSUPPORTED):
             text = claim.text if claim.span is None else claim.span.cut(report.response)
@@ -126,21 +117,15 @@ def labelled_row(stored: StoredReport) -> dict[str, Any] | None:
     }
 
 
-def _review_answer(review: Review) -> dict[str, Any]:
-    decisions = sorted(review.decisions.items())
-    return {
-        "note": review.note,
-        "decisions": [{"claim": number, "decision": decision} for number, decision in decisions],
-        "reviewer": review.reviewer,
-        "updated": iso_time(review.updated),
-    }
+def _decisions(review: ReviewAnswer) -> dict[int, str]:
+    return {item.claim: item.decision for item in review.decisions}
 
 
 @router.get("/v1/reports/{id}/review", response_model=ReviewAnswer)
 async def review(id: Id, context: Context) -> object:
     """Return the review of a report."""
     stored = await run_sync(context.require_reports().get, id)
-    return {} if stored.review is None else _review_answer(stored.review)
+    return stored.review or {}
 
 
 @router.post("/v1/reports/{id}/review", response_model=ReviewAnswer)
@@ -151,15 +136,9 @@ async def set_review(id: Id, body: ReviewRequest, context: Context, request: Req
     claims = len(json.loads(stored.json)["claims"])
     if wrong := [item.claim for item in body.decisions if item.claim > claims]:
         raise service_error("invalid_request", f"decisions: the report has no claim {wrong[0]}")
-    caller: AccessToken | None = request.scope.get("caller")
-    made = Review(
-        body.note,
-        {item.claim: item.decision for item in body.decisions},
-        None if caller is None or caller is ANONYMOUS else caller.name,
-        time.time(),
-    )
-    await run_sync(store.set_review, id, made)
-    return _review_answer(made)
+    name = token_name(request)
+    await run_sync(store.set_review, id, body.note, body.decisions, name)
+    return (await run_sync(store.get, id)).review
 
 
 @router.get("/v1/reports/summary", response_model=dict[str, Any])
@@ -168,56 +147,39 @@ async def summary(context: Context, query: Annotated[SummaryQuery, Query()]) -> 
     return await run_sync(context.require_reports().summary, query.days)
 
 
-@router.get("/v1/reports/{id}.html", responses=_content("text/html"), response_class=Response)
-async def as_html(id: Id, context: Context) -> Response:
-    """Return a report as a self-contained HTML page."""
-    from halldetect.render import html
-
+@router.get(
+    "/v1/reports/{id}.{form}",
+    response_class=Response,
+    responses={
+        200: {"content": {kind: {"schema": {"type": "string"}} for kind in _FILES.values()}}
+    },
+)
+async def as_file(id: Id, form: Literal["html", "md", "pdf"], context: Context) -> Response:
+    """Return a report as a self-contained HTML page, as Markdown, or as an audit sheet in PDF."""
     stored = await run_sync(context.require_reports().get, id)
-    text = await run_sync(lambda: html(Report.from_json(stored.json), _record(stored)))
-    return Response(
-        text.encode("utf-8", "replace"),
-        media_type="text/html; charset=utf-8",
-        headers={"Content-Security-Policy": _SANDBOX},
-    )
+    body = await run_sync(_render, stored, form)
+    response = Response(body, media_type=_FILES[form])
+    if form == "html":
+        response.headers["Content-Security-Policy"] = _SANDBOX
+    return response
 
 
-@router.get("/v1/reports/{id}.pdf", responses=_content("application/pdf"), response_class=Response)
-async def as_pdf(id: Id, context: Context) -> Response:
-    """Return a report as an audit sheet in PDF."""
-    stored = await run_sync(context.require_reports().get, id)
-    return await run_sync(lambda: _pdf_response(Report.from_json(stored.json), _record(stored)))
+def _render(stored: StoredReport, form: str) -> bytes:
+    from halldetect.render import html, markdown, pdf
 
-
-def _record(stored: StoredReport) -> CheckRecord:
-    """Return the facts that the audit sheet adds to a stored report, including its review."""
+    report, review = Report.from_json(stored.json), stored.review or ReviewAnswer()
     checked_at = datetime.fromtimestamp(stored.created, UTC)
-    review = stored.review
-    if review is None:
-        return CheckRecord(checked_at)
-    return CheckRecord(checked_at, None, review.decisions, review.note, review.reviewer)
-
-
-def _pdf_response(report: Report, record: CheckRecord) -> Response:
-    from halldetect.render import pdf
-
+    record = CheckRecord(checked_at, None, _decisions(review), review.note, review.reviewer)
+    if form == "html":
+        return html(report, record).encode("utf-8", "replace")
+    if form == "md":
+        return markdown(report).encode("utf-8", "replace")
     if len(report.claims) > _MAX_PDF_CLAIMS or len(report.response) > _MAX_PDF_RESPONSE:
         raise service_error("too_large", "the report is too long for a PDF: use its HTML form")
     try:
-        body = pdf(report, record)
+        return pdf(report, record)
     except MissingExtra as error:
         raise service_error("pdf_unavailable", str(error)) from None
-    return Response(body, media_type="application/pdf")
-
-
-@router.get("/v1/reports/{id}.md", responses=_content("text/markdown"), response_class=Response)
-async def as_markdown(id: Id, context: Context) -> Response:
-    """Return a report as Markdown."""
-    from halldetect.render import markdown
-
-    stored = await run_sync(context.require_reports().get, id)
-    text = await run_sync(lambda: markdown(Report.from_json(stored.json)))
-    return Response(text.encode("utf-8", "replace"), media_type="text/markdown; charset=utf-8")
 
 
 @router.get("/v1/reports/{id}/view", response_model=dict[str, Any])

@@ -25,11 +25,10 @@ from halldetect.render.html import SCRIPTS, VIEW_STYLES
 from halldetect.render.html_page import asset
 from halldetect.render.repair_views import REPAIR_STYLE
 from halldetect.verification.presets import describe_verifier
-from halldetect_serve.access import ANONYMOUS, SCOPES, AccessToken
-from halldetect_serve.context import Context, ServiceContext
+from halldetect_serve.access import SCOPES, AccessToken
+from halldetect_serve.context import Context, token_name
 from halldetect_serve.error_responses import service_error
 from halldetect_serve.prometheus import CONTENT_TYPE
-from halldetect_serve.schemas import UpstreamModel
 from halldetect_serve.settings import EMBEDDED
 
 router = APIRouter(tags=["service"])
@@ -83,11 +82,12 @@ async def counted(context: Context) -> Response:
 
 @router.get("/v1/models", response_model=dict[str, Any])
 async def models(context: Context) -> object:
-    """List the verifiers that a request may name, and in `data` the models of the upstream.
-
-    Chat clients read models from `data`; `upstream_error` says why they are missing.
-    """
-    data, upstream_error = await _upstream_models(context)
+    """List the verifiers that a request may name, and in `data` the models of the upstream."""
+    data, upstream_error = [], None
+    try:
+        data = [] if context.upstream is None else await context.upstream.models()
+    except ServiceError as error:
+        upstream_error = str(error)
     checks = context.settings.checks
     return {
         "object": "list",
@@ -104,16 +104,6 @@ async def models(context: Context) -> object:
     }
 
 
-async def _upstream_models(context: ServiceContext) -> tuple[list[UpstreamModel], str | None]:
-    """Return the models and no error, or no models and the error; the route answers anyway."""
-    if context.upstream is None:
-        return [], None
-    try:
-        return await context.upstream.models(), None
-    except ServiceError as error:
-        return [], str(error)
-
-
 @open_router.get("/v1/session", response_model=dict[str, Any])
 async def session(request: Request, context: Context) -> object:
     """Return the caller's rights and the features of this service; needs no token."""
@@ -122,7 +112,7 @@ async def session(request: Request, context: Context) -> object:
     return {
         "auth_required": settings.auth,
         "authenticated": caller is not None,
-        "token_name": None if caller is None or caller is ANONYMOUS else caller.name,
+        "token_name": token_name(request),
         "scopes": [scope for scope in SCOPES if caller is not None and caller.allows(scope)],
         "storage": context.reports is not None,
         "pdf": find_spec("weasyprint") is not None,

@@ -1,11 +1,13 @@
 """The worker process: it alone loads the models, and checks one batch after the other.
 
 A check pauses every few thousand tokens: it ends if nobody waits for it, and batches with a lower
-rank run first. `supervisor.py` starts another process when this one dies.
+rank run first. An abandoned check that does not pause is interrupted. `supervisor.py` starts
+another process when this one dies.
 """
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import sys
@@ -13,13 +15,13 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import lru_cache
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
-from threading import Thread
+from threading import Thread, Timer
 from typing import Any, Protocol
 
-from halldetect.batch.cache import is_repeatable, without_cost
 from halldetect.config import Configuration
 from halldetect.detector import Detector
 from halldetect.errors import ConfigurationError, HallDetectError
@@ -36,16 +38,16 @@ READY, FAILED = "ready", "failed"
 MAX_DETECTORS = 64
 _CONVERT_PHASE = "convert"
 _PROGRESS_SECONDS = 0.1
+# Seconds until an abandoned batch that does not pause is interrupted.
+_GRACE_SECONDS = 0.3
 _EXCERPT_CHARACTERS = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Pairs to check together.
+    """Pairs to check together with the same options.
 
     Attributes:
-        configuration: options of the check.
-        pairs: the pairs to check.
         watch: True if the caller wants events during the check.
         repair: True to repair the responses, False to check them.
         judge_from: offset in the response where the checked part begins; the rest is context.
@@ -92,26 +94,16 @@ class BatchEvent:
 
 @dataclass(frozen=True, slots=True)
 class BatchEnd:
-    """The end of a batch.
-
-    Attributes:
-        id: the id of the batch.
-        seconds: its duration.
-        reports: per pair the report, and the report to cache or None; None without reports.
-        error: code and message; None if the batch is done or was abandoned.
-    """
+    """The end of a batch: its reports, or an error with code and message; neither if abandoned."""
 
     id: int
     seconds: float
-    reports: list[tuple[FinishedReport, FinishedReport | None]] | None
+    reports: list[FinishedReport] | None = None
     error: dict[str, Any] | None = None
 
 
 class BatchAbandoned(BaseException):
-    """Nobody waits for the batch.
-
-    It is not an Exception, so that no step mistakes it for a failure of its model.
-    """
+    """Nobody waits for the batch; no Exception, so that no step takes it for its own failure."""
 
 
 class DetectorPool(Protocol):
@@ -132,31 +124,21 @@ class ModelDetectorPool:
     """Detectors over models that are loaded once."""
 
     def __init__(self, settings: CheckSettings, progress: Progress) -> None:
-        self._default = settings.configuration
+        self._configuration = settings.configuration
         self._progress = progress
-        self._detectors: dict[Configuration, Detector] = {}
 
     def load(self) -> None:
         """Load the default models, and open the index if one is configured."""
-        self.get(self._default).description()
+        self._default = Detector(config=self._configuration, progress=self._progress)
+        self._default.description()
+        # A request chooses only a verifier, which the process shares; the other large parts come
+        # from the default detector.
+        self._sharing = lru_cache(MAX_DETECTORS)(self._default.sharing)
 
     def get(self, configuration: Configuration) -> Detector:
         """Return the detector with that configuration."""
-        found = self._detectors.get(configuration)
-        if found is None:
-            default = self._detectors.get(self._default)
-            # A request chooses only a verifier, which the process shares; the other large parts
-            # come from the default detector.
-            found = (
-                Detector(config=configuration, progress=self._progress)
-                if default is None
-                else default.sharing(configuration)
-            )
-            if len(self._detectors) >= MAX_DETECTORS:
-                oldest = next(key for key in self._detectors if key != self._default)
-                del self._detectors[oldest]
-            self._detectors[configuration] = found
-        return found
+        is_default = configuration == self._configuration
+        return self._default if is_default else self._sharing(configuration)
 
 
 def run_worker(
@@ -164,55 +146,46 @@ def run_worker(
 ) -> None:
     """Load the models and check until the supervisor exits or sends None."""
     # Signals to the group are ignored: the supervisor ends this process after the last request.
-    for name in ("SIGINT", "SIGTERM"):
-        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    worker = CheckWorker(settings, pool_factory, connection, interrupt=_thread.interrupt_main)
+    signal.signal(signal.SIGINT, worker.on_interrupt)
     # An orderly exit would wait for native code.
-    CheckWorker(settings, pool_factory, connection).run(on_end=lambda: os._exit(0))
+    worker.run(on_end=lambda: os._exit(0))
 
 
 @dataclass(slots=True)
 class _RunningBatch:
-    """A batch that is being checked.
-
-    Attributes:
-        batch: the batch.
-        interrupted: seconds for which it was interrupted, per phase.
-        phases: remaining time per phase that has begun.
-    """
+    """A batch that is being checked, the seconds it was interrupted, the time left per phase."""
 
     batch: Batch
-    interrupted: dict[str, float] = field(default_factory=dict)
+    interrupted: float = 0.0
     phases: dict[str, RemainingTime] = field(default_factory=dict)
-
-    def seconds_left(self, phase: str, done: int, of: int) -> float | None:
-        """Return the remaining seconds of a phase; None if unknown."""
-        now = time.monotonic() - self.interrupted.get(phase, 0.0)
-        remaining = self.phases.setdefault(phase, RemainingTime(now))
-        left = remaining.seconds(done / of if of else None, now)
-        return None if left is None else round(left, 1)
 
 
 class CheckWorker:
-    """Takes batches from the connection and sends back events and reports."""
+    """Checks batches from the connection; `interrupt` makes the main thread call on_interrupt."""
 
     def __init__(
-        self, settings: CheckSettings, pool_factory: DetectorPoolFactory, connection: Connection
+        self,
+        settings: CheckSettings,
+        pool_factory: DetectorPoolFactory,
+        connection: Connection,
+        interrupt: Callable[[], None] = lambda: None,
     ) -> None:
         self._connection = connection
+        self._interrupt = interrupt
+        self._interruptible = False  # True while a detector works, outside of its callbacks
         self._rewriter = settings.rewriter
         self._pool = pool_factory(settings, self._on_progress)
-        self._inbox: SimpleQueue[Batch | Abandon | None] = SimpleQueue()
+        self._inbox: SimpleQueue[Batch | None] = SimpleQueue()
         self._abandoned: set[int] = set()
         self._running: list[_RunningBatch] = []  # the last one runs, the others wait for it
         self._last_progress: tuple[str, int, int] | None = None
         self._last_progress_at = 0.0
 
     def run(self, on_end: Callable[[], None]) -> None:
-        """Load the models, report it, and check until None arrives or the connection closes.
-
-        Args:
-            on_end: called at that moment, in another thread.
-        """
+        """Load the models and check until the connection closes; then call `on_end`."""
         Thread(target=self._receive, args=(on_end,), daemon=True).start()
         try:
             self._pool.load()
@@ -222,44 +195,55 @@ class CheckWorker:
             self._connection.send((FAILED, str(error) if known else failure))
             return
         self._connection.send((READY, ""))
-        while (message := self._inbox.get()) is not None:
-            self._take(message)
+        while (batch := self._inbox.get()) is not None:
+            self._check(batch)
 
     def _receive(self, on_end: Callable[[], None]) -> None:
         try:
             while (message := self._connection.recv()) is not None:
-                self._inbox.put(message)
+                if isinstance(message, Abandon):
+                    self._abandoned.add(message.id)
+                    self._interrupt_later()
+                else:
+                    self._inbox.put(message)
         except (EOFError, OSError):
             pass  # the service has died
         self._inbox.put(None)
         on_end()
 
-    def _take(self, message: Batch | Abandon) -> None:
-        if isinstance(message, Abandon):
-            self._abandoned.add(message.id)
-        else:
-            self._check(message)
+    def _interrupt_later(self) -> None:
+        timer = Timer(_GRACE_SECONDS, self._interrupt)
+        timer.daemon = True
+        timer.start()
+
+    def on_interrupt(self, *_: object) -> None:
+        """Raise BatchAbandoned in the main thread if nobody waits for the running batch."""
+        if self._running and self._running[-1].batch.id in self._abandoned:
+            if self._interruptible:
+                raise BatchAbandoned
+            self._interrupt_later()
 
     def _check(self, batch: Batch) -> None:
         running = _RunningBatch(batch)
         self._running.append(running)
         started = time.monotonic()
-        reports: list[tuple[FinishedReport, FinishedReport | None]] | None = None
-        error: dict[str, Any] | None = None
+        reports, error = None, None
         try:
-            reports = self._finish(running)
+            try:
+                self._interruptible = True
+                reports = self._finish(batch.job)
+            finally:
+                self._interruptible = False
         except BatchAbandoned:
             pass
         except Exception as failure:
             error = _describe_failure(failure)
         self._running.pop()
         self._abandoned.discard(batch.id)
-        spent = max(0.0, time.monotonic() - started - sum(running.interrupted.values()))
+        spent = time.monotonic() - started - running.interrupted
         self._connection.send(BatchEnd(batch.id, spent, reports, error))
 
-    def _finish(self, running: _RunningBatch) -> list[tuple[FinishedReport, FinishedReport | None]]:
-        """Return per pair the report to send, and the one to cache if it is repeatable."""
-        job = running.batch.job
+    def _finish(self, job: Job) -> list[FinishedReport]:
         pair = job.pairs[0]
         detector = self._pool.get(job.configuration)
         if job.repair:
@@ -267,24 +251,21 @@ class CheckWorker:
                 pair.source, pair.response, question=pair.question, rewriter=self._rewriter
             )
             overview = report_overview(repair.report or repair.original)
-            return [(FinishedReport(repair.to_json(indent=None), overview), None)]
+            return [FinishedReport(repair.to_json(indent=None), overview)]
         if job.judge_from:
             report = detector.check_part(
                 pair.source, pair.response, job.judge_from, question=pair.question
             )
-            return [(_finished(report), None)]
-        reports = detector.check_many(job.pairs, observe=self._on_event)
+            reports = [report]
+        else:
+            reports = detector.check_many(job.pairs, observe=self._on_event)
         return [
-            (_finished(report), _finished(without_cost(report)) if is_repeatable(report) else None)
-            for report in _without_interruptions(reports, running)
+            FinishedReport(report.to_json(indent=None), report_overview(report))
+            for report in reports
         ]
 
-    def _checkpoint(self, phase: str) -> None:
-        """Run the batches with a lower rank, and stop if nobody waits.
-
-        Raises:
-            BatchAbandoned: if nobody waits for the batch.
-        """
+    def _checkpoint(self) -> None:
+        """Run the batches with a lower rank; raise BatchAbandoned if nobody waits."""
         running = self._running[-1]
         while not self._inbox.empty():
             message = self._inbox.get()
@@ -292,9 +273,8 @@ class CheckWorker:
                 self._inbox.put(None)
                 raise BatchAbandoned
             started = time.monotonic()
-            self._take(message)
-            seconds = running.interrupted.get(phase, 0.0) + time.monotonic() - started
-            running.interrupted[phase] = seconds
+            self._check(message)
+            running.interrupted += time.monotonic() - started
         if running.batch.id in self._abandoned:
             raise BatchAbandoned
 
@@ -302,16 +282,26 @@ class CheckWorker:
         if not self._running:
             return  # the models are being loaded
         # A verifier under conversion holds the lock of all verifiers: a nested check would
-        # deadlock.
-        if phase != _CONVERT_PHASE:
-            self._checkpoint(phase)
+        # deadlock. Other requests need it too, so it is not interrupted.
+        converts = phase == _CONVERT_PHASE
+        self._interruptible = False
+        try:
+            if not converts:
+                self._checkpoint()
+            self._send_progress(phase, done, of)
+        finally:
+            self._interruptible = not converts
+
+    def _send_progress(self, phase: str, done: int, of: int) -> None:
         running, now = self._running[-1], time.monotonic()
-        left = running.seconds_left(phase, done, of)
+        remaining = running.phases.setdefault(phase, RemainingTime(now))
+        left = remaining.seconds(done / of if of else None, now)
         is_news = done == of and (phase, done, of) != self._last_progress
         if not is_news and now - self._last_progress_at < _PROGRESS_SECONDS:
             return
         self._last_progress, self._last_progress_at = (phase, done, of), now
-        event = {"event": "progress", "phase": phase, "done": done, "of": of, "seconds_left": left}
+        event = {"event": "progress", "phase": phase, "done": done, "of": of}
+        event["seconds_left"] = None if left is None else round(left, 1)
         self._connection.send(BatchEvent(running.batch.id, None, event))
 
     def _on_event(self, event: Event) -> None:
@@ -321,7 +311,9 @@ class CheckWorker:
             message = {"event": "claims", "claims": claims}
         else:
             message = {"event": "verdict", "place": event.index, "claim": plain(event.claim)}
+        self._interruptible = False
         self._connection.send(BatchEvent(self._running[-1].batch.id, event.pair, message))
+        self._interruptible = True
 
 
 def _describe_failure(error: Exception) -> dict[str, Any]:
@@ -335,35 +327,13 @@ def _describe_failure(error: Exception) -> dict[str, Any]:
     return {"code": "internal", "message": "the check failed; the log says where"}
 
 
-def _without_interruptions(reports: list[Report], running: _RunningBatch) -> list[Report]:
-    """Return the reports of a batch without the time of its interruptions."""
-    shares = {}
-    for phase, seconds in running.interrupted.items():
-        spent = sum(report.cost.seconds.get(phase, 0.0) for report in reports)
-        shares[phase] = max(0.0, 1.0 - seconds / spent) if spent else 1.0
-
-    def scaled(seconds: dict[str, float]) -> dict[str, float]:
-        return {
-            phase: round(value * shares[phase], 4) if phase in shares else value
-            for phase, value in seconds.items()
-        }
-
-    return [
-        replace(report, cost=replace(report.cost, seconds=scaled(report.cost.seconds)))
-        for report in reports
-    ]
-
-
-def _finished(report: Report) -> FinishedReport:
-    return FinishedReport(report.to_json(indent=None), report_overview(report))
-
-
 def report_overview(report: Report) -> dict[str, Any]:
     """Return the parts of a report that metrics and the list of reports need."""
     states = Counter(str(claim.status) for claim in report.claims)
     start = report.response[: 4 * _EXCERPT_CHARACTERS]
     return {
         "verdict": str(report.verdict),
+        "reason": report.reason,
         "score": report.score,
         "threshold": report.threshold,
         "claims": {str(status): states[str(status)] for status in Status},

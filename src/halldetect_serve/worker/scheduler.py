@@ -12,12 +12,11 @@ import asyncio
 import json
 import math
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 from halldetect.inputs import Pair, split_names
 from halldetect_serve.error_responses import service_error
@@ -38,8 +37,6 @@ _SMOOTHING = 0.2
 BATCH_TOKENS = 8_000
 # To estimate the size of a pair: characters per token and per claim, tokens per claim.
 _TOKEN_CHARACTERS, _CLAIM_CHARACTERS, _CLAIM_TOKENS = 4, 80, 2_000
-# The events of a check repeat much of its report.
-_SIZE_WITH_EVENTS = 2
 _WORKER_DIED = "the worker ended while it was checking this; another is being started"
 _NO_WORKER = "the worker is not running yet; it is being started"
 
@@ -51,7 +48,6 @@ class WorkItem:
     Attributes:
         key: the same for equal pairs with equal options.
         job: the first job that asked for it, with the options of the check.
-        pair: source and response.
         size: the approximate number of tokens to read.
         rank: its place in the queue; the lowest goes first.
         waiters: the jobs that wait for the report, and the index of the pair in each.
@@ -111,11 +107,7 @@ class PendingJob:
         self._inbox.put_nowait(event)
 
     async def next_event(self) -> dict[str, Any]:
-        """Wait for the next event.
-
-        Raises:
-            ServiceError: the error that ended the job.
-        """
+        """Wait for the next event; raise the error that ended the job."""
         try:
             async with asyncio.timeout_at(self._deadline):
                 event = await self._inbox.get()
@@ -127,11 +119,7 @@ class PendingJob:
         return event
 
     async def reports(self) -> list[FinishedReport]:
-        """Wait for the reports of all pairs and return them in the order of the pairs.
-
-        Raises:
-            ServiceError: the error that ended the job.
-        """
+        """Wait for the reports of all pairs, in their order; raise the error that ended the job."""
         reports: dict[int, FinishedReport] = {}
         while len(reports) < len(self.job.pairs):
             event = await self.next_event()
@@ -141,17 +129,11 @@ class PendingJob:
 
 
 class Scheduler:
-    """Decides which pairs the worker checks next.
-
-    Args:
-        limits: sizes of the queue, of a batch and of the report cache.
-        send: sends a message to the worker process.
-    """
+    """Decides which pairs the worker checks next; `send` sends a message to its process."""
 
     def __init__(self, limits: Limits, send: Callable[[Batch | Abandon], None]) -> None:
         self._limits = limits
         self._send = send
-        self._memory = ReportMemory(limits.report_memory)
         self._waiting: list[WorkItem] = []
         self._items: dict[bytes, WorkItem] = {}  # waiting and running
         self._sent: dict[int, list[WorkItem]] = {}  # the last one interrupts those before it
@@ -168,34 +150,20 @@ class Scheduler:
             return None
         running = sum(map(len, self._sent.values()))
         held = {"queued": len(self._waiting), "running": running}
-        return {**held, **self._counts, "remembered": self._memory.hits}
+        return {**held, **self._counts}
 
     def submit(self, job: Job, timeout: float) -> PendingJob:
-        """Put the pairs of a job into the queue, all or none; equal work is joined.
-
-        Args:
-            job: the job.
-            timeout: seconds until the job must be done, waiting included.
-
-        Raises:
-            ServiceError: `queue_full` or `worker_failed`.
-        """
+        """Queue the pairs of a job, all or none; they must be done within `timeout` seconds."""
         if not self.is_ready:
             raise service_error("worker_failed", _NO_WORKER)
         keys = [work_key(job, pair) for pair in job.pairs]
-        known = [self._memory.get(key) for key in keys]
-        new = {key for key, check in zip(keys, known, strict=True) if check is None}
-        if len(self._waiting) + len(new - set(self._items)) > self._limits.queue:
+        if len(self._waiting) + len(set(keys) - set(self._items)) > self._limits.queue:
             message = "too much is waiting to be checked"
             raise service_error("queue_full", message, self._retry_after())
         pending = PendingJob(self, job, timeout)
         pending.queued = len(self._waiting)
-        for index, (key, check) in enumerate(zip(keys, known, strict=True)):
-            if check is None:
-                self._wait_for(key, pending, index)
-            else:
-                self._tell(pending, check.events)
-                pending.put({"event": "report", "pair": index, "report": check.report})
+        for index, key in enumerate(keys):
+            self._wait_for(key, pending, index)
         self._dispatch()
         return pending
 
@@ -252,9 +220,7 @@ class Scheduler:
         self._abandoned.discard(message.id)
         self._count(batch, message.seconds)
         if message.reports is not None:
-            for item, (report, remembered) in zip(batch, message.reports, strict=True):
-                if remembered is not None:
-                    self._memory.put(item.key, RememberedCheck(remembered, item.events))
+            for item, report in zip(batch, message.reports, strict=True):
                 for pending, index in self._items.pop(item.key).waiters:
                     pending.put({"event": "report", "pair": index, "report": report})
         elif message.error is not None:
@@ -318,47 +284,3 @@ class Scheduler:
         held = len(self._waiting) + sum(map(len, self._sent.values()))
         expected = held * (self._seconds_per_pair or 1.0)
         return max(1, min(MAX_RETRY_AFTER, math.ceil(expected)))
-
-
-class RememberedCheck(NamedTuple):
-    """A finished check: its report, and its events for callers that stream."""
-
-    report: FinishedReport
-    events: Sequence[dict[str, Any]] = ()
-
-    @property
-    def size(self) -> int:
-        """The approximate size in bytes."""
-        return _SIZE_WITH_EVENTS * len(self.report.json)
-
-
-class ReportMemory:
-    """A cache of the most recently used checks.
-
-    Args:
-        limit: bytes to hold; 0 disables the cache.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._checks: OrderedDict[bytes, RememberedCheck] = OrderedDict()
-        self._bytes = 0
-        self.hits = 0
-
-    def get(self, key: bytes) -> RememberedCheck | None:
-        """Return the check with a key, or None."""
-        check = self._checks.get(key)
-        if check is not None:
-            self._checks.move_to_end(key)
-            self.hits += 1
-        return check
-
-    def put(self, key: bytes, check: RememberedCheck) -> None:
-        """Add a check, and drop the least recently used ones."""
-        if check.size > self._limit or key in self._checks:
-            return
-        self._checks[key] = check
-        self._bytes += check.size
-        while self._bytes > self._limit:
-            _, oldest = self._checks.popitem(last=False)
-            self._bytes -= oldest.size

@@ -22,14 +22,7 @@ _RESTART_DELAYS = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 class WorkerSupervisor:
-    """Starts the worker process, and another one whenever it dies.
-
-    Use it as a context manager: the worker runs inside the `with` block.
-
-    Args:
-        settings: the settings of a check.
-        pool_factory: builds the detectors inside the worker process.
-    """
+    """Runs the worker inside a `with` block, and another one whenever it dies."""
 
     _connection: Connection
 
@@ -46,11 +39,7 @@ class WorkerSupervisor:
         return self._process.pid
 
     def __enter__(self) -> WorkerSupervisor:
-        """Start the worker and wait until it is ready.
-
-        Raises:
-            ModelError: if the worker cannot load its models.
-        """
+        """Start the worker and wait until it is ready; raise ModelError if it cannot be."""
         try:
             self._start()
             self._wait_until_ready()

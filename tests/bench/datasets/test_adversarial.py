@@ -45,12 +45,12 @@ def test_each_kind_changes_what_is_said(kind: str, text: str, expected: str) -> 
         ("retracted", "Why?"),
     ],
 )
-def test_an_edit_that_does_not_apply_is_not_made(kind: str, text: str) -> None:
+def test_an_edit_that_cannot_apply_is_skipped(kind: str, text: str) -> None:
     assert held_out_edit(text, kind, random.Random(0)) is None
 
 
 def test_no_kind_is_one_that_training_has() -> None:
-    from training.large.product import KINDS
+    from training.perturbation.perturb import KINDS
 
     assert not set(KINDS) & set(HELD_OUT_KINDS)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -120,7 +121,7 @@ def test_xsumfaith_counts_workers(tmp_path: Path) -> None:
     assert loaded.dropped == (("record 3", "no article with bbcid 8"),)
 
 
-def test_summedits_places_an_error_only_where_it_is_sure(tmp_path: Path) -> None:
+def test_summedits_places_an_error_only_where_sure(tmp_path: Path) -> None:
     seed = "He won. She lost."
     base = {"doc": "D.", "original_summary": seed, "split": "test", "edit_types": []}
     for domain in ("ectsum", "news", "podcast", "qmsumm", "sales_call", "sales_email", "samsum"):
@@ -213,7 +214,7 @@ def test_wice_is_claim_level(tmp_path: Path) -> None:
     assert loaded.dropped == (("record 4", "unknown label 'unsure'"),)
 
 
-def test_bump_keeps_a_reference_once_and_no_article_that_was_trained_on(tmp_path: Path) -> None:
+def test_bump_keeps_references_once_and_no_training_articles(tmp_path: Path) -> None:
     def record(number: int, edited: str, article: int = 5) -> dict[str, Any]:
         return {
             "id": number, "article_id": article, "article": "A.", "reference_summary": "Right.",
@@ -375,11 +376,56 @@ def test_ragtruth_joins_responses_with_sources(tmp_path: Path) -> None:
     assert labels(loaded.rows) == [True, False, False]
     assert loaded.rows[0].kind == "evident conflict"
     assert (loaded.rows[1].source, loaded.rows[1].question) == ("passage 1: So.", "Why?")
-    assert loaded.rows[2].source == (
-        "name: Subway\nhours, Monday: 9-5\nreviews 1, stars: 1\nx: unknown"
-    )
+    assert json.loads(str(loaded.rows[2].source)) == place
+    assert loaded.rows[0].spans == ((0, 2),)
+    assert loaded.rows[0].sentences == (("R1.", True),)
     assert loaded.dropped == (("record 5", "no source with source_id none"),)
     assert [row.id for row in load_dataset("ragtruth-train", tmp_path).rows] == ["4"]
+
+
+def test_ragtruth_selection_separates_what_was_trained_on(tmp_path: Path) -> None:
+    texts = [f"Article {number}." for number in range(8)]
+    span = {"start": 10, "end": 14, "label_type": "Subtle Conflict"}
+    answers = [{"response": "All right. Then wrong.", "labels": [span]}]
+    records = [
+        {"source_id": str(at), "source": text, "responses": answers}
+        for at, text in enumerate(texts)
+    ]
+    for task in ("summary", "data2txt"):
+        write_lines(tmp_path, f"ragtruth/ragtruth_{task}.jsonl", records)
+    trained = {text for text in texts if zlib.crc32(text.encode()) % 2 == 0}
+    test = load_dataset("ragtruth-selection-summary", tmp_path).rows
+    train = load_dataset("ragtruth-selection-summary-train", tmp_path).rows
+    assert {row.source for row in train} == trained
+    assert {row.source for row in test} == set(texts) - trained
+    assert test[0].sentences == (("All right.", False), ("Then wrong.", True))
+    assert len(load_dataset("ragtruth-selection-data2txt", tmp_path).rows) == 8
+
+
+def test_clearfacts_names_the_set_of_each_row(tmp_path: Path) -> None:
+    row = {"statement": "S.", "reference_documents": ["D."], "category": "Wice"}
+    rows = [{**row, "label": "S"}, {**row, "label": "NS"}, {**row, "label": "?"}]
+    write_lines(tmp_path, "clearfacts/aggrefact.jsonl", rows)
+    loaded = load_dataset("clearfacts", tmp_path)
+    assert [(row.hallucinated, row.kind) for row in loaded.rows] == [
+        (False, "Wice"),
+        (True, "Wice"),
+    ]
+    assert len(loaded.dropped) == 1
+
+
+def test_memerag_drops_answers_without_a_clear_label(tmp_path: Path) -> None:
+    def record(number: int, *states: str) -> dict[str, object]:
+        answer = [{"sentence": f"{state}.", "factuality": state} for state in states]
+        return {"query_id": number, "query": "Q?", "context": [{"text": "P."}], "answer": answer}
+
+    rows = [record(1, "Supported", "Not Supported"), record(2, "Challenging to determine")]
+    write_lines(tmp_path, "memerag/de.jsonl", rows)
+    loaded = load_dataset("memerag-de", tmp_path)
+    (row,) = loaded.rows
+    assert (row.source, row.response, row.question) == (("P.",), "Supported. Not Supported.", "Q?")
+    assert row.hallucinated
+    assert len(loaded.dropped) == 1
 
 
 def test_halueval_gives_both_versions(tmp_path: Path) -> None:

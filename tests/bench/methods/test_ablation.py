@@ -25,7 +25,7 @@ RESPONSE = "Gate 3 of the plant opened in 1903. Gate 5 of the plant was painted 
 ROW = Row("d", "1", SOURCE, RESPONSE, True)
 
 
-def test_extracted_claims_and_all_scales_are_the_papers_method() -> None:
+def test_extracted_claims_with_all_scales_match_the_paper() -> None:
     (found,) = Ablation(SentenceExtractor(), OverlapVerifier()).score_many([ROW])
     expected = Detector.paper(SentenceExtractor(), OverlapVerifier()).check(SOURCE, RESPONSE)
     score = score_from_maxima(found.details["scales"], "fed", GRANULARITIES)
@@ -61,7 +61,7 @@ def test_rows_without_a_score_say_why() -> None:
     assert (failed.score, failed.reason) == (None, "no answer")
 
 
-def test_the_table_has_every_cell_and_the_mean_of_shared_datasets() -> None:
+def test_table_has_every_cell_and_shared_mean() -> None:
     method = Ablation(None, OverlapVerifier())
     rows = [ROW, Row("d", "2", SOURCE, "Gate 3 of the plant opened in 1903.", False)]
     predictions = tuple(

@@ -135,7 +135,7 @@ def test_every_method_keeps_the_protocol(method: Method) -> None:
     assert method.score_many([]) == []
 
 
-def test_a_response_too_long_to_judge_is_not_scored() -> None:
+def test_a_response_too_long_is_not_scored() -> None:
     row = Row("d", "1", "One two three.", "word " * 200, True)
     (found,) = NliOnly(OverlapVerifier(max_tokens=50)).score_many([row])
     assert found.score is None
@@ -143,7 +143,7 @@ def test_a_response_too_long_to_judge_is_not_scored() -> None:
     assert "tokens" in found.reason
 
 
-def test_chunks_hold_whole_sentences_and_no_more_tokens_than_asked() -> None:
+def test_chunks_hold_whole_sentences_within_the_token_limit() -> None:
     texts = ("One two three. Four five. Six seven eight nine.", "Ten.")
     parts = token_chunks(TableVerifier({}), tuple(map(read_document, texts)), 5)
     assert [part.text for part in parts] == [

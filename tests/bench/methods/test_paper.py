@@ -39,7 +39,7 @@ class Copying:
         return [Reply(copy, len(copy), len(copy), finished=True) for copy in copies]
 
 
-def test_the_claims_of_all_rows_are_asked_for_at_once() -> None:
+def test_claims_of_all_rows_are_requested_together() -> None:
     llm = Copying()
     detector = Detector.paper(LlmExtractor(llm), OverlapVerifier())
     good, bad = HallDetect(detector, "paper").score_many(ROWS)

@@ -82,7 +82,7 @@ def test_units_are_judged_against_the_whole_source() -> None:
     assert "Ann won the race.\nBob lost the game." in model.asked[1].messages[0]["content"]
 
 
-def test_a_claim_that_was_broken_off_is_no_claim() -> None:
+def test_a_truncated_claim_is_dropped() -> None:
     def going_on(turn: str) -> str:
         return "Ann won.\nBob" if turn.startswith("<text>") else '"yes"'
 
@@ -90,7 +90,7 @@ def test_a_claim_that_was_broken_off_is_no_claim() -> None:
     assert scored(AcuEval(ScriptedLlm(going_on))).claims == (("Ann won.", 0.0), ("Bob", 0.0))
 
 
-def test_passages_hold_all_sentences_and_the_nearest_are_chosen() -> None:
+def test_passages_hold_all_sentences_nearest_are_chosen() -> None:
     lines = [f"Line {n} has a few more words than that." for n in range(60)]
     found = split_passages(" ".join(lines), FactScore.PASSAGE_WORDS)
     assert "\n".join(found).splitlines() == lines

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.metrics import precision_recall_curve, roc_curve
 
 from halldetect.cli import main
 from halldetect.errors import InputError
@@ -61,7 +60,7 @@ def test_the_short_report() -> None:
     assert "| wice | nli-only | +1.000 (+1.000 to +1.000) |" in text
 
 
-def test_methods_with_all_rows_have_columns_of_their_own() -> None:
+def test_methods_with_all_rows_have_own_columns() -> None:
     fewer = make_results("qags-cnndm", "llm-cot", GOOD[:20], GOLD[:20])
     text = text_of([*FOUND[:2], fewer])
     assert "AUROC, all rows" in text
@@ -92,7 +91,7 @@ def test_it_stays_short_whatever_there_is() -> None:
     assert "method-00" in text  # the reference, although it is the worst
 
 
-def test_machines_stand_beside_each_other_in_the_table_of_costs() -> None:
+def test_the_cost_table_lists_machines_side_by_side() -> None:
     def alone(name: str, seconds: float) -> Results:
         return make_results("a", name, GOOD, GOLD, {"seconds": {"all": seconds}})
 
@@ -147,6 +146,8 @@ def test_the_block_of_the_readme() -> None:
 
 
 def test_curves_agree_with_scikit_learn() -> None:
+    from sklearn.metrics import precision_recall_curve, roc_curve  # slow to import
+
     gold, scores = np.array([True, False, True, False]), np.array([0.9, 0.6, 0.6, 0.1])
     false, true, _ = roc_curve(gold, scores, drop_intermediate=False)
     assert charts.roc(gold, scores) == list(zip(false, true, strict=True))

@@ -30,7 +30,7 @@ def base(digest: str = "a" * 64, name: str = "base") -> dict[str, str]:
     return {"name": name, "digest": digest}
 
 
-def test_files_with_other_weights_are_left_out_and_named() -> None:
+def test_files_with_other_weights_are_excluded_and_named() -> None:
     ours = make_results("d", "halldetect", GOOD, GOLD, verifier=base())
     old = make_results("d", "nli-only", BAD, GOLD, verifier=base("b" * 64))
     other = make_results("d", "minicheck", BAD, GOLD, verifier=base(name="tiny"))
@@ -43,7 +43,7 @@ def test_files_with_other_weights_are_left_out_and_named() -> None:
     )
 
 
-def test_two_sets_of_weights_are_refused_where_nothing_says_which() -> None:
+def test_two_sets_of_weights_are_refused_when_ambiguous() -> None:
     ours = make_results("d", "halldetect", GOOD, GOLD, verifier=base())
     old = make_results("d", "nli-only", BAD, GOLD, verifier=base("b" * 64))
     with pytest.raises(InputError, match="different weights of 'base'"):
@@ -58,7 +58,7 @@ def test_two_versions_of_a_row_are_refused() -> None:
         select([first, replace(second, predictions=changed)], Settings())
 
 
-def test_files_with_too_few_rows_or_answers_are_left_out() -> None:
+def test_files_with_few_rows_or_answers_are_excluded() -> None:
     whole = make_results("d", "a", GOOD, GOLD)
     few = make_results("d", "b", GOOD[:10], GOLD[:10])
     silent = make_results("d", "c", [*GOOD[:20], *[None] * 20], GOLD)
@@ -85,7 +85,7 @@ def test_settings_are_read_and_checked(tmp_path: Path) -> None:
         read_settings(tmp_path)
 
 
-def test_all_methods_are_compared_on_the_rows_that_all_scored() -> None:
+def test_methods_are_compared_on_rows_all_scored() -> None:
     found = Evidence(
         [
             make_results("d", "a", GOOD, GOLD),
@@ -103,7 +103,7 @@ def test_all_methods_are_compared_on_the_rows_that_all_scored() -> None:
     assert found.on_shared_rows.cell("e", "a", "AUROC").value is None
 
 
-def test_means_are_over_the_datasets_of_the_reference_and_leave_out_edits() -> None:
+def test_means_cover_reference_datasets_and_exclude_edits() -> None:
     sets = ("one", "two", "three", "four", "adversarial:one")
     found = Evidence(
         [

@@ -39,7 +39,7 @@ def by_id(scores: list[float | None]) -> dict[str, float]:
     return {f"r{at}": score for at, score in enumerate(scores) if score is not None}
 
 
-def test_the_first_entry_is_the_figure_on_the_data() -> None:
+def test_the_first_entry_is_the_data_figure() -> None:
     found = figures(rows(GOLD), by_id(SCORES))
     values = {name: found[name][0] for name in METRICS}
     assert values == pytest.approx(

@@ -8,16 +8,16 @@ from halldetect_bench.stats.sentence_level import sentence_quality, sentence_sco
 SENTENCES = ["Ann Lee won the race in May.", "Bob lost it.", "Nobody was hurt."]
 
 
-def test_a_sentence_is_as_bad_as_its_worst_claim() -> None:
+def test_a_sentence_scores_as_its_worst_claim() -> None:
     claims = [("Ann Lee won the race.", 0.2), ("The race was in May.", 0.7), ("Bob lost it.", 0.1)]
     assert sentence_scores(SENTENCES, claims) == [0.7, 0.1, None]
 
 
-def test_a_claim_that_holds_several_sentences_counts_for_each() -> None:
+def test_a_claim_of_several_sentences_counts_for_each() -> None:
     assert sentence_scores(SENTENCES, [(" ".join(SENTENCES), 0.4)]) == [0.4, 0.4, 0.4]
 
 
-def test_a_claim_without_a_shared_word_counts_for_none() -> None:
+def test_a_claim_without_shared_words_counts_for_none() -> None:
     assert sentence_scores(SENTENCES, [("Zebras!", 0.9), ("", 0.9)]) == [None, None, None]
     assert sentence_scores([], [("Zebras!", 0.9)]) == []
 

@@ -8,11 +8,10 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
-from training.large import compose, data, teach
+from training.large import compose, data
 from training.large.sources import Claim, Passage
-from training.leaks import HeldOut, read
+from training.leaks import HeldOut
 
 LONG = (
     "The ferry to Orrin leaves the old harbour every morning at seven. Captain Dalia Voss has "
@@ -117,27 +116,3 @@ def test_rows_become_a_markdown_table() -> None:
     assert "| name | seats |" in table
     assert "| Pell | 12 |" in table
     assert compose.as_markdown("Boats.\nname: Orrin; seats: 40\nname: Pell") is None
-
-
-def test_windows_are_parts_of_the_text() -> None:
-    found = [w for seed in range(10) for w in teach.windows(LONG, random.Random(seed), 4)]
-    assert found
-    assert all(window in LONG for window in found)
-    assert len({len(window) for window in found}) > 2
-
-
-def test_teaching_labels_only_whole_premises(tmp_path: Path) -> None:
-    groups = [
-        {"premise": LONG, "source": "a", "claims": [
-            {"text": f"The ferry number {n} leaves.", "label": "E", "kind": "x"} for n in range(9)
-        ]}
-        for _ in range(30)
-    ]  # fmt: skip
-    lines = list(teach.taught(groups, 600, random.Random(1)))
-    assert lines
-    for line in lines:
-        whole = line["premise"] == LONG
-        for claim in line["claims"]:  # type: ignore[attr-defined]
-            assert (claim["label"] is not None) == (whole and claim["kind"] == "x")
-    data.write(tmp_path / "x.jsonl.xz", lines)
-    assert list(read(tmp_path / "x.jsonl.xz")) == lines

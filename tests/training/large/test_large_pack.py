@@ -10,9 +10,10 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
+from halldetect.large.answer_prompt import Prompt  # noqa: E402
+from halldetect.models.gguf import GgufFile  # noqa: E402
 from tests.support.tiny_qwen import write_tiny  # noqa: E402
 from training.large import pack  # noqa: E402
-from training.large.product import GgufFile, Prompt  # noqa: E402
 
 pytestmark = pytest.mark.hf
 

@@ -1,8 +1,8 @@
 "use strict";
 
-const SYMBOLS = { contradicted: "✗", unsupported: "?", uncheckable: "–", supported: "✓" };
+const SYMBOLS = { contradicted: "✗", unsupported: "?", unclear: "~", uncheckable: "–", supported: "✓" };
 const VERDICT_SYMBOLS = { hallucinated: "✗", abstained: "○", uncheckable: "–", faithful: "✓" };
-const STATE_ORDER = ["contradicted", "unsupported", "uncheckable", "supported"];
+const STATE_ORDER = ["contradicted", "unsupported", "unclear", "uncheckable", "supported"];
 const THEME_KEY = "halldetect-theme";
 const QUOTE_LIMIT = 700;
 // A browser takes a minute to lay out thousands of cards.
@@ -38,10 +38,10 @@ function themeSwitch() {
   };
   const button = textButton({ class: "theme" }, () => {
     page.dataset.theme = dark() ? "light" : "dark";
-    stored((storage) => storage.setItem(THEME_KEY, page.dataset.theme));
+    stored(() => localStorage.setItem(THEME_KEY, page.dataset.theme));
     label();
   });
-  const chosen = stored((storage) => storage.getItem(THEME_KEY));
+  const chosen = stored(() => localStorage.getItem(THEME_KEY));
   if (chosen === "dark" || chosen === "light") page.dataset.theme = chosen;
   system.addEventListener("change", label);
   label();
@@ -51,7 +51,7 @@ function themeSwitch() {
 /** Uses the storage of the browser; a file opened from a disk may have none. */
 function stored(act) {
   try {
-    return act(localStorage);
+    return act();
   } catch {
     return null;
   }
@@ -173,7 +173,7 @@ class ReportView {
   }
 
   columns() {
-    const { claims, provenance } = this.report;
+    const { claims, provenance, view } = this.report;
     this.chips = element("div", { class: "chips", role: "group", "aria-label": "Show claims" });
     for (const state of [null, ...STATE_ORDER]) {
       const count = claims.filter(({ status }) => !state || status === state).length;
@@ -185,8 +185,8 @@ class ReportView {
     }
     this.cardList = element("ol", { class: "cards" });
     this.pages = element("nav", { class: "pages", "aria-label": "Pages of claims" });
-    const notes = provenance.notes.map((note) =>
-      element("p", { class: "note", dir: "auto" }, `Note: ${visible(note)}`),
+    const notes = [...view.unchecked, ...provenance.notes.map((note) => `Note: ${note}`)].map((note) =>
+      element("p", { class: "note", dir: "auto" }, visible(note)),
     );
     this.below = element("div", { class: "list" }, this.cardList, this.pages, ...notes);
     const title = claims.length ? plural(claims.length, "claim", "claims") : "No claims";

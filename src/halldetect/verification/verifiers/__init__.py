@@ -9,7 +9,7 @@ from threading import Lock
 
 from halldetect.errors import ConfigurationError, MissingExtra, ModelError
 from halldetect.models.download import Progress
-from halldetect.models.integrity import WEIGHTS
+from halldetect.models.integrity import WEIGHTS, require_shipped
 from halldetect.protocols import Verifier
 from halldetect.verification.devices import torch_device
 from halldetect.verification.presets import (
@@ -37,9 +37,7 @@ def load_verifier(
     """Load the verifier of a name, once per process.
 
     Args:
-        name: None or "base": the weights in the package; "large": our adapter on a language
-            model; a name of `presets`; hf:NAME, a model on the hub; or a folder with an .onnx
-            file or a transformers model. Names win over folders.
+        name: a name of `presets.verifier_table`; None: "base". Names win over folders.
         threads: None for one per core.
         device: "auto", "cpu", "cuda" or "mps", for `large` and transformers models.
         notice: receives a line if loading takes long: `large` is converted on first use.
@@ -64,38 +62,28 @@ def load_verifier(
     key = (name if named else str(Path(name).expanduser().resolve()), threads, device)
     with _lock:
         if key not in _loaded:
-            load = _load_named if named else _load_folder
-            _loaded[key] = load(name, threads, device, advance)
+            _loaded[key] = _load(name, named, threads, device, advance)
         return _loaded[key]
 
 
-def _load_named(name: str, threads: int | None, device: str, progress: Progress) -> Verifier:
+def _load(name: str, named: bool, threads: int | None, device: str, progress: Progress) -> Verifier:
     if name == LARGE:
         return _load_large(threads, device, progress)
-    if name == DEFAULT:
-        from halldetect.models import require_shipped
+    folder = WEIGHTS / name if name == DEFAULT else Path(name).expanduser()
+    has_onnx = folder.suffix == ".onnx" or any(folder.glob("*.onnx"))
+    if name == DEFAULT or (has_onnx and not named):
         from halldetect.verification.verifiers.onnx import OnnxVerifier
 
-        digests = require_shipped(name, WEIGHTS)
-        return OnnxVerifier(WEIGHTS / name, name=name, threads=threads, digests=digests)
+        digests = require_shipped(name, WEIGHTS) if named else None
+        return OnnxVerifier(folder, name=name if named else None, threads=threads, digests=digests)
+    if not named and not (folder / "config.json").is_file():
+        raise ConfigurationError(f"{name} has neither an .onnx file nor a transformers model")
     from halldetect.verification.verifiers.transformers import TransformersVerifier
 
     if name in PRESETS:
         return TransformersVerifier(PRESETS[name], name=name, threads=threads, device=device)
-    return TransformersVerifier(name.removeprefix(HUB), threads=threads, device=device)
-
-
-def _load_folder(name: str, threads: int | None, device: str, progress: Progress) -> Verifier:
-    folder = Path(name).expanduser()
-    if folder.suffix == ".onnx" or any(folder.glob("*.onnx")):
-        from halldetect.verification.verifiers.onnx import OnnxVerifier
-
-        return OnnxVerifier(folder, threads=threads)
-    if (folder / "config.json").is_file():
-        from halldetect.verification.verifiers.transformers import TransformersVerifier
-
-        return TransformersVerifier(str(folder), threads=threads, device=device)
-    raise ConfigurationError(f"{name} has neither an .onnx file nor a transformers model")
+    model = name.removeprefix(HUB) if named else str(folder)
+    return TransformersVerifier(model, threads=threads, device=device)
 
 
 def _load_large(threads: int | None, device: str, progress: Progress) -> Verifier:
@@ -110,7 +98,7 @@ def _load_large(threads: int | None, device: str, progress: Progress) -> Verifie
             f"the verifier {LARGE} needs a language model that is not on this machine; "
             f"run: halldetect models pull {LARGE}, or add --fallback {DEFAULT}"
         )
-    models.require_shipped(LARGE, WEIGHTS)
+    require_shipped(LARGE, WEIGHTS)
     return load_large(
         models.path(LARGE_BASE),
         WEIGHTS / LARGE / "adapter.lora8",

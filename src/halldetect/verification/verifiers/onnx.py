@@ -2,16 +2,8 @@
 
 One run of a session holds one pair, unpadded. A result thus depends on its pair alone, not on
 neighbours, order or the number of threads. Runs are parallel, on one thread each, the longest
-first. Reasons against padded batches (an MPNet-base on two x86-64 cores):
-
-- Dynamic uint8 takes one activation range over the whole tensor: in another batch the logits
-  of the same pair moved by up to 1.0.
-- 4-bit weights (MatMulNBits) in blocks of 64 with int8 activations: up to 0.05, and 2e-7 with
-  fp32 activations. No bit changed in blocks of 32 with int8 activations, in fp32, and in uint8
-  with one range per row; but that depends on the kernels of one chip and is not guaranteed.
-- Batches gain little: at 32 tokens per pair, single pairs reach 83 to 89 % of the best batch's
-  speed with int8 activations (56 to 66 % with fp32 ones), from 128 tokens on over 90 %.
-- Two one-thread runs side by side do 6 to 19 % more than one two-thread run on idle cores.
+first. Padded batches would change the logits of a pair, by up to 1.0 with dynamic uint8, and gain
+little: single pairs of 128 tokens reach over 90 % of the best batch's speed.
 
 Weights may be stored beside the model in 4 bits, which halves the file (`training/base/quantise.py`
 writes such files). Processors have no 4-bit arithmetic, so loading unpacks them to 8 bits, with
@@ -26,10 +18,9 @@ outputs) the file MODEL.npz holds
 and the 8-bit weight is (code - zero) x step / 256, rounded. It stays between -63 and 63, so
 that sums of two products fit 16 bits: older processors saturate there.
 
-Such a model gives the same bits on any number of threads: the threads share rows and heads, and no
-sum is split among them. A small number of pairs thus runs one after the other, each on all
-threads: one pair is 1.6 to 1.8 times as fast on two. Sums of fp32 models may change in the last
-place with the number of threads, so those always run on one.
+Such a model gives the same bits on any number of threads: no sum is split among them. A small
+number of pairs thus runs one after the other, each on all threads. Sums of fp32 models may change
+in the last place with the number of threads, so those always run on one.
 """
 
 from __future__ import annotations
@@ -48,14 +39,8 @@ from numpy.typing import NDArray
 from halldetect.errors import ModelError, one_line
 from halldetect.models.integrity import file_digests, joint_digest
 from halldetect.report import Probabilities
-from halldetect.verification.verifiers.encoding import (
-    Encoded,
-    EncodingVerifier,
-    PairEncoder,
-    reading_limit,
-    refuse_too_long,
-)
-from halldetect.verification.verifiers.labels import Labels
+from halldetect.verification.verifiers.classifier import Classifier, Labels, reading_limit
+from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
 from halldetect.verification.verifiers.wordpiece import WordPieceEncoder
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -66,10 +51,13 @@ _PAIRS_BEFORE_SECOND_SESSION = 128
 LARGEST, UNIT = 63, 256  # largest packed weight, and parts of a step
 
 
-class OnnxVerifier(EncodingVerifier):
+class OnnxVerifier(Classifier):
     """A folder with an ONNX model, `tokenizer.json` and `config.json` with a label map.
 
     `config.json` may also state `max_tokens`, `languages`, `calibration` and `operating_points`.
+
+    Attributes:
+        adds_up: True if the tokens of a text are those of its parts between plain spaces.
     """
 
     def __init__(
@@ -91,14 +79,16 @@ class OnnxVerifier(EncodingVerifier):
         self._digests = digests
         self._file = _model_file(path)
         folder = self._file.parent
-        self._name = name or folder.resolve().name
         self._threads = threads or physical_cores()
-        self._config = _read_json(folder / "config.json")
+        self._config = read_object(folder / "config.json")
         extra = folder / "tokenizer_config.json"
-        limit = reading_limit(self._config, _read_json(extra) if extra.exists() else {})
+        limit = reading_limit(self._config, read_object(extra) if extra.exists() else {})
+        file = folder / "tokenizer.json"
+        self._words = WordPieceEncoder.from_file(file)
+        self.adds_up = self._words is not None
+        encoder = self._words or PairEncoder.from_file(file)
+        super().__init__(name or folder.resolve().name, encoder, limit)
         self._labels = Labels.from_config(self._config, self._name)
-        file = _existing(folder / "tokenizer.json")
-        super().__init__(WordPieceEncoder.from_file(file) or PairEncoder.from_file(file), limit)
         self._many_threads_per_pair = self._threads > 1 and packed_beside(self._file).is_file()
         self._session = _session(self._file, self._threads if self._many_threads_per_pair else 1)
         self._one_thread_session: Any = None  # for parallel runs of a packed model
@@ -133,11 +123,20 @@ class OnnxVerifier(EncodingVerifier):
 
     def unknown_words(self, text: str) -> list[str]:
         """Return the words of a text that the model cannot read, if its tokenizer reports them."""
-        found = getattr(self._encoder, "unknown_words", None)
-        return [] if found is None else list(found(text))
+        return [] if self._words is None else self._words.unknown_words(text)
 
-    def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
-        refuse_too_long(encoded, self._limit, self._name)
+    def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Return the tokens of each text, special tokens left out."""
+        return self._encoder.tokenize(texts)
+
+    def judge_tokens(
+        self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
+    ) -> list[Probabilities]:
+        """Return the probabilities of pairs given as tokens; only if they add up."""
+        assert self._words is not None
+        return self._judge([self._words.frame(*pair) for pair in pairs])
+
+    def _run_all(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
         if not self._many_threads_per_pair:
             return self._side_by_side(encoded, self._session)
         if len(encoded) >= 2 * self._threads:
@@ -173,30 +172,19 @@ class OnnxVerifier(EncodingVerifier):
 
 
 def _model_file(path: Path) -> Path:
-    if path.is_file():
-        return path
-    if not path.is_dir():
-        raise ModelError(f"no verifier at {path}: not a folder")
-    files = sorted(path.glob("*.onnx"))
-    if len(files) > 1 and path / "model.onnx" in files:
-        files = [path / "model.onnx"]
-    if not files:
-        raise ModelError(f"no .onnx file in {path}")
-    if len(files) > 1:
-        names = ", ".join(file.name for file in files)
-        raise ModelError(f"several models in {path} ({names}): pass the path of one")
+    files = [path] if path.is_file() else sorted(path.glob("*.onnx"))
+    if path / "model.onnx" in files:
+        return path / "model.onnx"
+    if len(files) != 1:
+        names = ", ".join(file.name for file in files) or "none"
+        raise ModelError(f"{path} should hold one .onnx file, found {names}: pass the path of one")
     return files[0]
 
 
-def _existing(file: Path) -> Path:
-    if not file.is_file():
-        raise ModelError(f"the verifier in {file.parent} has no {file.name}")
-    return file
-
-
-def _read_json(file: Path) -> dict[str, Any]:
+def read_object(file: Path) -> dict[str, Any]:
+    """Return the object in a JSON file; raise ModelError if there is none."""
     try:
-        data = json.loads(_existing(file).read_text(encoding="utf-8"))
+        data = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{file} cannot be read: {one_line(error)}") from error
     if not isinstance(data, dict):
@@ -278,27 +266,24 @@ def _inputs(session: Any, file: Path) -> dict[str, Any]:
     """Return the type of each input; raise ModelError unless it accepts pairs of any length."""
     types = {}
     for item in session.get_inputs():
-        kind = _TYPES.get(item.type)
-        if item.name not in _INPUTS or kind is None:
+        if item.name not in _INPUTS or item.type not in _TYPES:
             raise ModelError(
                 f"{file} has the input {item.name} ({item.type}), which no NLI model needs"
             )
-        shape = list(item.shape)
-        fixed = [size for size in shape if isinstance(size, int)]
-        if len(shape) != 2 or isinstance(shape[1], int) or fixed not in ([], [1]):
-            raise ModelError(f"{file} takes {item.name} only in the shape {shape}: export it again")
-        types[item.name] = kind
+        match item.shape:
+            case [1 | str() | None, str() | None]:
+                types[item.name] = _TYPES[item.type]
+            case shape:
+                raise ModelError(
+                    f"{file} takes {item.name} only in the shape {shape}: export it again"
+                )
     if "input_ids" not in types:
         raise ModelError(f"{file} has no input called input_ids")
     return types
 
 
 def physical_cores(topology: Path = Path("/sys/devices/system/cpu")) -> int:
-    """Return the number of usable cores; hardware threads of a core count once.
-
-    Args:
-        topology: the system's folder of processor descriptions.
-    """
+    """Return the number of usable cores; hardware threads of a core count once."""
     if not hasattr(os, "sched_getaffinity"):
         return os.cpu_count() or 1
     allowed = os.sched_getaffinity(0)

@@ -22,26 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halldetect.errors import FetchError, MissingExtra, ModelError, one_line
+from halldetect.models.integrity import digest_of, file_digests, joint_digest
+from halldetect.models.store import offline
 from halldetect.report import Probabilities
 from halldetect.verification.devices import free_memory, out_of_memory, torch_device
-from halldetect.verification.presets import AFTER_CLAIM, BEFORE_CLAIM, Format, Preset
-from halldetect.verification.verifiers.encoding import (
-    Encoded,
-    EncodingVerifier,
-    JoinedEncoder,
-    PairEncoder,
-    QuestionEncoder,
-    reading_limit,
-    refuse_too_long,
-)
-from halldetect.verification.verifiers.labels import Labels
+from halldetect.verification.presets import Preset
+from halldetect.verification.verifiers.classifier import Classifier, Labels, reading_limit
+from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
 
 # Rows times length of every run on a GPU. When memory runs out it is halved, down to one pair.
 GPU_TOKENS = 4096
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 
 
-class TransformersVerifier(EncodingVerifier):
+class TransformersVerifier(Classifier):
     """A sequence classifier by its name on the hub or its folder; labels from its configuration."""
 
     def __init__(
@@ -52,22 +46,16 @@ class TransformersVerifier(EncodingVerifier):
         threads: int | None = None,
         device: str = "auto",
     ) -> None:
-        """Load a model.
-
-        Args:
-            model: its name on the hub, its folder, or a preset.
-            name: name for the report; None: that of the model.
-            threads: threads of a CPU; None: torch's default.
-            device: "auto", "cpu", "cuda" or "mps".
-        """
+        """Load a model by its name on the hub, its folder or a preset; see `load_verifier`."""
         preset = model if isinstance(model, Preset) else Preset(model)
         try:
             import torch
             import transformers
+            from tokenizers import Tokenizer
         except ImportError as error:
             raise MissingExtra(f"the verifier {name or preset.model}", "hf") from error
         self._torch = torch
-        self._name = name or preset.model
+        name = name or preset.model
         self._preset = preset
         self._device = torch_device(device)
         self._gpu_tokens = GPU_TOKENS
@@ -78,20 +66,24 @@ class TransformersVerifier(EncodingVerifier):
             torch.set_num_threads(threads)
         _quiet(transformers)
         config = _load(transformers.AutoConfig, preset)
-        _refuse_kernels(config, self._name)
+        _refuse_kernels(config, name)
         tokenizer = _load(transformers.AutoTokenizer, preset)
         self._commit = getattr(config, "_commit_hash", None)
         settings = {**config.to_dict(), "id2label": config.id2label}
         known = ("languages", "calibration", "operating_points")
-        self._stated = {name: settings[name] for name in known if name in settings}
+        self._stated = {key: settings[key] for key in known if key in settings}
         if preset.labels is None:
-            self._labels = Labels.from_config(settings, self._name)
+            self._labels = Labels.from_config(settings, name)
         else:
-            self._labels = Labels.from_names(preset.labels, self._name)
+            self._labels = Labels.from_names(preset.labels, name)
         limit = preset.limit or reading_limit(
             settings, {"model_max_length": tokenizer.model_max_length}
         )
-        super().__init__(_encoder(tokenizer, preset.format, self._name), limit)
+        if not getattr(tokenizer, "is_fast", False):
+            raise ModelError(f"{name}: its tokenizer has no fast version, the only kind supported")
+        # A copy: its settings are changed.
+        copy = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        super().__init__(name, PairEncoder(copy, preset.format), limit)
         self._types = "token_type_ids" in tokenizer.model_input_names
         self._padding = tokenizer.pad_token_id or 0
         network = _load(
@@ -110,9 +102,6 @@ class TransformersVerifier(EncodingVerifier):
     def description(self) -> dict[str, Any]:
         """Return the facts for the report; see `protocols`."""
         import transformers
-
-        from halldetect.models import digest_of
-        from halldetect.models.integrity import file_digests, joint_digest
 
         # The commit identifies a model of the hub; its folder here has only the files in use.
         folder = Path(self._preset.model)
@@ -133,22 +122,17 @@ class TransformersVerifier(EncodingVerifier):
             "runtime": f"torch {self._torch.__version__}, transformers {transformers.__version__}",
         }
 
-    def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
-        refuse_too_long(encoded, self._limit, self._name)
+    def _run_all(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
         results: dict[int, Probabilities] = {}
-        remaining = list(range(len(encoded)))
-        while remaining:
-            tokens = None if self._device == "cpu" else self._gpu_tokens
-            for indices, length, rows in runs([encoded[index] for index in remaining], tokens):
-                some = [remaining[index] for index in indices]
-                try:
-                    logits = self._run([encoded[index] for index in some], length, rows)
-                except RuntimeError as error:
-                    self._make_runs_smaller(error, rows)
-                    break
-                for index, values in zip(some, logits, strict=False):  # ignores the copies
-                    results[index] = self._labels.read(values, self._name)
-            remaining = [index for index in remaining if index not in results]
+        tokens = None if self._device == "cpu" else self._gpu_tokens
+        for indices, length, rows in runs(encoded, tokens):
+            try:
+                logits = self._run([encoded[index] for index in indices], length, rows)
+            except RuntimeError as error:
+                self._make_runs_smaller(error, rows)
+                return self._run_all(encoded)
+            for index, values in zip(indices, logits, strict=False):  # ignores the copies
+                results[index] = self._labels.read(values, self._name)
         return [results[index] for index in range(len(encoded))]
 
     def _make_runs_smaller(self, error: RuntimeError, rows: int) -> None:
@@ -164,40 +148,26 @@ class TransformersVerifier(EncodingVerifier):
         free_memory(self._device)
 
     def _run(self, pairs: Sequence[Encoded], length: int, rows: int) -> NDArray[Any]:
-        pairs = [*pairs, *[pairs[0]] * (rows - len(pairs))]
-        ids = np.full((rows, length), self._padding, np.int64)
-        types = np.zeros((rows, length), np.int64)
-        mask = np.zeros((rows, length), np.int64)
-        for row, pair in enumerate(pairs):
-            ids[row, : len(pair)] = pair.ids
-            types[row, : len(pair)] = pair.types
+        ids, types, mask = self._torch.zeros((3, rows, length), dtype=self._torch.int64)
+        ids.fill_(self._padding)
+        for row, pair in enumerate([*pairs, *[pairs[0]] * (rows - len(pairs))]):
+            ids[row, : len(pair)] = self._torch.tensor(pair.ids)
+            types[row, : len(pair)] = self._torch.tensor(pair.types)
             mask[row, : len(pair)] = 1
         feeds = {"input_ids": ids, "attention_mask": mask}
         if self._types:
             feeds["token_type_ids"] = types
         with self._torch.inference_mode():
-            tensors = {
-                key: self._torch.from_numpy(value).to(self._device) for key, value in feeds.items()
-            }
-            logits = self._network(**tensors).logits
-        values: NDArray[Any] = logits.float().cpu().numpy()
-        return values
+            moved = {key: value.to(self._device) for key, value in feeds.items()}
+            logits = self._network(**moved).logits
+        return np.asarray(logits.float().cpu())
 
     def _weights(self) -> list[Path]:
-        folder = Path(self._preset.model)
-        if not folder.is_dir():
-            from huggingface_hub import try_to_load_from_cache
+        from transformers.utils import cached_file
 
-            config = try_to_load_from_cache(
-                self._preset.model, "config.json", revision=self._commit
-            )
-            if not isinstance(config, str):
-                return []
-            folder = Path(config).parent
-        for pattern in _WEIGHTS:
-            if files := sorted(folder.glob(pattern)):
-                return files
-        return []
+        config = cached_file(self._preset.model, "config.json", revision=self._commit)
+        found = (sorted(Path(config).parent.glob(pattern)) for pattern in _WEIGHTS)
+        return next(filter(None, found), [])
 
 
 def runs(
@@ -205,9 +175,7 @@ def runs(
 ) -> Iterator[tuple[Sequence[int], int, int]]:
     """Yield the pairs to run together, their padded length and the rows; longest first.
 
-    Args:
-        encoded: the pairs.
-        tokens: rows times length of a run; None for runs of one pair each, not padded.
+    `tokens` is rows times length of a run; None for runs of one pair each, not padded.
     """
     longest_first = sorted(range(len(encoded)), key=lambda index: -len(encoded[index]))
     if tokens is None:
@@ -229,27 +197,11 @@ def padded_length(length: int) -> int:
     return -(-length // step) * step
 
 
-def _encoder(tokenizer: Any, format: Format, where: str) -> PairEncoder:
-    from tokenizers import Tokenizer
-
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        raise ModelError(f"{where}: its tokenizer has no fast version, the only kind supported")
-    own = Tokenizer.from_str(backend.to_str())  # a copy: its settings are changed
-    if format is Format.JOINED:
-        return JoinedEncoder(own)
-    if format is Format.QUESTION:
-        return QuestionEncoder(own, BEFORE_CLAIM, AFTER_CLAIM)
-    return PairEncoder(own)
-
-
 def _load(kind: Any, preset: Preset, use_safetensors: bool | None = None) -> Any:
     """Call `kind.from_pretrained` with one-line errors: transformers raises OSError for all.
 
     Code that comes with a model is never run.
     """
-    from halldetect.models import offline
-
     model = preset.model
     local = Path(model).is_dir()
     options: dict[str, Any] = {} if local else {"revision": preset.revision}

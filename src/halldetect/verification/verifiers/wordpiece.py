@@ -14,21 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from halldetect.errors import ModelError
-from halldetect.verification.verifiers.encoding import Encoded, PairTemplate, encodable
+from halldetect.verification.verifiers.encoding import Encoded, encodable
 
 # Most words in the token cache, which is then cleared.
 _MAX_REMEMBERED = 1 << 16
 _ASCII_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _CHINESE = (
-    (0x3400, 0x4DBF),
-    (0x4E00, 0x9FFF),
-    (0xF900, 0xFAFF),
-    (0x20000, 0x2A6DF),
-    (0x2A700, 0x2B73F),
-    (0x2B740, 0x2B81F),
-    (0x2B920, 0x2CEAF),
-    (0x2F800, 0x2FA1F),
-)
+    (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6DF),
+    (0x2A700, 0x2B73F), (0x2B740, 0x2B81F), (0x2B920, 0x2CEAF), (0x2F800, 0x2FA1F),
+)  # fmt: skip
 _NORMALIZER = {
     "type": "BertNormalizer",
     "clean_text": True,
@@ -39,83 +33,48 @@ _NORMALIZER = {
 
 
 class WordPieceEncoder:
-    """Turns texts into token numbers, with the interface of `encoding.Encoder`."""
+    """Turns texts into token numbers, as `encoding.PairEncoder` does.
 
-    # Characters are cleaned one by one, then split at spaces and punctuation: the tokens of a text
-    # are those of its parts between spaces.
-    adds_up = True
+    The tokens of a text are those of its parts between plain spaces, so that a pair can also be
+    made of tokens (`frame`).
+    """
 
-    def __init__(
-        self,
-        vocabulary: Mapping[str, int],
-        unknown: int,
-        template: PairTemplate,
-        *,
-        reserved: frozenset[int] = frozenset(),
-        max_characters: int = 100,
-        prefix: str = "##",
-    ) -> None:
-        """Create an encoder.
-
-        Args:
-            vocabulary: the number of each token.
-            unknown: the number for a word that the vocabulary cannot spell.
-            template: the tokens around the two texts of a pair.
-            reserved: numbers that no text may get.
-            max_characters: a longer word is unknown.
-            prefix: marks a token that continues a word.
-        """
-        self._vocabulary = vocabulary
-        self._unknown = unknown
-        self._template = template
-        self.special_tokens = template.size
-        self._reserved = reserved
-        self._max_characters = max_characters
-        self._prefix = prefix
+    def __init__(self, description: Mapping[str, Any]) -> None:
+        """Use the content of a `tokenizer.json`; raise ValueError if it is of another kind."""
+        model, processor = description["model"], description["post_processor"]
+        added = {token["id"]: token["content"].lower() for token in description["added_tokens"]}
+        if (
+            description["normalizer"] != _NORMALIZER
+            or description["pre_tokenizer"] != {"type": "BertPreTokenizer"}
+            or model["type"] != "WordPiece"
+            or processor["type"] not in ("RobertaProcessing", "BertProcessing")
+            or not all(token["special"] for token in description["added_tokens"])
+        ):
+            raise ValueError("not a WordPiece tokenizer")
+        self._vocabulary: Mapping[str, int] = model["vocab"]
+        self._unknown: int = model["vocab"][model["unk_token"]]
+        self._reserved = {number for number, content in added.items() if "unk" not in content}
+        self._max_characters: int = model["max_input_chars_per_word"]
+        self._prefix: str = model["continuing_subword_prefix"]
+        self._start, self._end = int(processor["cls"][1]), int(processor["sep"][1])
+        self._is_bert = processor["type"] == "BertProcessing"
+        self.special_tokens = 3 if self._is_bert else 4
         self._remembered: dict[str, tuple[int, ...]] = {}
 
     @classmethod
     def from_file(cls, file: Path) -> WordPieceEncoder | None:
         """Read a `tokenizer.json`; return None if it is of another kind."""
         try:
-            data = json.loads(file.read_text(encoding="utf-8"))
+            description = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise ModelError(f"{file} is not a tokenizer: {error}") from error
         try:
-            return cls._from_description(data)
-        except (KeyError, TypeError, AttributeError):
+            return cls(description)
+        except (KeyError, TypeError, AttributeError, ValueError):
             return None
-
-    @classmethod
-    def _from_description(cls, data: dict[str, Any]) -> WordPieceEncoder | None:
-        model, processor, added = data["model"], data["post_processor"], data["added_tokens"]
-        if (
-            data["normalizer"] != _NORMALIZER
-            or data["pre_tokenizer"] != {"type": "BertPreTokenizer"}
-            or model["type"] != "WordPiece"
-            or not all(token["special"] for token in added)
-        ):
-            return None
-        cls_token, sep_token = int(processor["cls"][1]), int(processor["sep"][1])
-        if processor["type"] == "RobertaProcessing":
-            template = PairTemplate((cls_token,), (sep_token, sep_token), (sep_token,))
-        elif processor["type"] == "BertProcessing":
-            template = PairTemplate((cls_token,), (sep_token,), (sep_token,), (0, 1))
-        else:
-            return None
-        special = {token["id"]: token["content"].lower() for token in added}
-        unknown = {number for number, content in special.items() if "unk" in content}
-        return cls(
-            model["vocab"],
-            model["vocab"][model["unk_token"]],
-            template,
-            reserved=frozenset(special) - unknown,
-            max_characters=model["max_input_chars_per_word"],
-            prefix=model["continuing_subword_prefix"],
-        )
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """Return the tokens of each text, without those of the template."""
+        """Return the tokens of each text, special tokens left out."""
         return [
             tuple(number for word in words(encodable(text)) for number in self._spell(word))
             for text in texts
@@ -131,7 +90,9 @@ class WordPieceEncoder:
 
     def frame(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Encoded:
         """Return a pair as the model reads it, from the tokens of its texts."""
-        return self._template.around(premise, hypothesis)
+        first = (self._start, *premise, *[self._end] * (1 if self._is_bert else 2))
+        second = (*hypothesis, self._end)
+        return Encoded(first + second, (0,) * len(first) + (int(self._is_bert),) * len(second))
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
         """Return each pair as the model reads it."""

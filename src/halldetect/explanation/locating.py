@@ -1,0 +1,77 @@
+"""Find the passages of claims that a verifier judged on whole pages.
+
+A verifier that reads a source once for all claims would have to read every short passage again. It
+does so for contradicted claims only; a smaller verifier finds the passages of all others. These
+answers change no state and no score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from halldetect.explanation.explain import Explained, Findings
+from halldetect.protocols import Verifier
+from halldetect.report import Probabilities, Status
+from halldetect.scoring import choose_passage
+from halldetect.verification.judging import verify
+from halldetect.verification.planning import Kind, Task
+
+# A passage settles a claim at this probability, and needs no other one. More is asked than of the
+# judge's own passages, because another verifier answers.
+CLEAR = 0.8
+
+
+def locate(
+    findings: Sequence[Findings],
+    judge: Verifier,
+    locator: Verifier,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Explained]:
+    """Replace the pages that decided claims by short passages.
+
+    Args:
+        findings: The claims of each response.
+        judge: Finds the passages of contradicted claims.
+        locator: Finds those of all other claims.
+        progress: Gets the tokens judged and expected.
+    """
+    found = [Explained(item.reports) for item in findings]
+    for verifier, of_contradicted in ((judge, True), (locator, False)):
+        places = [
+            [
+                at
+                for at, report in enumerate(item.reports)
+                # A copy of the source has its passage already.
+                if report.proof is not None
+                and not _is_copy(item, at)
+                and (report.status is Status.CONTRADICTED) is of_contradicted
+            ]
+            for item in findings
+        ]
+        tasks = [
+            Task(tuple(map(item.statement, chosen)), item.documents, item.names)
+            for item, chosen in zip(findings, places, strict=True)
+        ]
+        enough = None if of_contradicted else _is_clear
+        judged = verify(verifier, tasks, enough, progress, kind=Kind.SHORT)
+        for number, (chosen, answers) in enumerate(zip(places, judged, strict=True)):
+            claims = list(found[number].claims)
+            for at, answer in zip(chosen, answers, strict=True):
+                if answer.windows:
+                    passage = choose_passage(answer, claims[at].status, CLEAR)
+                    claims[at] = replace(claims[at], proof=passage)
+            known = found[number].answers
+            new = tuple(zip(tasks[number].statements, answers, strict=True))
+            found[number] = Explained(tuple(claims), (*known, *new))
+    return found
+
+
+def _is_copy(item: Findings, at: int) -> bool:
+    return any(
+        statement == item.statement(at) and not judged.tokens for statement, judged in item.answers
+    )
+
+
+def _is_clear(answer: Probabilities) -> bool:
+    return answer.entailment >= CLEAR

@@ -1,0 +1,146 @@
+"""The common part of verifiers that are classifiers: labels, limits, and the edge of a call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halldetect.errors import ModelError
+from halldetect.report import Probabilities
+from halldetect.verification.verifiers.encoding import Encoded, PairEncoder
+from halldetect.verification.verifiers.wordpiece import WordPieceEncoder
+
+# These models start numbering positions after the number of the padding token.
+_POSITIONS_AFTER_PADDING = ("mpnet", "roberta", "xlm-roberta", "camembert", "longformer")
+# Larger limits in a configuration mean "unknown".
+_NO_LIMIT = 1_000_000
+# Used without a limit in the configuration: the limit of nearly every encoder.
+_USUAL_LIMIT = 512
+
+# Known names for each meaning, in lower case, reduced to letters and digits.
+_MEANINGS = {
+    "entailment": (
+        "entailment entails entail entailed supported supports support supporting consistent "
+        "faithful grounded attributable"
+    ),
+    "neutral": "neutral notenoughinfo notenoughinformation nei",
+    "contradiction": "contradiction contradicts contradict contradictory refuted refutes refute",
+    "rest": (
+        "notentailment nonentailment notentailed unsupported notsupported nonsupported "
+        "inconsistent notconsistent unfaithful notfaithful ungrounded notgrounded hallucinated "
+        "hallucination notattributable"
+    ),
+}
+_MEANING = {name: meaning for meaning, names in _MEANINGS.items() for name in names.split()}
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The meaning of each output in order: entailment, neutral, contradiction or rest.
+
+    `rest` is the other side of a two-way model, which cannot tell neutral from contradiction.
+    """
+
+    meanings: tuple[str, ...]
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any], where: str) -> Labels:
+        """Read `id2label` (or `label2id`), in any order and case."""
+        numbered = config.get("id2label") or {}
+        try:
+            if not numbered:
+                numbered = {key: name for name, key in (config.get("label2id") or {}).items()}
+            names = {int(key): str(name) for key, name in numbered.items()}
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ModelError(f"{where}: id2label is not a map from numbers to names") from error
+        if sorted(names) != list(range(len(names))):
+            raise ModelError(f"{where}: id2label does not number its labels from 0 on")
+        return cls.from_names([names[index] for index in range(len(names))], where)
+
+    @classmethod
+    def from_names(cls, names: Sequence[str], where: str) -> Labels:
+        """Read the names of the outputs, in order; `where` is named in errors."""
+        meanings = tuple(_MEANING.get(re.sub(r"[^a-z0-9]", "", name.lower())) for name in names)
+        known = [meaning for meaning in meanings if meaning is not None]
+        two_way = {"entailment", "rest"}
+        three_way = {"entailment", "neutral", "contradiction"}
+        if len(known) < len(names) or len(set(known)) < len(known):
+            known = []
+        if set(known) not in (two_way, three_way, {"entailment", "contradiction"}):
+            listed = ", ".join(names) or "none"
+            raise ModelError(
+                f"{where}: labels must be entailment, neutral and contradiction, or entailment "
+                f"and not_entailment; found {listed}: correct id2label in its config.json"
+            )
+        return cls(tuple(known))
+
+    def read(self, logits: NDArray[Any], where: str) -> Probabilities:
+        """Return the softmax, in double precision to avoid noise."""
+        if logits.shape != (len(self.meanings),):
+            raise ModelError(
+                f"{where}: the model has {logits.size} outputs but {len(self.meanings)} labels"
+            )
+        values = logits.astype(np.float64)
+        if not np.isfinite(values).all():
+            raise ModelError(f"{where}: the model gave no finite number; its weights are damaged")
+        powers = np.exp(values - values.max())
+        shares = dict(zip(self.meanings, (powers / powers.sum()).tolist(), strict=True))
+        if "rest" in shares:
+            return Probabilities(shares["entailment"], shares["rest"], None)
+        neutral = shares.get("neutral", 0.0)
+        return Probabilities(shares["entailment"], neutral, shares["contradiction"])
+
+
+def reading_limit(*configurations: Mapping[str, Any]) -> int:
+    """Return the longest input with special tokens: the smallest limit stated."""
+    limits = []
+    for config in configurations:
+        limits += [config.get("max_tokens"), config.get("model_max_length")]
+        positions = config.get("max_position_embeddings")
+        if isinstance(positions, int) and config.get("model_type") in _POSITIONS_AFTER_PADDING:
+            positions -= int(config.get("pad_token_id", 1)) + 1
+        limits.append(positions)
+    known = [int(x) for x in limits if isinstance(x, int | float) and 0 < x < _NO_LIMIT]
+    return min(known, default=_USUAL_LIMIT)
+
+
+class Classifier:
+    """A verifier that encodes texts in this process; subclasses add `_run_all`.
+
+    Attributes:
+        max_tokens: the longest premise and hypothesis together, special tokens not counted.
+    """
+
+    def __init__(self, name: str, encoder: PairEncoder | WordPieceEncoder, limit: int) -> None:
+        """Set the encoder, for pairs of at most `limit` tokens with special ones."""
+        self._name = name
+        self._encoder = encoder
+        self._limit = limit
+        self.max_tokens = limit - encoder.special_tokens
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, special tokens not counted."""
+        return [len(tokens) for tokens in self._encoder.tokenize(texts)]
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Probabilities]:
+        """Return the probabilities of each (premise, hypothesis), in the order given.
+
+        Raises ModelError for a pair that is too long, instead of truncating it.
+        """
+        return self._judge(self._encoder.encode(pairs))
+
+    def _judge(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
+        longest = max(map(len, encoded), default=0)
+        if longest > self._limit:
+            raise ModelError(
+                f"{self._name}: a pair has {longest} tokens, the model reads {self._limit}"
+            )
+        return self._run_all(encoded)
+
+    def _run_all(self, encoded: Sequence[Encoded]) -> list[Probabilities]:
+        raise NotImplementedError
